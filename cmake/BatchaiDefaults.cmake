@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Language level, warnings, sanitizers and output folders shared by every room.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_compile_options(-Wall -Wextra -Wshadow)
+if(BATCHAI_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+# batchai_sanitize(TARGET): every target but the SPANK plugin, which Slurm's own daemons load.
+function(batchai_sanitize target)
+  if(BATCHAI_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${BATCHAI_SANITIZE} -fno-omit-frame-pointer
+                                             -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${BATCHAI_SANITIZE})
+  endif()
+endfunction()
+
+# batchai_unit_test(NAME SOURCES... LIBS...): a Boost.Test program, one ctest entry.
+function(batchai_unit_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} Boost::unit_test_framework)
+  target_compile_definitions(${name} PRIVATE BOOST_TEST_DYN_LINK
+                             BATCHAI_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  batchai_sanitize(${name})
+  add_test(NAME unit/${name} COMMAND ${name} --color_output=no)
+  set_tests_properties(unit/${name} PROPERTIES LABELS unit TIMEOUT 300)
+endfunction()

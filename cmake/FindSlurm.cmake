@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# Slurm's headers (Debian ships no .pc file). Defines Slurm::spank and SLURM_VERSION.
+find_path(SLURM_INCLUDE_DIR slurm/spank.h)
+if(SLURM_INCLUDE_DIR)
+  file(STRINGS ${SLURM_INCLUDE_DIR}/slurm/slurm_version.h _slurm_number
+       REGEX "define SLURM_VERSION_NUMBER +0x")
+  string(REGEX MATCH "0x([0-9a-f]+)" _ "${_slurm_number}")
+  math(EXPR _slurm_number "0x${CMAKE_MATCH_1}")
+  math(EXPR _major "(${_slurm_number} >> 16) & 255")
+  math(EXPR _minor "(${_slurm_number} >> 8) & 255")
+  math(EXPR _micro "${_slurm_number} & 255")
+  if(_minor LESS 10)
+    set(_minor "0${_minor}")
+  endif()
+  set(SLURM_VERSION "${_major}.${_minor}.${_micro}")
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Slurm REQUIRED_VARS SLURM_INCLUDE_DIR VERSION_VAR SLURM_VERSION)
+if(Slurm_FOUND AND NOT TARGET Slurm::spank)
+  add_library(Slurm::spank INTERFACE IMPORTED)
+  target_include_directories(Slurm::spank INTERFACE ${SLURM_INCLUDE_DIR})
+endif()

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libbatchai_collectives: collective operations between the ranks of a job, in C.
+ *
+ * Bootstraps through PMIx (any PMIx launcher: batchai-launch, srun --mpi=pmix, mpirun; a process
+ * without a PMIx server is a job of one rank). Inside a node data goes through shared memory,
+ * between nodes through UCX.
+ *
+ * Calling: every rank of a communicator makes the same sequence of collective calls with matching
+ * arguments; a mismatch is an error on all ranks (BATCHAI_COLL_ERR_MISMATCH), never a hang.
+ * Counts are elements and size_t; any count, zero included. Send and receive buffers are either
+ * the same (in place) or do not overlap. Buffers belong to the caller and must stay untouched until the operation has completed.
+ *
+ * Threads: one thread at a time may use a communicator and its requests. Errors: every function returns a
+ * batchai_coll_status; batchai_coll_last_error() has the sentence. After an error other than
+ * BATCHAI_COLL_ERR_ARGUMENT the communicator only answers with that error until it is finalized.
+ */
+#ifndef BATCHAI_COLLECTIVES_H
+#define BATCHAI_COLLECTIVES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BATCHAI_COLL_API __attribute__((visibility("default")))
+
+typedef enum {
+    BATCHAI_COLL_OK = 0,
+    BATCHAI_COLL_IN_PROGRESS = 1, /* of batchai_coll_test only */
+    BATCHAI_COLL_ERR_ARGUMENT = -1,
+    BATCHAI_COLL_ERR_MISMATCH = -2,  /* ranks disagree on operation, type or count */
+    BATCHAI_COLL_ERR_TIMEOUT = -3,   /* a rank did not arrive within BATCHAI_COLL_TIMEOUT seconds */
+    BATCHAI_COLL_ERR_PEER = -4,      /* a rank died or closed its connection */
+    BATCHAI_COLL_ERR_SYSTEM = -5     /* memory, PMIx, UCX, shared memory */
+} batchai_coll_status;
+
+typedef enum {
+    BATCHAI_COLL_FLOAT32 = 0,
+    BATCHAI_COLL_FLOAT64 = 1,
+    BATCHAI_COLL_INT32 = 2,
+    BATCHAI_COLL_INT64 = 3,
+    BATCHAI_COLL_UINT8 = 4 /* broadcast and allgather only: bytes of any type */
+} batchai_coll_type;
+
+/* Average divides the sum by the number of ranks; integers truncate toward zero. Min and max
+ * propagate NaN. */
+typedef enum {
+    BATCHAI_COLL_SUM = 0,
+    BATCHAI_COLL_AVERAGE = 1,
+    BATCHAI_COLL_MIN = 2,
+    BATCHAI_COLL_MAX = 3,
+    BATCHAI_COLL_PRODUCT = 4
+} batchai_coll_op;
+
+typedef struct batchai_coll_comm batchai_coll_comm;       /* all ranks of the job */
+typedef struct batchai_coll_request batchai_coll_request; /* an operation in flight */
+
+/* "1.2.3". Static storage. */
+BATCHAI_COLL_API const char* batchai_coll_version(void);
+/* What went wrong last on the calling thread; valid until its next call. */
+BATCHAI_COLL_API const char* batchai_coll_last_error(void);
+/* "mismatch", "timeout", …: a status in a word. Static storage. */
+BATCHAI_COLL_API const char* batchai_coll_status_name(batchai_coll_status status);
+
+/* Collective over all ranks of the job. The caller owns *comm and ends it with finalize, which is
+ * collective too, waits for the others, and may be followed by another init. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_init(batchai_coll_comm** comm);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_finalize(batchai_coll_comm* comm);
+
+BATCHAI_COLL_API int batchai_coll_rank(const batchai_coll_comm* comm);
+BATCHAI_COLL_API int batchai_coll_size(const batchai_coll_comm* comm);
+BATCHAI_COLL_API int batchai_coll_local_rank(const batchai_coll_comm* comm);
+BATCHAI_COLL_API int batchai_coll_local_size(const batchai_coll_comm* comm); /* of this node */
+BATCHAI_COLL_API int batchai_coll_node_rank(const batchai_coll_comm* comm);  /* index of this node */
+BATCHAI_COLL_API int batchai_coll_node_count(const batchai_coll_comm* comm);
+
+/* Asynchronous operations run in the order in which they were started; *request is freed by the
+ * wait or test that reports its completion. Progress is made in any call on the communicator. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_allreduce_async(
+    batchai_coll_comm* comm, const void* send, void* receive, size_t count, batchai_coll_type type,
+    batchai_coll_op op, batchai_coll_request** request);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_broadcast_async(
+    batchai_coll_comm* comm, void* buffer, size_t count, batchai_coll_type type, int root,
+    batchai_coll_request** request);
+/* receive holds size() * count elements, rank r's at r * count. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_allgather_async(
+    batchai_coll_comm* comm, const void* send, void* receive, size_t count, batchai_coll_type type,
+    batchai_coll_request** request);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_barrier_async(batchai_coll_comm* comm,
+                                                                batchai_coll_request** request);
+
+/* OK or an error: the request is gone. IN_PROGRESS (test only): call again. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_test(batchai_coll_request* request);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_wait(batchai_coll_request* request);
+
+/* The same, blocking. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_allreduce(batchai_coll_comm* comm,
+                                                            const void* send, void* receive,
+                                                            size_t count, batchai_coll_type type,
+                                                            batchai_coll_op op);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_broadcast(batchai_coll_comm* comm, void* buffer,
+                                                            size_t count, batchai_coll_type type,
+                                                            int root);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_allgather(batchai_coll_comm* comm,
+                                                            const void* send, void* receive,
+                                                            size_t count, batchai_coll_type type);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_barrier(batchai_coll_comm* comm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BATCHAI_COLLECTIVES_H */

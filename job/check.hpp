@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything that can be said of a job file before it is submitted: `batchai job check`, `batchai
+// job create` and the plugin's checker run exactly this.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "job/policy.hpp"
+#include "job/spec.hpp"
+
+namespace batchai::job {
+
+struct CheckOptions {
+    std::optional<std::string> storage_account;  // replaces <AZURE_BATCHAI_STORAGE_ACCOUNT>
+    std::optional<int> cluster_nodes;            // the largest nodeCount there is, where known
+    // True when a file exists on the login node; empty: paths are not looked at.
+    std::function<bool(const std::string&)> file_exists;
+};
+
+// Parses text and holds it against the policy: unknown share or image, target with "..", nodeCount
+// over the cluster, a script that does not exist where the login node can see its share. Findings
+// point into the file.
+ParsedJob check_job(const std::string& text, const std::string& file_name, const SitePolicy&,
+                    const CheckOptions&);
+
+}  // namespace batchai::job

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a job's files are: the service's output layout, seen from a node and from the login node.
+//   {stdOutErrPathPrefix}/{subscription}/{resource
+//   group}/workspaces/{ws}/experiments/{exp}/jobs/{job}/{uuid}/stdouterr
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "job/expand.hpp"
+#include "job/policy.hpp"
+#include "job/spec.hpp"
+
+namespace batchai::job {
+
+// jobOutputDirectoryPathSegment. The resource group is lower-cased, as the service did.
+std::string output_segment(const Identity&);
+
+// AZ_BATCHAI_STDOUTERR_DIR on a node; environment must hold AZ_BATCHAI_JOB_MOUNT_ROOT.
+std::string stdouterr_directory(const JobSpec&, const Identity&, const Environment&);
+
+// A path of the job file (it starts with $AZ_BATCHAI_JOB_MOUNT_ROOT/<relativeMountPath>/…) as the
+// login node sees it; nothing when it is on no share or the share has no login_path.
+std::optional<std::string> login_path(const JobSpec&, const SitePolicy&, const std::string& path);
+
+// The stdouterr directory as the login node sees it.
+std::optional<std::string> login_stdouterr_directory(const JobSpec&, const SitePolicy&,
+                                                     const Identity&);
+
+// File names in the stdouterr directory. node is empty in a one-node job: "execution.log",
+// "stdout-job_prep.txt".
+std::string execution_log_name(const std::string& node);
+std::string preparation_stdout_name(const std::string& node);
+std::string preparation_stderr_name(const std::string& node);
+
+}  // namespace batchai::job

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happened to a job: events written by its nodes and the launcher's result, in the record
+// directory (docs/architecture.md, Contracts), read by `batchai job show`.
+//
+// One file per node, appended with single small writes, so no two machines write one file. Call as
+// the job's user.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sys/result.hpp"
+
+namespace batchai::job {
+
+struct Event {
+    // preparing, prepared: job preparation on a node; started, finished: the ranks of a node.
+    enum class Kind { mounted, preparing, prepared, started, finished, failed };
+    Kind kind = Kind::failed;
+    double time = 0;  // seconds since the epoch
+    std::string node;
+    std::string code;     // of kind failed: the service's error code, e.g. "JobPreparationFailed"
+    std::string message;  // the one line
+};
+
+// Appends to <directory>/events-<node>.jsonl.
+sys::Result<void> append_event(const std::string& directory, const Event&);
+
+// All nodes' events by time. Lines that cannot be read (a torn write) are left out.
+std::vector<Event> read_events(const std::string& directory);
+
+// <directory>/result.json, written by batchai-launch when it ends.
+struct JobResult {
+    double start_time = 0;
+    double end_time = 0;
+    int exit_code = 0;
+    std::string failure;  // the first failure's line; empty on success
+};
+sys::Result<void> write_result(const std::string& directory, const JobResult&);
+std::optional<JobResult> read_result(const std::string& directory);
+
+// Appends "2018/08/02 12:11:44 text" to a log in the stdouterr directory (created 0644).
+sys::Result<void> append_execution_log(const std::string& path, const std::string& text);
+
+}  // namespace batchai::job

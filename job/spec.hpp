@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JobSpec: what a Batch AI job asks for, as a value. Made by parse_job from a job.json of any of
+// the service's API versions; everything later (policy, plan, layout) works on this value only.
+//
+// Strings keep their $AZ_BATCHAI_* variables; expand.hpp replaces them once a node's values are
+// known. Source: Microsoft.BatchAI 2018-05-01 JobCreateParameters.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sys/result.hpp"
+
+namespace batchai::job {
+
+struct Variable {
+    std::string name;
+    std::string value;
+};
+
+// mountVolumes.azureFileShares[]: https://<account>.file.core.windows.net/<share>[/<directory>]
+struct AzureFileShare {
+    std::string
+        account;  // empty: the url still holds the <AZURE_BATCHAI_STORAGE_ACCOUNT> placeholder
+    std::string share;
+    std::string directory;            // below the share, without slashes at its ends; often empty
+    std::string relative_mount_path;  // below $AZ_BATCHAI_JOB_MOUNT_ROOT
+};
+
+// `python script args` on process_count ranks, as the Horovod toolkit ran it.
+struct HorovodSettings {
+    std::string script;       // pythonScriptFilePath
+    std::string interpreter;  // pythonInterpreterPath; empty: the policy's
+    std::string arguments;    // commandLineArgs, shell text
+    std::optional<int> process_count;
+};
+
+// `commandLine` on process_count ranks.
+struct CustomMpiSettings {
+    std::string command_line;
+    std::optional<int> process_count;
+};
+
+// `commandLine` once, on the first node.
+struct CustomToolkitSettings {
+    std::string command_line;
+};
+
+using Toolkit = std::variant<HorovodSettings, CustomMpiSettings, CustomToolkitSettings>;
+
+// The name under which the job is known; a level of its output path each.
+struct Identity {
+    std::string subscription = "slurm";
+    std::string resource_group = "default";
+    std::string workspace = "default";
+    std::string experiment = "default";
+    std::string name = "job";
+    std::string uuid;     // empty: not yet submitted
+    std::string cluster;  // empty: Slurm's default partition
+};
+
+struct JobSpec {
+    int node_count = 0;
+    std::string std_out_err_path_prefix;
+    std::vector<AzureFileShare> azure_file_shares;
+    std::optional<std::string> image;                // containerSettings.imageSourceRegistry.image
+    std::optional<std::string> preparation_command;  // jobPreparation.commandLine
+    std::vector<Variable> environment;               // environmentVariables, in the file's order
+    std::vector<Variable> secrets;                   // as environment, never printed or recorded
+    Toolkit toolkit;
+    std::optional<Identity> identity;  // present: the file is a snapshot
+};
+
+// One finding in a job file. path is the JSON path of the key ("properties.nodeCount").
+struct Finding {
+    enum class Severity { warning, error };
+    Severity severity = Severity::error;
+    std::string file;
+    int line = 0;    // 1-based; 0 when the finding is about no place in the file
+    int column = 0;  // 1-based, in bytes
+    std::string path;
+    std::string message;
+
+    // "job.json:4:22: properties.nodeCount: expected an integer, found a string"
+    std::string text() const;
+};
+
+struct ParsedJob {
+    std::optional<JobSpec> spec;  // absent when any finding is an error
+    std::vector<Finding> findings;
+};
+
+// Parses the text of a job.json. file_name is used in the findings only. Unknown keys are
+// warnings; wrong types, missing required keys and impossible values are errors; every error of
+// the file is reported, not only the first. Keys named "comment*" or "$comment" are ignored.
+ParsedJob parse_job(std::string_view text, const std::string& file_name);
+
+// "horovod", "custommpi", "custom": the service's toolType.
+std::string_view tool_type(const Toolkit& toolkit);
+
+}  // namespace batchai::job

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// UniqueFd: the owner of one file descriptor. Move-only; closes on destruction; release() hands
+// the descriptor over. close() is not retried on EINTR: on Linux the descriptor is gone by then.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace batchai::sys {
+
+class UniqueFd {
+  public:
+    UniqueFd() = default;
+    explicit UniqueFd(int fd) : fd_(fd) {}
+    UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
+    UniqueFd& operator=(UniqueFd&& other) noexcept {
+        if (this != &other) reset(other.release());
+        return *this;
+    }
+    UniqueFd(const UniqueFd&) = delete;
+    UniqueFd& operator=(const UniqueFd&) = delete;
+    ~UniqueFd() { reset(); }
+
+    int get() const { return fd_; }
+    explicit operator bool() const { return fd_ >= 0; }
+    int release() { return std::exchange(fd_, -1); }
+    void reset(int fd = -1) {
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = fd;
+    }
+
+  private:
+    int fd_ = -1;
+};
+
+}  // namespace batchai::sys
