@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# install-packages.sh build|run|test - the Debian 12 packages that batchai needs, by name.
+#
+#   build   to compile it
+#   run     build, and what the quick start runs: Slurm, Python, PyTorch
+#   test    run, and what tests/run.sh needs besides
+#
+# Installs only what is missing, as root or through sudo; does nothing when nothing is.
+set -euo pipefail
+
+build=(
+    cmake g++ ninja-build pkg-config
+    libslurm-dev # the plugin interface
+    libpmix-dev  # the agents are PMIx servers, the collectives PMIx clients
+    libucx-dev   # the wire between nodes
+    libhwloc-dev # binding
+    libuv1-dev   # the agents' event loop
+    libfmt-dev libspdlog-dev libcli11-dev
+    nlohmann-json3-dev libtomlplusplus-dev # job.json, the site policy
+    libsqlite3-dev # job history
+)
+run=(
+    slurmctld slurmd slurm-client munge iproute2
+    jp # --query
+    python3 python3-torch python3-h5py python3-numpy
+)
+test=(
+    libboost-test-dev bats procps
+    openmpi-bin libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
+    clang-format-14 clang-tidy-14 shellcheck
+)
+
+case ${1-} in
+    build) wanted=("${build[@]}") ;;
+    run) wanted=("${build[@]}" "${run[@]}") ;;
+    test) wanted=("${build[@]}" "${run[@]}" "${test[@]}") ;;
+    -h | --help)
+        sed -n '3,9s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
+    *)
+        echo "install-packages.sh: expected build, run or test; see --help" >&2
+        exit 2
+        ;;
+esac
+
+missing=()
+for package in "${wanted[@]}"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || {
+        echo "install-packages.sh: missing packages: ${missing[*]}; install them as root (there is no sudo here)" >&2
+        exit 3
+    }
+    as_root=(sudo)
+fi
+echo "installing ${#missing[@]} packages: ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

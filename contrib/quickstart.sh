@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# quickstart.sh - train the walk-through's network on four Slurm nodes, from nothing.
+#
+#   contrib/quickstart.sh [--keep]
+#
+# On Debian 12, as root or as a user who can sudo (for the packages only): installs what is missing,
+# builds batchai, starts a throw-away four-node Slurm on this machine and runs a Batch AI job.json on it,
+# unchanged, in the walk-through's own words. Where namespaces are not permitted the same file runs with
+# `batchai job run --local` instead.
+#
+#   --keep   leave the cluster up afterwards, with a shell in it
+#
+# Exit: 0 if the job succeeded, the model exists and validation accuracy is at least 70 %; 1 otherwise.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build/release
+work=$root/build/quickstart # remade by every run
+keep=no where=start
+
+for argument in "$@"; do
+    case $argument in
+        --keep) keep=yes ;;
+        --inside) where=cluster ;; # used by this script itself: we are on the cluster's login node
+        -h | --help)
+            sed -n '3,16s/^# \{0,1\}//p' "$0"
+            exit 0
+            ;;
+        *)
+            echo "quickstart.sh: $argument: unknown option, see --help" >&2
+            exit 2
+            ;;
+    esac
+done
+
+say() { printf '\n\033[1m== %s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9]*m//g'; fi; }
+
+# Prints a command as the user would type it, then runs it.
+run() {
+    printf '\n$ %s\n' "$*"
+    "$@"
+}
+
+prepare() {
+    say "packages"
+    "$root/contrib/install-packages.sh" run
+    say "build"
+    cmake -S "$root" --preset release -Wno-dev >"$root/build.log.$$" 2>&1 &&
+        cmake --build "$build" >>"$root/build.log.$$" 2>&1 || {
+        tail -n 30 "$root/build.log.$$" >&2
+        rm -f "$root/build.log.$$"
+        echo "quickstart.sh: the build failed" >&2
+        exit 1
+    }
+    rm -f "$root/build.log.$$"
+    rm -rf "$work"
+    mkdir -p "$work/share" "$work/data"
+    sed "s|@SHARE@|$work/share|" "$root/contrib/examples/tutorial/batchai.toml.in" >"$work/batchai.toml"
+}
+
+in_experiment=(--resource-group batchai.horovod --workspace batchaidev)
+
+# The walk-through up to the job, in its own words.
+set_the_scene() {
+    run batchai group create --name batchai.horovod --location eastus
+    run batchai workspace create "${in_experiment[@]}"
+    run batchai experiment create "${in_experiment[@]}" --name cifar
+    if [ "$1" = cluster ]; then
+        run batchai cluster create "${in_experiment[@]}" --name nc6cluster --vm-size Standard_NC6 --target 4 --generate-ssh-keys
+        run batchai cluster show "${in_experiment[@]}" --name nc6cluster --output table
+    fi
+    run batchai storage account create --name mystorageaccount --resource-group batchai.horovod --location eastus --sku Standard_LRS
+    run batchai storage share create --name myshare --account-name mystorageaccount
+    run batchai storage directory create --name cifar --share-name myshare --account-name mystorageaccount
+    run batchai storage file upload --path cifar --share-name myshare --account-name mystorageaccount \
+        --source cifar_cnn_distributed.py
+}
+
+# Submits to Slurm and follows the output until the job ends.
+run_on_cluster() {
+    run batchai job create --cluster nc6cluster --name cifar_distributed "${in_experiment[@]}" --experiment cifar \
+        --config-file job.json --storage-account-name mystorageaccount
+    run batchai job file stream --job cifar_distributed "${in_experiment[@]}" --experiment cifar --file-name stdout.txt &
+    local stream=$!
+    sleep 5
+    run batchai job show --name cifar_distributed "${in_experiment[@]}" --experiment cifar --query executionState
+    run batchai cluster show --name nc6cluster "${in_experiment[@]}" --query nodeStateCounts
+    wait $stream
+    run batchai job wait --name cifar_distributed "${in_experiment[@]}" --experiment cifar
+}
+
+# The same file on this machine alone: four agents here play the nodes.
+run_locally() {
+    run batchai job run --local --name cifar_distributed "${in_experiment[@]}" --experiment cifar \
+        --config-file job.json --storage-account-name mystorageaccount
+}
+
+# What the job left: its files, its accuracy, its model. Fails unless all of it is there and good enough.
+show_result() {
+    run batchai job file list --job cifar_distributed "${in_experiment[@]}" --experiment cifar --output table
+    run batchai storage file download --path cifar/saved_models/keras_cifar10_trained_model.h5 --share-name myshare \
+        --account-name mystorageaccount --dest "$work"
+    local state accuracy model=$work/keras_cifar10_trained_model.h5
+    state=$(batchai job show --name cifar_distributed "${in_experiment[@]}" --experiment cifar --query executionState)
+    accuracy=$(batchai job file stream --job cifar_distributed "${in_experiment[@]}" --experiment cifar --file-name stdout.txt |
+        sed -n 's/.*Test accuracy: *\([0-9.]*\).*/\1/p' | tail -n 1)
+    say "result"
+    echo "state:               $state"
+    echo "validation accuracy: ${accuracy:-none in stdout.txt}"
+    echo "model:               $model"
+    [ "$state" = '"succeeded"' ] && [ -s "$model" ] && awk "BEGIN { exit !(${accuracy:-0} >= 0.70) }"
+}
+
+walk_through() { # cluster | local
+    export PATH=$build/bin:$PATH XDG_DATA_HOME=$work/data BATCHAI_POLICY=$work/batchai.toml
+    cd "$root/contrib/examples/tutorial"
+    say "the walk-through"
+    set_the_scene "$1"
+    if [ "$1" = cluster ]; then run_on_cluster; else run_locally; fi
+    show_result
+}
+
+if [ $where = cluster ]; then
+    rc=0
+    walk_through cluster || rc=1
+    if [ $keep = yes ]; then
+        say "the cluster stays up until you leave this shell"
+        (cd "$work" && PATH=$build/bin:$PATH XDG_DATA_HOME=$work/data BATCHAI_POLICY=$work/batchai.toml "${SHELL:-/bin/bash}") || true
+    fi
+    exit $rc
+fi
+
+mkdir -p "$root/build"
+exec 9>"$root/build/quickstart.lock"
+flock -n 9 || {
+    echo "quickstart.sh: another quick start runs in $root; wait for it or end it" >&2
+    exit 1
+}
+prepare
+say "a four-node Slurm on this machine"
+again=(--inside)
+[ $keep = no ] || again+=(--keep)
+rc=0
+# With a parent-death signal the cluster ends with this script, whatever ends it.
+setpriv --pdeathsig KILL "$root/contrib/minislurm" -n 4 -g 1 \
+    -p "required $build/lib/spank_batchai.so policy=$work/batchai.toml libexec=$build/bin" \
+    -- "$root/contrib/quickstart.sh" "${again[@]}" 9>&- || rc=$?
+if [ $rc = 77 ]; then
+    echo "namespaces are not permitted here: running the same file with 'batchai job run --local' instead"
+    rc=0
+    walk_through local || rc=1
+fi
+exit $rc
