@@ -46,14 +46,10 @@ prepare() {
     say "packages"
     "$root/contrib/install-packages.sh" run
     say "build"
-    cmake -S "$root" --preset release -Wno-dev >"$root/build.log.$$" 2>&1 &&
-        cmake --build "$build" >>"$root/build.log.$$" 2>&1 || {
-        tail -n 30 "$root/build.log.$$" >&2
-        rm -f "$root/build.log.$$"
-        echo "quickstart.sh: the build failed" >&2
+    (cd "$root" && cmake --preset release -Wno-dev >/dev/null && cmake --build --preset release) || {
+        echo "quickstart.sh: the build failed; its output is above" >&2
         exit 1
     }
-    rm -f "$root/build.log.$$"
     rm -rf "$work"
     mkdir -p "$work/share" "$work/data"
     sed "s|@SHARE@|$work/share|" "$root/contrib/examples/tutorial/batchai.toml.in" >"$work/batchai.toml"
@@ -132,10 +128,10 @@ if [ $where = cluster ]; then
 fi
 
 mkdir -p "$root/build"
-exec 9>"$root/build/quickstart.lock"
+exec 9>"$root/build/quickstart.lock" # held by a build too that outlives a killed quick start
 flock -n 9 || {
-    echo "quickstart.sh: another quick start runs in $root; wait for it or end it" >&2
-    exit 1
+    echo "waiting for another quick start in $root to end"
+    flock 9
 }
 prepare
 say "a four-node Slurm on this machine"
