@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Helpers of the cluster tests, for `load lib`. Every command that talks to Slurm has a deadline; no
+# helper asserts how long something took.
+
+# Other users may enter what tests make in $BATS_TEST_TMPDIR.
+[ -z "${BATS_RUN_TMPDIR-}" ] || [ ! -O "$BATS_RUN_TMPDIR" ] || chmod 711 "$BATS_RUN_TMPDIR"
+
+# Slurm's commands with a deadline. A command that runs into it ends with 124.
+deadline=30
+srun() { timeout -k 2 "$deadline" srun "$@"; }
+sbatch() { timeout -k 2 "$deadline" sbatch "$@"; }
+salloc() { timeout -k 2 "$deadline" salloc "$@"; }
+scancel() { timeout -k 2 "$deadline" scancel "$@"; }
+scontrol() { timeout -k 2 "$deadline" scontrol "$@"; }
+squeue() { timeout -k 2 "$deadline" squeue "$@"; }
+sinfo() { timeout -k 2 "$deadline" sinfo "$@"; }
+
+# as_user NAME COMMAND...: as alice or bob; skips the test where the cluster has no such users.
+as_user() {
+    local name=$1
+    shift
+    need_root
+    timeout -k 2 "$deadline" setpriv --reuid "$name" --regid "$name" --init-groups \
+        env USER="$name" LOGNAME="$name" HOME="$MINISLURM_DIR/home/$name" "$@"
+}
+
+need_root() { [ "$(id -u)" = 0 ] || skip "needs root: other users and real privileges"; }
+
+# on_node NODE COMMAND...: on the node, outside any job.
+on_node() { timeout -k 2 "$deadline" minislurm exec "$@"; }
+
+nodes() { (cd "$MINISLURM_DIR/node" && echo *); }
+
+# eventually COMMAND...: repeats it until it succeeds, at most $deadline seconds; the last try may speak.
+eventually() {
+    local end=$((SECONDS + deadline))
+    until "$@" >/dev/null 2>&1; do
+        if ((SECONDS >= end)); then
+            "$@"
+            return
+        fi
+        sleep 0.1
+    done
+}
+
+# ---- jobs ----------------------------------------------------------------------------------------
+
+# submit [SBATCH_ARGUMENT]...: sets job to the number of the submitted job.
+submit() {
+    job=$(sbatch --parsable "$@") || return
+    job=${job%%;*}
+}
+
+# submit_as NAME [SBATCH_ARGUMENT]...
+submit_as() {
+    job=$(as_user "$1" sbatch --parsable "${@:2}") || return
+    job=${job%%;*}
+}
+
+# job_field ID NAME: a field of `scontrol show job`, such as ExitCode, Reason, Restarts.
+job_field() { [[ " $(scontrol show job -o "$1")" =~ " $2="([^ ]*) ]] && echo "${BASH_REMATCH[1]}"; }
+
+job_state() { job_field "$1" JobState; }
+
+job_is_over() {
+    case $(job_state "$1") in
+        PENDING | RUNNING | CONFIGURING | COMPLETING | SUSPENDED) return 1 ;;
+    esac
+}
+
+# wait_job ID: waits for its end, prints its state; fails at the deadline.
+wait_job() {
+    eventually job_is_over "$1" || {
+        scontrol show job "$1" >&2
+        return 1
+    }
+    job_state "$1"
+}
+
+# ---- nothing is left ---------------------------------------------------------------------------------
+
+# What is on a node: mounts, files where jobs leave them. An empty /run/batchai and its self-bind,
+# which outlive the jobs by design, do not count.
+node_facts() {
+    # shellcheck disable=SC2016 # expanded on the node
+    on_node "$1" sh -c '
+        awk "\$2 != \"/run/batchai\" { print \"mounted:\", \$0 }" /proc/1/mounts
+        find /tmp /dev/shm -mindepth 1 -maxdepth 1 -printf "on disk: %p\n"
+        [ ! -d /run/batchai ] || find /run/batchai -mindepth 2 -printf "on disk: %p\n"' | sort
+}
+
+# remember_nodes: called once, before the first test.
+remember_nodes() {
+    local node
+    for node in $(nodes); do node_facts "$node" >"$MINISLURM_DIR/node/$node/clean"; done
+}
+
+# Prints what should not be there: nothing on a clean cluster.
+leftovers() {
+    local node
+    sinfo -h -R -o 'drained: %N: %E'
+    squeue -h -o 'in the queue: job %i %T %r'
+    for node in $(nodes); do
+        [ -f "$MINISLURM_DIR/node/$node/pid" ] || continue
+        node_facts "$node" | comm -13 "$MINISLURM_DIR/node/$node/clean" - | sed "s/^/$node: /"
+    done
+    # Processes of the nodes are those outside the login node's PID namespace.
+    ps -eo pidns=,pid=,user=,comm=,args= | awk -v here="$(stat -Lc %i /proc/self/ns/pid)" '
+        $1 != here && $4 !~ /^(minislurm|slurmd)$/ && $0 !~ /sleep infinity/ { print "running: " $0; next }
+        $1 == here && $4 ~ /^batchai/ { print "running: " $0 }'
+}
+
+nothing_left() { [ -z "$(leftovers)" ]; }
+
+# assert_clean: no node drained, no job, and on no node a mount, process or file that was not there
+# before the first test. What a job leaves has a few seconds to go away. After a failure the cluster
+# is put right, so that the next test fails only for its own reasons.
+assert_clean() {
+    deadline=10 eventually nothing_left && return
+    local found
+    found=$(leftovers)
+    printf 'left behind:\n%s\n' "$found" >&2
+    # shellcheck disable=SC2046 # one argument per job and per process
+    scancel $(squeue -h -o %i) 2>/dev/null
+    # shellcheck disable=SC2046
+    kill -KILL $(awk '/^running:/ { print $3 }' <<<"$found") 2>/dev/null
+    scontrol update NodeName=ALL State=RESUME 2>/dev/null
+    remember_nodes
+    return 1
+}
+
+# The daemons' last words, after a test that failed.
+show_logs() { tail -n 8 "$MINISLURM_DIR"/log/slurm{ctld,d-n*}.log | sed 's/^/  /' >&2; }
+
+# Files with a teardown of their own call assert_clean in it.
+teardown() {
+    [ -n "${BATS_TEST_COMPLETED-}" ] || [ -n "${BATS_TEST_SKIPPED-}" ] || show_logs
+    assert_clean
+}
