@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libbatchai_collectives through ctypes: one Python method per function of collectives.h.
+
+Every call releases the GIL. Buffers are addresses; whoever starts an operation keeps the memory
+alive until it has completed. Failures are HorovodInternalError with the library's own sentence.
+"""
+import ctypes
+import os
+import pathlib
+
+from horovod.common.exceptions import HorovodInternalError
+
+IN_PROGRESS = 1
+
+# batchai_coll_type
+FLOAT32, FLOAT64, INT32, INT64, UINT8 = range(5)
+
+# batchai_coll_op
+SUM, AVERAGE, MIN, MAX, PRODUCT = range(5)
+
+_NAME = "libbatchai_collectives.so"
+_POINTER = ctypes.c_void_p
+
+# Functions that return a status, and their arguments.
+_PROTOTYPES = {
+    "init": [ctypes.POINTER(_POINTER)],
+    "finalize": [_POINTER],
+    "allreduce_async": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                        ctypes.POINTER(_POINTER)],
+    "broadcast_async": [_POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                        ctypes.POINTER(_POINTER)],
+    "allgather_async": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int,
+                        ctypes.POINTER(_POINTER)],
+    "barrier_async": [_POINTER, ctypes.POINTER(_POINTER)],
+    "test": [_POINTER],
+    "wait": [_POINTER],
+    "allgather": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int],
+}
+_QUERIES = ("rank", "size", "local_rank", "local_size", "node_rank", "node_count")
+
+
+def _path():
+    """Where the launcher says, else beside the package's tree, else for the system's loader."""
+    named = os.environ.get("BATCHAI_COLLECTIVES_LIBRARY")
+    if named:
+        return named
+    libraries = pathlib.Path(__file__).absolute().parents[4]  # of batchai/python/horovod/common
+    beside = libraries / _NAME
+    return str(beside) if beside.exists() else _NAME
+
+
+def load():
+    """The library with its prototypes. Raises HorovodInternalError where there is none."""
+    path = _path()
+    try:
+        library = ctypes.CDLL(path)
+        for name, arguments in _PROTOTYPES.items():
+            function = getattr(library, "batchai_coll_" + name)
+            function.argtypes, function.restype = arguments, ctypes.c_int
+        for name in _QUERIES:
+            function = getattr(library, "batchai_coll_" + name)
+            function.argtypes, function.restype = [_POINTER], ctypes.c_int
+        library.batchai_coll_last_error.argtypes = []
+        library.batchai_coll_last_error.restype = ctypes.c_char_p
+    except (OSError, AttributeError) as error:
+        raise HorovodInternalError(
+            "horovod: %s cannot be loaded: %s; set BATCHAI_COLLECTIVES_LIBRARY to its path"
+            % (path, error)) from error
+    return library
+
+
+class Communicator:
+    """All ranks of the job, from ``Communicator()`` (collective) to ``finalize()`` (collective).
+
+    ``rank``, ``size``, ``local_rank``, ``local_size``, ``node_rank`` and ``node_count`` are ints.
+    """
+
+    def __init__(self):
+        self._library = load()
+        self._comm = _POINTER()
+        self._check(self._library.batchai_coll_init(ctypes.byref(self._comm)))
+        for name in _QUERIES:
+            setattr(self, name, getattr(self._library, "batchai_coll_" + name)(self._comm))
+
+    def finalize(self):
+        comm, self._comm = self._comm, _POINTER()
+        self._check(self._library.batchai_coll_finalize(comm))
+
+    def allreduce_async(self, send, receive, count, kind, op):
+        """Starts an allreduce of count elements; returns the request for test() or wait()."""
+        return self._start("allreduce_async", send, receive, count, kind, op)
+
+    def broadcast_async(self, buffer, count, kind, root):
+        """Starts a broadcast of count elements from root; returns the request."""
+        return self._start("broadcast_async", buffer, count, kind, root)
+
+    def allgather_async(self, send, receive, count, kind):
+        """Starts an allgather, count elements from each rank; returns the request."""
+        return self._start("allgather_async", send, receive, count, kind)
+
+    def barrier_async(self):
+        """Starts a barrier; returns the request."""
+        return self._start("barrier_async")
+
+    def test(self, request):
+        """True once the operation has completed, after which the request is gone."""
+        status = self._library.batchai_coll_test(request)
+        if status == IN_PROGRESS:
+            return False
+        self._check(status)
+        return True
+
+    def wait(self, request):
+        """Returns when the operation has completed; the request is gone."""
+        self._check(self._library.batchai_coll_wait(request))
+
+    def allgather_bytes(self, data):
+        """The bytes of every rank, in order of rank; as many bytes everywhere."""
+        gathered = ctypes.create_string_buffer(len(data) * self.size)
+        self._check(self._library.batchai_coll_allgather(
+            self._comm, data, ctypes.addressof(gathered), len(data), UINT8))
+        return [gathered.raw[at:at + len(data)] for at in range(0, len(gathered), len(data))]
+
+    def _start(self, name, *arguments):
+        request = _POINTER()
+        function = getattr(self._library, "batchai_coll_" + name)
+        self._check(function(self._comm, *arguments, ctypes.byref(request)))
+        return request
+
+    def _check(self, status):
+        if status != 0:
+            raise HorovodInternalError(
+                self._library.batchai_coll_last_error().decode("utf-8", "replace"))

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``import horovod.torch as hvd``: Horovod for PyTorch over libbatchai_collectives."""
+from horovod.common.exceptions import HorovodInternalError
+from horovod.torch import mpi_ops
+from horovod.torch.compression import Compression
+from horovod.torch.functions import (allgather_object, broadcast_object, broadcast_optimizer_state,
+                                     broadcast_parameters)
+from horovod.torch.mpi_ops import *  # noqa: F403 (its __all__ is the list of operations)
+from horovod.torch.optimizer import DistributedOptimizer
+
+__all__ = mpi_ops.__all__ + [
+    "Compression", "DistributedOptimizer", "HorovodInternalError", "allgather_object",
+    "broadcast_object", "broadcast_optimizer_state", "broadcast_parameters",
+]

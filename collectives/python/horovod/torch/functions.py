@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects, model parameters and optimizer state from one rank to all, or from all to all."""
+import pickle
+
+import torch
+
+from horovod.common import basics
+from horovod.torch.ops.allgather import allgather
+from horovod.torch.ops.broadcast import broadcast_, broadcast_async_
+from horovod.torch.ops.handles import synchronize
+
+
+def broadcast_parameters(params, root_rank):
+    """Replaces the tensors' contents with root_rank's.
+
+    params: a model's ``state_dict()``, ``named_parameters()`` or ``parameters()``: a dict or an
+    iterable of tensors or of (name, tensor), with the same names and shapes on all ranks.
+    Entries that are no tensors are skipped. Raises ValueError for anything else.
+    """
+    if isinstance(params, dict):
+        params = sorted(params.items())
+    elif torch.is_tensor(params) or isinstance(params, (str, bytes)):
+        raise ValueError("horovod: invalid params of type: %s" % type(params).__name__)
+    try:
+        named = [entry if isinstance(entry, tuple) else (None, entry) for entry in params]
+    except TypeError as error:
+        raise ValueError("horovod: invalid params of type: %s" % type(params).__name__) from error
+    handles = [broadcast_async_(tensor, root_rank, name) for name, tensor in named
+               if torch.is_tensor(tensor)]
+    for handle in handles:
+        synchronize(handle)
+
+
+class _Slot:
+    """Where a tensor stands in a structure that travels without its tensors."""
+
+    def __init__(self, tensor):
+        self.shape, self.dtype = tensor.shape, tensor.dtype
+
+
+def _without_tensors(value, tensors):
+    """The structure with a _Slot for each tensor, which is appended to tensors."""
+    if torch.is_tensor(value):
+        tensors.append(value)
+        return _Slot(value)
+    if isinstance(value, dict):
+        return {key: _without_tensors(item, tensors) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_without_tensors(item, tensors) for item in value)
+    return value
+
+
+def _with_tensors(value, tensors):
+    """The reverse. tensors: an iterator, in the order in which _without_tensors() took them."""
+    if isinstance(value, _Slot):
+        return next(tensors)
+    if isinstance(value, dict):
+        return {key: _with_tensors(item, tensors) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_with_tensors(item, tensors) for item in value)
+    return value
+
+
+def _slots(value):
+    if isinstance(value, _Slot):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value
+    return ([slot for item in items for slot in _slots(item)]
+            if isinstance(value, dict) or type(value) in (list, tuple) else [])
+
+
+def broadcast_optimizer_state(optimizer, root_rank, model=None):
+    """Gives every rank's optimizer the state and options (learning rate …) of root_rank's.
+
+    optimizer: any torch optimizer, wrapped by DistributedOptimizer or not, over the same parameters
+    on all ranks. The other ranks' state may be empty, as after a restart from a checkpoint that only
+    root_rank has read. model is accepted as Horovod does, and not needed.
+    """
+    tensors = []
+    skeleton = _without_tensors(optimizer.state_dict(), tensors)
+    skeleton = broadcast_object(skeleton, root_rank, name="optimizer.skeleton")
+    if basics.rank() != root_rank:
+        tensors = [torch.empty(slot.shape, dtype=slot.dtype) for slot in _slots(skeleton)]
+    broadcast_parameters([("optimizer.%d" % number, tensor)
+                          for number, tensor in enumerate(tensors)], root_rank)
+    if basics.rank() != root_rank:
+        optimizer.load_state_dict(_with_tensors(skeleton, iter(tensors)))
+
+
+def broadcast_object(obj, root_rank=0, name=None):
+    """root_rank's object, on every rank: anything that pickle can carry; the others' is ignored.
+
+    name: of the operation; one name for all objects by default.
+    """
+    name = name or "object"
+    data = pickle.dumps(obj) if basics.rank() == root_rank else b""
+    size = broadcast_(torch.tensor([len(data)]), root_rank, name + ".size").item()
+    content = _bytes_tensor(data) if basics.rank() == root_rank else torch.empty(size,
+                                                                                dtype=torch.uint8)
+    broadcast_(content, root_rank, name + ".content")
+    return obj if basics.rank() == root_rank else pickle.loads(content.numpy().tobytes())
+
+
+def allgather_object(obj, name=None):
+    """A list of every rank's object, in order of rank: anything that pickle can carry."""
+    name = name or "object"
+    data = pickle.dumps(obj)
+    sizes = allgather(torch.tensor([len(data)]), name + ".size").tolist()
+    content = allgather(_bytes_tensor(data), name + ".content")
+    return [pickle.loads(part.numpy().tobytes()) for part in content.split(sizes)]
+
+
+def _bytes_tensor(data):
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)

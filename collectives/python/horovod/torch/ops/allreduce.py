@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""allreduce, alone and in groups, in place and not, waiting and not."""
+import warnings
+
+import torch
+
+from horovod.common import basics, library
+from horovod.torch.ops import buffers
+from horovod.torch.compression import Compression
+from horovod.torch.ops.handles import synchronize
+
+Average = library.AVERAGE
+Sum = library.SUM
+Min = library.MIN
+Max = library.MAX
+Product = library.PRODUCT
+
+_OP_NAMES = {Sum: "sum", Average: "average", Min: "min", Max: "max", Product: "product"}
+
+
+def _chosen(average, op):
+    """The reduction that the two arguments ask for. ValueError for both, or an unknown one."""
+    if average is not None:
+        if op is not None:
+            raise ValueError("The op parameter supersedes average. Please provide only one of "
+                             "them.")
+        warnings.warn("Parameter `average` has been replaced with `op` and will be removed",
+                      DeprecationWarning, stacklevel=3)
+        return Average if average else Sum
+    if op is None:
+        return Average
+    if op not in _OP_NAMES:
+        raise ValueError("horovod: unknown reduction %r: use Average, Sum, Min, Max or Product"
+                         % (op,))
+    return op
+
+
+def _submit_allreduce(tensors, outputs, name, op, prescale_factor, postscale_factor):
+    """One operation over a list of tensors. outputs: where each result goes; None makes a tensor."""
+    for tensor in tensors:
+        buffers.check_reducible(tensor)
+        if op == Average and tensor.dtype == torch.bool:
+            raise ValueError("horovod: booleans have no average: use Sum or Max (or), Min or "
+                             "Product (and)")
+    communicator = basics.communicator()
+    sent = [buffers.scaled(buffers.for_reduction(tensor), prescale_factor) for tensor in tensors]
+    # A copy is reduced in place, and so is a tensor that is its own output.
+    received = [buffer if output is not None or buffer.data_ptr() != tensor.data_ptr()
+                else torch.empty_like(buffer)
+                for tensor, output, buffer in zip(tensors, outputs, sent)]
+
+    def start():
+        return [communicator.allreduce_async(one.data_ptr(), other.data_ptr(), one.numel(),
+                                             buffers.reduction_type(one), op)
+                for one, other in zip(sent, received)]
+
+    def finish():
+        results = [buffers.scaled(buffer, postscale_factor) for buffer in received]
+        return [result.to(tensor.device, tensor.dtype) if output is None
+                else buffers.copy_back(output, result)
+                for tensor, output, result in zip(tensors, outputs, results)]
+
+    description = "%s of %s" % (_OP_NAMES[op], ", ".join(buffers.shape(tensor) for tensor in tensors))
+    if prescale_factor != 1.0 or postscale_factor != 1.0:
+        description += " scaled by %r and %r" % (prescale_factor, postscale_factor)
+    return basics.queue().submit("allreduce", name, description, start, finish)
+
+
+def _submit_one(tensor, output, name, op, prescale_factor, postscale_factor):
+    handle = _submit_allreduce([tensor], [output], name, op, prescale_factor, postscale_factor)
+    finish = handle.finish
+    handle.finish = lambda: finish()[0]
+    return handle
+
+
+def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.0,
+                    postscale_factor=1.0):
+    """Starts a reduction over all ranks; returns a handle for poll() and synchronize().
+
+    tensor: of the same shape and type on all ranks: float16, bfloat16, float32, float64, bool (not
+    Average) or an integer type, on any device. op: Average (the default), Sum, Min, Max, Product;
+    integer averages truncate toward zero. average: the older way to say Average or Sum; with op,
+    ValueError. The tensor is multiplied by prescale_factor before and the result by
+    postscale_factor after. The result is a new tensor of the same shape and type.
+    """
+    return _submit_one(tensor, None, name, _chosen(average, op), prescale_factor, postscale_factor)
+
+
+def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
+                     postscale_factor=1.0):
+    """Like allreduce_async(), but the result replaces the tensor's contents."""
+    return _submit_one(tensor, tensor, name, _chosen(average, op), prescale_factor,
+                       postscale_factor)
+
+
+class _Differentiable(torch.autograd.Function):
+    """The gradient of a sum over ranks is the sum of the gradients; so with the average."""
+
+    @staticmethod
+    def forward(ctx, tensor, *arguments):
+        ctx.arguments = arguments
+        return synchronize(_submit_one(tensor, None, *arguments))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        name, op, *factors = ctx.arguments
+        if op not in (Average, Sum):
+            raise ValueError("horovod: only sums and averages have gradients")
+        name = None if name is None else name + ".gradient"
+        return synchronize(_submit_one(gradient, None, name, op, *factors)), None, None, None, None
+
+
+def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None,
+              prescale_factor=1.0, postscale_factor=1.0):
+    """The reduction of a tensor over all ranks, as a new tensor; see allreduce_async().
+
+    compression: Compression.none or Compression.fp16. Sums and averages can be differentiated.
+    """
+    compressed, context = compression.compress(tensor)
+    reduced = _Differentiable.apply(compressed, name, _chosen(average, op), prescale_factor,
+                                    postscale_factor)
+    return compression.decompress(reduced, context)
+
+
+def allreduce_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
+               postscale_factor=1.0):
+    """The reduction of a tensor over all ranks, in place; see allreduce_async()."""
+    return synchronize(allreduce_async_(tensor, average, name, op, prescale_factor,
+                                        postscale_factor))
+
+
+def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_factor=1.0,
+                            postscale_factor=1.0):
+    """Like allreduce_async() for a list of tensors, all or none of them; the result is a list."""
+    tensors = list(tensors)
+    return _submit_allreduce(tensors, [None] * len(tensors), name, _chosen(average, op),
+                             prescale_factor, postscale_factor)
+
+
+def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
+                             postscale_factor=1.0):
+    """Like grouped_allreduce_async(), in place."""
+    tensors = list(tensors)
+    return _submit_allreduce(tensors, tensors, name, _chosen(average, op), prescale_factor,
+                             postscale_factor)
+
+
+def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None,
+                      prescale_factor=1.0, postscale_factor=1.0):
+    """The reductions of a list of tensors over all ranks; see allreduce()."""
+    op = _chosen(average, op)
+    compressed, contexts = zip(*[compression.compress(tensor) for tensor in tensors])
+    handle = grouped_allreduce_async(compressed, None, name, op, prescale_factor, postscale_factor)
+    return [compression.decompress(tensor, context)
+            for tensor, context in zip(synchronize(handle), contexts)]
+
+
+def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
+                       postscale_factor=1.0):
+    """The reductions of a list of tensors over all ranks, in place; see allreduce_()."""
+    return synchronize(grouped_allreduce_async_(tensors, average, name, op, prescale_factor,
+                                                postscale_factor))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buckets, conversions and the small helpers: no library, no ranks."""
+import os
+import unittest
+from unittest import mock
+
+import torch
+
+from horovod.common.util import environment_size
+from horovod.torch import Compression
+from horovod.torch.fusion import make_buckets
+from horovod.torch.ops import buffers
+
+
+class Buckets(unittest.TestCase):
+    def sizes(self, parameters, threshold):
+        return [[p.numel() for p in bucket] for bucket in make_buckets(parameters, threshold)]
+
+    def test_the_last_layers_come_first(self):
+        parameters = [torch.zeros(n) for n in (1, 2, 3)]
+        self.assertEqual(self.sizes(parameters, 1000), [[3, 2, 1]])
+
+    def test_the_threshold_is_bytes(self):
+        parameters = [torch.zeros(n) for n in (1, 2, 3)]
+        self.assertEqual(self.sizes(parameters, 12), [[3], [2, 1]])
+
+    def test_a_parameter_larger_than_the_threshold_stands_alone(self):
+        parameters = [torch.zeros(n) for n in (1, 50, 1)]
+        self.assertEqual(self.sizes(parameters, 8), [[1], [50], [1]])
+        self.assertEqual(self.sizes(parameters, 0), [[1], [50], [1]])
+
+    def test_types_are_not_mixed(self):
+        parameters = [torch.zeros(1), torch.zeros(1, dtype=torch.float64), torch.zeros(1)]
+        self.assertEqual(len(make_buckets(parameters, 1000)), 3)
+
+    def test_nothing_makes_no_bucket(self):
+        self.assertEqual(make_buckets([], 1000), [])
+
+
+class Buffers(unittest.TestCase):
+    def test_what_the_library_reduces_is_not_copied(self):
+        for kind in (torch.float32, torch.float64, torch.int32, torch.int64):
+            tensor = torch.zeros(4, dtype=kind)
+            self.assertEqual(buffers.for_reduction(tensor).data_ptr(), tensor.data_ptr())
+
+    def test_other_types_are_widened(self):
+        for kind, wide in ((torch.float16, torch.float32), (torch.bfloat16, torch.float32),
+                           (torch.uint8, torch.int32), (torch.bool, torch.int32)):
+            self.assertEqual(buffers.for_reduction(torch.ones(4, dtype=kind)).dtype, wide)
+
+    def test_a_transposed_tensor_is_copied_and_copied_back(self):
+        tensor = torch.arange(6.0).reshape(2, 3).t()
+        buffer = buffers.for_reduction(tensor)
+        self.assertTrue(buffer.is_contiguous())
+        buffers.copy_back(tensor, buffer * 2)
+        self.assertEqual(tensor.t().flatten().tolist(), [0, 2, 4, 6, 8, 10])
+
+    def test_integers_are_scaled_exactly_and_truncated(self):
+        tensor = torch.tensor([7, -7, 1 << 40])
+        self.assertEqual(buffers.scaled(tensor, 0.5).tolist(), [3, -3, 1 << 39])
+
+    def test_complex_and_sparse_tensors_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "complex64"):
+            buffers.check_reducible(torch.zeros(1, dtype=torch.complex64))
+        with self.assertRaisesRegex(ValueError, "to_dense"):
+            buffers.check_reducible(torch.zeros(2, 2).to_sparse())
+        with self.assertRaisesRegex(ValueError, "not list"):
+            buffers.check_reducible([1.0])
+
+
+class Helpers(unittest.TestCase):
+    def test_a_threshold_that_is_no_number_is_named(self):
+        with mock.patch.dict(os.environ, {"HOROVOD_FUSION_THRESHOLD": "64MB"}):
+            with self.assertRaisesRegex(ValueError, "HOROVOD_FUSION_THRESHOLD: '64MB'"):
+                environment_size("HOROVOD_FUSION_THRESHOLD", 1)
+        with mock.patch.dict(os.environ, {"HOROVOD_FUSION_THRESHOLD": "0"}):
+            self.assertEqual(environment_size("HOROVOD_FUSION_THRESHOLD", 1), 0)
+        self.assertEqual(environment_size("HOROVOD_NOT_SET", 5), 5)
+
+    def test_compression_gives_the_type_back(self):
+        for compression in (Compression.none, Compression.fp16):
+            for kind in (torch.float32, torch.float64, torch.int64):
+                tensor = torch.ones(3, dtype=kind)
+                small, context = compression.compress(tensor)
+                self.assertEqual(compression.decompress(small, context).dtype, kind)
+        self.assertEqual(Compression.fp16.compress(torch.ones(1))[0].dtype, torch.float16)
+
+
+if __name__ == "__main__":
+    unittest.main()
