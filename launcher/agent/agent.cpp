@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/agent.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+namespace batchai::launcher {
+namespace {
+
+// Output under way to the root: above the first the ranks are no longer read, below the second
+// again.
+constexpr std::uint64_t kHighWater = 8 << 20, kLowWater = 4 << 20;
+
+template <class Message>
+bool decode(Reader& reader, Message& message) {
+    message.fields(reader);
+    return reader.ok();
+}
+
+}  // namespace
+
+Agent::Agent(Bootstrap bootstrap, GuardedDirectories directories)
+    : bootstrap_(std::move(bootstrap)),
+      directories_(std::move(directories)),
+      environment_(env::current()) {
+    env::scrub(environment_);
+}
+
+int Agent::run() {
+    auto socket = connect_to_root(bootstrap_);
+    if (!socket) {
+        fmt::print(stderr, "batchai-launch: {}: {}\n", bootstrap_.name, socket.error().message);
+        return 125;
+    }
+    signals_ = std::make_unique<SignalEvents>(
+        loop_, std::initializer_list<int>{SIGCHLD, SIGTERM, SIGINT, SIGHUP},
+        [this](int signal) { on_signal(signal); });
+    ranks_ = std::make_unique<Ranks>(
+        loop_,
+        Ranks::Callbacks{[this](Stream s, std::string b) { on_output(s, std::move(b)); },
+                         [this](RankEnd end) { on_rank_end(std::move(end)); },
+                         [this] { root_->send(InputTaken{}); }, [this] { on_ranks_done(); }});
+    root_ = std::make_unique<Channel>(
+        loop_, std::move(*socket),
+        Channel::Callbacks{[this](Kind kind, Reader& reader) { on_message(kind, reader); },
+                           [this] { root_lost(); }});
+    root_->set_limit(kFrameLimit);
+    say_hello();
+    loop_.run();
+    pmix_.reset();
+    std::error_code ignored;  // the guard does it too; but it may have been killed
+    std::filesystem::remove_all(directories_.base, ignored);
+    std::filesystem::remove_all(directories_.shm, ignored);
+    return exit_code_;
+}
+
+void Agent::on_message(Kind kind, Reader& reader) {
+    if (Launch job; kind == Kind::launch && decode(reader, job)) return launch(std::move(job));
+    if (!launched_) {
+        if (kind == Kind::bye) loop_.stop();
+        return;  // nothing else is obeyed before the root has shown its key
+    }
+    switch (kind) {
+        case Kind::output_taken:
+            if (OutputTaken taken; decode(reader, taken)) unwritten_ -= taken.bytes;
+            if (unwritten_ < kLowWater) ranks_->hold_output(false);
+            return;
+        case Kind::input:
+            if (Input input; decode(reader, input)) ranks_->input(std::move(input.bytes));
+            return;
+        case Kind::end:
+            if (End end; decode(reader, end)) ranks_->end(end.signal);
+            return;
+        case Kind::signal:
+            if (Signal signal; decode(reader, signal)) ranks_->forward(signal.signal);
+            return;
+        case Kind::bye:
+            if (Bye bye; decode(reader, bye) && !bye.failure.empty()) note(bye.failure);
+            return loop_.stop();
+        default:
+            return on_pmix_message(kind, reader);
+    }
+}
+
+void Agent::launch(Launch job) {
+    if (launched_ || !same_key(job.root_key, bootstrap_.root_key)) {
+        return fail("somebody else than batchai-launch answered");
+    }
+    job_ = std::move(job);
+    launched_ = true;
+    start_ranks();
+}
+
+void Agent::fail(const std::string& message) {
+    root_->send(AgentError{message, 125});
+    ranks_->end(SIGKILL);
+    ranks_->started_all();
+}
+
+void Agent::root_lost() {
+    // Nobody is left to report to: end everything, and go.
+    exit_code_ = 125;
+    over_ = true;
+    ranks_->end(SIGTERM);
+    ranks_->started_all();
+    giving_up_ = std::make_unique<Timer>(loop_, [this] { loop_.stop(); });
+    giving_up_->start(Ranks::kGrace * 2);
+}
+
+void Agent::on_signal(int signal) {
+    if (signal == SIGCHLD) return ranks_->reap();
+    // Slurm ends the step, or the guard was killed.
+    if (launched_ && !over_)
+        root_->send(AgentError{fmt::format("the agent got {}", signal_name(signal)), 128 + signal});
+    root_lost();
+}
+
+void Agent::on_output(Stream stream, std::string bytes) {
+    unwritten_ += bytes.size();
+    if (unwritten_ > kHighWater) ranks_->hold_output(true);
+    root_->send(Output{stream, std::move(bytes)});
+}
+
+void Agent::on_rank_end(RankEnd end) {
+    fail_modex_of(end.rank);
+    root_->send(end);
+}
+
+void Agent::on_ranks_done() {
+    if (over_) return loop_.stop();
+    root_->send(NodeDone{});
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Agent: one per node. Says hello to the root, starts the ranks it is told to, is their PMIx
+// server, and reports. It decides nothing: the root does.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher/agent/binding.hpp"
+#include "launcher/agent/guard.hpp"
+#include "launcher/agent/ranks.hpp"
+#include "launcher/agent/signals.hpp"
+#include "launcher/bootstrap.hpp"
+#include "launcher/channel.hpp"
+#include "launcher/env/env.hpp"
+#include "launcher/pmix/server.hpp"
+
+namespace batchai::launcher {
+
+class Agent : private pmix::Host {
+  public:
+    Agent(Bootstrap bootstrap, GuardedDirectories directories);
+    // Returns the process's exit code. 0: the root knows everything there is to know.
+    int run();
+
+  private:
+    // What the root says.
+    void on_message(Kind kind, Reader& reader);
+    void launch(Launch job);
+    void root_lost();
+    void on_signal(int signal);
+
+    // Starting ranks (agent_start.cpp).
+    void say_hello();
+    bool prepare(std::string& error);
+    void start_ranks();
+    env::Place place_of(int rank) const;
+    std::map<std::string, std::string> environment_of(int rank, int cores,
+                                                      std::string& error) const;
+    void note(const std::string& line) const;  // into the execution log
+
+    // What the ranks do.
+    void on_output(Stream stream, std::string bytes);
+    void on_rank_end(RankEnd end);
+    void on_ranks_done();
+
+    // What the PMIx library wants (agent_pmix.cpp).
+    void fence(Fence contribution, pmix::ModexAnswer answer) override;
+    void modex(std::uint32_t rank, pmix::ModexAnswer answer) override;
+    void publish(std::vector<Item> items, pmix::OpAnswer answer) override;
+    void lookup(std::vector<std::string> keys, bool wait, pmix::LookupAnswer answer) override;
+    void unpublish(std::uint32_t owner, std::vector<std::string> keys,
+                   pmix::OpAnswer answer) override;
+    void aborted(std::uint32_t rank, int code, std::string message) override;
+    void connected(std::uint32_t rank) override;
+    void finalized(std::uint32_t rank) override;
+
+    // What other nodes answer (agent_pmix.cpp).
+    void on_pmix_message(Kind kind, Reader& reader);
+    void on_fence_done(FenceDone done);
+    void on_modex_request(ModexRequest request);
+    void send_modex_reply(const ModexRequest& request, int status, std::string data);
+    void on_modex_reply(ModexReply reply);
+    void on_store_reply(const StoreReply& reply);
+    void fail_modex_of(int rank);
+
+    void fail(const std::string& message);
+
+    Bootstrap bootstrap_;
+    GuardedDirectories directories_;
+    env::Environment environment_;  // inherited
+    std::vector<Core> cores_;
+
+    Loop loop_;
+    pmix::Box box_{loop_};
+    std::unique_ptr<pmix::Server> pmix_;
+    std::unique_ptr<Channel> root_;
+    std::unique_ptr<Ranks> ranks_;
+    std::unique_ptr<SignalEvents> signals_;
+    std::unique_ptr<Timer> giving_up_;
+
+    Launch job_;
+    bool launched_ = false, over_ = false;
+    std::uint64_t unwritten_ = 0;  // output that the root has not taken yet
+    int exit_code_ = 0;
+
+    std::map<std::vector<std::uint32_t>, std::deque<pmix::ModexAnswer>> fences_;
+    std::map<std::uint64_t, pmix::ModexAnswer> modexes_;  // asked by us
+    std::map<std::pair<int, std::uint64_t>, std::uint32_t>
+        asked_;  // asked of us: (origin, id) -> rank
+    std::map<std::uint64_t, pmix::OpAnswer> stores_;
+    std::map<std::uint64_t, pmix::LookupAnswer> lookups_;
+    std::uint64_t next_id_ = 0;
+};
+
+}  // namespace batchai::launcher

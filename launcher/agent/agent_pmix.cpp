@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Agent, between its PMIx library and the root: every request gets a number, or a place in a queue,
+// and the library's answer function waits under it.
+#include "launcher/agent/agent.hpp"
+#include "launcher/pmix/dmodex.hpp"
+#include "launcher/pmix/fence.hpp"
+#include "launcher/pmix/publish.hpp"
+
+namespace batchai::launcher {
+
+void Agent::fence(Fence contribution, pmix::ModexAnswer answer) {
+    fences_[contribution.procs].push_back(answer);
+    root_->send(contribution);
+}
+
+void Agent::on_fence_done(FenceDone done) {
+    const auto waiting = fences_.find(done.procs);
+    if (waiting == fences_.end()) return;
+    const pmix::ModexAnswer answer = waiting->second.front();
+    waiting->second.pop_front();
+    if (waiting->second.empty()) fences_.erase(waiting);
+    pmix::complete(answer, done.status, std::move(done.data));
+}
+
+void Agent::modex(std::uint32_t rank, pmix::ModexAnswer answer) {
+    if (rank >= static_cast<std::uint32_t>(job_.map.size())) {
+        return pmix::complete(answer, PMIX_ERR_NOT_FOUND, {});
+    }
+    const std::uint64_t id = next_id_++;
+    modexes_[id] = answer;
+    root_->send(ModexRequest{bootstrap_.node, id, rank});
+}
+
+void Agent::on_modex_reply(ModexReply reply) {
+    const auto waiting = modexes_.find(reply.id);
+    if (waiting == modexes_.end()) return;
+    pmix::complete(waiting->second, reply.status, std::move(reply.data));
+    modexes_.erase(waiting);
+}
+
+void Agent::on_modex_request(ModexRequest request) {
+    if (!ranks_->running(static_cast<int>(request.rank))) {
+        return send_modex_reply(request, PMIX_ERR_NOT_FOUND, {});
+    }
+    asked_[{request.origin, request.id}] = request.rank;
+    pmix::request_modex(box_, pmix_->nspace(), request.rank,
+                        [this, request](pmix_status_t status, std::string data) {
+                            if (asked_.erase({request.origin, request.id}) == 0) return;
+                            send_modex_reply(request, status, std::move(data));
+                        });
+}
+
+void Agent::send_modex_reply(const ModexRequest& request, int status, std::string data) {
+    root_->send(ModexReply{request.origin, request.id, status, std::move(data)});
+}
+
+// A rank that has ended will not commit any more; the library would wait for it for ever.
+void Agent::fail_modex_of(int rank) {
+    for (auto it = asked_.begin(); it != asked_.end();) {
+        if (it->second != static_cast<std::uint32_t>(rank)) {
+            ++it;
+            continue;
+        }
+        root_->send(ModexReply{it->first.first, it->first.second, PMIX_ERR_NOT_FOUND, {}});
+        it = asked_.erase(it);
+    }
+}
+
+void Agent::publish(std::vector<Item> items, pmix::OpAnswer answer) {
+    const std::uint64_t id = next_id_++;
+    stores_[id] = answer;
+    root_->send(Publish{id, std::move(items)});
+}
+
+void Agent::lookup(std::vector<std::string> keys, bool wait, pmix::LookupAnswer answer) {
+    const std::uint64_t id = next_id_++;
+    lookups_[id] = answer;
+    root_->send(Lookup{id, std::move(keys), wait});
+}
+
+void Agent::unpublish(std::uint32_t owner, std::vector<std::string> keys, pmix::OpAnswer answer) {
+    const std::uint64_t id = next_id_++;
+    stores_[id] = answer;
+    root_->send(Unpublish{id, owner, std::move(keys)});
+}
+
+void Agent::on_store_reply(const StoreReply& reply) {
+    if (const auto found = stores_.find(reply.id); found != stores_.end()) {
+        pmix::complete(found->second, reply.status);
+        stores_.erase(found);
+    } else if (const auto asked = lookups_.find(reply.id); asked != lookups_.end()) {
+        pmix::complete(asked->second, job_.nspace, reply.status, reply.items);
+        lookups_.erase(asked);
+    }
+}
+
+void Agent::aborted(std::uint32_t rank, int code, std::string message) {
+    RankEnd end;
+    end.rank = static_cast<int>(rank);
+    end.how = RankEnd::How::aborted;
+    end.code = code;
+    end.time = wall_clock();
+    end.message = std::move(message);
+    root_->send(end);
+}
+
+void Agent::connected(std::uint32_t) {}
+void Agent::finalized(std::uint32_t) {}
+
+void Agent::on_pmix_message(Kind kind, Reader& reader) {
+    const auto handle = [&](auto message, auto handler) {
+        message.fields(reader);
+        if (reader.ok()) (this->*handler)(std::move(message));
+    };
+    switch (kind) {
+        case Kind::fence_done:
+            return handle(FenceDone{}, &Agent::on_fence_done);
+        case Kind::modex_request:
+            return handle(ModexRequest{}, &Agent::on_modex_request);
+        case Kind::modex_reply:
+            return handle(ModexReply{}, &Agent::on_modex_reply);
+        case Kind::store_reply:
+            return handle(StoreReply{}, &Agent::on_store_reply);
+        default:
+            return;
+    }
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Agent, first part of its life: from hello to running ranks.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include "launcher/agent/agent.hpp"
+#include "launcher/agent/facts.hpp"
+#include "launcher/paths.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+std::string value_of(const env::Environment& environment, const std::string& name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+}
+
+}  // namespace
+
+void Agent::say_hello() {
+    cores_ = allowed_cores();
+    Hello hello;
+    hello.agent_key = bootstrap_.agent_key;
+    hello.version = BATCHAI_VERSION;
+    hello.node = bootstrap_.node;
+    hello.name = bootstrap_.name;
+    hello.gpus = count_gpus(environment_);
+    for (const Core& core : cores_) hello.cores.push_back(core.front());
+    hello.free_port = bootstrap_.node == 0 ? find_free_port() : 0;
+    hello.node_ready = value_of(environment_, "BATCHAI_NODE_READY");
+    hello.job_id = value_of(environment_, "SLURM_JOB_ID");
+    hello.clock = wall_clock();
+    root_->send(hello);
+    // While the others arrive.
+    auto server = pmix::Server::start(
+        {bootstrap_.name, bootstrap_.node, directories_.base + "/s", directories_.base + "/c"},
+        box_, *this);
+    if (!server) return fail(server.error().message);
+    pmix_ = std::move(*server);
+}
+
+env::Place Agent::place_of(int rank) const {
+    const RankMap& map = job_.map;
+    const int node = bootstrap_.node;
+    env::Place place;
+    place.rank = rank;
+    place.size = map.size();
+    place.local_rank = rank - map.first[node];
+    place.local_size = map.local_size(node);
+    place.node = node;
+    place.nodes = static_cast<int>(map.nodes.size());
+    place.node_name = bootstrap_.name;
+    std::vector<int> counts, local;
+    for (int n = 0; n < place.nodes; ++n) counts.push_back(map.local_size(n));
+    for (int r = map.first[node]; r < map.first[node + 1]; ++r) local.push_back(r);
+    place.ranks_per_node = env::slurm_counts(counts);
+    place.local_ranks = fmt::format("{}", fmt::join(local, ","));
+    place.master_address = job_.master_address;
+    place.master_port = job_.master_port;
+    place.shared_host = job_.shared_host;
+    place.shm_directory = directories_.shm;
+    return place;
+}
+
+std::map<std::string, std::string> Agent::environment_of(int rank, int cores,
+                                                         std::string& error) const {
+    env::Environment environment = environment_;
+    for (const auto& [name, value] : job_.environment) environment[name] = value;
+    env::Place place = place_of(rank);
+    place.cores = cores;
+    env::add_slurm(environment, place);
+    env::add_torch(environment, place);
+    env::add_horovod(environment, place);
+    env::add_openmpi(environment, place);
+    env::add_batchai(environment, place, sibling_library("batchai/python"),
+                     sibling_library("libbatchai_collectives.so"));
+    auto pmix = pmix_->environment(rank);
+    if (!pmix) {
+        error = pmix.error().message;
+        return environment;
+    }
+    for (auto& [name, value] : *pmix) environment[name] = value;
+    return environment;
+}
+
+bool Agent::prepare(std::string& error) {
+    struct stat info {};
+    if (!job_.required_file.empty() && ::stat(job_.required_file.c_str(), &info) != 0) {
+        error =
+            fmt::format("the script {} is not there: {}", job_.required_file, std::strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+void Agent::start_ranks() {
+    std::string error;
+    if (!pmix_) return;  // said already
+    if (!prepare(error)) return fail(error);
+    const int node = bootstrap_.node, first = job_.map.first[node];
+    const int count = job_.map.local_size(node);
+
+    // On a shared host all agents' ranks divide its cores.
+    const int sharing = job_.shared_host ? job_.map.size() : count;
+    const int offset = job_.shared_host ? first : 0;
+    const auto shares = share_cores(cores_, sharing);
+    pmix::JobInfo info{
+        job_.nspace, job_.map, node, job_.directory, fmt::format("{}", fmt::join(job_.argv, " ")),
+        {}};
+    for (int i = 0; i < count && !shares.empty(); ++i) {
+        info.cpusets.push_back(cpu_list(shares[offset + i]));
+    }
+    if (auto registered = pmix_->register_job(info); !registered) {
+        return fail(registered.error().message);
+    }
+    if (shares.empty() && count > 0) {
+        note(fmt::format("{} ranks on {} cores: not bound", sharing, cores_.size()));
+    }
+    for (int i = 0; i < count; ++i) {
+        const int rank = first + i;
+        SpawnRequest request;
+        request.argv = job_.argv;
+        request.directory = job_.directory;
+        request.with_input = rank == 0;
+        int cores = std::max<int>(1, static_cast<int>(cores_.size()) / std::max(1, sharing));
+        if (!shares.empty()) request.cpus = shares[offset + i];
+        request.environment = environment_of(rank, cores, error);
+        if (!error.empty()) return fail(error);
+        ranks_->start(rank, request);
+    }
+    ranks_->started_all();
+}
+
+void Agent::note(const std::string&) const {}
+
+}  // namespace batchai::launcher

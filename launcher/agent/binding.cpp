@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/binding.hpp"
+
+#include <hwloc.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace batchai::launcher {
+namespace {
+
+struct DestroyTopology {
+    void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
+
+Topology load_topology() {
+    hwloc_topology_t topology = nullptr;
+    if (hwloc_topology_init(&topology) != 0) return {};
+    Topology owned(topology);
+    if (hwloc_topology_load(topology) != 0) return {};
+    return owned;
+}
+
+// The object's CPUs that this process may run on.
+Core allowed_in(hwloc_const_cpuset_t object, hwloc_const_cpuset_t mine) {
+    Core cpus;
+    for (int cpu = hwloc_bitmap_first(object); cpu >= 0; cpu = hwloc_bitmap_next(object, cpu)) {
+        if (hwloc_bitmap_isset(mine, cpu)) cpus.push_back(cpu);
+    }
+    return cpus;
+}
+
+}  // namespace
+
+std::vector<Core> allowed_cores() {
+    std::vector<Core> cores;
+    const Topology topology = load_topology();
+    if (!topology) return cores;
+    const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> mine(hwloc_bitmap_alloc(),
+                                                                             hwloc_bitmap_free);
+    if (hwloc_get_cpubind(topology.get(), mine.get(), HWLOC_CPUBIND_PROCESS) != 0) return cores;
+    // Machines whose cores are not described have CPUs at least.
+    const auto type = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE
+                                                                                   : HWLOC_OBJ_PU;
+    hwloc_obj_t core = nullptr;
+    while ((core = hwloc_get_next_obj_by_type(topology.get(), type, core)) != nullptr) {
+        Core cpus = allowed_in(core->cpuset, mine.get());
+        if (!cpus.empty()) cores.push_back(std::move(cpus));
+    }
+    return cores;
+}
+
+std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ranks) {
+    std::vector<std::vector<int>> shares;
+    const auto total = cores.size();
+    const auto count = static_cast<std::size_t>(ranks);
+    if (ranks < 1 || count > total) return shares;
+    for (std::size_t rank = 0; rank < count; ++rank) {
+        std::vector<int>& share = shares.emplace_back();
+        for (std::size_t c = rank * total / count; c < (rank + 1) * total / count; ++c) {
+            share.insert(share.end(), cores[c].begin(), cores[c].end());
+        }
+        std::sort(share.begin(), share.end());
+    }
+    return shares;
+}
+
+std::string cpu_list(const std::vector<int>& cpus) {
+    std::string text;
+    for (std::size_t i = 0; i < cpus.size();) {
+        std::size_t last = i;
+        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
+        text += (text.empty() ? "" : ",") + std::to_string(cpus[i]);
+        if (last > i) text += "-" + std::to_string(cpus[last]);
+        i = last + 1;
+    }
+    return text;
+}
+
+}  // namespace batchai::launcher

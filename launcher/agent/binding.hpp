@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CPU binding: every rank of a node gets an even share of the cores that the agent may use,
+// neighbours in the machine's topology, never a core of another rank.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace batchai::launcher {
+
+// The CPUs (hardware threads) of one core.
+using Core = std::vector<int>;
+
+// The cores of this machine that have a CPU this process may run on, in topology order.
+std::vector<Core> allowed_cores();
+
+// The CPUs of each rank; empty when there are more ranks than cores: then nobody is bound.
+std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ranks);
+
+// "0-3,8".
+std::string cpu_list(const std::vector<int>& cpus);
+
+}  // namespace batchai::launcher

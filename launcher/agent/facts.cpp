@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/facts.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <random>
+
+#include "sys/unique_fd.hpp"
+
+namespace batchai::launcher {
+
+int count_gpus(const env::Environment& environment) {
+    if (const auto found = environment.find("SLURM_GPUS_ON_NODE"); found != environment.end()) {
+        int count = 0;
+        const std::string& text = found->second;
+        std::from_chars(text.data(), text.data() + text.size(), count);
+        return std::max(count, 0);
+    }
+    const auto found = environment.find("CUDA_VISIBLE_DEVICES");
+    if (found == environment.end()) return 0;
+    const std::string& list = found->second;
+    if (list.empty() || list == "-1" || list == "NoDevFiles") return 0;
+    return 1 + static_cast<int>(std::count(list.begin(), list.end(), ','));
+}
+
+namespace {
+
+bool is_free(int port) {
+    const sys::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    return fd && ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+}
+
+}  // namespace
+
+int find_free_port() {
+    int low = 32768;
+    std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> low;
+    const int first = low > 12'000 ? 10'000 : 1'024, last = low > 12'000 ? low - 1 : 9'999;
+    std::random_device random;
+    std::uniform_int_distribution<int> pick(first, last);
+    for (int tries = 0; tries < 50; ++tries) {
+        if (const int port = pick(random); is_free(port)) return port;
+    }
+    return 0;
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// InputPipe: standard input of rank 0. Writes one piece at a time and says when the rank has taken
+// it, so that a rank that does not read holds nothing up but its own input.
+#pragma once
+
+#include <uv.h>
+
+#include <functional>
+#include <string>
+
+#include "launcher/loop.hpp"
+
+namespace batchai::launcher {
+
+class InputPipe {
+  public:
+    InputPipe(Loop& loop, sys::UniqueFd fd, std::function<void()> on_taken);
+    ~InputPipe() { close(); }
+    InputPipe(const InputPipe&) = delete;
+    InputPipe& operator=(const InputPipe&) = delete;
+
+    // Empty bytes: the end.
+    void write(std::string bytes);
+
+  private:
+    void close();
+
+    uv_pipe_t* pipe_;
+    std::function<void()> on_taken_;
+};
+
+}  // namespace batchai::launcher

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/main.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "launcher/agent/agent.hpp"
+#include "launcher/agent/guard.hpp"
+#include "launcher/agent/signals.hpp"
+#include "launcher/bootstrap.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+std::string read_line(int fd) {
+    std::string line;
+    for (char c; line.size() < 65536 && ::read(fd, &c, 1) == 1;) {
+        line += c;
+        if (c == '\n') break;
+    }
+    return line;
+}
+
+const char* variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+int agent_main() {
+    auto bootstrap = decode_bootstrap(read_line(STDIN_FILENO));
+    if (!bootstrap) {
+        std::fputs("batchai-launch: --agent is for batchai-launch itself\n", stderr);
+        return 125;
+    }
+    if (bootstrap->node < 0) {
+        bootstrap->node = std::atoi(variable("SLURM_NODEID"));
+        bootstrap->name = variable("SLURMD_NODENAME");
+    }
+    const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::dup2(null, STDIN_FILENO);
+    ::close(null);
+    const GuardedDirectories directories = start_guard();
+    block_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
+    std::signal(SIGPIPE, SIG_IGN);
+    return Agent(std::move(*bootstrap), directories).run();
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/ranks.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "launcher/agent/processes.hpp"
+
+namespace batchai::launcher {
+
+using std::chrono::steady_clock;
+
+double wall_clock() {
+    using namespace std::chrono;
+    return duration<double>(system_clock::now().time_since_epoch()).count();
+}
+
+Ranks::Ranks(Loop& loop, Callbacks callbacks)
+    : loop_(loop),
+      callbacks_(std::move(callbacks)),
+      grace_(loop,
+             [this] {
+                 kill_groups(SIGKILL);
+                 signal_children(SIGKILL);
+             }),
+      // Somebody out of our reach holds a pipe open: enough waited.
+      linger_(loop, [this] {
+          for (auto& [number, rank] : ranks_) {
+              rank.output.poll.reset();
+              rank.error.poll.reset();
+          }
+          lingered_ = true;
+          check_done();
+      }) {}
+
+void Ranks::start(int number, const SpawnRequest& request) {
+    Rank& rank = ranks_[number];
+    rank.begin = steady_clock::now();
+    Spawned spawned;
+    const SpawnFailure failure = spawn(request, spawned);
+    if (failure.code != 0) {
+        RankEnd end;
+        end.rank = number;
+        end.how = RankEnd::How::not_started;
+        end.code = failure.code;
+        end.time = wall_clock();
+        end.message = failure.message;
+        callbacks_.on_end(std::move(end));
+        return;
+    }
+    rank.pid = spawned.pid;
+    attach(rank, rank.output, Stream::out, std::move(spawned.output));
+    attach(rank, rank.error, Stream::err, std::move(spawned.error));
+    if (spawned.input) {
+        input_ =
+            std::make_unique<InputPipe>(loop_, std::move(spawned.input), callbacks_.on_input_taken);
+    }
+}
+
+void Ranks::started_all() {
+    started_ = true;
+    check_done();
+}
+
+void Ranks::attach(Rank& rank, Source& source, Stream stream, sys::UniqueFd fd) {
+    source.poll =
+        std::make_unique<Poll>(loop_, std::move(fd), [this, &rank, &source, stream](int f) {
+            if (read(rank, source, stream, f, false)) return;
+            source.poll.reset();
+            check_done();
+        });
+}
+
+bool Ranks::read(Rank& rank, Source& source, Stream stream, int fd, bool all) {
+    std::array<char, 1 << 16> bytes;
+    do {
+        const ssize_t size = ::read(fd, bytes.data(), bytes.size());
+        if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+        if (size <= 0) {
+            pass(stream, source.lines.rest());
+            return false;
+        }
+        const std::string_view got(bytes.data(), static_cast<std::size_t>(size));
+        if (stream == Stream::err) rank.tail.add(got);
+        pass(stream, source.lines.add(got));
+    } while (all);
+    return true;
+}
+
+void Ranks::pass(Stream stream, std::string lines) {
+    if (!lines.empty()) callbacks_.on_output(stream, std::move(lines));
+}
+
+void Ranks::reap() {
+    int status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+        const auto found = std::find_if(ranks_.begin(), ranks_.end(), [pid](const auto& entry) {
+            return entry.second.pid == pid;
+        });
+        if (found != ranks_.end()) ended(found->first, found->second, status);
+    }
+    check_done();
+}
+
+void Ranks::ended(int number, Rank& rank, int status) {
+    RankEnd end;
+    end.time = wall_clock();
+    end.ran = std::chrono::duration<double>(steady_clock::now() - rank.begin).count();
+    end.rank = number;
+    end.asked = asked_;
+    end.how = WIFSIGNALED(status) ? RankEnd::How::signaled : RankEnd::How::exited;
+    end.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    end.core = WIFSIGNALED(status) && WCOREDUMP(status);
+    rank.pid = -1;
+    // Its last words first. What it had started may still hold the pipes: then the rest comes
+    // later.
+    for (auto [source, stream] :
+         {std::pair{&rank.output, Stream::out}, {&rank.error, Stream::err}}) {
+        if (source->poll && !read(rank, *source, stream, source->poll->fd(), true)) {
+            source->poll.reset();
+        }
+    }
+    end.tail = rank.tail.lines();
+    callbacks_.on_end(std::move(end));
+}
+
+bool Ranks::running(int rank) const {
+    const auto found = ranks_.find(rank);
+    return found != ranks_.end() && found->second.pid > 0;
+}
+
+void Ranks::forward(int signal) {
+    for (auto& [number, rank] : ranks_) {
+        if (rank.pid > 0) ::kill(rank.pid, signal);
+    }
+}
+
+void Ranks::kill_groups(int signal) {
+    for (auto& [number, rank] : ranks_) {
+        if (rank.pid <= 0) continue;
+        ::kill(-rank.pid, signal);
+        if (signal != SIGKILL) ::kill(-rank.pid, SIGCONT);  // a stopped rank cannot end
+    }
+}
+
+void Ranks::end(int signal) {
+    kill_groups(asked_ ? SIGKILL : signal);
+    if (!asked_) grace_.start(kGrace);
+    asked_ = true;
+}
+
+void Ranks::input(std::string bytes) {
+    if (input_) input_->write(std::move(bytes));
+}
+
+void Ranks::hold_output(bool hold) {
+    if (held_ == hold) return;
+    held_ = hold;
+    for (auto& [number, rank] : ranks_) {
+        for (Source* source : {&rank.output, &rank.error}) {
+            if (!source->poll) continue;
+            hold ? source->poll->stop() : source->poll->start();
+        }
+    }
+}
+
+void Ranks::check_done() {
+    if (!started_ || done_) return;
+    bool streams = false;
+    for (const auto& [number, rank] : ranks_) {
+        if (rank.pid > 0) return;
+        streams = streams || rank.output.poll || rank.error.poll;
+    }
+    // Nothing may outlive the ranks: what they left behind is our child now, or a child of one.
+    if (!lingered_ && (signal_children(SIGKILL) > 0 || streams)) {
+        if (!linger_.active()) linger_.start(std::chrono::seconds(1));
+        return;
+    }
+    done_ = true;
+    grace_.stop();
+    linger_.stop();
+    input_.reset();
+    callbacks_.on_done();
+}
+
+}  // namespace batchai::launcher

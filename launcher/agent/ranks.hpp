@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks: the processes of one node. Starts them, reads their output, sees them end, ends them. Call
+// reap() after SIGCHLD; on_done comes once, when every rank and everything it had started is gone
+// and all output was passed on.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "launcher/agent/input.hpp"
+#include "launcher/agent/output.hpp"
+#include "launcher/agent/spawn.hpp"
+#include "launcher/loop.hpp"
+#include "launcher/message.hpp"
+
+namespace batchai::launcher {
+
+class Ranks {
+  public:
+    struct Callbacks {
+        std::function<void(Stream, std::string)> on_output;
+        std::function<void(RankEnd)> on_end;
+        std::function<void()> on_input_taken;
+        std::function<void()> on_done;
+    };
+    Ranks(Loop& loop, Callbacks callbacks);
+
+    // A rank that cannot be started ends at once, with the reason.
+    void start(int rank, const SpawnRequest& request);
+    // No more ranks will be started.
+    void started_all();
+
+    void reap();
+    void forward(int signal);
+    // The signal now, SIGKILL after the grace period. Repeated: SIGKILL now.
+    void end(int signal);
+    void input(std::string bytes);
+    void hold_output(bool hold);
+    bool running(int rank) const;
+
+    static constexpr std::chrono::milliseconds kGrace{2000};
+
+  private:
+    struct Source {
+        std::unique_ptr<Poll> poll;  // absent: at its end
+        LineBuffer lines;
+    };
+    struct Rank {
+        pid_t pid = -1;  // -1: ended
+        std::chrono::steady_clock::time_point begin;
+        Source output, error;
+        Tail tail{20};
+    };
+
+    void attach(Rank& rank, Source& source, Stream stream, sys::UniqueFd fd);
+    // Reads what is there; false when nothing more will come.
+    bool read(Rank& rank, Source& source, Stream stream, int fd, bool all);
+    void pass(Stream stream, std::string lines);
+    void ended(int number, Rank& rank, int status);
+    void kill_groups(int signal);
+    void check_done();
+
+    Loop& loop_;
+    Callbacks callbacks_;
+    std::map<int, Rank> ranks_;
+    std::unique_ptr<InputPipe> input_;
+    Timer grace_, linger_;
+    bool held_ = false, asked_ = false, started_ = false, lingered_ = false, done_ = false;
+};
+
+// Seconds since the epoch.
+double wall_clock();
+
+}  // namespace batchai::launcher

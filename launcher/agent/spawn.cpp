@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/spawn.hpp"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+namespace batchai::launcher {
+namespace {
+
+struct Pipe {
+    sys::UniqueFd read, write;
+};
+
+std::optional<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+    return Pipe{sys::UniqueFd(ends[0]), sys::UniqueFd(ends[1])};
+}
+
+// What execve needs, made before fork: the child of a process with threads may not allocate.
+class CStrings {
+  public:
+    explicit CStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {
+        for (std::string& text : strings_) pointers_.push_back(text.data());
+        pointers_.push_back(nullptr);
+    }
+    char* const* get() const { return pointers_.data(); }
+
+  private:
+    std::vector<std::string> strings_;
+    std::vector<char*> pointers_;
+};
+
+std::vector<std::string> entries(const std::map<std::string, std::string>& environment) {
+    std::vector<std::string> list;
+    for (const auto& [name, value] : environment) list.push_back(name + "=" + value);
+    return list;
+}
+
+// The program's file, found as execvp would find it with the rank's PATH and directory.
+SpawnFailure find_program(const SpawnRequest& request, std::string& path) {
+    const std::string& name = request.argv[0];
+    const auto found = [&](const std::string& file) {
+        const std::string at = file.starts_with("/") ? file : request.directory + "/" + file;
+        struct stat info {};
+        return ::stat(at.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+    };
+    if (name.find('/') != std::string::npos) {
+        path = name;
+        if (!found(name)) return {127, name + ": no such file"};
+        return {};
+    }
+    const auto variable = request.environment.find("PATH");
+    std::string_view rest = variable == request.environment.end()
+                                ? std::string_view("/usr/bin:/bin")
+                                : variable->second;
+    std::string not_executable;
+    while (true) {
+        const auto colon = rest.find(':');
+        const std::string folder(rest.substr(0, colon));
+        const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+        if (found(file)) {
+            path = file;
+            if (::access(file.c_str(), X_OK) == 0) return {};
+            not_executable = file;
+        }
+        if (colon == std::string_view::npos) break;
+        rest.remove_prefix(colon + 1);
+    }
+    if (!not_executable.empty()) return {126, not_executable + ": permission denied"};
+    return {127, name + ": command not found"};
+}
+
+struct Child {
+    pid_t parent;
+    const char* path;
+    const char* directory;
+    char* const* argv;
+    char* const* fallback_argv;  // through /bin/sh, for a script without "#!"
+    char* const* environment;
+    const cpu_set_t* cpus;  // may be null
+    int input, output, error, report;
+};
+
+// What the child tells the agent when it could not become the rank.
+struct Report {
+    enum class Step { pipes, directory, program } step;
+    int code;
+};
+
+[[noreturn]] void fail(const Child& child, Report::Step step) {
+    const Report report{step, errno};
+    (void)!::write(child.report, &report, sizeof report);
+    ::_exit(127);
+}
+
+// In the child: only async-signal-safe calls.
+[[noreturn]] void become(const Child& child) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != child.parent) ::_exit(127);  // it died before the line above
+    sigset_t none;
+    ::sigemptyset(&none);
+    for (int signal = 1; signal < 32; ++signal) ::signal(signal, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (::dup2(child.input, 0) < 0 || ::dup2(child.output, 1) < 0 || ::dup2(child.error, 2) < 0) {
+        fail(child, Report::Step::pipes);
+    }
+    ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (child.cpus != nullptr) ::sched_setaffinity(0, sizeof *child.cpus, child.cpus);
+    if (::chdir(child.directory) != 0) fail(child, Report::Step::directory);
+    ::execve(child.path, child.argv, child.environment);
+    if (errno == ENOEXEC) ::execve("/bin/sh", child.fallback_argv, child.environment);
+    fail(child, Report::Step::program);
+}
+
+cpu_set_t cpu_set(const std::vector<int>& cpus) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int cpu : cpus) {
+        if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+    }
+    return set;
+}
+
+SpawnFailure explain(const Report& report, const SpawnRequest& request) {
+    const std::string why = std::string(": ") + std::strerror(report.code);
+    if (report.step == Report::Step::directory) {
+        return {125, "entering " + request.directory + why};
+    }
+    if (report.step == Report::Step::pipes) return {125, "connecting pipes" + why};
+    const bool found = report.code != ENOENT && report.code != ENOTDIR;
+    return {found ? 126 : 127, request.argv[0] + why};
+}
+
+void set_nonblocking(int fd) {
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+}  // namespace
+
+SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
+    std::string path;
+    if (SpawnFailure failure = find_program(request, path); failure.code != 0) return failure;
+    auto output = make_pipe(), error = make_pipe(), report = make_pipe(), input = make_pipe();
+    sys::UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!output || !error || !report || !input || !null) {
+        return {125, std::string("making pipes: ") + std::strerror(errno)};
+    }
+    const CStrings argv(request.argv), environment(entries(request.environment));
+    std::vector<std::string> through_shell = request.argv;
+    through_shell[0] = path;
+    through_shell.insert(through_shell.begin(), "/bin/sh");
+    const CStrings fallback(through_shell);
+    const cpu_set_t cpus = cpu_set(request.cpus);
+    const Child child{::getpid(),
+                      path.c_str(),
+                      request.directory.c_str(),
+                      argv.get(),
+                      fallback.get(),
+                      environment.get(),
+                      request.cpus.empty() ? nullptr : &cpus,
+                      request.with_input ? input->read.get() : null.get(),
+                      output->write.get(),
+                      error->write.get(),
+                      report->write.get()};
+    spawned.pid = ::fork();
+    if (spawned.pid < 0) return {125, std::string("fork: ") + std::strerror(errno)};
+    if (spawned.pid == 0) become(child);
+    ::setpgid(spawned.pid, spawned.pid);  // whoever comes first; needed before we may signal it
+    report->write.reset();
+    Report failure{};
+    if (::read(report->read.get(), &failure, sizeof failure) == sizeof failure) {
+        return explain(failure, request);
+    }
+    set_nonblocking(output->read.get());
+    set_nonblocking(error->read.get());
+    spawned.output = std::move(output->read);
+    spawned.error = std::move(error->read);
+    if (request.with_input) spawned.input = std::move(input->write);
+    return {};
+}
+
+}  // namespace batchai::launcher

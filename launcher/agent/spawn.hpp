@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starting one rank: a process group of its own, bound to its CPUs, that the kernel kills when the
+// agent dies.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sys/unique_fd.hpp"
+
+namespace batchai::launcher {
+
+struct SpawnRequest {
+    std::vector<std::string> argv;
+    std::map<std::string, std::string> environment;
+    std::string directory;
+    std::vector<int> cpus;    // empty: as the agent's
+    bool with_input = false;  // else standard input is /dev/null
+};
+
+struct Spawned {
+    pid_t pid = -1;
+    sys::UniqueFd input, output, error;  // our ends; output and error do not block
+};
+
+// Why a rank could not be started: 127 not found, 126 found but not executable, 125 our own
+// failure.
+struct SpawnFailure {
+    int code = 0;  // 0: it runs
+    std::string message;
+};
+
+SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned);
+
+}  // namespace batchai::launcher

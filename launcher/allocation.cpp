@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/allocation.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+namespace batchai::launcher {
+namespace {
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    const std::string full = name.data();
+    return full.substr(0, full.find('.'));
+}
+
+// Commas outside brackets separate.
+std::vector<std::string> split(std::string_view list) {
+    std::vector<std::string> parts(1);
+    int depth = 0;
+    for (char c : list) {
+        depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+        if (c == ',' && depth == 0) {
+            parts.emplace_back();
+        } else {
+            parts.back() += c;
+        }
+    }
+    return parts;
+}
+
+// "1-3,07" -> 1 2 3 07; leading zeros keep their width.
+std::vector<std::string> expand_range(const std::string& ranges) {
+    std::vector<std::string> numbers;
+    for (const std::string& range : split(ranges)) {
+        const auto dash = range.find('-');
+        const std::string low = range.substr(0, dash);
+        const long first = std::strtol(low.c_str(), nullptr, 10);
+        const long last =
+            dash == std::string::npos ? first : std::strtol(range.c_str() + dash + 1, nullptr, 10);
+        for (long n = first; n <= last; ++n) {
+            numbers.push_back(
+                fmt::format("{:0{}}", n, low.size() > 1 && low[0] == '0' ? low.size() : 0));
+        }
+    }
+    return numbers;
+}
+
+// One "rack[0-1]n[1-2]" into all its names.
+std::vector<std::string> expand_one(const std::string& pattern) {
+    const auto open = pattern.find('[');
+    const auto close = pattern.find(']', open);
+    if (open == std::string::npos || close == std::string::npos) return {pattern};
+    std::vector<std::string> names;
+    const std::vector<std::string> tails = expand_one(pattern.substr(close + 1));
+    for (const std::string& number : expand_range(pattern.substr(open + 1, close - open - 1))) {
+        for (const std::string& tail : tails) {
+            names.push_back(pattern.substr(0, open) + number + tail);
+        }
+    }
+    return names;
+}
+
+}  // namespace
+
+std::vector<std::string> expand_hostlist(const std::string& list) {
+    std::vector<std::string> names;
+    for (const std::string& pattern : split(list)) {
+        if (pattern.empty()) continue;
+        for (std::string& name : expand_one(pattern)) names.push_back(std::move(name));
+    }
+    return names;
+}
+
+Allocation local_allocation(int nodes) {
+    Allocation allocation;
+    allocation.local = true;
+    for (int i = 0; i < nodes; ++i) {
+        allocation.nodes.push_back(fmt::format("{}-{}", host_name(), i));
+    }
+    return allocation;
+}
+
+sys::Result<Allocation> slurm_allocation(const env::Environment& environment) {
+    const auto job = environment.find("SLURM_JOB_ID");
+    auto list = environment.find("SLURM_JOB_NODELIST");
+    if (list == environment.end()) list = environment.find("SLURM_NODELIST");
+    if (job == environment.end() || list == environment.end()) {
+        return sys::Error{
+            "no Slurm allocation here: run inside sbatch or salloc, or with --local NODES"};
+    }
+    Allocation allocation;
+    allocation.job_id = job->second;
+    allocation.nodes = expand_hostlist(list->second);
+    if (allocation.nodes.empty()) return sys::Error{"SLURM_JOB_NODELIST names no node"};
+    return allocation;
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the job runs: the nodes of the Slurm allocation around us, or this machine playing several.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/env/env.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::launcher {
+
+struct Allocation {
+    std::vector<std::string> nodes;
+    bool local = false;
+    std::string job_id;  // Slurm's; empty when local
+};
+
+Allocation local_allocation(int nodes);
+
+// From the environment that sbatch and salloc set.
+sys::Result<Allocation> slurm_allocation(const env::Environment& environment);
+
+// "n[1-3,07],gpu" -> n1 n2 n3 n07 gpu.
+std::vector<std::string> expand_hostlist(const std::string& list);
+
+}  // namespace batchai::launcher

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FenceTable: matches the agents' contributions to fences. A fence is known by its list of ranks;
+// fences over the same list follow each other, so a node's contribution belongs to the first of
+// them that does not have one of this node yet.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/map.hpp"
+#include "launcher/message.hpp"
+
+namespace batchai::launcher {
+
+class FenceTable {
+  public:
+    struct Complete {
+        FenceDone done;
+        std::vector<int> nodes;  // that wait for it
+    };
+
+    // What a fence needs of each node: the first bad status wins, data is joined in node order.
+    std::optional<Complete> add(int node, Fence contribution, const RankMap& map);
+
+    // The oldest unfinished fence.
+    struct Missing {
+        std::uint64_t fence = 0;  // its number
+        std::vector<int> nodes;   // that have not contributed
+    };
+    std::optional<Missing> missing() const;
+
+  private:
+    using Procs = std::vector<std::uint32_t>;
+    struct Pending {
+        std::map<int, Fence> arrived;  // by node
+        std::vector<int> nodes;
+        std::uint64_t order = 0;
+    };
+    std::map<Procs, std::deque<Pending>> fences_;
+    std::uint64_t next_order_ = 0;
+};
+
+}  // namespace batchai::launcher

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Coordinator: the root of a job. Waits for one agent per node, tells them what to start, collects
+// output and ends, ends everything at the first failure, and says what happened.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/agent/signals.hpp"
+#include "launcher/allocation.hpp"
+#include "launcher/bootstrap.hpp"
+#include "launcher/channel.hpp"
+#include "launcher/relay.hpp"
+#include "launcher/report.hpp"
+#include "launcher/sink.hpp"
+#include "launcher/starter.hpp"
+
+namespace batchai::launcher {
+
+// What to run, decided once the nodes have said what they have.
+struct Work {
+    RankMap map;
+    std::vector<std::string> argv;
+    std::vector<env::Environment> environments;  // of each node
+    std::string directory;
+    std::string required_file;
+    std::vector<std::string> execution_logs;  // of each node; empty: none
+    std::string record;
+};
+using Planner = std::function<sys::Result<Work>(const std::vector<Hello>& nodes)>;
+
+struct Session {
+    Allocation allocation;
+    Planner plan;
+    int output = 1, error = 2;   // where the ranks' output goes
+    bool output_is_ours = true;  // the ranks' stderr is the launcher's
+    std::optional<double> timeout;
+    bool dry_run = false;
+};
+
+struct SessionResult {
+    int exit_code = 0;
+    std::string failure;  // the line; empty: none
+};
+
+class Coordinator : private Relay::Sender {
+  public:
+    explicit Coordinator(Session session);
+    SessionResult run();
+
+  private:
+    // A connection; node is -1 until it has said a good hello.
+    struct Peer {
+        std::unique_ptr<Channel> channel;
+        int node = -1;
+    };
+    struct Agent {
+        Peer* peer = nullptr;
+        Hello hello;
+        double offset = 0;  // the root's clock minus the agent's
+        bool done = false;
+    };
+
+    sys::Result<void> open();
+    void accept();
+    void on_hello(Peer& peer, Reader& reader);
+    bool is_welcome(const Hello& hello) const;
+    void launch();
+    Launch launch_for(int node, const Work& work) const;
+    void print_plan(const Work& work) const;
+    void on_message(int node, Kind kind, Reader& reader);
+    void on_rank_end(int node, RankEnd end);
+    void on_agent_lost(int node);
+    void on_output(int node, Output output);
+    void start_input();
+    void read_input();
+    void send_input(ssize_t size);
+
+    void on_signal(int signal);
+    void on_child();
+    void on_stall();
+
+    void fail(double time, const std::string& line, int code);
+    void end_job(int signal);
+    void check_over();
+    void say_bye();
+    void check_gone();
+    std::string names(const std::vector<int>& nodes) const;
+
+    template <class Message>
+    void to_all(const Message& message);
+    void send(int node, const FenceDone& message) override;
+    void send(int node, const ModexRequest& message) override;
+    void send(int node, const ModexReply& message) override;
+    void send(int node, const StoreReply& message) override;
+
+    Session session_;
+    std::string agent_key_ = random_key(), root_key_ = random_key();
+    Loop loop_;
+    Relay relay_{*this};
+    std::vector<Agent> agents_;
+    std::vector<std::unique_ptr<Peer>> peers_;
+    std::vector<Starter> starters_;
+    std::vector<std::unique_ptr<Poll>> starter_errors_;
+    std::string starter_words_;
+    std::unique_ptr<Poll> listener_;
+    std::unique_ptr<SignalEvents> signals_;
+    std::unique_ptr<Sink> out_, err_;
+    Timer stall_, timeout_, deadline_;
+    RankMap map_;
+    Outcome outcome_;
+    uv_fs_t input_request_{};
+    std::string input_buffer_;
+    enum class State { starting, running, ending, over } state_ = State::starting;
+    std::size_t greeted_ = 0;
+    std::optional<std::uint64_t> stalled_fence_;
+    bool drained_ = false;
+};
+
+}  // namespace batchai::launcher

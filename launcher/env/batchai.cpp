@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/env/env.hpp"
+
+namespace batchai::launcher::env {
+
+void add_batchai(Environment& environment, const Place& place, const std::string& python_directory,
+                 const std::string& library) {
+    if (!python_directory.empty()) {
+        std::string& path = environment["PYTHONPATH"];
+        path = path.empty() ? python_directory : python_directory + ":" + path;
+    }
+    if (!library.empty()) environment.emplace("BATCHAI_COLLECTIVES_LIBRARY", library);
+    environment.emplace("PYTHONUNBUFFERED", "1");  // lines appear when they are printed
+    environment["BATCHAI_NODE_NAME"] = place.node_name;
+}
+
+}  // namespace batchai::launcher::env

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The environment of a rank: what it inherits, cleaned of other launchers, and what each family of
+// programs reads to find its place. Pure functions, one file per family.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace batchai::launcher::env {
+
+using Environment = std::map<std::string, std::string>;
+
+// A rank's place in the job.
+struct Place {
+    int rank = 0, size = 1;
+    int local_rank = 0, local_size = 1;
+    int node = 0, nodes = 1;
+    std::string node_name;
+    std::string ranks_per_node;  // in Slurm's notation: "2(x3),1"
+    std::string local_ranks;     // "4,5"
+    std::string master_address;  // reaches the node of rank 0
+    int master_port = 0;
+    int cores = 1;              // that the rank may use
+    bool shared_host = false;   // the "nodes" are one machine
+    std::string shm_directory;  // of this agent, removed with it
+};
+
+// The variables of this process.
+Environment current();
+
+// Removes what other launchers have left: PMIX_*, PMI_*, OMPI_* but for the user's own settings
+// (OMPI_MCA_btl=...), SLURM_PMIX* and more.
+void scrub(Environment& environment);
+
+void add_openmpi(Environment& environment, const Place& place);
+void add_torch(Environment& environment, const Place& place);
+void add_horovod(Environment& environment, const Place& place);
+// SLURM_PROCID and friends, which describe agents, say what they would say of ranks.
+void add_slurm(Environment& environment, const Place& place);
+// Our own libraries: python_directory is put on PYTHONPATH, library is the collectives'. Either may
+// be empty.
+void add_batchai(Environment& environment, const Place& place, const std::string& python_directory,
+                 const std::string& library);
+
+// "2(x3),1" from 2, 2, 2, 1.
+std::string slurm_counts(const std::vector<int>& counts);
+
+}  // namespace batchai::launcher::env

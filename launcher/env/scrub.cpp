@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <array>
+#include <string_view>
+
+#include "launcher/env/env.hpp"
+
+namespace batchai::launcher::env {
+namespace {
+
+using Prefixes = std::initializer_list<std::string_view>;
+
+bool starts_with_any(std::string_view name, Prefixes prefixes) {
+    for (std::string_view prefix : prefixes) {
+        if (name.substr(0, prefix.size()) == prefix) return true;
+    }
+    return false;
+}
+
+// OMPI_MCA_btl and the like are the user's tuning; these are one launcher's orders to its daemons.
+bool is_launcher_mca(std::string_view name) {
+    return starts_with_any(name, {"OMPI_MCA_orte", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_plm",
+                                  "OMPI_MCA_schizo", "OMPI_MCA_rmaps", "OMPI_MCA_state",
+                                  "OMPI_MCA_grpcomm", "OMPI_MCA_odls", "OMPI_MCA_initial_wdir"});
+}
+
+bool is_foreign(std::string_view name) {
+    if (starts_with_any(name, {"OMPI_MCA_"})) return is_launcher_mca(name);
+    if (starts_with_any(name, {"PMIX_MCA_"})) return name == "PMIX_MCA_ptl";
+    return starts_with_any(
+        name, {"PMIX_", "PMI_", "OMPI_", "PRTE_", "ORTE_", "HYDRA_", "HYDI_", "MPIR_CVAR_PMI",
+               "JSM_", "FLUX_", "SLURM_PMIX", "SLURM_CPU_BIND", "SLURM_MPI_TYPE", "TORCHELASTIC_"});
+}
+
+}  // namespace
+
+Environment current() {
+    Environment environment;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const auto equals = text.find('=');
+        if (equals == std::string_view::npos) continue;
+        environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return environment;
+}
+
+void scrub(Environment& environment) {
+    std::erase_if(environment, [](const auto& entry) { return is_foreign(entry.first); });
+}
+
+}  // namespace batchai::launcher::env

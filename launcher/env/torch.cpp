@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/env/env.hpp"
+
+namespace batchai::launcher::env {
+
+// torch.distributed's env:// rendezvous, as torchrun sets it.
+void add_torch(Environment& environment, const Place& place) {
+    environment["RANK"] = std::to_string(place.rank);
+    environment["WORLD_SIZE"] = std::to_string(place.size);
+    environment["LOCAL_RANK"] = std::to_string(place.local_rank);
+    environment["LOCAL_WORLD_SIZE"] = std::to_string(place.local_size);
+    environment["GROUP_RANK"] = std::to_string(place.node);
+    environment["NODE_RANK"] = std::to_string(place.node);
+    environment["MASTER_ADDR"] = place.master_address;
+    environment["MASTER_PORT"] = std::to_string(place.master_port);
+    environment.emplace("OMP_NUM_THREADS", std::to_string(place.cores));
+}
+
+}  // namespace batchai::launcher::env

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// batchai-launch: starts the ranks of a job (docs/man/batchai-launch.1).
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "launcher/agent/main.hpp"
+#include "launcher/allocation.hpp"
+#include "launcher/coordinator.hpp"
+#include "launcher/options.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+constexpr int kOwnFailure = 125;
+
+int fail(const std::string& message) {
+    fmt::print(stderr, "batchai-launch: {}\n", message);
+    return kOwnFailure;
+}
+
+int run_command(const Options& options) {
+    auto allocation = options.local ? sys::Result(local_allocation(options.local_nodes.value_or(1)))
+                                    : slurm_allocation(env::current());
+    if (!allocation) return fail(allocation.error().message);
+    Session session;
+    session.allocation = *allocation;
+    session.timeout = options.timeout;
+    session.dry_run = options.dry_run;
+    session.plan = [&options](const std::vector<Hello>& nodes) -> sys::Result<Work> {
+        std::vector<std::string> names;
+        std::vector<int> gpus;
+        for (const Hello& node : nodes) {
+            names.push_back(node.name);
+            gpus.push_back(node.gpus);
+        }
+        const RankRequest request{options.ranks, options.ranks_per_node, false};
+        auto map = make_map(names, gpus, request);
+        if (!map) return map.error();
+        if (!options.ranks && !options.ranks_per_node) {
+            fmt::print(stderr, "batchai-launch: {}\n", describe(*map, gpus, request));
+        }
+        Work work;
+        work.map = *map;
+        work.argv = options.command;
+        work.directory = std::filesystem::current_path();
+        return work;
+    };
+    return Coordinator(std::move(session)).run().exit_code;
+}
+
+int run(int argc, char** argv) {
+    const auto parsed = parse_options(argc, argv);
+    if (const int* code = std::get_if<int>(&parsed)) return *code;
+    return run_command(std::get<Options>(parsed));
+}
+
+}  // namespace
+}  // namespace batchai::launcher
+
+int main(int argc, char** argv) {
+    using namespace batchai::launcher;
+    int code = 0;
+    if (argc == 2 && std::string_view(argv[1]) == "--agent") {
+        code = agent_main();
+    } else {
+        code = run(argc, argv);
+    }
+    std::fflush(nullptr);
+    // A thread may still be in read() on a standard input that never ends: do not wait for it.
+    std::_Exit(code);
+}

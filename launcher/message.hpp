@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What root and agents say to each other. One struct per message; kKind is its number on the wire.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "launcher/map.hpp"
+
+namespace batchai::launcher {
+
+enum class Kind : std::uint8_t {
+    hello = 1,
+    launch,
+    output,
+    output_taken,
+    input,
+    input_taken,
+    rank_end,
+    agent_error,
+    node_done,
+    end,
+    signal,
+    bye,
+    fence,
+    fence_done,
+    modex_request,
+    modex_reply,
+    publish,
+    lookup,
+    unpublish,
+    store_reply,
+};
+
+// ---- starting
+// -------------------------------------------------------------------------------------
+
+// Agent to root, first on the connection.
+struct Hello {
+    static constexpr Kind kKind = Kind::hello;
+    std::string agent_key;  // proves that srun (or the root itself) started this agent
+    std::string version;
+    int node = 0;
+    std::string name;
+    double clock = 0;  // the agent's CLOCK_REALTIME when it sent this
+    int gpus = 0;
+    std::vector<int> cores;  // of which each has at least one CPU that this agent may use
+    int free_port = 0;       // for MASTER_PORT
+    std::string node_ready;  // BATCHAI_NODE_READY
+    std::string job_id;      // SLURM_JOB_ID
+    template <class A>
+    void fields(A& a) {
+        a(agent_key, version, node, name, clock, gpus, cores, free_port, node_ready, job_id);
+    }
+};
+
+// Root to every agent once all have said hello: what to start.
+struct Launch {
+    static constexpr Kind kKind = Kind::launch;
+    std::string root_key;  // proves that this root started the agent
+    std::string nspace;
+    RankMap map;
+    std::vector<std::string> argv;
+    std::string directory;
+    std::map<std::string, std::string> environment;  // of this node, over the agent's own
+    std::string master_address;
+    int master_port = 0;
+    bool shared_host = false;   // --local: the agents share one machine's cores
+    std::string required_file;  // must exist on every node; empty: none
+    std::string execution_log;  // job file: this node's; empty: none
+    std::string record;         // job file: the record directory; empty: none
+    template <class A>
+    void fields(A& a) {
+        a(root_key, nspace, map, argv, directory, environment, master_address, master_port,
+          shared_host, required_file, execution_log, record);
+    }
+};
+
+// ---- running
+// --------------------------------------------------------------------------------------
+
+enum class Stream : std::uint8_t { out, err };
+
+// Whole lines of a rank. The root answers with output_taken once they are written, and an agent
+// keeps only so much unanswered: a slow terminal slows the ranks down instead of filling memory.
+struct Output {
+    static constexpr Kind kKind = Kind::output;
+    Stream stream = Stream::out;
+    std::string bytes;
+    template <class A>
+    void fields(A& a) {
+        a(stream, bytes);
+    }
+};
+struct OutputTaken {
+    static constexpr Kind kKind = Kind::output_taken;
+    std::uint64_t bytes = 0;
+    template <class A>
+    void fields(A& a) {
+        a(bytes);
+    }
+};
+
+// Standard input for rank 0; empty bytes: its end. One piece at a time.
+struct Input {
+    static constexpr Kind kKind = Kind::input;
+    std::string bytes;
+    template <class A>
+    void fields(A& a) {
+        a(bytes);
+    }
+};
+struct InputTaken {
+    static constexpr Kind kKind = Kind::input_taken;
+    template <class A>
+    void fields(A&) {}
+};
+
+// How a rank ended.
+struct RankEnd {
+    static constexpr Kind kKind = Kind::rank_end;
+    enum class How : std::uint8_t { exited, signaled, not_started, aborted };
+    int rank = 0;
+    How how = How::exited;
+    int code = 0;  // exit code, signal, or the code given to PMIx_Abort
+    bool core = false;
+    bool asked = false;             // after the root had told this agent to end its ranks
+    double time = 0;                // the agent's CLOCK_REALTIME
+    double ran = 0;                 // seconds
+    std::string message;            // not_started, aborted: why
+    std::vector<std::string> tail;  // last lines of its stderr
+    template <class A>
+    void fields(A& a) {
+        a(rank, how, code, core, asked, time, ran, message, tail);
+    }
+};
+
+// The agent cannot do its part; nothing was started, or everything is being ended.
+struct AgentError {
+    static constexpr Kind kKind = Kind::agent_error;
+    std::string message;
+    int code = 125;
+    template <class A>
+    void fields(A& a) {
+        a(message, code);
+    }
+};
+
+// All ranks of the node are gone, with everything they had started, and their output is sent.
+struct NodeDone {
+    static constexpr Kind kKind = Kind::node_done;
+    template <class A>
+    void fields(A&) {}
+};
+
+// Root to agents: signal the ranks, and SIGKILL after a grace period.
+struct End {
+    static constexpr Kind kKind = Kind::end;
+    int signal = 0;
+    template <class A>
+    void fields(A& a) {
+        a(signal);
+    }
+};
+// Root to agents: pass this signal on to the ranks.
+struct Signal {
+    static constexpr Kind kKind = Kind::signal;
+    int signal = 0;
+    template <class A>
+    void fields(A& a) {
+        a(signal);
+    }
+};
+// Root to agents: the job is over; clean up and exit.
+struct Bye {
+    static constexpr Kind kKind = Kind::bye;
+    std::string failure;  // the first failure's line; empty: success
+    template <class A>
+    void fields(A& a) {
+        a(failure);
+    }
+};
+
+// ---- PMIx
+// -----------------------------------------------------------------------------------------
+
+// procs: ranks that take part, sorted; one PMIX_RANK_WILDCARD: all.
+struct Fence {
+    static constexpr Kind kKind = Kind::fence;
+    std::vector<std::uint32_t> procs;
+    std::int32_t status = 0;
+    std::string data;
+    template <class A>
+    void fields(A& a) {
+        a(procs, status, data);
+    }
+};
+struct FenceDone {
+    static constexpr Kind kKind = Kind::fence_done;
+    std::vector<std::uint32_t> procs;
+    std::int32_t status = 0;
+    std::string data;
+    template <class A>
+    void fields(A& a) {
+        a(procs, status, data);
+    }
+};
+
+// The data of one rank, asked for by node `origin`; the root passes both messages on.
+struct ModexRequest {
+    static constexpr Kind kKind = Kind::modex_request;
+    int origin = 0;
+    std::uint64_t id = 0;
+    std::uint32_t rank = 0;
+    template <class A>
+    void fields(A& a) {
+        a(origin, id, rank);
+    }
+};
+struct ModexReply {
+    static constexpr Kind kKind = Kind::modex_reply;
+    int origin = 0;
+    std::uint64_t id = 0;
+    std::int32_t status = 0;
+    std::string data;
+    template <class A>
+    void fields(A& a) {
+        a(origin, id, status, data);
+    }
+};
+
+// One published item; value is packed by the PMIx library.
+struct Item {
+    std::uint32_t owner = 0;
+    std::string key, value;
+    template <class A>
+    void fields(A& a) {
+        a(owner, key, value);
+    }
+};
+struct Publish {
+    static constexpr Kind kKind = Kind::publish;
+    std::uint64_t id = 0;
+    std::vector<Item> items;
+    template <class A>
+    void fields(A& a) {
+        a(id, items);
+    }
+};
+struct Lookup {
+    static constexpr Kind kKind = Kind::lookup;
+    std::uint64_t id = 0;
+    std::vector<std::string> keys;
+    bool wait = false;  // until all are published
+    template <class A>
+    void fields(A& a) {
+        a(id, keys, wait);
+    }
+};
+struct Unpublish {
+    static constexpr Kind kKind = Kind::unpublish;
+    std::uint64_t id = 0;
+    std::uint32_t owner = 0;
+    std::vector<std::string> keys;  // empty: all of the owner's
+    template <class A>
+    void fields(A& a) {
+        a(id, owner, keys);
+    }
+};
+struct StoreReply {
+    static constexpr Kind kKind = Kind::store_reply;
+    std::uint64_t id = 0;
+    std::int32_t status = 0;
+    std::vector<Item> items;
+    template <class A>
+    void fields(A& a) {
+        a(id, status, items);
+    }
+};
+
+}  // namespace batchai::launcher

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace batchai::launcher {
+namespace {
+
+constexpr int kUsage = 125;
+
+// "--local" alone takes the number of nodes from the job file.
+std::optional<std::string> wrong_combination(const Options& options) {
+    if (options.job_file.empty() && options.command.empty()) {
+        return "nothing to run: give a command, or --job FILE";
+    }
+    if (!options.job_file.empty() && !options.command.empty()) {
+        return "--job FILE and a command exclude each other";
+    }
+    if (options.ranks && options.ranks_per_node) {
+        return "-n and --ranks-per-node exclude each other";
+    }
+    if (!options.job_file.empty() && (options.ranks || options.ranks_per_node)) {
+        return "with --job the number of ranks is the job file's: use its processCount";
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::variant<Options, int> parse_options(int argc, char** argv) {
+    Options options;
+    CLI::App app{
+        "Starts the ranks of a parallel program: in a Slurm allocation on its nodes, with --local "
+        "on "
+        "this machine.",
+        "batchai-launch"};
+    app.footer(
+        "Exit code: the first failing rank's; 124 time-out, 125 failure of batchai-launch itself,\n"
+        "126 command cannot be executed, 127 command not found, 128+N killed by signal N.");
+    app.set_version_flag("--version", "batchai-launch " BATCHAI_VERSION);
+    app.prefix_command();  // the first word that is no option begins the command
+    int local = 0;
+    auto* local_option =
+        app.add_option("--local", local, "Run on this machine, which plays NODES nodes")
+            ->type_name("NODES")
+            ->expected(0, 1)
+            ->check(CLI::Range(1, 1024));
+    app.add_option("--ranks-per-node", options.ranks_per_node,
+                   "Ranks on each node (default: one per GPU, else one)")
+        ->type_name("K")
+        ->check(CLI::Range(1, 65536));
+    app.add_option("-n,--ranks", options.ranks, "Ranks in all, dealt out evenly over the nodes")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--job", options.job_file, "Run the job of a Batch AI job.json")
+        ->type_name("FILE");
+    app.add_option("--policy", options.policy_file,
+                   "Site policy (default: $BATCHAI_POLICY, else /etc/batchai/batchai.toml)")
+        ->type_name("FILE");
+    app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
+        ->type_name("SECONDS")
+        ->check(CLI::PositiveNumber);
+    app.add_flag("--dry-run", options.dry_run, "Print what would run where, and run nothing");
+    char** const end = argv + argc;
+    char** const dashes =
+        std::find_if(argv, end, [](const char* arg) { return std::string_view(arg) == "--"; });
+    try {
+        app.parse(static_cast<int>(dashes - argv), argv);
+    } catch (const CLI::Success& success) {
+        return app.exit(success);
+    } catch (const CLI::ParseError& error) {
+        fmt::print(stderr, "batchai-launch: {}; see batchai-launch --help\n", error.what());
+        return kUsage;
+    }
+    options.local = local_option->count() > 0;
+    if (options.local && local > 0) options.local_nodes = local;
+    options.command = app.remaining();
+    // "--" may begin the command, or be one of its own arguments.
+    options.command.insert(options.command.end(),
+                           options.command.empty() && dashes != end ? dashes + 1 : dashes, end);
+    // In a job of the plugin, the job's own file.
+    if (const char* file = std::getenv("BATCHAI_JOB_FILE");
+        file != nullptr && !options.local && options.command.empty() && options.job_file.empty()) {
+        options.job_file = file;
+    }
+    if (const auto wrong = wrong_combination(options)) {
+        fmt::print(stderr, "batchai-launch: {}; see batchai-launch --help\n", *wrong);
+        return kUsage;
+    }
+    return options;
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line of batchai-launch.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace batchai::launcher {
+
+struct Options {
+    bool local = false;
+    std::optional<int> local_nodes;  // --local N
+    std::optional<int> ranks_per_node;
+    std::optional<int> ranks;
+    std::string job_file;
+    std::string policy_file;
+    std::vector<std::string> command;
+    std::optional<double> timeout;  // seconds
+    bool dry_run = false;
+};
+
+// The options, or the exit code with which to end: everything was said.
+std::variant<Options, int> parse_options(int argc, char** argv);
+
+}  // namespace batchai::launcher

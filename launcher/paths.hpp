@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where this program's siblings are, from /proc/self/exe (docs/architecture.md): the same in the
+// build tree and installed.
+#pragma once
+
+#include <string>
+
+namespace batchai::launcher {
+
+std::string own_executable();
+
+// A program of ours: beside this one, else in ../libexec/batchai. Empty: not found.
+std::string sibling_program(const std::string& name);
+
+// A file or directory below ../lib (or the distribution's own library directory). Empty: not found.
+std::string sibling_library(const std::string& name);
+
+}  // namespace batchai::launcher

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Box: the one place where two threads meet. The PMIx library calls us on its own thread; what it
+// wants is put into the box and done by the event loop's thread. Everything else in the agent is
+// single-threaded.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "launcher/loop.hpp"
+
+namespace batchai::launcher::pmix {
+
+class Box {
+  public:
+    using Job = std::function<void()>;
+
+    explicit Box(Loop& loop) : wake_(new uv_async_t) {
+        uv_async_init(loop.get(), wake_, [](uv_async_t* wake) {
+            if (wake->data != nullptr) static_cast<Box*>(wake->data)->open();
+        });
+        wake_->data = this;
+    }
+    // No thread may post any more: the PMIx library is finalized by then.
+    ~Box() {
+        wake_->data = nullptr;
+        uv_close(reinterpret_cast<uv_handle_t*>(wake_),
+                 [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
+    }
+    Box(const Box&) = delete;
+    Box& operator=(const Box&) = delete;
+
+    // From any thread.
+    void post(Job job) {
+        {
+            const std::lock_guard lock(mutex_);
+            jobs_.push_back(std::move(job));
+        }
+        uv_async_send(wake_);
+    }
+
+  private:
+    void open() {
+        std::vector<Job> jobs;
+        {
+            const std::lock_guard lock(mutex_);
+            jobs.swap(jobs_);
+        }
+        for (Job& job : jobs) job();
+    }
+
+    uv_async_t* wake_;
+    std::mutex mutex_;
+    std::vector<Job> jobs_;
+};
+
+}  // namespace batchai::launcher::pmix

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/pmix/publish.hpp"
+
+#include <cstdlib>
+
+#include "launcher/pmix/upcalls.hpp"
+
+namespace batchai::launcher::pmix {
+namespace {
+
+std::string pack(const pmix_value_t& value) {
+    pmix_data_buffer_t buffer;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    std::string bytes;
+    if (PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_value_t*>(&value), 1, PMIX_VALUE) ==
+        PMIX_SUCCESS) {
+        bytes.assign(buffer.base_ptr, buffer.bytes_used);
+    }
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    return bytes;
+}
+
+void unpack(const std::string& bytes, pmix_value_t* value) {
+    pmix_data_buffer_t buffer;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    pmix_byte_object_t object{static_cast<char*>(std::malloc(bytes.size())), bytes.size()};
+    bytes.copy(object.bytes, bytes.size());
+    PMIx_Data_load(&buffer, &object);  // takes the bytes over
+    std::int32_t count = 1;
+    PMIx_Data_unpack(nullptr, &buffer, value, &count, PMIX_VALUE);
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+}
+
+// Attributes that say how to publish, not what.
+bool is_directive(const pmix_info_t& info) {
+    for (const char* key : {PMIX_RANGE, PMIX_PERSISTENCE, PMIX_TIMEOUT, PMIX_USERID, PMIX_GRPID,
+                            PMIX_WAIT, PMIX_REQUESTOR_IS_CLIENT, PMIX_REQUESTOR_IS_TOOL}) {
+        if (PMIX_CHECK_KEY(&info, key)) return true;
+    }
+    return false;
+}
+
+std::vector<std::string> list(char** keys) {
+    std::vector<std::string> names;
+    for (; keys != nullptr && *keys != nullptr; ++keys) names.emplace_back(*keys);
+    return names;
+}
+
+}  // namespace
+
+pmix_status_t on_publish(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo,
+                         pmix_op_cbfunc_t function, void* cbdata) {
+    std::vector<Item> items;
+    for (size_t i = 0; i < ninfo; ++i) {
+        if (!is_directive(info[i])) items.push_back({proc->rank, info[i].key, pack(info[i].value)});
+    }
+    hand_over([items = std::move(items), answer = OpAnswer{function, cbdata}](Host& host) mutable {
+        host.publish(std::move(items), answer);
+    });
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t on_lookup(const pmix_proc_t*, char** keys, const pmix_info_t info[], size_t ninfo,
+                        pmix_lookup_cbfunc_t function, void* cbdata) {
+    bool wait = false;
+    for (size_t i = 0; i < ninfo; ++i) wait = wait || PMIX_CHECK_KEY(&info[i], PMIX_WAIT);
+    hand_over([names = list(keys), wait, answer = LookupAnswer{function, cbdata}](
+                  Host& host) mutable { host.lookup(std::move(names), wait, answer); });
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t on_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info_t[], size_t,
+                           pmix_op_cbfunc_t function, void* cbdata) {
+    hand_over([owner = proc->rank, names = list(keys), answer = OpAnswer{function, cbdata}](
+                  Host& host) mutable { host.unpublish(owner, std::move(names), answer); });
+    return PMIX_SUCCESS;
+}
+
+void complete(const OpAnswer& answer, pmix_status_t status) {
+    if (answer.function != nullptr) answer.function(status, answer.data);
+}
+
+void complete(const LookupAnswer& answer, const std::string& nspace, pmix_status_t status,
+              const std::vector<Item>& items) {
+    pmix_pdata_t* data = nullptr;
+    PMIX_PDATA_CREATE(data, items.size());
+    for (size_t i = 0; i < items.size(); ++i) {
+        PMIX_LOAD_PROCID(&data[i].proc, nspace.c_str(), items[i].owner);
+        PMIX_LOAD_KEY(data[i].key, items[i].key.c_str());
+        unpack(items[i].value, &data[i].value);
+    }
+    answer.function(status, data, items.size(), answer.data);
+    PMIX_PDATA_FREE(data, items.size());
+}
+
+}  // namespace batchai::launcher::pmix

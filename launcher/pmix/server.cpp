@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/pmix/server.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <future>
+
+#include "launcher/pmix/info.hpp"
+#include "launcher/pmix/upcalls.hpp"
+
+namespace batchai::launcher::pmix {
+
+Target& target() {
+    static Target one;
+    return one;
+}
+
+namespace {
+
+pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t[], size_t, pmix_op_cbfunc_t,
+                           void*) {
+    hand_over([rank = proc->rank](Host& host) { host.connected(rank); });
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
+    hand_over([rank = proc->rank](Host& host) { host.finalized(rank); });
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_status_t on_register_events(pmix_status_t*, size_t, const pmix_info_t[], size_t,
+                                 pmix_op_cbfunc_t, void*) {
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_status_t on_deregister_events(pmix_status_t*, size_t, pmix_op_cbfunc_t, void*) {
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+// Events (a client's lost connection and the like) need no action: deaths are seen by waiting for
+// the processes, which is a second faster.
+void ignore_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*,
+                  size_t, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    if (done != nullptr) {
+        done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
+    }
+}
+
+pmix_server_module_t* upcalls() {
+    static pmix_server_module_t module = [] {
+        pmix_server_module_t m{};
+        m.client_connected2 = on_connected;
+        m.client_finalized = on_finalized;
+        m.abort = on_abort;
+        m.fence_nb = on_fence;
+        m.direct_modex = on_modex;
+        m.publish = on_publish;
+        m.lookup = on_lookup;
+        m.unpublish = on_unpublish;
+        m.register_events = on_register_events;
+        m.deregister_events = on_deregister_events;
+        return m;
+    }();
+    return &module;
+}
+
+// Calls an asynchronous function of the library and waits. Never from an upcall.
+template <class Call>
+pmix_status_t wait_for(Call call) {
+    std::promise<pmix_status_t> promise;
+    const auto done = [](pmix_status_t status, void* data) {
+        static_cast<std::promise<pmix_status_t>*>(data)->set_value(status);
+    };
+    const pmix_status_t status = call(done, &promise);
+    if (status == PMIX_OPERATION_SUCCEEDED) return PMIX_SUCCESS;
+    if (status != PMIX_SUCCESS) return status;
+    return promise.get_future().get();
+}
+
+sys::Error pmix_error(const std::string& what, pmix_status_t status) {
+    return sys::Error{what + ": " + PMIx_Error_string(status)};
+}
+
+std::string local_peers(const RankMap& map, int node) {
+    std::vector<int> ranks;
+    for (int r = map.first[node]; r < map.first[node + 1]; ++r) ranks.push_back(r);
+    return fmt::format("{}", fmt::join(ranks, ","));
+}
+
+// Where each rank is, in the library's compressed forms.
+void add_maps(InfoList& info, const RankMap& map) {
+    std::vector<std::string> ranks;
+    for (int n = 0; n < static_cast<int>(map.nodes.size()); ++n) {
+        ranks.push_back(local_peers(map, n));
+    }
+    char* regex = nullptr;
+    if (PMIx_generate_regex(fmt::format("{}", fmt::join(map.nodes, ",")).c_str(), &regex) ==
+        PMIX_SUCCESS) {
+        info.add_regex(PMIX_NODE_MAP, regex);
+    }
+    char* ppn = nullptr;
+    if (PMIx_generate_ppn(fmt::format("{}", fmt::join(ranks, ";")).c_str(), &ppn) == PMIX_SUCCESS) {
+        info.add_regex(PMIX_PROC_MAP, ppn);
+    }
+    std::free(regex);
+    std::free(ppn);
+}
+
+// "(vector,(0,2,2),(2,1,1))": first node, nodes, ranks on each; runs of equal nodes together.
+std::string anl_map(const RankMap& map) {
+    std::string text = "(vector";
+    const int nodes = static_cast<int>(map.nodes.size());
+    for (int n = 0; n < nodes;) {
+        int end = n;
+        while (end < nodes && map.local_size(end) == map.local_size(n)) ++end;
+        if (map.local_size(n) > 0) {
+            text += fmt::format(",({},{},{})", n, end - n, map.local_size(n));
+        }
+        n = end;
+    }
+    return text + ")";
+}
+
+void add_rank(InfoList& info, const JobInfo& job, int node, int rank,
+              const std::string& directory) {
+    const int local = rank - job.map.first[node];
+    InfoList proc;
+    proc.add_rank(PMIX_RANK, rank);  // must be first
+    proc.add_rank(PMIX_GLOBAL_RANK, rank);
+    proc.add_rank(PMIX_APP_RANK, rank);
+    proc.add(PMIX_APPNUM, std::uint32_t{0});
+    proc.add(PMIX_LOCAL_RANK, static_cast<std::uint16_t>(local));
+    proc.add(PMIX_NODE_RANK, static_cast<std::uint16_t>(local));
+    proc.add(PMIX_NODEID, static_cast<std::uint32_t>(node));
+    proc.add(PMIX_HOSTNAME, job.map.nodes[node]);
+    if (node == job.node) {
+        proc.add(PMIX_PROCDIR, fmt::format("{}/{}", directory, rank));
+        if (!job.cpusets.empty() && !job.cpusets[local].empty()) {
+            proc.add(PMIX_CPUSET, "hwloc:" + job.cpusets[local]);
+        }
+    }
+    info.add(PMIX_PROC_DATA, proc);
+}
+
+}  // namespace
+
+sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Box& box,
+                                                   Host& host) {
+    // Authentication by user id needs no daemon; the hash store needs no shared memory.
+    ::setenv("PMIX_MCA_psec", "native", 1);
+    ::setenv("PMIX_MCA_gds", "hash", 1);
+    ::unsetenv("PMIX_MCA_ptl");
+    target() = {&box, &host};
+    InfoList list;
+    list.add(PMIX_SERVER_TMPDIR, options.server_directory);
+    list.add(PMIX_SYSTEM_TMPDIR, options.server_directory);
+    list.add(PMIX_HOSTNAME, options.node);
+    list.add(PMIX_SERVER_NSPACE, fmt::format("batchai-launch.{}", ::getpid()));
+    list.add_rank(PMIX_SERVER_RANK, options.index);
+    InfoArray info = list.array();
+    pmix_status_t status = PMIx_server_init(upcalls(), info.data(), info.size());
+    if (status != PMIX_SUCCESS) return pmix_error("starting the PMIx server", status);
+    std::unique_ptr<Server> server(new Server(options));
+    PMIx_Register_event_handler(nullptr, 0, nullptr, 0, ignore_event, nullptr, nullptr);
+    return server;
+}
+
+sys::Result<void> Server::register_job(const JobInfo& job) {
+    nspace_ = job.nspace;
+    const RankMap& map = job.map;
+    const auto size = static_cast<std::uint32_t>(map.size());
+    const auto local = static_cast<std::uint32_t>(map.local_size(job.node));
+    const std::string session = options_.client_directory + "/job";
+    ::mkdir(session.c_str(), 0700);
+
+    InfoList list;
+    add_maps(list, map);
+    list.add(PMIX_ANL_MAP, anl_map(map));
+    list.add(PMIX_JOBID, job.nspace);
+    list.add(PMIX_JOB_SIZE, size);
+    list.add(PMIX_UNIV_SIZE, size);
+    list.add(PMIX_MAX_PROCS, size);
+    list.add(PMIX_APP_SIZE, size);
+    list.add(PMIX_JOB_NUM_APPS, std::uint32_t{1});
+    list.add(PMIX_NUM_NODES, static_cast<std::uint32_t>(map.nodes.size()));
+    list.add(PMIX_LOCAL_SIZE, local);
+    list.add(PMIX_NODE_SIZE, local);
+    if (local > 0) {
+        list.add(PMIX_LOCAL_PEERS, local_peers(map, job.node));
+        list.add_rank(PMIX_LOCALLDR, map.first[job.node]);
+    }
+    list.add_rank(PMIX_APPLDR, 0);
+    list.add(PMIX_SPAWNED, false);
+    list.add(PMIX_TMPDIR, options_.client_directory);
+    list.add(PMIX_NSDIR, session);
+    list.add(PMIX_TDIR_RMCLEAN, true);
+    list.add(PMIX_WDIR, job.directory);
+    list.add(PMIX_APP_ARGV, job.command);
+    list.add(PMIX_REINCARNATION, std::uint32_t{0});
+    for (int node = 0; node < static_cast<int>(map.nodes.size()); ++node) {
+        for (int r = map.first[node]; r < map.first[node + 1]; ++r) {
+            add_rank(list, job, node, r, session);
+        }
+    }
+    InfoArray info = list.array();
+    pmix_status_t status = wait_for([&](pmix_op_cbfunc_t done, void* data) {
+        return PMIx_server_register_nspace(nspace_.c_str(), static_cast<int>(local), info.data(),
+                                           info.size(), done, data);
+    });
+    if (status != PMIX_SUCCESS) return pmix_error("registering the job with PMIx", status);
+
+    for (int r = map.first[job.node]; r < map.first[job.node + 1]; ++r) {
+        pmix_proc_t proc;
+        PMIX_LOAD_PROCID(&proc, nspace_.c_str(), r);
+        status = wait_for([&](pmix_op_cbfunc_t done, void* data) {
+            return PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, done, data);
+        });
+        if (status != PMIX_SUCCESS) {
+            return pmix_error(fmt::format("registering rank {} with PMIx", r), status);
+        }
+    }
+    return {};
+}
+
+sys::Result<std::map<std::string, std::string>> Server::environment(int rank) const {
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, nspace_.c_str(), rank);
+    char** list = nullptr;
+    const pmix_status_t status = PMIx_server_setup_fork(&proc, &list);
+    std::map<std::string, std::string> environment;
+    for (char** entry = list; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string text = *entry;
+        const auto equals = text.find('=');
+        environment[text.substr(0, equals)] = text.substr(equals + 1);
+        std::free(*entry);
+    }
+    std::free(list);
+    if (status != PMIX_SUCCESS) return pmix_error("asking PMIx for a rank's environment", status);
+    return environment;
+}
+
+Server::~Server() {
+    target().host = nullptr;
+    if (!nspace_.empty()) {
+        wait_for([&](pmix_op_cbfunc_t done, void* data) {
+            PMIx_server_deregister_nspace(nspace_.c_str(), done, data);
+            return PMIX_SUCCESS;
+        });
+    }
+    PMIx_server_finalize();
+}
+
+}  // namespace batchai::launcher::pmix

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Server: the PMIx server of one node. Start it, register the job, ask for the environment of each
+// rank, and pass the answers of other nodes on through fence.hpp, dmodex.hpp and publish.hpp.
+//
+// The library is a singleton of the process, with one thread of its own. SIGCHLD must be blocked
+// before start() so that this thread never takes it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "launcher/map.hpp"
+#include "launcher/pmix/box.hpp"
+#include "launcher/pmix/host.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::launcher::pmix {
+
+struct ServerOptions {
+    std::string node;              // must be the name used in the RankMap
+    int index = 0;                 // of the agent
+    std::string server_directory;  // private to the library
+    std::string client_directory;  // session directory of the ranks; never the same
+};
+
+// The job as the library must know it on this node.
+struct JobInfo {
+    std::string nspace;
+    RankMap map;
+    int node = 0;
+    std::string directory;             // working directory
+    std::string command;               // for show only
+    std::vector<std::string> cpusets;  // of the local ranks, as lists ("0-3"); empty: not bound
+};
+
+class Server {
+  public:
+    static sys::Result<std::unique_ptr<Server>> start(const ServerOptions&, Box&, Host&);
+    ~Server();  // deregisters and finalizes
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    // The job and its local ranks. Blocks until the library has taken them.
+    sys::Result<void> register_job(const JobInfo&);
+
+    // What a rank needs to find this server.
+    sys::Result<std::map<std::string, std::string>> environment(int rank) const;
+
+    const std::string& nspace() const { return nspace_; }
+
+  private:
+    explicit Server(const ServerOptions& options) : options_(options) {}
+
+    ServerOptions options_;
+    std::string nspace_;
+};
+
+}  // namespace batchai::launcher::pmix

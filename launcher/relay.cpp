@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/relay.hpp"
+
+#include <pmix_common.h>
+
+namespace batchai::launcher {
+namespace {
+
+template <class Message>
+bool decode(Reader& reader, Message& message) {
+    message.fields(reader);
+    return reader.ok();
+}
+
+}  // namespace
+
+void Relay::on_message(int node, Kind kind, Reader& reader) {
+    const auto is_node = [this](int n) {
+        return n >= 0 && n < static_cast<int>(map_.nodes.size());
+    };
+    if (Fence fence; kind == Kind::fence && decode(reader, fence)) {
+        if (const auto complete = fences_.add(node, std::move(fence), map_)) {
+            for (int n : complete->nodes) sender_.send(n, complete->done);
+        }
+    } else if (ModexRequest request; kind == Kind::modex_request && decode(reader, request)) {
+        if (request.rank < static_cast<std::uint32_t>(map_.size())) {
+            sender_.send(map_.node_of(static_cast<int>(request.rank)), request);
+        }
+    } else if (ModexReply reply; kind == Kind::modex_reply && decode(reader, reply)) {
+        if (is_node(reply.origin)) sender_.send(reply.origin, reply);
+    } else if (Publish items; kind == Kind::publish && decode(reader, items)) {
+        publish(node, items);
+    } else if (Lookup lookup; kind == Kind::lookup && decode(reader, lookup)) {
+        Waiting waiting{node, std::move(lookup)};
+        if (!answer(waiting)) waiting_.push_back(std::move(waiting));
+    } else if (Unpublish names; kind == Kind::unpublish && decode(reader, names)) {
+        directory_.unpublish(names.owner, names.keys);
+        sender_.send(node, StoreReply{names.id, PMIX_SUCCESS, {}});
+    }
+}
+
+void Relay::publish(int node, const Publish& message) {
+    const bool stored = directory_.publish(message.items);
+    sender_.send(node, StoreReply{message.id, stored ? PMIX_SUCCESS : PMIX_ERR_DUPLICATE_KEY, {}});
+    if (stored) std::erase_if(waiting_, [this](const Waiting& w) { return answer(w); });
+}
+
+bool Relay::answer(const Waiting& waiting) {
+    std::vector<Item> found = directory_.lookup(waiting.lookup.keys);
+    const bool all = found.size() == waiting.lookup.keys.size();
+    if (!all && waiting.lookup.wait) return false;
+    const int status = found.empty() ? PMIX_ERR_NOT_FOUND
+                       : all         ? PMIX_SUCCESS
+                                     : PMIX_ERR_PARTIAL_SUCCESS;
+    sender_.send(waiting.node, StoreReply{waiting.lookup.id, status, std::move(found)});
+    return true;
+}
+
+}  // namespace batchai::launcher

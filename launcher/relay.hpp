@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Relay: the root's part of PMIx. Joins fences, passes direct modex requests to the node that has
+// the rank, keeps the directory of published names.
+//
+// Agents are a flat star around the root. A tree would replace this class's `send` and FenceTable,
+// and nothing else.
+#pragma once
+
+#include <list>
+#include <string>
+#include <vector>
+
+#include "launcher/collective.hpp"
+#include "launcher/directory.hpp"
+#include "launcher/message.hpp"
+#include "launcher/wire.hpp"
+
+namespace batchai::launcher {
+
+class Relay {
+  public:
+    // How to reach an agent.
+    class Sender {
+      public:
+        virtual void send(int node, const FenceDone&) = 0;
+        virtual void send(int node, const ModexRequest&) = 0;
+        virtual void send(int node, const ModexReply&) = 0;
+        virtual void send(int node, const StoreReply&) = 0;
+
+      protected:
+        ~Sender() = default;
+    };
+
+    explicit Relay(Sender& sender) : sender_(sender) {}
+    void set_map(const RankMap& map) { map_ = map; }
+
+    void on_message(int node, Kind kind, Reader& reader);
+
+    // The oldest fence under way, and whom it waits for.
+    std::optional<FenceTable::Missing> missing() const { return fences_.missing(); }
+
+  private:
+    struct Waiting {
+        int node;
+        Lookup lookup;
+    };
+    void publish(int node, const Publish& message);
+    bool answer(const Waiting& waiting);
+
+    Sender& sender_;
+    RankMap map_;
+    FenceTable fences_;
+    Directory directory_;
+    std::list<Waiting> waiting_;
+};
+
+}  // namespace batchai::launcher

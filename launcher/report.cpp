@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/agent/signals.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+bool is_failure(const RankEnd& end) {
+    return !(end.how == RankEnd::How::exited && end.code == 0);
+}
+
+int exit_code_of(const RankEnd& end) {
+    if (end.how == RankEnd::How::signaled) return 128 + end.code;
+    // An abort with code 0, or one that would be 0 as an exit status, is still a failure.
+    if (end.how == RankEnd::How::aborted) return (end.code & 255) == 0 ? 1 : end.code & 255;
+    return end.code;
+}
+
+std::string describe(const RankEnd& end) {
+    switch (end.how) {
+        case RankEnd::How::exited:
+            return fmt::format("exited with code {} after {:.1f} s", end.code, end.ran);
+        case RankEnd::How::signaled:
+            return fmt::format("was killed by signal {} ({}){} after {:.1f} s", end.code,
+                               signal_name(end.code), end.core ? ", core dumped," : "", end.ran);
+        case RankEnd::How::not_started:
+            return "could not be started: " + end.message;
+        case RankEnd::How::aborted:
+            return fmt::format("aborted the job with code {}{}{}", end.code,
+                               end.message.empty() ? "" : ": ", end.message);
+    }
+    return {};
+}
+
+}  // namespace
+
+void Outcome::add(RankEnd end) {
+    ends_.emplace(end.rank, std::move(end));
+}
+
+void Outcome::add(double time, std::string line, int code) {
+    others_.push_back({time, std::move(line), code});
+}
+
+// Of those that ended on their own; who only followed the root's order comes after all others.
+const RankEnd* Outcome::first_rank() const {
+    const RankEnd* first = nullptr;
+    const auto earlier = [](const RankEnd& a, const RankEnd& b) {
+        return a.asked != b.asked ? !a.asked : a.time < b.time;
+    };
+    for (const auto& [rank, end] : ends_) {
+        if (is_failure(end) && (first == nullptr || earlier(end, *first))) first = &end;
+    }
+    return first;
+}
+
+const Outcome::Other* Outcome::first_other() const {
+    const auto first =
+        std::min_element(others_.begin(), others_.end(),
+                         [](const Other& a, const Other& b) { return a.time < b.time; });
+    if (first == others_.end()) return nullptr;
+    const RankEnd* rank = first_rank();
+    const bool rank_first = rank != nullptr && !rank->asked && rank->time <= first->time;
+    return rank_first ? nullptr : &*first;
+}
+
+bool Outcome::failed() const {
+    return first_rank() != nullptr || !others_.empty();
+}
+
+int Outcome::exit_code() const {
+    if (const Other* other = first_other()) return other->code;
+    const RankEnd* rank = first_rank();
+    return rank == nullptr ? 0 : exit_code_of(*rank);
+}
+
+std::string Outcome::line(const RankMap& map) const {
+    if (const Other* other = first_other()) return other->line;
+    const RankEnd* rank = first_rank();
+    if (rank == nullptr) return {};
+    return fmt::format("rank {} on {} {}", rank->rank, map.nodes[map.node_of(rank->rank)],
+                       describe(*rank));
+}
+
+std::string Outcome::text(const RankMap& map, bool with_tail) const {
+    if (!failed()) return {};
+    std::string text = "batchai-launch: " + line(map) + "\n";
+    const RankEnd* culprit = first_other() != nullptr ? nullptr : first_rank();
+    if (with_tail && culprit != nullptr && !culprit->tail.empty()) {
+        text += fmt::format("  last lines of its stderr:\n");
+        for (const std::string& words : culprit->tail) text += "    " + words + "\n";
+    }
+    const auto followed = [culprit](const auto& entry) {
+        return is_failure(entry.second) && &entry.second != culprit;
+    };
+    const auto count = std::count_if(ends_.begin(), ends_.end(), followed);
+    if (count > 0) {
+        text += fmt::format("  {} other rank{} ended after it\n", count, count == 1 ? "" : "s");
+    }
+    return text;
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Outcome: how the job ended. Collects what agents say of their ranks and finds the first failure;
+// pure, so that the rules can be tested: the earliest failure by the root's clock is the cause,
+// whoever died later only followed.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/map.hpp"
+#include "launcher/message.hpp"
+
+namespace batchai::launcher {
+
+class Outcome {
+  public:
+    // time is corrected to the root's clock.
+    void add(RankEnd end);
+    // A failure that is no rank's: lost agents, time-outs, signals.
+    void add(double time, std::string line, int code);
+
+    bool failed() const;
+    // Of the first failure; 0: none.
+    int exit_code() const;
+    // "rank 2 on n2 exited with code 3 after 1.2 s"; empty: no failure.
+    std::string line(const RankMap& map) const;
+    // Everything to print: the line, the culprit's last words, the count of the others.
+    std::string text(const RankMap& map, bool with_tail) const;
+    std::size_t ended() const { return ends_.size(); }
+    bool has_ended(int rank) const { return ends_.contains(rank); }
+
+  private:
+    struct Other {
+        double time;
+        std::string line;
+        int code;
+    };
+    const RankEnd* first_rank() const;
+    const Other* first_other() const;
+
+    std::map<int, RankEnd> ends_;  // by rank; an abort counts, the exit that follows it does not
+    std::vector<Other> others_;
+};
+
+}  // namespace batchai::launcher

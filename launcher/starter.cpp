@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/starter.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "launcher/paths.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+struct Pipe {
+    sys::UniqueFd read, write;
+};
+
+sys::Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return sys::errno_error("pipe");
+    return Pipe{sys::UniqueFd(ends[0]), sys::UniqueFd(ends[1])};
+}
+
+// Runs argv with `input` as its standard input. With errors, its standard error comes to us; else
+// it is ours.
+sys::Result<Starter> start(const std::vector<std::string>& argv,
+                           const env::Environment& environment, const std::string& input,
+                           bool catch_errors) {
+    auto stdin_pipe = make_pipe(), stderr_pipe = make_pipe();
+    if (!stdin_pipe) return stdin_pipe.error();
+    if (!stderr_pipe) return stderr_pipe.error();
+    std::vector<std::string> entries;
+    for (const auto& [name, value] : environment) entries.push_back(name + "=" + value);
+    std::vector<char*> args, envp;
+    for (const std::string& arg : argv) args.push_back(const_cast<char*>(arg.c_str()));
+    for (const std::string& entry : entries) envp.push_back(const_cast<char*>(entry.c_str()));
+    args.push_back(nullptr);
+    envp.push_back(nullptr);
+
+    Starter starter;
+    starter.name = argv[0];
+    const pid_t root = ::getpid();
+    starter.pid = ::fork();
+    if (starter.pid < 0) return sys::errno_error("fork");
+    if (starter.pid == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (::getppid() != root) ::_exit(125);
+        // The terminal's Ctrl-C is for the root, which then ends the job in order.
+        ::setsid();
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);
+        ::dup2(stdin_pipe->read.get(), 0);
+        if (catch_errors) ::dup2(stderr_pipe->write.get(), 2);
+        ::execvpe(args[0], args.data(), envp.data());
+        ::_exit(errno == ENOENT ? 127 : 126);
+    }
+    // A line fits into any pipe.
+    if (::write(stdin_pipe->write.get(), input.data(), input.size()) !=
+        static_cast<ssize_t>(input.size())) {
+        return sys::errno_error("writing to " + argv[0]);
+    }
+    if (catch_errors) starter.errors = std::move(stderr_pipe->read);
+    return starter;
+}
+
+std::vector<std::string> srun_command(const Allocation& allocation) {
+    const std::string nodes = std::to_string(allocation.nodes.size());
+    return {"srun",
+            "--overlap",
+            "--mpi=none",
+            "--export=ALL",
+            "--nodes=" + nodes,
+            "--ntasks=" + nodes,
+            "--ntasks-per-node=1",
+            "--kill-on-bad-exit=0",
+            "--mem=0",
+            "--quiet",
+            own_executable(),
+            "--agent"};
+}
+
+}  // namespace
+
+env::Environment srun_environment(env::Environment environment) {
+    std::erase_if(environment, [](const auto& entry) {
+        const std::string& name = entry.first;
+        if (name.starts_with("SRUN_")) return true;
+        if (!name.starts_with("SLURM_")) return false;
+        for (const char* kept : {"SLURM_CONF", "SLURM_JOB_", "SLURM_SPANK_", "SLURM_SUBMIT_",
+                                 "SLURM_ARRAY_", "SLURM_CLUSTER_NAME", "SLURM_RESTART_COUNT"}) {
+            if (name.starts_with(kept)) return false;
+        }
+        return true;
+    });
+    environment["SLURM_CPU_BIND"] = "none";
+    return environment;
+}
+
+sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap) {
+    std::vector<Starter> starters;
+    if (!allocation.local) {
+        auto srun = start(srun_command(allocation), srun_environment(env::current()),
+                          encode(bootstrap), true);
+        if (!srun) return srun.error();
+        starters.push_back(std::move(*srun));
+        return starters;
+    }
+    for (std::size_t node = 0; node < allocation.nodes.size(); ++node) {
+        bootstrap.node = static_cast<int>(node);
+        bootstrap.name = allocation.nodes[node];
+        auto agent = start({own_executable(), "--agent"}, env::current(), encode(bootstrap), false);
+        if (!agent) return agent.error();
+        agent->name = bootstrap.name;
+        starters.push_back(std::move(*agent));
+    }
+    return starters;
+}
+
+}  // namespace batchai::launcher

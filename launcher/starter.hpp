@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starting the agents: one srun for all nodes of an allocation, or one child process each with
+// --local. The bootstrap goes through standard input.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "launcher/allocation.hpp"
+#include "launcher/bootstrap.hpp"
+#include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::launcher {
+
+// A child of the root: srun, or a local agent. The kernel ends it with the root.
+struct Starter {
+    pid_t pid = -1;
+    std::string name;      // for messages
+    sys::UniqueFd errors;  // what srun itself has to say
+};
+
+sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap);
+
+// The environment for srun: without the variables that srun takes for options and that were meant
+// for the user's own job step.
+env::Environment srun_environment(env::Environment environment);
+
+}  // namespace batchai::launcher
