@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/options.hpp"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" {
+#include <slurm/spank.h>
+}
+
+namespace batchai::spank {
+namespace {
+
+// Slurm calls back without a place for our own data, hence the one variable of this plugin. The
+// last call wins: first comes the environment, then #SBATCH lines, then the command line.
+char* given[kOptionCount];
+
+int remember(int option, const char* text, int) {
+    free(given[option]);
+    given[option] = text ? strdup(text) : nullptr;
+    return 0;
+}
+
+struct Entry {
+    const char* name;
+    const char* argument;
+    const char* usage;
+};
+constexpr Entry kTable[kOptionCount] = {
+    {"batchai-job", "FILE",
+     "[batchai] run with the mounts, preparation and environment of a Batch AI job.json"},
+    {"batchai-mount", "SOURCE:TARGET[:OPTIONS][,...]",
+     "[batchai] mount SOURCE (/directory, tmpfs or overlay=/directory) at TARGET below "
+     "$AZ_BATCHAI_JOB_MOUNT_ROOT; OPTIONS: ro, rw, noexec, size=N joined by '+'"},
+    {"batchai-prep", "COMMAND", "[batchai] run COMMAND once on every node before the job's script"},
+    {"batchai-output", "DIR", "[batchai] directory of the preparation's log files"},
+};
+
+bool equal(const char* a, const char* b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+const char* argument(int argc, char** argv, const char* name, const char* otherwise) {
+    const size_t length = strlen(name);
+    for (int i = 0; i < argc; ++i)
+        if (strncmp(argv[i], name, length) == 0) return argv[i] + length;
+    return otherwise;
+}
+
+}  // namespace
+
+bool Options::any() const {
+    for (const char* text : value)
+        if (text) return true;
+    return false;
+}
+
+bool Options::same(const Options& other) const {
+    for (int i = 0; i < kOptionCount; ++i)
+        if (!equal(value[i], other.value[i])) return false;
+    return true;
+}
+
+Site site(int argc, char** argv) {
+    return {argument(argc, argv, "policy=", "/etc/batchai/batchai.toml"),
+            argument(argc, argv, "libexec=", BATCHAI_LIBEXEC)};
+}
+
+void register_options(slurm::Handle spank) {
+    for (int i = 0; i < kOptionCount; ++i) {
+        spank_option option = {};
+        option.name = const_cast<char*>(kTable[i].name);  // copied by Slurm
+        option.arginfo = const_cast<char*>(kTable[i].argument);
+        option.usage = const_cast<char*>(kTable[i].usage);
+        option.has_arg = 1;
+        option.val = i;
+        option.cb = remember;
+        slurm::register_option(spank, &option);
+    }
+}
+
+Options given_options() {
+    Options options;
+    for (int i = 0; i < kOptionCount; ++i) options.value[i] = given[i];
+    return options;
+}
+
+Options carried_options(char* const* environment) {
+    Options options;
+    for (int i = 0; i < kOptionCount; ++i)
+        options.value[i] = find_variable(environment, kOptionVariables[i]);
+    return options;
+}
+
+Options node_options(char* const* environment) {
+    Options carried = carried_options(environment);
+    return carried.any() ? carried : given_options();
+}
+
+const char* find_variable(char* const* environment, const char* name) {
+    const size_t length = strlen(name);
+    for (; environment && *environment; ++environment)
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return *environment + length + 1;
+    return nullptr;
+}
+
+}  // namespace batchai::spank

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The user's options, the admin's arguments in plugstack.conf, and how the options travel from the
+// login node to the nodes.
+#pragma once
+
+#include "spank/protocol.hpp"
+#include "spank/slurm_api.hpp"
+
+namespace batchai::spank {
+
+// The user's options of a job; null where not given.
+struct Options {
+    const char* value[kOptionCount] = {};
+
+    bool any() const;
+    bool same(const Options& other) const;
+};
+
+// plugstack.conf: required spank_batchai.so policy=/path libexec=/path
+struct Site {
+    const char* policy;
+    const char* libexec;
+};
+Site site(int argc, char** argv);
+
+// Makes the options known to srun, sbatch, salloc and slurmstepd. Call from `init`.
+void register_options(slurm::Handle);
+
+// The options on this process's command line (or in Slurm's message to this step).
+Options given_options();
+
+// The options that a job has carried from its submission in its environment.
+Options carried_options(char* const* environment);
+
+// On a node: those carried, else those given to this step.
+Options node_options(char* const* environment);
+
+// The value of a variable of an environment; null where it has none.
+const char* find_variable(char* const* environment, const char* name);
+
+}  // namespace batchai::spank

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What Slurm calls. All of it is here; each callback hands over to the part for its context.
+//
+// This library holds no thread, exception, C++ library or global constructor: Slurm loads it into
+// srun, sbatch, slurmd and each slurmstepd. Remote `init`, `init_post_opt` and `user_init` must not
+// fail (nodes would drain), so they do nothing.
+extern "C" {
+#include <slurm/spank.h>
+}
+#include <stdlib.h>
+
+#include "spank/epilog.hpp"
+#include "spank/local.hpp"
+#include "spank/options.hpp"
+#include "spank/remote.hpp"
+
+#define BATCHAI_EXPORT __attribute__((visibility("default"), used))
+
+using batchai::spank::site;
+namespace slurm = batchai::spank::slurm;
+
+extern "C" {
+
+// Not SPANK_PLUGIN: its constants would have internal linkage in C++.
+BATCHAI_EXPORT extern const char plugin_name[] = "batchai";
+BATCHAI_EXPORT extern const char plugin_type[] = "spank";
+BATCHAI_EXPORT extern const unsigned int plugin_version = SLURM_VERSION_NUMBER;
+BATCHAI_EXPORT extern const unsigned int spank_plugin_version = 1;
+
+BATCHAI_EXPORT int slurm_spank_init(spank_t spank, int argc, char** argv) {
+    switch (slurm::context()) {
+        case slurm::Context::srun:
+        case slurm::Context::allocator:
+        case slurm::Context::task:
+            batchai::spank::register_options(spank);
+            break;
+        case slurm::Context::slurmd:
+            batchai::spank::sweep(site(argc, argv));
+            break;
+        default:
+            break;
+    }
+    return 0;
+}
+
+BATCHAI_EXPORT int slurm_spank_init_post_opt(spank_t spank, int argc, char** argv) {
+    const slurm::Context context = slurm::context();
+    if (context != slurm::Context::srun && context != slurm::Context::allocator) return 0;
+    // Nothing is submitted yet, and the user has been told why: end here. A return value would add
+    // Slurm's own lines, and would not hold where plugstack.conf says "optional".
+    if (!batchai::spank::check_submission(spank, site(argc, argv),
+                                          context == slurm::Context::allocator))
+        exit(1);
+    return 0;
+}
+
+BATCHAI_EXPORT int slurm_spank_task_init_privileged(spank_t spank, int argc, char** argv) {
+    batchai::spank::enter_job(spank, site(argc, argv));
+    return 0;
+}
+
+BATCHAI_EXPORT int slurm_spank_task_init(spank_t spank, int argc, char** argv) {
+    batchai::spank::prepare_job(spank, site(argc, argv));
+    return 0;
+}
+
+BATCHAI_EXPORT int slurm_spank_job_epilog(spank_t spank, int argc, char** argv) {
+    batchai::spank::end_job(spank, site(argc, argv));
+    return 0;
+}
+
+}  // extern "C"

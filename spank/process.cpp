@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/process.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern "C" {
+#include <sys/pidfd.h>  // C only in glibc 2.36
+}
+
+namespace batchai::spank {
+
+MemoryFile::MemoryFile() : fd_(memfd_create("batchai", MFD_CLOEXEC)) {}
+
+MemoryFile::~MemoryFile() {
+    if (fd_ >= 0) close(fd_);
+}
+
+void MemoryFile::add(const char* data, size_t length) {
+    while (length > 0) {
+        ssize_t written = write(fd_, data, length);
+        if (written <= 0) return;  // only without memory; the reader misses the end and says so
+        data += written;
+        length -= static_cast<size_t>(written);
+    }
+}
+
+void MemoryFile::add_field(const char* name, const char* value) {
+    add(name, strlen(name));
+    add("=", 1);
+    add(value, strlen(value) + 1);
+}
+
+void MemoryFile::rewind() {
+    lseek(fd_, 0, SEEK_SET);
+}
+
+char* MemoryFile::text() const {
+    struct stat info = {};
+    if (fstat(fd_, &info) != 0) return nullptr;
+    char* text = static_cast<char*>(malloc(static_cast<size_t>(info.st_size) + 1));
+    if (!text) return nullptr;
+    ssize_t length = pread(fd_, text, static_cast<size_t>(info.st_size), 0);
+    text[length > 0 ? length : 0] = '\0';
+    return text;
+}
+
+namespace {
+
+// In the child, after fork: only calls that are safe there.
+[[noreturn]] void become(const Program& program, pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    struct sigaction standard = {};
+    standard.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) sigaction(number, &standard, nullptr);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+
+    // Copies above the standard numbers first: one of them may stand in another's place.
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int wanted[4] = {program.in, program.out, program.err, program.extra};
+    for (int& fd : wanted) fd = fcntl(fd >= 0 ? fd : null, F_DUPFD_CLOEXEC, 10);
+    for (int number = 0; number < 4; ++number) dup2(wanted[number], number);
+    close_range(program.extra >= 0 ? 4 : 3, ~0U, CLOSE_RANGE_CLOEXEC);
+
+    execve(program.path, const_cast<char* const*>(program.argv), program.environment);
+    _exit(127);
+}
+
+long long now_ms() {
+    timespec time = {};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000LL + time.tv_nsec / 1000000;
+}
+
+// True when the process ended within the time.
+bool wait_until(int pidfd, int seconds) {
+    const long long end = now_ms() + seconds * 1000LL;
+    for (;;) {
+        long long left = end - now_ms();
+        if (left <= 0) return false;
+        pollfd event = {pidfd, POLLIN, 0};
+        int ready = poll(&event, 1, static_cast<int>(left));
+        if (ready > 0) return true;
+        if (ready < 0 && errno != EINTR) return false;
+    }
+}
+
+}  // namespace
+
+int run(const Program& program) {
+    if (access(program.path, X_OK) != 0) return kNotStarted;
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child < 0) return kNotStarted;
+    if (child == 0) become(program, parent);
+
+    int pidfd = pidfd_open(child, 0);
+    bool ended = pidfd >= 0 && wait_until(pidfd, program.seconds);
+    if (!ended) kill(child, SIGKILL);
+    if (pidfd >= 0) close(pidfd);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return kNotStarted;  // somebody else's SIGCHLD handling took it
+    if (!ended) return kTimedOut;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace batchai::spank

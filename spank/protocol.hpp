@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the plugin and its helpers say to each other. Shared by both sides, so: constants only, and
+// no header that needs the C++ library.
+//
+// Everything is a list of strings, each ended by a zero byte, "name=value" where not said
+// otherwise.
+//
+// Request (plugin to `batchai-helper setup`, on standard input): id, uid, gid, groups, restart,
+// node, hosts, gpus, submit_dir, in_place, and the user's options under the names of kOptionNames.
+//
+// State (kStateFile in the job's directory, root only): what a later task of the job needs, written
+// once a node is set up or has failed. result=ready or failed; after it, when failed: message; when
+// ready: namespace, nodes, script, timeout, logs, record, log_node, command. Then an empty string
+// and the task's environment. The options are repeated so that a step that asks for others is
+// noticed.
+#pragma once
+
+namespace batchai::spank {
+
+// One directory per job, 0700, inside a private self-bind of kBaseDirectory.
+inline constexpr char kBaseDirectory[] = "/run/batchai";
+inline constexpr char kJobsDirectory[] = "/run/batchai/jobs";
+
+// Files of a job's directory.
+inline constexpr char kStateFile[] = "state";
+inline constexpr char kPinFile[] = "namespace";            // the mount namespace is bound here
+inline constexpr char kPreparationFile[] = "preparation";  // see prep/once.hpp
+
+// The user's options. kOptionNames are the names in requests and states.
+enum Option { kJob, kMount, kPrep, kOutput, kOptionCount };
+inline constexpr const char* kOptionNames[kOptionCount] = {"job", "mount", "prep", "output"};
+
+// Where the options travel to the nodes: Slurm puts SLURM_SPANK_ before what sbatch hands over.
+inline constexpr const char* kOptionVariables[kOptionCount] = {
+    "SLURM_SPANK_BATCHAI_JOB", "SLURM_SPANK_BATCHAI_MOUNT", "SLURM_SPANK_BATCHAI_PREP",
+    "SLURM_SPANK_BATCHAI_OUTPUT"};
+
+// All options of a job together. Slurm drains nodes when a job's environment variable has 128 KiB.
+inline constexpr unsigned kOptionsMaximum = 64 * 1024;
+inline constexpr unsigned kStateMaximum = 1024 * 1024;
+
+// Deadlines in seconds; job preparation has the policy's.
+inline constexpr int kCheckSeconds = 60;
+inline constexpr int kSetupSeconds = 120;
+inline constexpr int kTeardownSeconds = 60;
+
+}  // namespace batchai::spank

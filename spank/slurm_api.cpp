@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/slurm_api.hpp"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" {
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+}
+
+namespace batchai::spank::slurm {
+
+Context context() {
+    switch (spank_context()) {
+        case S_CTX_LOCAL:
+            return Context::srun;
+        case S_CTX_ALLOCATOR:
+            return Context::allocator;
+        case S_CTX_REMOTE:
+            return Context::task;
+        case S_CTX_SLURMD:
+            return Context::slurmd;
+        case S_CTX_JOB_SCRIPT:
+            return Context::job_script;
+        default:
+            return Context::other;
+    }
+}
+
+void register_option(Handle spank, spank_option* option) {
+    spank_option_register(spank, option);
+}
+
+Task task(Handle spank) {
+    Task task;
+    uint32_t step = 0;
+    int local = 0;
+    gid_t* groups = nullptr;
+    spank_get_item(spank, S_JOB_ID, &task.job);
+    spank_get_item(spank, S_JOB_UID, &task.uid);
+    spank_get_item(spank, S_JOB_GID, &task.gid);
+    spank_get_item(spank, S_SLURM_RESTART_COUNT, &task.restart);
+    spank_get_item(spank, S_JOB_STEPID, &step);
+    spank_get_item(spank, S_TASK_ID, &local);
+    spank_get_item(spank, S_JOB_SUPPLEMENTARY_GIDS, &groups, &task.group_count);
+    spank_get_item(spank, S_JOB_ENV, &task.environment);
+    // slurmstepd's own: in the job's environment it may be that of the node where srun runs.
+    if (const char* node = getenv("SLURMD_NODENAME")) task.node = node;
+    task.groups = groups;
+    task.batch_script = step == SLURM_BATCH_SCRIPT;
+    task.first_on_node = local == 0;
+    return task;
+}
+
+uint32_t epilog_job(Handle spank) {
+    uint32_t job = 0;
+    return spank_get_item(spank, S_JOB_ID, &job) == ESPANK_SUCCESS ? job : 0;
+}
+
+bool set_environment(Handle spank, const char* name, const char* value) {
+    return spank_setenv(spank, name, value, 1) == ESPANK_SUCCESS;
+}
+
+bool set_job_variable(Handle spank, const char* name, const char* value) {
+    return spank_job_control_setenv(spank, name, value, 1) == ESPANK_SUCCESS;
+}
+
+char* expand_hosts(const char* list) {
+    hostlist_t hosts = slurm_hostlist_create(list);
+    if (!hosts) return nullptr;
+    char* text = nullptr;
+    size_t length = 0;
+    while (char* host = slurm_hostlist_shift(hosts)) {
+        size_t more = strlen(host);
+        char* longer = static_cast<char*>(realloc(text, length + more + 2));
+        if (longer) {
+            text = longer;
+            if (length > 0) text[length++] = ',';
+            memcpy(text + length, host, more + 1);
+            length += more;
+        }
+        free(host);
+    }
+    slurm_hostlist_destroy(hosts);
+    return text;
+}
+
+void say(const char* line) {
+    slurm_spank_log("%s", line);
+}
+
+}  // namespace batchai::spank::slurm

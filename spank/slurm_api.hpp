@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the plugin asks of Slurm, and nothing else of Slurm is used. slurm_api.cpp is the real one;
+// the unit tests have their own.
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct spank_handle;
+struct spank_option;
+
+namespace batchai::spank::slurm {
+
+using Handle = spank_handle*;
+
+enum class Context { other, srun, allocator, task, slurmd, job_script };
+Context context();
+
+void register_option(Handle, spank_option*);
+
+struct Task {
+    uint32_t job = 0;
+    uid_t uid = 0;
+    gid_t gid = 0;
+    uint32_t restart = 0;
+    const char* node = "";  // Slurm's name of this node
+    bool batch_script = false;
+    bool first_on_node = false;
+    const gid_t* groups = nullptr;
+    int group_count = 0;
+    char** environment = nullptr;  // valid until set_environment
+};
+Task task(Handle);
+
+// The job's number, in the epilog. 0: unknown.
+uint32_t epilog_job(Handle);
+
+bool set_environment(Handle, const char* name, const char* value);
+
+// SLURM_SPANK_<name> in every step of the job that is being submitted.
+bool set_job_variable(Handle, const char* name, const char* value);
+
+// "n[1-2]" becomes "n1,n2"; owned by the caller (free). Null without memory.
+char* expand_hosts(const char* list);
+
+// One line to the user (on a node: the task's stderr) and to the log.
+void say(const char* line);
+
+}  // namespace batchai::spank::slurm
