@@ -35,7 +35,7 @@ def _chosen(average, op):
     return op
 
 
-def _submit_allreduce(tensors, outputs, name, op, prescale_factor, postscale_factor):
+def _submit(tensors, outputs, name, op, prescale_factor, postscale_factor):
     """One operation over a list of tensors. outputs: where each result goes; None makes a tensor."""
     for tensor in tensors:
         buffers.check_reducible(tensor)
@@ -60,14 +60,14 @@ def _submit_allreduce(tensors, outputs, name, op, prescale_factor, postscale_fac
                 else buffers.copy_back(output, result)
                 for tensor, output, result in zip(tensors, outputs, results)]
 
-    description = "%s of %s" % (_OP_NAMES[op], ", ".join(buffers.shape(tensor) for tensor in tensors))
+    description = "%s of %s" % (_OP_NAMES[op], ", ".join(map(buffers.shape, tensors)))
     if prescale_factor != 1.0 or postscale_factor != 1.0:
         description += " scaled by %r and %r" % (prescale_factor, postscale_factor)
     return basics.queue().submit("allreduce", name, description, start, finish)
 
 
 def _submit_one(tensor, output, name, op, prescale_factor, postscale_factor):
-    handle = _submit_allreduce([tensor], [output], name, op, prescale_factor, postscale_factor)
+    handle = _submit([tensor], [output], name, op, prescale_factor, postscale_factor)
     finish = handle.finish
     handle.finish = lambda: finish()[0]
     return handle
@@ -97,17 +97,18 @@ class _Differentiable(torch.autograd.Function):
     """The gradient of a sum over ranks is the sum of the gradients; so with the average."""
 
     @staticmethod
-    def forward(ctx, tensor, *arguments):
-        ctx.arguments = arguments
-        return synchronize(_submit_one(tensor, None, *arguments))
+    def forward(ctx, name, op, prescale_factor, postscale_factor, *tensors):
+        ctx.name, ctx.op, ctx.factors = name, op, (prescale_factor, postscale_factor)
+        return tuple(synchronize(_submit(tensors, [None] * len(tensors), name, op, *ctx.factors)))
 
     @staticmethod
-    def backward(ctx, gradient):
-        name, op, *factors = ctx.arguments
-        if op not in (Average, Sum):
+    def backward(ctx, *gradients):
+        if ctx.op not in (Average, Sum):
             raise ValueError("horovod: only sums and averages have gradients")
-        name = None if name is None else name + ".gradient"
-        return synchronize(_submit_one(gradient, None, name, op, *factors)), None, None, None, None
+        name = None if ctx.name is None else ctx.name + ".gradient"
+        reduced = synchronize(_submit(gradients, [None] * len(gradients), name, ctx.op,
+                                      *ctx.factors))
+        return (None, None, None, None, *reduced)
 
 
 def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None,
@@ -117,8 +118,8 @@ def allreduce(tensor, average=None, name=None, compression=Compression.none, op=
     compression: Compression.none or Compression.fp16. Sums and averages can be differentiated.
     """
     compressed, context = compression.compress(tensor)
-    reduced = _Differentiable.apply(compressed, name, _chosen(average, op), prescale_factor,
-                                    postscale_factor)
+    (reduced,) = _Differentiable.apply(name, _chosen(average, op), prescale_factor,
+                                       postscale_factor, compressed)
     return compression.decompress(reduced, context)
 
 
@@ -133,7 +134,7 @@ def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_
                             postscale_factor=1.0):
     """Like allreduce_async() for a list of tensors, all or none of them; the result is a list."""
     tensors = list(tensors)
-    return _submit_allreduce(tensors, [None] * len(tensors), name, _chosen(average, op),
+    return _submit(tensors, [None] * len(tensors), name, _chosen(average, op),
                              prescale_factor, postscale_factor)
 
 
@@ -141,18 +142,18 @@ def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale
                              postscale_factor=1.0):
     """Like grouped_allreduce_async(), in place."""
     tensors = list(tensors)
-    return _submit_allreduce(tensors, tensors, name, _chosen(average, op), prescale_factor,
+    return _submit(tensors, tensors, name, _chosen(average, op), prescale_factor,
                              postscale_factor)
 
 
 def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None,
                       prescale_factor=1.0, postscale_factor=1.0):
     """The reductions of a list of tensors over all ranks; see allreduce()."""
-    op = _chosen(average, op)
-    compressed, contexts = zip(*[compression.compress(tensor) for tensor in tensors])
-    handle = grouped_allreduce_async(compressed, None, name, op, prescale_factor, postscale_factor)
+    pairs = [compression.compress(tensor) for tensor in tensors]
+    reduced = _Differentiable.apply(name, _chosen(average, op), prescale_factor, postscale_factor,
+                                    *[tensor for tensor, _ in pairs])
     return [compression.decompress(tensor, context)
-            for tensor, context in zip(synchronize(handle), contexts)]
+            for tensor, (_, context) in zip(reduced, pairs)]
 
 
 def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
