@@ -12,7 +12,10 @@ setup() {
 }
 
 # Nothing may be left of a test's clusters, whatever happened to them.
-teardown() { deadline=10 eventually nothing_remains; }
+teardown() {
+    [ -n "${BATS_TEST_COMPLETED-}" ] || echo "${output-}"
+    deadline=10 eventually nothing_remains
+}
 
 of_the_clusters() { # process numbers
     local process
@@ -122,11 +125,11 @@ unprivileged=()
     local i running=()
     for i in 1 2 3; do
         # shellcheck disable=SC2016
-        cluster -n "$i" -- sh -c 'sinfo -h -o %D; srun -N"$0" sleep 1; squeue -h' "$i" >"$BATS_TEST_TMPDIR/$i" 3>&- &
+        cluster -n "$i" -- sh -c 'srun -N"$0" sleep 1; sinfo -h -o %D; scontrol show job -o | wc -l' "$i" >"$BATS_TEST_TMPDIR/$i" 3>&- &
         running+=($!)
     done
     wait "${running[@]}"
-    [ "$(cat "$BATS_TEST_TMPDIR"/[123])" = $'1\n2\n3' ]
+    [ "$(cat "$BATS_TEST_TMPDIR"/[123])" = $'1\n1\n2\n1\n3\n1' ]
 }
 
 @test "a checkout below /tmp is seen by the nodes" {
@@ -252,20 +255,25 @@ start() {
     outer=$!
 }
 
+# Kills what start started, without bash's words about it.
+kill_outer() {
+    kill "-$1" $outer
+    { wait $outer || true; } 2>/dev/null
+}
+
 is_up() { of_the_clusters | xargs -r ps -o args= -p | grep -q '^sleep 987'; }
 
 @test "nothing is left after the outer process is killed, at any moment" {
-    local loops=2 loop
+    local loop loops=2 as
     [ "${BATCHAI_SOAK-0}" = 0 ] || loops=100
-    for ((loop = 0; loop < loops; loop++)); do
-        start minislurm -n 3 -- sleep 987
-        sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
-        kill -KILL $outer
+    for ((loop = 0; loop < 2 * loops; loop++)); do
+        as=()
+        ((loop % 2)) || as=("${unprivileged[@]}")
+        start "${as[@]}" minislurm -n 3 -- sleep 987
+        if ((loop < 2)); then eventually is_up; else sleep "0.$((RANDOM % 5))$((RANDOM % 10))"; fi
+        kill_outer KILL
         deadline=10 eventually nothing_remains
     done
-    start "${unprivileged[@]}" minislurm -n 3 -- sleep 987
-    eventually is_up
-    kill -KILL $outer
 }
 
 @test "nothing is left after any process inside is killed" {
@@ -275,7 +283,7 @@ is_up() { of_the_clusters | xargs -r ps -o args= -p | grep -q '^sleep 987'; }
         eventually is_up
         # shellcheck disable=SC2046
         kill -KILL $(ps -o pid=,args= -p "$(of_the_clusters | paste -sd,)" | awk -v name="$name" 'index($0, name) { print $1; exit }')
-        kill -TERM $outer
+        kill_outer TERM
         deadline=10 eventually nothing_remains
     done
 }
@@ -285,8 +293,7 @@ is_up() { of_the_clusters | xargs -r ps -o args= -p | grep -q '^sleep 987'; }
     for signal in TERM HUP; do
         start minislurm -n 2 -- sleep 987
         eventually is_up
-        kill -$signal $outer
-        run wait $outer
+        kill_outer $signal
         deadline=10 eventually nothing_remains
     done
 }
@@ -303,5 +310,5 @@ is_up() { of_the_clusters | xargs -r ps -o args= -p | grep -q '^sleep 987'; }
     mkfifo "$BATS_TEST_TMPDIR/keys"
     start script -qec 'SHELL=/bin/bash minislurm -n 2 -- bash -ic "sleep 987"' /dev/null <>"$BATS_TEST_TMPDIR/keys"
     eventually is_up
-    kill -KILL $outer
+    kill_outer KILL
 }
