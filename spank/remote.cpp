@@ -223,11 +223,14 @@ void enter_job(slurm::Handle spank, const Site& site) {
     Descriptor directory(open_job_directory(task.job));
     if (!directory && !options.any()) return;
 
-    entered = new (malloc(sizeof(Entered))) Entered();
+    void* place = malloc(sizeof(Entered));
+    if (!place) failf(task, "batchai: %s: out of memory", task.node);
+    entered = new (place) Entered();
     State& state = entered->state;
     const bool known = directory && state.read(directory.get(), task.restart);
-    if (!(known && (!state.ready() || join(state, directory.get())))) {
-        if (!options.any()) return;  // attached from outside before the job's own first task
+    if (!known || !(state.failed() || (state.ready() && join(state, directory.get())))) {
+        if (!options.any())  // attached from outside
+            failf(task, "batchai: %s: the job is being set up: try again", task.node);
         set_up(task, site, options);
         directory.reset(open_job_directory(task.job));
         if (!directory || !state.read(directory.get(), task.restart))

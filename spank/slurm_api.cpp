@@ -67,7 +67,13 @@ bool set_job_variable(Handle spank, const char* name, const char* value) {
 }
 
 char* expand_hosts(const char* list) {
+    // The list is in the user's environment: a forged one must not fill the memory.
+    constexpr int kMaximum = 1 << 16;
     hostlist_t hosts = slurm_hostlist_create(list);
+    if (hosts && slurm_hostlist_count(hosts) > kMaximum) {
+        slurm_hostlist_destroy(hosts);
+        hosts = nullptr;
+    }
     if (!hosts) return nullptr;
     char* text = nullptr;
     size_t length = 0;

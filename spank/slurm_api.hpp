@@ -41,7 +41,8 @@ bool set_environment(Handle, const char* name, const char* value);
 // SLURM_SPANK_<name> in every step of the job that is being submitted.
 bool set_job_variable(Handle, const char* name, const char* value);
 
-// "n[1-2]" becomes "n1,n2"; owned by the caller (free). Null without memory.
+// "n[1-2]" becomes "n1,n2"; owned by the caller (free). Null when it is no
+// list or one of more than 65536 hosts.
 char* expand_hosts(const char* list);
 
 // One line to the user (on a node: the task's stderr) and to the log.

@@ -53,6 +53,10 @@ bool State::ready() const {
     return strcmp(field("result"), "ready") == 0;
 }
 
+bool State::failed() const {
+    return strcmp(field("result"), "failed") == 0;
+}
+
 Options State::options() const {
     Options options;
     for (int i = 0; i < kOptionCount; ++i) {

@@ -40,6 +40,7 @@ class State {
     // A field's value; empty when there is no such field.
     const char* field(const char* name) const;
     bool ready() const;
+    bool failed() const;
     Options options() const;
 
     // The task's environment: calls f(entry) for each "NAME=VALUE".

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// batchai-check: what can be said of the plugin's options before a job is submitted. Run on the
+// login node by sbatch, salloc and srun, as the user. Prints two lines: the job file's snapshot and
+// the output directory, each empty where there is none.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+
+#include "job/check.hpp"
+#include "job/plan.hpp"
+#include "job/policy.hpp"
+#include "job/snapshot.hpp"
+#include "spank/check/cluster.hpp"
+#include "spank/helper/files.hpp"
+
+namespace {
+
+using namespace batchai;  // NOLINT: one short program
+
+constexpr std::size_t kJobFileMaximum = 1024 * 1024;
+
+struct Arguments {
+    std::string policy;
+    std::string job;
+    std::string mounts;
+    std::string preparation;
+    std::string output;
+};
+
+void say(const std::string& line) {
+    std::fprintf(stderr, "batchai: %s\n", line.c_str());
+}
+
+// True when nothing is an error; all findings are printed.
+bool print(const std::vector<job::Finding>& findings) {
+    bool good = true;
+    for (const auto& finding : findings) {
+        const bool warning = finding.severity == job::Finding::Severity::warning;
+        say((warning ? "warning: " : "") + finding.text());
+        good = good && warning;
+    }
+    return good;
+}
+
+// The snapshot's path; empty after the reasons were printed.
+std::string check_job_file(const std::string& file, const job::SitePolicy& policy) {
+    const auto text = spank::read_regular_file(file, kJobFileMaximum);
+    if (!text) {
+        say("--batchai-job: " + text.error().message);
+        return "";
+    }
+    job::CheckOptions options;
+    options.cluster_nodes = spank::count_cluster_nodes();
+    options.file_exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
+    const auto parsed = job::check_job(*text, file, policy, options);
+    if (!print(parsed.findings) || !parsed.spec) return "";
+    job::Identity identity;
+    if (parsed.spec->identity)
+        identity = *parsed.spec->identity;
+    else
+        identity.name = std::filesystem::path(file).stem();
+    auto snapshot = job::write_snapshot(*text, std::filesystem::absolute(file), identity, "");
+    if (!snapshot) {
+        say("--batchai-job: " + snapshot.error().message);
+        return "";
+    }
+    return *snapshot;
+}
+
+bool has_line_end(const Arguments& arguments) {
+    for (const auto* text : {&arguments.job, &arguments.mounts, &arguments.output})
+        if (text->find_first_of("\n\r") != std::string::npos) return true;
+    return false;
+}
+
+int check(const Arguments& arguments) {
+    if (has_line_end(arguments)) {
+        say("a --batchai-* option has a line end in it");
+        return 1;
+    }
+    const auto policy = job::load_policy(arguments.policy);
+    if (!policy) {
+        say(policy.error().message);
+        return 1;
+    }
+    bool good = true;
+    if (!arguments.mounts.empty()) {
+        const auto mounts = job::parse_mounts(arguments.mounts, *policy);
+        if (!mounts) {
+            say("--batchai-mount: " + mounts.error().message);
+            good = false;
+        }
+    }
+    std::string output;
+    if (!arguments.output.empty())
+        output = std::filesystem::absolute(arguments.output).lexically_normal();
+    std::string snapshot;
+    if (!arguments.job.empty()) {
+        snapshot = check_job_file(arguments.job, *policy);
+        good = good && !snapshot.empty();
+    }
+    if (!good) return 1;
+    std::printf("%s\n%s\n", snapshot.c_str(), output.c_str());
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Checks the --batchai-* options of a submission. Run by the Slurm plugin.",
+                 "batchai-check");
+    app.footer("Exit status: 0; 1 after a line per error on standard error; 2 wrong usage.");
+    app.set_version_flag("--version", BATCHAI_VERSION);
+    Arguments arguments;
+    app.add_option("--policy", arguments.policy, "the site policy")->required();
+    app.add_option("--job", arguments.job, "a job file");
+    app.add_option("--mount", arguments.mounts, "SOURCE:TARGET[:OPTIONS][,...]");
+    app.add_option("--prep", arguments.preparation, "a preparation command");
+    app.add_option("--output", arguments.output, "directory of the preparation's logs");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    return check(arguments);
+}

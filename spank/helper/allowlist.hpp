@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The last word on a mount, with root's rights and the policy alone: what the user's side planned
+// is held against the [[share]] and [[allow]] entries again, by the directory that was really
+// opened.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "job/plan.hpp"
+#include "job/policy.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::spank {
+
+// source: the path of the directory that was opened with the user's rights, symbolic links
+// resolved; empty for tmpfs. Returns the mount as it may be made: read-only where the policy says
+// so.
+sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
+                                const job::SitePolicy&);
+
+// "64M" in bytes; nothing when it is not a number with K, M or G.
+std::optional<unsigned long long> parse_size(const std::string& text);
+
+}  // namespace batchai::spank

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/credentials.hpp"
+
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "spank/protocol.hpp"
+
+namespace batchai::spank {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+bool become(const Credentials& user) {
+    if (geteuid() != user.uid || getuid() != user.uid) {
+        if (setgroups(user.groups.size(), user.groups.data()) != 0 ||
+            setresgid(user.gid, user.gid, user.gid) != 0 ||
+            setresuid(user.uid, user.uid, user.uid) != 0)
+            return false;
+        if (user.uid != 0 && setuid(0) == 0) return false;
+    }
+    const rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    umask(022);
+    // After the change of user, which clears it.
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+// Answers are sent as one stream: 'V' and the text, with the files on the first byte; or 'E' and
+// why.
+void send_answer(int socket, char kind, const std::string& text,
+                 const std::vector<sys::UniqueFd>& files) {
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaximumFiles)] = {};
+    iovec part = {&kind, 1};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (!files.empty()) {
+        message.msg_control = control;
+        message.msg_controllen = CMSG_SPACE(sizeof(int) * files.size());
+        cmsghdr* header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * files.size());
+        for (std::size_t i = 0; i < files.size(); ++i) {
+            const int fd = files[i].get();
+            std::memcpy(CMSG_DATA(header) + i * sizeof fd, &fd, sizeof fd);
+        }
+    }
+    if (sendmsg(socket, &message, MSG_NOSIGNAL) != 1) return;
+    for (std::size_t sent = 0; sent < text.size();) {
+        const ssize_t n = send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+        if (n <= 0) return;
+        sent += static_cast<std::size_t>(n);
+    }
+}
+
+[[noreturn]] void serve(int socket, const Credentials& user, pid_t parent,
+                        const std::function<sys::Result<Answer>()>& work) {
+    // Root's open files are not the user's.
+    socket = dup2(socket, 3);
+    close_range(4, ~0U, 0);
+    if (!become(user) || getppid() != parent) {
+        send_answer(socket, 'E', "cannot take the user's rights", {});
+        _exit(1);
+    }
+    auto answer = work();
+    if (!answer)
+        send_answer(socket, 'E', answer.error().message, {});
+    else if (answer->files.size() > kMaximumFiles || answer->text.size() > kStateMaximum)
+        send_answer(socket, 'E', "the job asks for too much", {});
+    else
+        send_answer(socket, 'V', answer->text, answer->files);
+    _exit(0);
+}
+
+void take_files(msghdr& message, std::vector<sys::UniqueFd>& files) {
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header;
+         header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (std::size_t i = 0; i < count; ++i) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
+            files.emplace_back(fd);
+        }
+    }
+}
+
+// The whole stream, first byte included.
+sys::Result<Answer> receive(int socket, Clock::time_point deadline) {
+    Answer answer;
+    for (;;) {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+        pollfd event = {socket, POLLIN, 0};
+        const int ready = left.count() <= 0 ? 0 : poll(&event, 1, static_cast<int>(left.count()));
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0) return sys::Error{"time-out while reading the user's files"};
+        char buffer[16384];
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaximumFiles)];
+        iovec part = {buffer, sizeof buffer};
+        msghdr message = {};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        const ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+        if (n < 0 && errno == EINTR) continue;
+        if (n > 0) take_files(message, answer.files);
+        if (n <= 0) return answer;
+        answer.text.append(buffer, static_cast<std::size_t>(n));
+        if (answer.text.size() > kStateMaximum + 1) return sys::Error{"the answer is too long"};
+    }
+}
+
+}  // namespace
+
+sys::Result<Answer> as_user(const Credentials& user, int seconds,
+                            const std::function<sys::Result<Answer>()>& work) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return sys::errno_error("socketpair");
+    sys::UniqueFd ours(pair[0]);
+    sys::UniqueFd theirs(pair[1]);
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child < 0) return sys::errno_error("fork");
+    if (child == 0) serve(theirs.get(), user, parent, work);
+    theirs.reset();
+
+    auto answer = receive(ours.get(), Clock::now() + std::chrono::seconds(seconds));
+    kill(child, SIGKILL);                    // done, or too late
+    if (answer) waitpid(child, nullptr, 0);  // one that is stuck in a file system ends when it can
+    if (!answer) return answer;
+    if (answer->text.empty()) return sys::Error{"the process with the user's rights died"};
+    const char kind = answer->text.front();
+    answer->text.erase(0, 1);
+    if (kind != 'V') return sys::Error{answer->text};
+    return answer;
+}
+
+}  // namespace batchai::spank

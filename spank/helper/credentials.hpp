@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work with the rights of the job's user: files that a user names are opened, read and written, and
+// JSON is parsed, in a child process without root's rights. Where the helper is not root (a cluster
+// inside a user namespace) it is the user already, and nothing is given up.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::spank {
+
+struct Credentials {
+    uid_t uid = 0;
+    gid_t gid = 0;
+    std::vector<gid_t> groups;
+};
+
+// What the child hands back: text (at most 1 MiB) and open files (at most kMaximumFiles).
+struct Answer {
+    std::string text;
+    std::vector<sys::UniqueFd> files;
+};
+inline constexpr std::size_t kMaximumFiles = 64;
+
+// Runs work in a child as the user and returns its answer or its error. A child that takes longer
+// than the seconds is killed: a user's file may be on a dead server.
+sys::Result<Answer> as_user(const Credentials&, int seconds,
+                            const std::function<sys::Result<Answer>()>& work);
+
+}  // namespace batchai::spank

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end of a job on a node: everything that its set-up made goes.
+#pragma once
+
+#include <string>
+
+#include "spank/helper/credentials.hpp"
+#include "spank/helper/fields.hpp"
+#include "spank/helper/job_directory.hpp"
+
+namespace batchai::spank {
+
+// Notes in a state whose temporary directory is to go at the end, and with whose rights.
+void add_owner(Fields& state, const Credentials&, const std::string& job_temp);
+
+// Kills what is left in the job's namespace, unpins it, removes the temporary directory (as the
+// user, following no symbolic link and crossing no mount) and the state's files. The directory
+// remains.
+void end_job(const JobDirectory&);
+
+// For every job whose end was begun and not finished.
+void finish_interrupted_ends();
+
+}  // namespace batchai::spank

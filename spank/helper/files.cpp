@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/files.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace batchai::spank {
+
+sys::Result<std::string> read_all(int fd, std::size_t limit) {
+    std::string text;
+    char buffer[16384];
+    for (;;) {
+        const ssize_t n = read(fd, buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return sys::errno_error("read");
+        if (n == 0) return text;
+        if (text.size() + static_cast<std::size_t>(n) > limit)
+            return sys::Error{"is larger than " + std::to_string(limit / 1024) + " KiB"};
+        text.append(buffer, static_cast<std::size_t>(n));
+    }
+}
+
+sys::Result<void> write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t n = write(fd, text.data(), text.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return sys::errno_error("write");
+        text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return {};
+}
+
+sys::Result<std::string> read_regular_file(const std::string& path, std::size_t limit) {
+    const sys::UniqueFd file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!file) return sys::errno_error(path);
+    struct stat info = {};
+    if (fstat(file.get(), &info) != 0) return sys::errno_error(path);
+    if (!S_ISREG(info.st_mode)) return sys::Error{path + ": not a regular file"};
+    auto text = read_all(file.get(), limit);
+    if (!text) return text.error().in(path);
+    return text;
+}
+
+sys::Result<void> make_directories(const std::string& path) {
+    for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+        const std::string part = path.substr(0, end);
+        if (mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) {
+            const int code = errno;
+            struct stat info =
+                {};  // a read-only file system says EROFS even where the directory is
+            if (stat(part.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+                return sys::errno_error(part, code);
+        }
+        if (end == std::string::npos) break;
+    }
+    struct stat info = {};
+    if (stat(path.c_str(), &info) != 0) return sys::errno_error(path);
+    if (!S_ISDIR(info.st_mode)) return sys::errno_error(path, ENOTDIR);
+    return {};
+}
+
+bool is_within(std::string_view path, std::string_view directory) {
+    while (directory.size() > 1 && directory.back() == '/') directory.remove_suffix(1);
+    if (directory == "/") return path.starts_with('/');
+    return path.starts_with(directory) &&
+           (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+sys::Result<std::string> path_of(int fd) {
+    char target[PATH_MAX];
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    const ssize_t n = readlink(link.c_str(), target, sizeof target);
+    if (n < 0) return sys::errno_error(link);
+    if (n == sizeof target) return sys::errno_error(link, ENAMETOOLONG);
+    return std::string(target, static_cast<std::size_t>(n));
+}
+
+}  // namespace batchai::spank

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/job_directory.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+#include "spank/helper/files.hpp"
+#include "spank/protocol.hpp"
+
+namespace batchai::spank {
+namespace {
+
+constexpr char kNewStateFile[] = "state.new";
+
+std::string directory_path(unsigned job) {
+    return std::string(kJobsDirectory) + "/" + std::to_string(job);
+}
+
+// Locked and still there; or nothing. The one who held the lock before may have removed it.
+sys::UniqueFd open_locked(const std::string& path, bool wait, bool& busy) {
+    sys::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    busy = false;
+    if (!fd) return fd;
+    struct stat info = {};
+    if (flock(fd.get(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0)
+        busy = true;
+    else if (fstat(fd.get(), &info) == 0 && info.st_nlink > 0)
+        return fd;
+    fd.reset();
+    return fd;
+}
+
+}  // namespace
+
+sys::Result<JobDirectory> JobDirectory::create(unsigned job) {
+    const std::string path = directory_path(job);
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return sys::errno_error(path);
+        bool busy = false;
+        auto fd = open_locked(path, true, busy);
+        if (fd) return JobDirectory(job, std::move(fd));
+    }
+    return sys::Error{path + ": cannot be locked"};
+}
+
+std::optional<JobDirectory> JobDirectory::open(unsigned job, bool wait) {
+    bool busy = false;
+    auto fd = open_locked(directory_path(job), wait, busy);
+    if (!fd) return std::nullopt;
+    return JobDirectory(job, std::move(fd));
+}
+
+std::vector<unsigned> JobDirectory::all() {
+    std::vector<unsigned> jobs;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(kJobsDirectory), closedir);
+    while (const dirent* entry = directory ? readdir(directory.get()) : nullptr) {
+        unsigned job = 0;
+        const char* end = entry->d_name + std::strlen(entry->d_name);
+        const auto [last, error] = std::from_chars(entry->d_name, end, job);
+        if (error == std::errc() && last == end) jobs.push_back(job);
+    }
+    return jobs;
+}
+
+std::string JobDirectory::path(const char* file) const {
+    return directory_path(job_) + "/" + file;
+}
+
+Fields JobDirectory::state() const {
+    sys::UniqueFd file(openat(fd(), kStateFile, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file) return {};
+    auto text = read_all(file.get(), kStateMaximum);
+    if (!text) return {};
+    // The environment after the empty string is for the plugin alone.
+    const auto end = text->find(std::string_view("\0\0", 2));
+    if (end != std::string::npos) text->resize(end + 1);
+    auto fields = Fields::parse(*text);
+    return fields ? *std::move(fields) : Fields();
+}
+
+sys::Result<void> JobDirectory::write_state(const Fields& fields,
+                                            const std::vector<std::string>& environment) const {
+    std::string text = fields.text();
+    text.push_back('\0');
+    for (const auto& entry : environment) text.append(entry).push_back('\0');
+    if (text.size() > kStateMaximum) return sys::Error{"the job's environment is over 1 MiB"};
+    sys::UniqueFd file(
+        openat(fd(), kNewStateFile, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file) return sys::errno_error(path(kNewStateFile));
+    if (auto written = write_all(file.get(), text); !written)
+        return written.error().in(path(kNewStateFile));
+    if (renameat(fd(), kNewStateFile, fd(), kStateFile) != 0)
+        return sys::errno_error(path(kStateFile));
+    return {};
+}
+
+sys::Result<void> JobDirectory::touch(const char* file) const {
+    const sys::UniqueFd created(
+        openat(fd(), file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!created) return sys::errno_error(path(file));
+    return {};
+}
+
+bool JobDirectory::has(const char* file) const {
+    return faccessat(fd(), file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void JobDirectory::clear() const {
+    // "ending" last: as long as it is there, a sweep comes back.
+    for (const char* file : {kStateFile, kNewStateFile, kPreparationFile, kPinFile, kEndingFile})
+        unlinkat(fd(), file, 0);
+}
+
+void JobDirectory::remove() const {
+    clear();
+    rmdir(directory_path(job_).c_str());
+}
+
+}  // namespace batchai::spank

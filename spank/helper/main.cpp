@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// batchai-helper: what the plugin needs root for. Run by slurmd and slurmstepd only; has no
+// set-user-ID bit and gives nobody any rights.
+#include <sys/stat.h>
+#include <CLI/CLI.hpp>
+
+#include "spank/helper/setup.hpp"
+
+int main(int argc, char** argv) {
+    umask(022);
+    CLI::App app(
+        "Mounts a job's shares in a namespace of its own. Run by the Slurm plugin, not by hand.",
+        "batchai-helper");
+    app.footer("Exit status: 0; 1 after one line on standard error; 2 wrong usage.");
+    app.set_version_flag("--version", BATCHAI_VERSION);
+    app.require_subcommand(1);
+    std::string policy;
+    unsigned job = 0;
+    auto* set_up =
+        app.add_subcommand("setup", "set this node up for the job described on standard input");
+    set_up->add_option("--policy", policy, "the site policy")->required();
+    auto* tear_down =
+        app.add_subcommand("teardown", "remove everything that a job has on this node");
+    tear_down->add_option("--job", job, "the Slurm job's number")->required();
+    app.add_subcommand("sweep", "finish the ends of jobs that were interrupted");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    if (*set_up) return batchai::spank::set_up(policy);
+    if (*tear_down) return batchai::spank::tear_down(job);
+    return batchai::spank::sweep();
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/namespace.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include "spank/helper/files.hpp"
+#include "spank/protocol.hpp"
+
+namespace batchai::spank {
+namespace {
+
+bool is_mount_point(const char* path) {
+    struct statx info = {};
+    return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &info) == 0 &&
+           (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+sys::Result<void> make_own_directory(const char* path, mode_t mode) {
+    struct stat info = {};
+    if (mkdir(path, mode) != 0 && errno != EEXIST) return sys::errno_error(path);
+    if (lstat(path, &info) != 0) return sys::errno_error(path);
+    if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
+        return sys::Error{std::string(path) + ": not a directory that only root can write to"};
+    return {};
+}
+
+// The process that stays in the old namespace and pins the new ones of its parent, on request: a
+// byte asks, an errno comes back.
+class Pinner {
+  public:
+    explicit Pinner(const std::string& pin) {
+        int pair[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return;
+        ours_.reset(pair[0]);
+        const sys::UniqueFd theirs(pair[1]);
+        const pid_t parent = getpid();
+        child_ = fork();
+        if (child_ == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            ours_.reset();
+            const std::string source = "/proc/" + std::to_string(parent) + "/ns/mnt";
+            for (char byte; read(theirs.get(), &byte, 1) == 1;) {
+                const int code =
+                    mount(source.c_str(), pin.c_str(), nullptr, MS_BIND, nullptr) == 0 ? 0 : errno;
+                if (write(theirs.get(), &code, sizeof code) != sizeof code) break;
+            }
+            _exit(0);
+        }
+    }
+    ~Pinner() {
+        ours_.reset();
+        if (child_ > 0) waitpid(child_, nullptr, 0);
+    }
+    Pinner(const Pinner&) = delete;
+    Pinner& operator=(const Pinner&) = delete;
+
+    // 0 or an errno.
+    int pin_parent() const {
+        int code = EIO;
+        if (child_ <= 0 || write(ours_.get(), "", 1) != 1) return EIO;
+        return read(ours_.get(), &code, sizeof code) == sizeof code ? code : EIO;
+    }
+
+  private:
+    sys::UniqueFd ours_;
+    pid_t child_ = -1;
+};
+
+// Where this process may run: -1 (anywhere), then each CPU alone.
+std::vector<int> cpus_to_try(const cpu_set_t& allowed) {
+    std::vector<int> cpus = {-1};
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+        if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+    return cpus;
+}
+
+// One round over /proc: true when a process was found in that namespace.
+bool kill_in_namespace(const struct stat& space) {
+    bool found = false;
+    const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
+    while (const dirent* entry = proc ? readdir(proc.get()) : nullptr) {
+        const int pid = std::atoi(entry->d_name);
+        struct stat info = {};
+        const std::string link = "/proc/" + std::to_string(pid) + "/ns/mnt";
+        if (pid <= 1 || pid == getpid() || stat(link.c_str(), &info) != 0) continue;
+        if (info.st_ino != space.st_ino || info.st_dev != space.st_dev) continue;
+        kill(pid, SIGKILL);
+        found = true;
+    }
+    return found;
+}
+
+}  // namespace
+
+sys::Result<void> prepare_base() {
+    if (auto made = make_own_directory(kBaseDirectory, 0755); !made) return made;
+    // The lock is taken on the directory under the mount or on the mount's root: one inode.
+    const sys::UniqueFd lock(open(kBaseDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock || flock(lock.get(), LOCK_EX) != 0) return sys::errno_error(kBaseDirectory);
+    if (!is_mount_point(kBaseDirectory)) {
+        if (mount(kBaseDirectory, kBaseDirectory, nullptr, MS_BIND, nullptr) != 0 ||
+            mount(nullptr, kBaseDirectory, nullptr, MS_PRIVATE, nullptr) != 0)
+            return sys::errno_error(std::string("mounting ") + kBaseDirectory + " on itself");
+    }
+    return make_own_directory(kJobsDirectory, 0700);
+}
+
+sys::Result<void> create_pinned_namespace(const JobDirectory& directory) {
+    if (auto made = directory.touch(kPinFile); !made) return made;
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return sys::errno_error("sched_getaffinity");
+    const Pinner pinner(directory.path(kPinFile));
+    int code = EINVAL;
+    for (const int cpu : cpus_to_try(allowed)) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        if (cpu >= 0) CPU_SET(cpu, &one);
+        if (cpu >= 0 && sched_setaffinity(0, sizeof one, &one) != 0) continue;
+        if (unshare(CLONE_NEWNS) != 0) return sys::errno_error("unshare");
+        code = pinner.pin_parent();
+        if (code != EINVAL) break;
+    }
+    sched_setaffinity(0, sizeof allowed, &allowed);
+    if (code != 0) return sys::errno_error("pinning the mount namespace", code);
+    if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
+        return sys::errno_error("making the mounts of the job private");
+    return {};
+}
+
+bool is_pinned(const JobDirectory& directory) {
+    struct statfs info = {};
+    return statfs(directory.path(kPinFile).c_str(), &info) == 0 && info.f_type == NSFS_MAGIC;
+}
+
+void end_namespace(const JobDirectory& directory) {
+    const std::string pin = directory.path(kPinFile);
+    struct stat space = {};
+    if (!is_pinned(directory) || stat(pin.c_str(), &space) != 0) return;
+    // Again until none is left: one may have forked meanwhile. Bounded, for an epilog must end.
+    for (int round = 0; round < 100 && kill_in_namespace(space); ++round) usleep(10000);
+    umount2(pin.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
+bool is_shared_mount(const std::string& path) {
+    // The mount with the longest mount point that holds path; the last such line is the topmost.
+    std::ifstream mounts("/proc/self/mountinfo");
+    std::size_t longest = 0;
+    bool shared = false;
+    for (std::string line; std::getline(mounts, line);) {
+        std::istringstream words(line);
+        std::string skip;
+        std::string point;
+        words >> skip >> skip >> skip >> skip >> point;
+        if (!is_within(path, point) || point.size() < longest) continue;
+        longest = point.size();
+        shared = line.substr(0, line.find(" - ")).find(" shared:") != std::string::npos;
+    }
+    return shared;
+}
+
+}  // namespace batchai::spank

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The job's mount namespace: made once per job and node, and kept by a bind of /proc/PID/ns/mnt on
+// the job's pin file, where every later task finds it. Host mounts still arrive in it (rslave);
+// ours never leave it.
+//
+// Linux 6.x refuses to pin (EINVAL) a namespace whose number is not above that of the one it is
+// pinned from. Numbers are handed out per CPU in batches, so outside of the initial namespace this
+// happens at random; unshare is then repeated on each CPU in turn, one of which has higher numbers.
+#pragma once
+
+#include "spank/helper/job_directory.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::spank {
+
+// Makes /run/batchai and /run/batchai/jobs, the first a private mount of itself: in a shared mount
+// a pin would be refused.
+sys::Result<void> prepare_base();
+
+// Puts this process into a new mount namespace and pins it. prepare_base must have been called.
+sys::Result<void> create_pinned_namespace(const JobDirectory&);
+
+// True when the pin file is a pinned namespace.
+bool is_pinned(const JobDirectory&);
+
+// Kills every process that is in the pinned namespace, then takes the pin away: the kernel removes
+// the namespace with its mounts. Without a pin: nothing.
+void end_namespace(const JobDirectory&);
+
+// True when mounts made at path would appear in other namespaces too.
+bool is_shared_mount(const std::string& path);
+
+}  // namespace batchai::spank

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/node_plan.hpp"
+
+#include "job/layout.hpp"
+#include "spank/helper/files.hpp"
+
+namespace batchai::spank {
+namespace {
+
+constexpr std::size_t kJobFileMaximum = 1024 * 1024;
+
+std::string directory_of(const std::string& path) {
+    return path.substr(0, path.rfind('/'));
+}
+
+std::string nodes(std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+sys::Result<job::JobSpec> read_snapshot(const std::string& path) {
+    if (!path.starts_with('/'))
+        return sys::Error{
+            path +
+            ": is not a snapshot: with srun alone, --export=NONE loses it; use sbatch or salloc"};
+    const auto text = read_regular_file(path, kJobFileMaximum);
+    if (!text) return text.error();
+    auto parsed = job::parse_job(*text, path);
+    if (!parsed.spec) {
+        for (const auto& finding : parsed.findings)
+            if (finding.severity == job::Finding::Severity::error)
+                return sys::Error{finding.text()};
+        return sys::Error{path + ": not a job file"};
+    }
+    if (!parsed.spec->identity) return sys::Error{path + ": is not a snapshot"};
+    return *std::move(parsed.spec);
+}
+
+void plan_job(const job::JobSpec& spec, const Request& request, const job::SitePolicy& policy,
+              NodePlan& plan) {
+    plan.record = directory_of(request.job_file);
+    plan.shared_temp = plan.record + "/shared";
+    job::NodeContext context;
+    context.mount_root = policy.mount_root;
+    context.job_temp = plan.job_temp;
+    context.shared_temp = plan.shared_temp;
+    context.gpus = request.gpus;
+    context.hosts = request.hosts;
+    const job::Environment environment = job::job_environment(spec, *spec.identity, context);
+    for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);
+    plan.environment.push_back("BATCHAI_JOB_FILE=" + request.job_file);
+    plan.log_directory = job::stdouterr_directory(spec, *spec.identity, environment);
+    const bool one = spec.node_count == 1 && request.hosts.size() == 1;
+    plan.log_node = one ? "" : request.node;
+    const auto preparation = job::resolve_preparation(policy, spec);
+    plan.command = preparation.command;
+    plan.note = preparation.note;
+    if (const auto* horovod = std::get_if<job::HorovodSettings>(&spec.toolkit))
+        plan.script = job::expand(horovod->script, environment);
+    if (!plan.script.starts_with('/')) plan.script.clear();
+
+    auto mounts = job::plan_mounts(spec, policy);
+    if (!mounts)
+        plan.failure = mounts.error().message;
+    else
+        plan.mounts = *std::move(mounts);
+    if (spec.node_count != static_cast<int>(request.hosts.size()))
+        plan.failure = "job.json asks for " + nodes(static_cast<std::size_t>(spec.node_count)) +
+                       " (properties.nodeCount) but the allocation has " +
+                       std::to_string(request.hosts.size()) + "; submit with -N " +
+                       std::to_string(spec.node_count);
+}
+
+}  // namespace
+
+sys::Result<NodePlan> make_node_plan(const Request& request, const job::SitePolicy& policy) {
+    NodePlan plan;
+    plan.job_temp = policy.job_temp + "/batchai-" + std::to_string(request.job_id);
+    if (!request.job_file.empty()) {
+        const auto spec = read_snapshot(request.job_file);
+        if (!spec) return spec.error();
+        plan_job(*spec, request, policy, plan);
+    } else {
+        plan.environment = {"AZ_BATCHAI_JOB_MOUNT_ROOT=" + policy.mount_root,
+                            "AZ_BATCHAI_JOB_TEMP=" + plan.job_temp};
+        plan.log_node = request.node;
+        if (!request.preparation.empty()) plan.log_directory = request.submit_directory;
+    }
+    plan.environment.push_back("BATCHAI_POLICY=" + policy.file);
+    if (!request.preparation.empty()) {
+        plan.command = request.preparation;
+        plan.note.clear();
+    }
+    if (!request.output.empty()) plan.log_directory = request.output;
+    if (!request.mounts.empty() && plan.failure.empty()) {
+        auto mounts = job::parse_mounts(request.mounts, policy);
+        if (!mounts)
+            plan.failure = mounts.error().message;
+        else
+            plan.mounts.insert(plan.mounts.end(), mounts->begin(), mounts->end());
+    }
+    return plan;
+}
+
+std::string to_text(const NodePlan& plan) {
+    Fields fields;
+    for (const auto& mount : plan.mounts) {
+        fields.add("type", static_cast<long long>(mount.type));
+        fields.add("source", mount.source);
+        fields.add("target", mount.target);
+        fields.add("flags", (mount.read_only ? 1 : 0) + (mount.no_exec ? 2 : 0));
+        fields.add("size", mount.size);
+    }
+    for (const auto& entry : plan.environment) fields.add("environment", entry);
+    fields.add("log_directory", plan.log_directory);
+    fields.add("log_node", plan.log_node);
+    fields.add("record", plan.record);
+    fields.add("job_temp", plan.job_temp);
+    fields.add("shared_temp", plan.shared_temp);
+    fields.add("command", plan.command);
+    fields.add("note", plan.note);
+    fields.add("script", plan.script);
+    fields.add("failure", plan.failure);
+    return fields.text();
+}
+
+sys::Result<NodePlan> node_plan_from_text(const std::string& text) {
+    const auto fields = Fields::parse(text);
+    if (!fields) return fields.error().in("plan");
+    NodePlan plan;
+    const auto types = fields->all("type");
+    const auto sources = fields->all("source");
+    const auto targets = fields->all("target");
+    const auto flags = fields->all("flags");
+    const auto sizes = fields->all("size");
+    if (sources.size() != types.size() || targets.size() != types.size() ||
+        flags.size() != types.size() || sizes.size() != types.size())
+        return sys::Error{"plan: mounts are not complete"};
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        job::Mount mount;
+        if (types[i] == "0")
+            mount.type = job::MountType::bind;
+        else if (types[i] == "1")
+            mount.type = job::MountType::tmpfs;
+        else if (types[i] == "2")
+            mount.type = job::MountType::overlay;
+        else
+            return sys::Error{"plan: unknown kind of mount"};
+        mount.source = sources[i];
+        mount.target = targets[i];
+        mount.read_only = flags[i] == "1" || flags[i] == "3";
+        mount.no_exec = flags[i] == "2" || flags[i] == "3";
+        mount.size = sizes[i];
+        plan.mounts.push_back(std::move(mount));
+    }
+    plan.environment = fields->all("environment");
+    plan.log_directory = fields->get("log_directory");
+    plan.log_node = fields->get("log_node");
+    plan.record = fields->get("record");
+    plan.job_temp = fields->get("job_temp");
+    plan.shared_temp = fields->get("shared_temp");
+    plan.command = fields->get("command");
+    plan.note = fields->get("note");
+    plan.script = fields->get("script");
+    plan.failure = fields->get("failure");
+    return plan;
+}
+
+std::string outside_path(const std::string& path, const NodePlan& plan,
+                         const job::SitePolicy& policy) {
+    for (const auto& mount : plan.mounts) {
+        const std::string target = policy.mount_root + "/" + mount.target;
+        if (mount.type == job::MountType::bind && is_within(path, target))
+            return mount.source + path.substr(target.size());
+    }
+    return path;
+}
+
+}  // namespace batchai::spank

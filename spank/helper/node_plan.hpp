@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NodePlan: what a job needs on this node, worked out from its options, its job file and the
+// policy. Made with the user's rights; root takes it over as text and checks the mounts again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "job/plan.hpp"
+#include "job/policy.hpp"
+#include "spank/helper/request.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::spank {
+
+struct NodePlan {
+    std::vector<job::Mount> mounts;
+    std::vector<std::string> environment;  // "NAME=VALUE"
+    std::string log_directory;             // as the job sees it; empty: none
+    std::string log_node;                  // in the names of the logs; empty in a one-node job
+    std::string record;                    // the record directory; empty: none
+    std::string job_temp;
+    std::string shared_temp;  // empty: none
+    std::string command;      // of the preparation; empty: none
+    std::string note;         // of the policy about it
+    std::string script;       // must exist once the node is prepared; empty: unknown
+    std::string failure;      // why the job cannot run here; empty: it can
+};
+
+// Call with the user's rights. An error is a job file that cannot be used at all; what is found out
+// later is the plan's failure, so that it can be written to the job's logs.
+sys::Result<NodePlan> make_node_plan(const Request&, const job::SitePolicy&);
+
+std::string to_text(const NodePlan&);
+sys::Result<NodePlan> node_plan_from_text(const std::string& text);
+
+// A path as the job sees it, seen without the job's mounts: from a node where they are not made.
+std::string outside_path(const std::string& path, const NodePlan&, const job::SitePolicy&);
+
+}  // namespace batchai::spank

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/request.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "spank/protocol.hpp"
+
+namespace batchai::spank {
+namespace {
+
+// The node's name becomes part of file names.
+bool is_node_name(const std::string& name) {
+    return !name.empty() && name.size() <= 255 && name.front() != '.' &&
+           std::all_of(name.begin(), name.end(), [](unsigned char c) {
+               return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+           });
+}
+
+sys::Result<Request> read_fields(const Fields& fields) {
+    Request request;
+    unsigned gpus = 0;
+    unsigned in_place = 0;
+    const std::pair<const char*, unsigned*> numbers[] = {{"id", &request.job_id},
+                                                         {"restart", &request.restart},
+                                                         {"uid", &request.user.uid},
+                                                         {"gid", &request.user.gid},
+                                                         {"gpus", &gpus},
+                                                         {"in_place", &in_place}};
+    for (const auto& [name, value] : numbers) {
+        const auto number = fields.number(name);
+        if (!number) return number.error();
+        *value = *number;
+    }
+    request.gpus = static_cast<int>(std::min(gpus, 1024U));
+    request.in_place = in_place != 0;
+    for (const auto& group : split(fields.get("groups"), ',')) {
+        Fields one;
+        one.add("groups", group);
+        const auto number = one.number("groups");
+        if (!number) return number.error();
+        request.user.groups.push_back(*number);
+    }
+    request.node = fields.get("node");
+    if (!is_node_name(request.node)) return sys::Error{"node: not a node's name"};
+    request.hosts = split(fields.get("hosts"), ',');
+    if (request.hosts.empty()) return sys::Error{"hosts: none"};
+    request.submit_directory = fields.get("submit_dir");
+    request.job_file = fields.get(kOptionNames[kJob]);
+    request.mounts = fields.get(kOptionNames[kMount]);
+    request.preparation = fields.get(kOptionNames[kPrep]);
+    request.output = fields.get(kOptionNames[kOutput]);
+    return request;
+}
+
+}  // namespace
+
+sys::Result<Request> parse_request(std::string_view text) {
+    const auto fields = Fields::parse(text);
+    if (!fields) return fields.error().in("request");
+    auto request = read_fields(*fields);
+    if (!request) return request.error().in("request");
+    return request;
+}
+
+}  // namespace batchai::spank

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Request: what the plugin asks `batchai-helper setup` for (spank/protocol.hpp). The options in it
+// are the user's words, forged perhaps; numbers and ids come from Slurm.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "spank/helper/credentials.hpp"
+#include "spank/helper/fields.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::spank {
+
+struct Request {
+    unsigned job_id = 0;
+    unsigned restart = 0;
+    Credentials user;
+    std::string node;
+    std::vector<std::string> hosts;
+    int gpus = 0;
+    std::string submit_directory;
+    bool in_place = false;  // Slurm has given the job a mount namespace: use that one
+
+    // The user's options; empty where not given.
+    std::string job_file;
+    std::string mounts;
+    std::string preparation;
+    std::string output;
+};
+
+sys::Result<Request> parse_request(std::string_view text);
+
+}  // namespace batchai::spank

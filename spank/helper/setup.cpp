@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `batchai-helper setup`, run by the plugin as root in the task's place, for the first task of a
+// job on a node; later ones find the state and need no helper.
+#include "spank/helper/setup.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "job/layout.hpp"
+#include "job/record.hpp"
+#include "spank/helper/end.hpp"
+#include "spank/helper/files.hpp"
+#include "spank/helper/mount.hpp"
+#include "spank/helper/namespace.hpp"
+#include "spank/helper/node_plan.hpp"
+#include "spank/protocol.hpp"
+
+namespace batchai::spank {
+namespace {
+
+constexpr int kUserSeconds = 30;
+constexpr std::size_t kRequestMaximum = 1024 * 1024;
+constexpr std::size_t kPolicyMaximum = 1024 * 1024;
+
+// What root believes must be written by root (or by us, where we are not root).
+sys::Result<job::SitePolicy> load_trusted_policy(const std::string& file) {
+    const sys::UniqueFd opened(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct stat info = {};
+    if (!opened || fstat(opened.get(), &info) != 0) return sys::errno_error("site policy " + file);
+    if (!S_ISREG(info.st_mode) || (info.st_uid != 0 && info.st_uid != geteuid()) ||
+        (info.st_mode & 022) != 0)
+        return sys::Error{"site policy " + file +
+                          ": must be a file of root that nobody else can write to"};
+    const auto text = read_all(opened.get(), kPolicyMaximum);
+    if (!text) return text.error().in("site policy " + file);
+    auto parsed = job::parse_policy(*text, file);
+    if (!parsed.policy)
+        return sys::Error{parsed.findings.empty() ? file + ": not a policy"
+                                                  : parsed.findings.front().text()};
+    parsed.policy->file = file;
+    return *std::move(parsed.policy);
+}
+
+double now() {
+    using namespace std::chrono;
+    return duration<double>(system_clock::now().time_since_epoch()).count();
+}
+
+class Setup {
+  public:
+    Setup(const Request& request, const JobDirectory& directory, const std::string& policy_file)
+        : request_(request), directory_(directory), policy_file_(policy_file) {}
+
+    // Everything; the state is written in any case.
+    sys::Result<void> run() {
+        // The namespace of before, where the state and the pin are.
+        const sys::UniqueFd home(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+        auto done = set_up();
+        if (!home || setns(home.get(), CLONE_NEWNS) != 0) done = sys::errno_error("setns");
+        if (done) return write_state("ready", "");
+        end_namespace(directory_);
+        const sys::Error failure = done.error().in("batchai: " + request_.node);
+        report(failure.message);
+        if (auto noted = write_state("failed", failure.message); !noted)
+            return noted.error().in(failure.message);
+        return failure;
+    }
+
+  private:
+    sys::Result<void> set_up() {
+        auto policy = load_trusted_policy(policy_file_);
+        if (!policy) return policy.error();
+        policy_ = *std::move(policy);
+        if (auto planned = plan(); !planned) return planned;
+        if (!plan_.failure.empty()) return sys::Error{plan_.failure};
+        // For who cleans up if we are killed from here on.
+        if (auto noted = write_state("running", ""); !noted) return noted;
+        if (mkdir(policy_.mount_root.c_str(), 0755) != 0 && errno != EEXIST)
+            return sys::errno_error("paths.mount_root " + policy_.mount_root);
+        in_place_ = request_.in_place && !is_shared_mount(policy_.mount_root);
+        if (!in_place_)
+            if (auto made = create_pinned_namespace(directory_); !made) return made;
+        auto sources = as_user(request_.user, kUserSeconds, [this] { return open_sources(); });
+        if (!sources) return sources.error();
+        if (auto made = make_mounts(plan_.mounts, sources->files, policy_, request_.user); !made)
+            return made;
+        auto finished = as_user(request_.user, kUserSeconds, [this] { return make_user_files(); });
+        if (!finished) return finished.error();
+        return directory_.touch(kPreparationFile);
+    }
+
+    sys::Result<void> plan() {
+        auto answer = as_user(request_.user, kUserSeconds, [this]() -> sys::Result<Answer> {
+            auto made = make_node_plan(request_, policy_);
+            if (!made) return made.error();
+            return Answer{to_text(*made), {}};
+        });
+        if (!answer) return answer.error();
+        auto taken = node_plan_from_text(answer->text);
+        if (!taken) return taken.error();
+        plan_ = *std::move(taken);
+        return {};
+    }
+
+    // As the user.
+    sys::Result<Answer> open_sources() const {
+        Answer answer;
+        for (const auto& mount : plan_.mounts) {
+            if (mount.type == job::MountType::tmpfs) continue;
+            auto source = open_source(mount);
+            if (!source) return source.error().in("mount source");
+            answer.files.push_back(*std::move(source));
+        }
+        return answer;
+    }
+
+    // As the user, in the job's namespace.
+    sys::Result<Answer> make_user_files() const {
+        struct stat info = {};
+        if (mkdir(plan_.job_temp.c_str(), 0700) != 0 && errno != EEXIST)
+            return sys::errno_error(plan_.job_temp);
+        if (lstat(plan_.job_temp.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
+            info.st_uid != request_.user.uid)
+            return sys::Error{plan_.job_temp + ": is there already and is not the job's"};
+        if (!plan_.shared_temp.empty())
+            if (auto made = make_directories(plan_.shared_temp); !made) return made.error();
+        if (!plan_.log_directory.empty())
+            if (auto made = make_directories(plan_.log_directory); !made)
+                return made.error().in("output directory");
+        if (!plan_.record.empty()) {
+            note_job_id();
+            std::string what;
+            for (const auto& mount : plan_.mounts)
+                what += (what.empty() ? "" : ", ") + mount.target;
+            (void)job::append_event(plan_.record,
+                                    {job::Event::Kind::mounted, now(), request_.node, "", what});
+        }
+        return Answer{};
+    }
+
+    // As the user: the first to come writes it.
+    void note_job_id() const {
+        const std::string path = plan_.record + "/slurm_job_id";
+        const sys::UniqueFd file(
+            open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+        if (file) (void)write_all(file.get(), std::to_string(request_.job_id) + "\n");
+    }
+
+    // The failure where the user looks for it: the execution log and the record. Its line is
+    // printed in any case, so what fails here is not said.
+    void report(const std::string& line) const {
+        if (plan_.log_directory.empty() && plan_.record.empty()) return;
+        (void)as_user(request_.user, kUserSeconds, [&]() -> sys::Result<Answer> {
+            if (!plan_.record.empty()) {
+                note_job_id();
+                (void)job::append_event(plan_.record, {job::Event::Kind::failed, now(),
+                                                       request_.node, "JobNodeSetupFailed", line});
+            }
+            const std::string logs = outside_path(plan_.log_directory, plan_, policy_);
+            if (!logs.empty() && make_directories(logs))
+                (void)job::append_execution_log(
+                    logs + "/" + job::execution_log_name(plan_.log_node), line);
+            return Answer{};
+        });
+    }
+
+    sys::Result<void> write_state(const std::string& result, const std::string& failure) const {
+        Fields fields;
+        fields.add("restart", request_.restart);
+        add_owner(fields, request_.user, plan_.job_temp);
+        fields.add("node", request_.node);
+        fields.add(kOptionNames[kJob], request_.job_file);
+        fields.add(kOptionNames[kMount], request_.mounts);
+        fields.add(kOptionNames[kPrep], request_.preparation);
+        fields.add(kOptionNames[kOutput], request_.output);
+        fields.add("result", result);
+        fields.add("message", failure);
+        if (result != "ready") return directory_.write_state(fields, {});
+        struct stat space = {};
+        if (stat("/proc/self/ns/mnt", &space) != 0) return sys::errno_error("/proc/self/ns/mnt");
+        fields.add("namespace", in_place_ ? std::to_string(space.st_ino) : "own");
+        fields.add("nodes", static_cast<long long>(request_.hosts.size()));
+        fields.add("timeout", policy_.preparation_timeout);
+        fields.add("script", plan_.script);
+        fields.add("logs", plan_.log_directory);
+        fields.add("log_node", plan_.log_node);
+        fields.add("record", plan_.record);
+        fields.add("note", plan_.note);
+        fields.add("command", plan_.command);
+        return directory_.write_state(fields, plan_.environment);
+    }
+
+    const Request& request_;
+    const JobDirectory& directory_;
+    const std::string& policy_file_;
+    job::SitePolicy policy_;
+    NodePlan plan_;
+    bool in_place_ = false;
+};
+
+// True when an earlier task has set this node up, or has found that it cannot be.
+bool is_set_up(const JobDirectory& directory, const Request& request) {
+    const Fields state = directory.state();
+    const auto restart = state.number("restart");
+    if (!restart || *restart != request.restart) return false;
+    const std::string result = state.get("result");
+    if (result != "ready") return result == "failed";
+    return state.get("namespace") != "own" || is_pinned(directory);
+}
+
+int fail(const std::string& line) {
+    std::fprintf(stderr, "%s\n", line.c_str());
+    return 1;
+}
+
+}  // namespace
+
+int set_up(const std::string& policy_file) {
+    const auto text = read_all(STDIN_FILENO, kRequestMaximum);
+    const auto request = text ? parse_request(*text) : sys::Result<Request>(text.error());
+    if (!request) return fail("batchai: " + request.error().message);
+    const std::string who = "batchai: " + request->node + ": ";
+    if (auto made = prepare_base(); !made) return fail(who + made.error().message);
+    finish_interrupted_ends();
+    const auto directory = JobDirectory::create(request->job_id);
+    if (!directory) return fail(who + directory.error().message);
+    if (is_set_up(*directory, *request)) return 0;
+    end_job(*directory);
+    Setup setup(*request, *directory, policy_file);
+    const auto done = setup.run();
+    return done ? 0 : fail(done.error().message);
+}
+
+}  // namespace batchai::spank

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The three verbs of batchai-helper, each an exit code: 0, or 1 after one line on standard error.
+#pragma once
+
+#include <string>
+
+namespace batchai::spank {
+
+// Sets this node up for the job that the request on standard input describes, unless it is already.
+int set_up(const std::string& policy_file);
+
+// The job has ended: its processes, mounts, temporary directory and state go.
+int tear_down(unsigned job);
+
+// Finishes interrupted ends of jobs, and removes what is from before a reboot.
+int sweep();
+
+}  // namespace batchai::spank

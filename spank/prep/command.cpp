@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/prep/command.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "sys/unique_fd.hpp"
+
+namespace batchai::spank {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The signals that we wait for, blocked as long as this lives.
+class Signals {
+  public:
+    Signals() {
+        sigset_t set;
+        sigemptyset(&set);
+        for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&set, number);
+        sigprocmask(SIG_BLOCK, &set, &before_);
+        fd_.reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+    ~Signals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+    Signals(const Signals&) = delete;
+    Signals& operator=(const Signals&) = delete;
+
+    const sigset_t& before() const { return before_; }
+
+    // The next signal, 0 at the deadline.
+    int wait(Clock::time_point deadline) const {
+        for (;;) {
+            signalfd_siginfo info;
+            if (read(fd_.get(), &info, sizeof info) == sizeof info)
+                return static_cast<int>(info.ssi_signo);
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+            if (left.count() <= 0) return 0;
+            pollfd event = {fd_.get(), POLLIN, 0};
+            if (poll(&event, 1, static_cast<int>(std::min<long long>(left.count(), 60000))) < 0 &&
+                errno != EINTR)
+                return 0;
+        }
+    }
+
+  private:
+    sigset_t before_ = {};
+    sys::UniqueFd fd_;
+};
+
+[[noreturn]] void become_shell(const std::string& command, int out, int err, const sigset_t& mask,
+                               pid_t parent) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(null, 0);
+    dup2(out, 1);
+    dup2(err, 2);
+    execl("/bin/bash", "bash", "-c", command.c_str(), nullptr);
+    _exit(127);
+}
+
+// Kills the group, then whoever has left it: orphans of the command become our children.
+void kill_all(pid_t group) {
+    kill(-group, SIGKILL);
+    const std::string list = "/proc/self/task/" + std::to_string(getpid()) + "/children";
+    const auto deadline = Clock::now() + std::chrono::seconds(5);
+    for (pid_t gone = 0; gone >= 0 && Clock::now() < deadline;) {
+        std::ifstream children(list);
+        for (pid_t child = 0; children >> child;) kill(child, SIGKILL);
+        while ((gone = waitpid(-1, nullptr, WNOHANG)) > 0) {
+        }
+        if (gone == 0) usleep(5000);
+    }
+}
+
+}  // namespace
+
+sys::Result<CommandEnd> run_command(const std::string& command, int out, int err, int seconds) {
+    const Signals signals;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child < 0) return sys::errno_error("fork");
+    if (child == 0) become_shell(command, out, err, signals.before(), parent);
+    setpgid(child, child);
+
+    const auto deadline = Clock::now() + std::chrono::seconds(seconds);
+    for (;;) {
+        const int number = signals.wait(deadline);
+        if (number != SIGCHLD) {
+            kill_all(child);
+            return CommandEnd{
+                number == 0 ? CommandEnd::Reason::timed_out : CommandEnd::Reason::interrupted,
+                number};
+        }
+        int status = 0;
+        for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
+            if (ended != child) continue;
+            if (WIFEXITED(status))
+                return CommandEnd{CommandEnd::Reason::exited, WEXITSTATUS(status)};
+            return CommandEnd{CommandEnd::Reason::signalled, WTERMSIG(status)};
+        }
+    }
+}
+
+}  // namespace batchai::spank

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/prep/preparation.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "job/layout.hpp"
+#include "job/record.hpp"
+#include "spank/helper/files.hpp"
+#include "spank/prep/command.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::spank {
+namespace {
+
+class Logs {
+  public:
+    explicit Logs(const Preparation& what) : what_(what) {}
+
+    void execution(const std::string& text) const {
+        (void)job::append_execution_log(
+            what_.output + "/" + job::execution_log_name(what_.log_node), text);
+    }
+
+    void event(job::Event::Kind kind, const std::string& code, const std::string& message) const {
+        using namespace std::chrono;
+        if (what_.record.empty()) return;
+        const double now = duration<double>(system_clock::now().time_since_epoch()).count();
+        (void)job::append_event(what_.record, {kind, now, what_.node, code, message});
+    }
+
+    // The failure's one line, logged.
+    sys::Error failure(const std::string& code, const std::string& message) const {
+        sys::Error line{"batchai: " + what_.node + ": " + message};
+        execution(line.message);
+        event(job::Event::Kind::failed, code, line.message);
+        return line;
+    }
+
+  private:
+    const Preparation& what_;
+};
+
+sys::Result<sys::UniqueFd> open_log(const std::string& path) {
+    sys::UniqueFd file(
+        open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (!file) return sys::errno_error(path);
+    return file;
+}
+
+std::string describe(const CommandEnd& end, int seconds) {
+    switch (end.reason) {
+        case CommandEnd::Reason::exited:
+            return "failed with exit code " + std::to_string(end.code);
+        case CommandEnd::Reason::signalled:
+            return "was ended by signal " + std::to_string(end.code);
+        case CommandEnd::Reason::interrupted:
+            return "was cancelled";
+        case CommandEnd::Reason::timed_out:
+            break;
+    }
+    return "was stopped after " + std::to_string(seconds) + " seconds, the site's limit";
+}
+
+sys::Result<void> run(const Preparation& what, const Logs& logs) {
+    const std::string out_path = what.output + "/" + job::preparation_stdout_name(what.log_node);
+    const std::string err_path = what.output + "/" + job::preparation_stderr_name(what.log_node);
+    auto out = open_log(out_path);
+    auto err = open_log(err_path);
+    if (!out || !err)
+        return logs.failure(
+            "JobPreparationFailed",
+            "job preparation: its logs cannot be written: " + (out ? err : out).error().message);
+    logs.event(job::Event::Kind::preparing, "", "");
+    if (!what.note.empty()) {
+        logs.execution(what.note);
+        (void)write_all(out->get(), what.note + "\n");
+    }
+    logs.execution("Executing 'job preparation' on " + what.node);
+    const auto end = run_command(what.command, out->get(), err->get(), what.seconds);
+    if (!end)
+        return logs.failure("JobPreparationFailed", "job preparation: " + end.error().message);
+    if (end->reason != CommandEnd::Reason::exited || end->code != 0)
+        return logs.failure(
+            "JobPreparationFailed",
+            "job preparation " + describe(*end, what.seconds) + "; see " + err_path);
+    logs.execution("job preparation succeeded on " + what.node);
+    logs.event(job::Event::Kind::prepared, "", "");
+    return {};
+}
+
+}  // namespace
+
+sys::Result<void> prepare(const Preparation& what) {
+    const Logs logs(what);
+    if (!what.output.empty())
+        if (auto made = make_directories(what.output); !made)
+            return logs.failure("JobPreparationFailed",
+                                "output directory: " + made.error().message);
+    if (!what.command.empty())
+        if (auto done = run(what, logs); !done) return done;
+    if (!what.expect.empty() && access(what.expect.c_str(), F_OK) != 0)
+        return logs.failure("JobScriptNotFound", what.expect + ": the job's script is not there: " +
+                                                     sys::errno_error("").message.substr(2));
+    return {};
+}
+
+}  // namespace batchai::spank

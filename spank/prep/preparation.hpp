@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The preparation of one node, with its logs: stdout-job_prep-<node>.txt,
+// stderr-job_prep-<node>.txt, execution-<node>.log and the events of the record directory.
+#pragma once
+
+#include <string>
+
+#include "sys/result.hpp"
+
+namespace batchai::spank {
+
+struct Preparation {
+    std::string command;   // empty: nothing to run
+    std::string output;    // directory of the logs
+    std::string log_node;  // in the names of the logs; empty in a one-node job
+    std::string node;      // in messages
+    std::string record;    // record directory; empty: none
+    std::string note;      // line of the site policy about the command; empty: none
+    std::string expect;    // file that must exist afterwards; empty: none
+    int seconds = 600;
+};
+
+// The error is the one line for the user, already in the logs.
+sys::Result<void> prepare(const Preparation&);
+
+}  // namespace batchai::spank
