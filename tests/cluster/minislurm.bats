@@ -64,9 +64,9 @@ unprivileged=()
     # shellcheck disable=SC2016
     run -0 cluster -n 2 -- bash -c '
         look="hostname; ip -4 -o addr show eth0 | grep -o 10.87.0.[0-9]*/; tr \"\\0\" \" \" </proc/1/cmdline; echo /tmp/mark* /run/mark* /dev/shm/mark*"
-        srun -w n1 touch /tmp/mark1 /run/mark1 /dev/shm/mark1
-        srun -w n1 sh -c "$look"
-        srun -w n2 sh -c "$look"'
+        srun -Q -w n1 touch /tmp/mark1 /run/mark1 /dev/shm/mark1
+        srun -Q -w n1 sh -c "$look"
+        srun -Q -w n2 sh -c "$look"'
     [ "${lines[0]}" = n1 ]
     [ "${lines[1]}" = 10.87.0.11/ ]
     [[ ${lines[2]} == *"@node 1 /tmp/mark1 /run/mark1 /dev/shm/mark1" ]]
@@ -100,11 +100,8 @@ unprivileged=()
 @test "as root the cluster has the users alice and bob" {
     need_root
     run -0 cluster -n 1 -- setpriv --reuid alice --regid alice --init-groups env HOME=/run/minislurm/home/alice \
-        sh -c 'cd; srun id -un; srun touch made; stat -c %U:%G made; srun ls /run/minislurm/home/bob || srun id -un bob'
-    [ "${lines[0]}" = alice ]
-    [ "${lines[1]}" = alice:alice ]
-    [[ $output == *"Permission denied"* ]]
-    [ "${lines[-1]}" = bob ]
+        sh -c 'cd; srun -Q id -un; srun -Q touch made; stat -c %U:%G made; srun -Q ls /run/minislurm/home/bob || srun -Q id -un bob'
+    [[ $output == alice$'\n'*alice:alice$'\n'*"Permission denied"*$'\n'bob ]]
 }
 
 @test "an ordinary user can run a cluster where user namespaces are permitted" {
@@ -177,7 +174,7 @@ unprivileged=()
         minislurm link n2 up
         for ((try = 0; try < 10; try++)); do [ "$(reach up)" = "up: cut off" ] || break; done
         reach up
-        srun -w n2 hostname'
+        srun -Q -w n2 hostname'
     [ "$output" = $'before: reached\ndown: cut off\nup: reached\nn2' ]
 }
 
@@ -196,7 +193,7 @@ unprivileged=()
             sleep 0.1
         done
         sinfo -h -n n2 -o %T | tr -d "*"
-        srun -w n1 hostname
+        srun -Q -w n1 hostname
         minislurm exec n2 true'
     [ "$output" = $'0\ndown\nn1\nminislurm: n2: the node is dead' ]
 }
