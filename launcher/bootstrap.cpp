@@ -40,23 +40,25 @@ bool same_key(const std::string& a, const std::string& b) {
 }
 
 std::string encode(const Bootstrap& bootstrap) {
-    return fmt::format("batchai-launch-agent {} {} {} {} {} {}\n", bootstrap.agent_key,
+    return fmt::format("batchai-launch-agent {} {} {} {} {} {} {}\n", bootstrap.agent_key,
                        bootstrap.root_key, bootstrap.port, fmt::join(bootstrap.addresses, ","),
-                       bootstrap.node, bootstrap.name.empty() ? "-" : bootstrap.name);
+                       bootstrap.node, bootstrap.name.empty() ? "-" : bootstrap.name,
+                       bootstrap.owned_directory.empty() ? "-" : bootstrap.owned_directory);
 }
 
 std::optional<Bootstrap> decode_bootstrap(const std::string& line) {
     std::istringstream in(line);
-    std::string magic, addresses, name;
+    std::string magic, addresses, name, directory;
     Bootstrap bootstrap;
     in >> magic >> bootstrap.agent_key >> bootstrap.root_key >> bootstrap.port >> addresses >>
-        bootstrap.node >> name;
+        bootstrap.node >> name >> directory;
     if (!in || magic != "batchai-launch-agent") return std::nullopt;
     std::istringstream list(addresses);
     for (std::string address; std::getline(list, address, ',');) {
         bootstrap.addresses.push_back(address);
     }
     if (name != "-") bootstrap.name = name;
+    if (directory != "-") bootstrap.owned_directory = directory;
     return bootstrap;
 }
 

@@ -20,6 +20,7 @@ struct Bootstrap {
     std::vector<std::string> addresses;  // of the root, to be tried in this order
     int node = -1;                       // -1: SLURM_NODEID and SLURMD_NODENAME say
     std::string name;
+    std::string owned_directory;  // removed by the guard of node 0; empty: none
 };
 
 std::string random_key();

@@ -52,6 +52,19 @@ std::optional<FenceTable::Complete> FenceTable::add(int node, Fence contribution
     return complete;
 }
 
+int FenceTable::blocked_by(const std::vector<int>& gone, const RankMap& map) const {
+    for (const auto& [procs, queue] : fences_) {
+        for (int rank : gone) {
+            const auto proc = static_cast<std::uint32_t>(rank);
+            const bool member = std::find_if(procs.begin(), procs.end(), [proc](std::uint32_t p) {
+                                    return p == proc || p == kWildcard;
+                                }) != procs.end();
+            if (member && !queue.front().arrived.contains(map.node_of(rank))) return rank;
+        }
+    }
+    return -1;
+}
+
 std::optional<FenceTable::Missing> FenceTable::missing() const {
     const Pending* oldest = nullptr;
     for (const auto& [procs, queue] : fences_) {

@@ -27,6 +27,9 @@ class FenceTable {
     // What a fence needs of each node: the first bad status wins, data is joined in node order.
     std::optional<Complete> add(int node, Fence contribution, const RankMap& map);
 
+    // One of the ranks without which a fence under way cannot be completed; -1: none.
+    int blocked_by(const std::vector<int>& gone, const RankMap& map) const;
+
     // The oldest unfinished fence.
     struct Missing {
         std::uint64_t fence = 0;  // its number

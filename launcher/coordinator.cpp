@@ -49,10 +49,7 @@ Coordinator::Coordinator(Session session)
                         fmt::format("time-out: the job was ended after {} s", *session_.timeout),
                         124);
                }),
-      deadline_(loop_, [this] {
-          drained_ = true;
-          state_ == State::over ? loop_.stop() : say_bye();
-      }) {}
+      deadline_(loop_, [this] { state_ == State::over ? loop_.stop() : say_bye(); }) {}
 
 SessionResult Coordinator::run() {
     block_signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGURG});
@@ -66,7 +63,7 @@ SessionResult Coordinator::run() {
     kill_descendants();
     if (outcome_.failed()) {
         std::fputs(outcome_.text(map_, true).c_str(), stderr);
-        if (!starter_words_.empty()) std::fputs(starter_words_.c_str(), stderr);
+        if (srun_matters_) std::fputs(starter_words_.c_str(), stderr);
     }
     return {outcome_.exit_code(), outcome_.line(map_)};
 }
@@ -93,7 +90,8 @@ sys::Result<void> Coordinator::open() {
         local ? std::vector<std::string>{"127.0.0.1"} : own_addresses();
     if (addresses.empty()) return sys::Error{"this machine has no network address"};
     auto starters =
-        start_agents(session_.allocation, {agent_key_, root_key_, port, addresses, -1, {}});
+        start_agents(session_.allocation,
+                     {agent_key_, root_key_, port, addresses, -1, {}, session_.owned_directory});
     if (!starters) return starters.error();
     starters_ = std::move(*starters);
     for (Starter& starter : starters_) {
@@ -173,6 +171,14 @@ void Coordinator::launch() {
     for (int node = 0; node < static_cast<int>(agents_.size()); ++node) {
         agents_[node].peer->channel->send(launch_for(node, *work));
     }
+}
+
+void Coordinator::on_prepared(int node) {
+    agents_[node].prepared = true;
+    const bool all =
+        std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.prepared; });
+    if (!all || state_ != State::running) return;
+    to_all(Go{});
     start_input();
 }
 
@@ -190,6 +196,8 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.required_file = work.required_file;
     if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
     launch.record = work.record;
+    if (!work.preparations.empty()) launch.preparation = work.preparations[node];
+    launch.preparation_input = work.preparation_input;
     return launch;
 }
 
@@ -220,6 +228,8 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             return;
         case Kind::input_taken:
             return read_input();
+        case Kind::prepared:
+            return on_prepared(node);
         case Kind::rank_end:
             if (RankEnd end; decode(reader, end)) on_rank_end(node, std::move(end));
             return;
@@ -232,7 +242,8 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             agents_[node].done = true;
             return check_over();
         default:
-            return relay_.on_message(node, kind, reader);
+            relay_.on_message(node, kind, reader);
+            return check_awaited();
     }
 }
 
@@ -246,14 +257,28 @@ void Coordinator::on_output(int node, Output output) {
 void Coordinator::on_rank_end(int node, RankEnd end) {
     if (end.rank < 0 || end.rank >= map_.size()) return;
     end.time += agents_[node].offset;
+    relay_.on_gone(end);
     outcome_.add(std::move(end));
-    if (outcome_.failed()) end_job(SIGTERM);
+    if (outcome_.failed()) return end_job(SIGTERM);
+    check_awaited();
+}
+
+// A rank that ends well, but leaves the others waiting for it, is a failure like any other.
+void Coordinator::check_awaited() {
+    const int rank = relay_.awaited();
+    if (rank < 0 || state_ != State::running) return;
+    fail(
+        wall_clock(),
+        fmt::format("rank {} on {} ended with code 0 while others wait for it in PMIx (MPI_Init, a "
+                    "barrier or MPI_Finalize)",
+                    rank, map_.nodes[map_.node_of(rank)]),
+        1);
 }
 
 void Coordinator::on_agent_lost(int node) {
     Agent& agent = agents_[node];
     if (state_ == State::over || agent.done) return;
-    agent.done = true;
+    agent.done = srun_matters_ = true;
     fail(wall_clock(),
          fmt::format("lost the agent on {}: the node is down, or the agent was killed",
                      agent.hello.name),
@@ -292,7 +317,7 @@ void Coordinator::say_bye() {
     stall_.stop();
     timeout_.stop();
     deadline_.start(kByeDeadline);
-    to_all(Bye{outcome_.line(map_)});
+    to_all(Bye{});
     listener_.reset();
     // Agents that have not come yet find nobody.
     if (greeted_ < agents_.size()) {
@@ -316,7 +341,10 @@ void Coordinator::on_child() {
                                         [pid](const Starter& s) { return s.pid == pid; });
         if (found == starters_.end()) continue;
         found->pid = -1;
-        if (state_ == State::starting) {
+        if (state_ == State::running && !session_.allocation.local) {
+            fail(wall_clock(), "srun has ended before the job", 125);
+        } else if (state_ == State::starting) {
+            srun_matters_ = true;
             const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             fail(wall_clock(),
                  fmt::format("{} ended with code {} before all agents were there", found->name,

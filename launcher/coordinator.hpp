@@ -30,6 +30,9 @@ struct Work {
     std::string required_file;
     std::vector<std::string> execution_logs;  // of each node; empty: none
     std::string record;
+    // Before the ranks, on each node: a program and its standard input; an empty program: nothing.
+    std::vector<std::vector<std::string>> preparations;
+    std::string preparation_input;
 };
 using Planner = std::function<sys::Result<Work>(const std::vector<Hello>& nodes)>;
 
@@ -40,6 +43,7 @@ struct Session {
     bool output_is_ours = true;  // the ranks' stderr is the launcher's
     std::optional<double> timeout;
     bool dry_run = false;
+    std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none
 };
 
 struct SessionResult {
@@ -62,7 +66,7 @@ class Coordinator : private Relay::Sender {
         Peer* peer = nullptr;
         Hello hello;
         double offset = 0;  // the root's clock minus the agent's
-        bool done = false;
+        bool prepared = false, done = false;
     };
 
     sys::Result<void> open();
@@ -73,7 +77,9 @@ class Coordinator : private Relay::Sender {
     Launch launch_for(int node, const Work& work) const;
     void print_plan(const Work& work) const;
     void on_message(int node, Kind kind, Reader& reader);
+    void on_prepared(int node);
     void on_rank_end(int node, RankEnd end);
+    void check_awaited();
     void on_agent_lost(int node);
     void on_output(int node, Output output);
     void start_input();
@@ -118,7 +124,7 @@ class Coordinator : private Relay::Sender {
     enum class State { starting, running, ending, over } state_ = State::starting;
     std::size_t greeted_ = 0;
     std::optional<std::uint64_t> stalled_fence_;
-    bool drained_ = false;
+    bool srun_matters_ = false;  // what srun has said explains the failure
 };
 
 }  // namespace batchai::launcher

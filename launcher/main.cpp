@@ -12,6 +12,7 @@
 #include "launcher/agent/main.hpp"
 #include "launcher/allocation.hpp"
 #include "launcher/coordinator.hpp"
+#include "launcher/job_run.hpp"
 #include "launcher/options.hpp"
 
 namespace batchai::launcher {
@@ -54,10 +55,37 @@ int run_command(const Options& options) {
     return Coordinator(std::move(session)).run().exit_code;
 }
 
+int run_job(const Options& options) {
+#ifdef BATCHAI_HAVE_JOB
+    auto job = JobRun::load(options.job_file, options.policy_file);
+    if (!job) return fail(job.error().message);
+    JobRun& run = **job;
+    auto allocation =
+        options.local
+            ? sys::Result(local_allocation(options.local_nodes.value_or(run.node_count())))
+            : slurm_allocation(env::current());
+    if (!allocation) return fail(allocation.error().message);
+    SessionResult result;
+    if (auto ready = run.prepare(*allocation); !ready) {
+        result = {fail(ready.error().message), ready.error().message};
+    } else {
+        Session session = run.session();
+        session.timeout = options.timeout;
+        session.dry_run = options.dry_run;
+        result = Coordinator(std::move(session)).run();
+    }
+    if (!options.dry_run) run.finish(result);
+    return result.exit_code;
+#else
+    return fail("--job " + options.job_file + ": this build has no job files");
+#endif
+}
+
 int run(int argc, char** argv) {
     const auto parsed = parse_options(argc, argv);
     if (const int* code = std::get_if<int>(&parsed)) return *code;
-    return run_command(std::get<Options>(parsed));
+    const auto& options = std::get<Options>(parsed);
+    return options.job_file.empty() ? run_command(options) : run_job(options);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ namespace batchai::launcher {
 enum class Kind : std::uint8_t {
     hello = 1,
     launch,
+    prepared,
+    go,
     output,
     output_taken,
     input,
@@ -25,6 +27,7 @@ enum class Kind : std::uint8_t {
     end,
     signal,
     bye,
+    joined,
     fence,
     fence_done,
     modex_request,
@@ -68,15 +71,29 @@ struct Launch {
     std::map<std::string, std::string> environment;  // of this node, over the agent's own
     std::string master_address;
     int master_port = 0;
-    bool shared_host = false;   // --local: the agents share one machine's cores
-    std::string required_file;  // must exist on every node; empty: none
-    std::string execution_log;  // job file: this node's; empty: none
-    std::string record;         // job file: the record directory; empty: none
+    bool shared_host = false;              // --local: the agents share one machine's cores
+    std::string required_file;             // must exist on every node; empty: none
+    std::string execution_log;             // job file: this node's; empty: none
+    std::string record;                    // job file: the record directory; empty: none
+    std::vector<std::string> preparation;  // to be run first; empty: nothing
+    std::string preparation_input;
     template <class A>
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, master_address, master_port,
-          shared_host, required_file, execution_log, record);
+          shared_host, required_file, execution_log, record, preparation, preparation_input);
     }
+};
+
+// Agent to root: the ranks can start here. Root to every agent once all have said so: start them.
+struct Prepared {
+    static constexpr Kind kKind = Kind::prepared;
+    template <class A>
+    void fields(A&) {}
+};
+struct Go {
+    static constexpr Kind kKind = Kind::go;
+    template <class A>
+    void fields(A&) {}
 };
 
 // ---- running
@@ -123,10 +140,12 @@ struct InputTaken {
 struct RankEnd {
     static constexpr Kind kKind = Kind::rank_end;
     enum class How : std::uint8_t { exited, signaled, not_started, aborted };
+    enum class Pmix : std::uint8_t { never_joined, joined, left };
     int rank = 0;
     How how = How::exited;
     int code = 0;  // exit code, signal, or the code given to PMIx_Abort
     bool core = false;
+    Pmix pmix = Pmix::never_joined;
     bool asked = false;             // after the root had told this agent to end its ranks
     double time = 0;                // the agent's CLOCK_REALTIME
     double ran = 0;                 // seconds
@@ -134,7 +153,7 @@ struct RankEnd {
     std::vector<std::string> tail;  // last lines of its stderr
     template <class A>
     void fields(A& a) {
-        a(rank, how, code, core, asked, time, ran, message, tail);
+        a(rank, how, code, core, pmix, asked, time, ran, message, tail);
     }
 };
 
@@ -177,15 +196,22 @@ struct Signal {
 // Root to agents: the job is over; clean up and exit.
 struct Bye {
     static constexpr Kind kKind = Kind::bye;
-    std::string failure;  // the first failure's line; empty: success
     template <class A>
-    void fields(A& a) {
-        a(failure);
-    }
+    void fields(A&) {}
 };
 
 // ---- PMIx
 // -----------------------------------------------------------------------------------------
+
+// Whether any rank of the node is between PMIx_Init and PMIx_Finalize; sent when that changes.
+struct Joined {
+    static constexpr Kind kKind = Kind::joined;
+    bool any = false;
+    template <class A>
+    void fields(A& a) {
+        a(any);
+    }
+};
 
 // procs: ranks that take part, sorted; one PMIX_RANK_WILDCARD: all.
 struct Fence {

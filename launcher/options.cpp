@@ -80,6 +80,11 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     options.local = local_option->count() > 0;
     if (options.local && local > 0) options.local_nodes = local;
     options.command = app.remaining();
+    if (!options.command.empty() && options.command[0].starts_with("-")) {
+        fmt::print(stderr, "batchai-launch: unknown option {}; see batchai-launch --help\n",
+                   options.command[0]);
+        return kUsage;
+    }
     // "--" may begin the command, or be one of its own arguments.
     options.command.insert(options.command.end(),
                            options.command.empty() && dashes != end ? dashes + 1 : dashes, end);

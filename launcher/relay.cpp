@@ -18,7 +18,10 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
     const auto is_node = [this](int n) {
         return n >= 0 && n < static_cast<int>(map_.nodes.size());
     };
-    if (Fence fence; kind == Kind::fence && decode(reader, fence)) {
+    if (Joined joined; kind == Kind::joined && decode(reader, joined)) {
+        joined.any ? (void)joined_.insert(node) : (void)joined_.erase(node);
+    } else if (Fence fence; kind == Kind::fence && decode(reader, fence)) {
+        if (fence.status != PMIX_SUCCESS) broken_.insert(node);
         if (const auto complete = fences_.add(node, std::move(fence), map_)) {
             for (int n : complete->nodes) sender_.send(n, complete->done);
         }
@@ -37,6 +40,20 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         directory_.unpublish(names.owner, names.keys);
         sender_.send(node, StoreReply{names.id, PMIX_SUCCESS, {}});
     }
+}
+
+void Relay::on_gone(const RankEnd& end) {
+    if (end.pmix == RankEnd::Pmix::joined) gone_.push_back(end.rank);
+    if (end.pmix == RankEnd::Pmix::never_joined) never_joined_ = end.rank;
+}
+
+int Relay::awaited() const {
+    // Who has joined cannot get through its first fence without all others.
+    if (never_joined_ >= 0 && !joined_.empty()) return never_joined_;
+    for (int rank : gone_) {
+        if (broken_.contains(map_.node_of(rank))) return rank;
+    }
+    return fences_.blocked_by(gone_, map_);
 }
 
 void Relay::publish(int node, const Publish& message) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <list>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,11 @@ class Relay {
 
     void on_message(int node, Kind kind, Reader& reader);
 
+    // A rank has ended with PMIx's tasks undone.
+    void on_gone(const RankEnd& end);
+    // A rank that is gone, and that others wait for in PMIx; -1: none.
+    int awaited() const;
+
     // The oldest fence under way, and whom it waits for.
     std::optional<FenceTable::Missing> missing() const { return fences_.missing(); }
 
@@ -51,6 +57,10 @@ class Relay {
     Sender& sender_;
     RankMap map_;
     FenceTable fences_;
+    std::vector<int> gone_;  // of those that had joined
+    std::set<int> broken_;   // nodes whose library said that a local rank was missing in a fence
+    int never_joined_ = -1;  // one of those that had not
+    std::set<int> joined_;   // nodes that have ranks in PMIx
     Directory directory_;
     std::list<Waiting> waiting_;
 };

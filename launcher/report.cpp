@@ -21,6 +21,8 @@ int exit_code_of(const RankEnd& end) {
     return end.code;
 }
 
+}  // namespace
+
 std::string describe(const RankEnd& end) {
     switch (end.how) {
         case RankEnd::How::exited:
@@ -36,8 +38,6 @@ std::string describe(const RankEnd& end) {
     }
     return {};
 }
-
-}  // namespace
 
 void Outcome::add(RankEnd end) {
     ends_.emplace(end.rank, std::move(end));

@@ -15,6 +15,9 @@
 
 namespace batchai::launcher {
 
+// "exited with code 3 after 1.2 s".
+std::string describe(const RankEnd& end);
+
 class Outcome {
   public:
     // time is corrected to the root's clock.

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -41,13 +40,12 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
 
     Starter starter;
     starter.name = argv[0];
-    const pid_t root = ::getpid();
     starter.pid = ::fork();
     if (starter.pid < 0) return sys::errno_error("fork");
     if (starter.pid == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (::getppid() != root) ::_exit(125);
-        // The terminal's Ctrl-C is for the root, which then ends the job in order.
+        // The terminal's Ctrl-C is for the root, which then ends the job in order. Nor does the
+        // death of the root reach these processes as a signal: srun would kill the agents before
+        // they have cleaned up. They see their connection end.
         ::setsid();
         sigset_t none;
         ::sigemptyset(&none);

@@ -16,7 +16,7 @@
 
 namespace batchai::launcher {
 
-// A child of the root: srun, or a local agent. The kernel ends it with the root.
+// A child of the root: srun, or a local agent.
 struct Starter {
     pid_t pid = -1;
     std::string name;      // for messages

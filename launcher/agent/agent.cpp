@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/agent.hpp"
 
+#include "launcher/report.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <filesystem>
 
 namespace batchai::launcher {
 namespace {
@@ -38,10 +39,11 @@ int Agent::run() {
         loop_, std::initializer_list<int>{SIGCHLD, SIGTERM, SIGINT, SIGHUP},
         [this](int signal) { on_signal(signal); });
     ranks_ = std::make_unique<Ranks>(
-        loop_,
-        Ranks::Callbacks{[this](Stream s, std::string b) { on_output(s, std::move(b)); },
-                         [this](RankEnd end) { on_rank_end(std::move(end)); },
-                         [this] { root_->send(InputTaken{}); }, [this] { on_ranks_done(); }});
+        loop_, Ranks::Callbacks{[this](Stream s, std::string b) { on_output(s, std::move(b)); },
+                                [this](RankEnd end) { on_rank_end(std::move(end)); },
+                                [this] { root_->send(InputTaken{}); },
+                                [this](pid_t pid, int status) { on_child(pid, status); },
+                                [this] { on_ranks_done(); }});
     root_ = std::make_unique<Channel>(
         loop_, std::move(*socket),
         Channel::Callbacks{[this](Kind kind, Reader& reader) { on_message(kind, reader); },
@@ -50,9 +52,7 @@ int Agent::run() {
     say_hello();
     loop_.run();
     pmix_.reset();
-    std::error_code ignored;  // the guard does it too; but it may have been killed
-    std::filesystem::remove_all(directories_.base, ignored);
-    std::filesystem::remove_all(directories_.shm, ignored);
+    remove(directories_);  // the guard does it too; but it may have been killed
     return exit_code_;
 }
 
@@ -63,6 +63,8 @@ void Agent::on_message(Kind kind, Reader& reader) {
         return;  // nothing else is obeyed before the root has shown its key
     }
     switch (kind) {
+        case Kind::go:
+            return start_ranks();
         case Kind::output_taken:
             if (OutputTaken taken; decode(reader, taken)) unwritten_ -= taken.bytes;
             if (unwritten_ < kLowWater) ranks_->hold_output(false);
@@ -77,7 +79,6 @@ void Agent::on_message(Kind kind, Reader& reader) {
             if (Signal signal; decode(reader, signal)) ranks_->forward(signal.signal);
             return;
         case Kind::bye:
-            if (Bye bye; decode(reader, bye) && !bye.failure.empty()) note(bye.failure);
             return loop_.stop();
         default:
             return on_pmix_message(kind, reader);
@@ -90,7 +91,7 @@ void Agent::launch(Launch job) {
     }
     job_ = std::move(job);
     launched_ = true;
-    start_ranks();
+    prepare();
 }
 
 void Agent::fail(const std::string& message) {
@@ -125,11 +126,17 @@ void Agent::on_output(Stream stream, std::string bytes) {
 
 void Agent::on_rank_end(RankEnd end) {
     fail_modex_of(end.rank);
+    if (const auto state = pmix_states_.find(end.rank); state != pmix_states_.end()) {
+        end.pmix = state->second;
+        set_pmix_state(end.rank, RankEnd::Pmix::left);
+    }
+    note(fmt::format("rank {} {}", end.rank, describe(end)));
     root_->send(end);
 }
 
 void Agent::on_ranks_done() {
     if (over_) return loop_.stop();
+    record(job::Event::Kind::finished);
     root_->send(NodeDone{});
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "job/record.hpp"
 #include "launcher/agent/binding.hpp"
 #include "launcher/agent/guard.hpp"
 #include "launcher/agent/ranks.hpp"
@@ -36,12 +37,15 @@ class Agent : private pmix::Host {
 
     // Starting ranks (agent_start.cpp).
     void say_hello();
-    bool prepare(std::string& error);
+    void prepare();
+    bool run_preparation();
+    void on_child(pid_t pid, int status);
     void start_ranks();
     env::Place place_of(int rank) const;
     std::map<std::string, std::string> environment_of(int rank, int cores,
                                                       std::string& error) const;
     void note(const std::string& line) const;  // into the execution log
+    void record(job::Event::Kind kind) const;
 
     // What the ranks do.
     void on_output(Stream stream, std::string bytes);
@@ -58,6 +62,8 @@ class Agent : private pmix::Host {
     void aborted(std::uint32_t rank, int code, std::string message) override;
     void connected(std::uint32_t rank) override;
     void finalized(std::uint32_t rank) override;
+
+    void set_pmix_state(int rank, RankEnd::Pmix state);
 
     // What other nodes answer (agent_pmix.cpp).
     void on_pmix_message(Kind kind, Reader& reader);
@@ -83,6 +89,13 @@ class Agent : private pmix::Host {
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Timer> giving_up_;
 
+    struct Preparation {
+        pid_t pid = -1;
+        std::unique_ptr<InputPipe> input;
+        sys::UniqueFd output, error;
+    };
+    Preparation preparation_;
+
     Launch job_;
     bool launched_ = false, over_ = false;
     std::uint64_t unwritten_ = 0;  // output that the root has not taken yet
@@ -95,6 +108,7 @@ class Agent : private pmix::Host {
     std::map<std::uint64_t, pmix::OpAnswer> stores_;
     std::map<std::uint64_t, pmix::LookupAnswer> lookups_;
     std::uint64_t next_id_ = 0;
+    std::map<int, RankEnd::Pmix> pmix_states_;  // of ranks that have joined
 };
 
 }  // namespace batchai::launcher

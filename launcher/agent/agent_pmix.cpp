@@ -2,6 +2,8 @@
 //
 // Agent, between its PMIx library and the root: every request gets a number, or a place in a queue,
 // and the library's answer function waits under it.
+#include <algorithm>
+
 #include "launcher/agent/agent.hpp"
 #include "launcher/pmix/dmodex.hpp"
 #include "launcher/pmix/fence.hpp"
@@ -105,8 +107,23 @@ void Agent::aborted(std::uint32_t rank, int code, std::string message) {
     root_->send(end);
 }
 
-void Agent::connected(std::uint32_t) {}
-void Agent::finalized(std::uint32_t) {}
+void Agent::connected(std::uint32_t rank) {
+    set_pmix_state(static_cast<int>(rank), RankEnd::Pmix::joined);
+}
+
+void Agent::finalized(std::uint32_t rank) {
+    set_pmix_state(static_cast<int>(rank), RankEnd::Pmix::left);
+}
+
+void Agent::set_pmix_state(int rank, RankEnd::Pmix state) {
+    const auto any_joined = [this] {
+        return std::any_of(pmix_states_.begin(), pmix_states_.end(),
+                           [](const auto& s) { return s.second == RankEnd::Pmix::joined; });
+    };
+    const bool before = any_joined();
+    pmix_states_[rank] = state;
+    if (any_joined() != before) root_->send(Joined{!before});
+}
 
 void Agent::on_pmix_message(Kind kind, Reader& reader) {
     const auto handle = [&](auto message, auto handler) {

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <array>
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
@@ -85,20 +88,52 @@ std::map<std::string, std::string> Agent::environment_of(int rank, int cores,
     return environment;
 }
 
-bool Agent::prepare(std::string& error) {
+// Job preparation where the plugin has not done it, then what can be known to fail before any rank
+// of any node runs.
+void Agent::prepare() {
+    if (!pmix_) return;  // said already
+    if (!job_.preparation.empty() && preparation_.pid < 0) {
+        if (!run_preparation()) fail("batchai-prep cannot be started");
+        return;  // on_child() comes back here
+    }
     struct stat info {};
     if (!job_.required_file.empty() && ::stat(job_.required_file.c_str(), &info) != 0) {
-        error =
-            fmt::format("the script {} is not there: {}", job_.required_file, std::strerror(errno));
-        return false;
+        return fail(fmt::format("the script {} is not there: {}", job_.required_file,
+                                std::strerror(errno)));
     }
+    root_->send(Prepared{});
+}
+
+bool Agent::run_preparation() {
+    SpawnRequest request;
+    request.argv = job_.preparation;
+    request.environment = environment_;
+    for (const auto& [name, value] : job_.environment) request.environment[name] = value;
+    request.directory = job_.directory;
+    request.with_input = true;
+    Spawned spawned;
+    if (spawn(request, spawned).code != 0) return false;
+    preparation_.pid = spawned.pid;
+    preparation_.output = std::move(spawned.output);
+    preparation_.error = std::move(spawned.error);
+    preparation_.input = std::make_unique<InputPipe>(loop_, std::move(spawned.input),
+                                                     [this] { preparation_.input->write({}); });
+    preparation_.input->write(job_.preparation_input);
     return true;
+}
+
+void Agent::on_child(pid_t pid, int status) {
+    if (pid != preparation_.pid) return;  // left behind by a rank
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return prepare();
+    std::array<char, 4096> line{};
+    const ssize_t size = ::read(preparation_.error.get(), line.data(), line.size());
+    std::string said(line.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    said = said.substr(0, said.find('\n'));
+    fail(said.empty() ? "job preparation failed" : said);
 }
 
 void Agent::start_ranks() {
     std::string error;
-    if (!pmix_) return;  // said already
-    if (!prepare(error)) return fail(error);
     const int node = bootstrap_.node, first = job_.map.first[node];
     const int count = job_.map.local_size(node);
 
@@ -115,9 +150,13 @@ void Agent::start_ranks() {
     if (auto registered = pmix_->register_job(info); !registered) {
         return fail(registered.error().message);
     }
-    if (shares.empty() && count > 0) {
-        note(fmt::format("{} ranks on {} cores: not bound", sharing, cores_.size()));
+    if (count > 0) {
+        note(fmt::format("starting ranks {} of {}: {}", place_of(first).local_ranks,
+                         job_.map.size(), fmt::join(job_.argv, " ")));
+        note(shares.empty() ? fmt::format("{} ranks on {} cores: not bound", sharing, cores_.size())
+                            : fmt::format("bound to cpus {}", fmt::join(info.cpusets, ", ")));
     }
+    record(job::Event::Kind::started);
     for (int i = 0; i < count; ++i) {
         const int rank = first + i;
         SpawnRequest request;
@@ -133,6 +172,22 @@ void Agent::start_ranks() {
     ranks_->started_all();
 }
 
-void Agent::note(const std::string&) const {}
+// Best effort, both: a full disk must not end the job.
+void Agent::note(const std::string& line) const {
+#ifdef BATCHAI_HAVE_JOB
+    if (!job_.execution_log.empty()) (void)job::append_execution_log(job_.execution_log, line);
+#else
+    (void)line;
+#endif
+}
+
+void Agent::record(job::Event::Kind kind) const {
+#ifdef BATCHAI_HAVE_JOB
+    if (job_.record.empty()) return;
+    (void)job::append_event(job_.record, {kind, wall_clock(), bootstrap_.name, {}, {}});
+#else
+    (void)kind;
+#endif
+}
 
 }  // namespace batchai::launcher

@@ -34,12 +34,6 @@ GuardedDirectories make_directories() {
     return made;
 }
 
-void remove(const GuardedDirectories& made) {
-    std::error_code ignored;
-    std::filesystem::remove_all(made.base, ignored);
-    std::filesystem::remove_all(made.shm, ignored);
-}
-
 // Signals are the agent's business; the guard must survive them to clean up.
 void ignore_signals() {
     for (int signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) {
@@ -49,8 +43,16 @@ void ignore_signals() {
 
 }  // namespace
 
-GuardedDirectories start_guard() {
-    const GuardedDirectories made = make_directories();
+void remove(const GuardedDirectories& directories) {
+    std::error_code ignored;
+    for (const std::string& path : {directories.base, directories.shm, directories.job}) {
+        if (!path.empty()) std::filesystem::remove_all(path, ignored);
+    }
+}
+
+GuardedDirectories start_guard(const std::string& job_directory) {
+    GuardedDirectories made = make_directories();
+    made.job = job_directory;
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const pid_t guard = ::getpid();
     const pid_t agent = ::fork();

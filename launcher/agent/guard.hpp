@@ -12,10 +12,14 @@ namespace batchai::launcher {
 struct GuardedDirectories {
     std::string base;  // on /tmp, short: sockets live here
     std::string shm;   // on /dev/shm where there is one
+    std::string job;   // given by the root; may be empty
 };
 
 // Forks. In the child (the agent) it returns; the parent waits for it, cleans up and exits with the
 // agent's exit code.
-GuardedDirectories start_guard();
+// job_directory: removed too; may be empty.
+GuardedDirectories start_guard(const std::string& job_directory);
+
+void remove(const GuardedDirectories& directories);
 
 }  // namespace batchai::launcher

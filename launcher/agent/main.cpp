@@ -45,7 +45,8 @@ int agent_main() {
     const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(null, STDIN_FILENO);
     ::close(null);
-    const GuardedDirectories directories = start_guard();
+    const GuardedDirectories directories =
+        start_guard(bootstrap->node == 0 ? bootstrap->owned_directory : std::string());
     block_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
     std::signal(SIGPIPE, SIG_IGN);
     return Agent(std::move(*bootstrap), directories).run();

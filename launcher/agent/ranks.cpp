@@ -101,7 +101,11 @@ void Ranks::reap() {
         const auto found = std::find_if(ranks_.begin(), ranks_.end(), [pid](const auto& entry) {
             return entry.second.pid == pid;
         });
-        if (found != ranks_.end()) ended(found->first, found->second, status);
+        if (found == ranks_.end()) {
+            callbacks_.on_other(pid, status);
+        } else {
+            ended(found->first, found->second, status);
+        }
     }
     check_done();
 }

@@ -25,6 +25,7 @@ class Ranks {
         std::function<void(Stream, std::string)> on_output;
         std::function<void(RankEnd)> on_end;
         std::function<void()> on_input_taken;
+        std::function<void(pid_t, int status)> on_other;  // a child that is no rank has ended
         std::function<void()> on_done;
     };
     Ranks(Loop& loop, Callbacks callbacks);

@@ -91,14 +91,22 @@ std::string local_peers(const RankMap& map, int node) {
     return fmt::format("{}", fmt::join(ranks, ","));
 }
 
+// Nodes with ranks: the library refuses others. They come first, so numbers stay.
+int used_nodes(const RankMap& map) {
+    int used = 0;
+    while (used < static_cast<int>(map.nodes.size()) && map.local_size(used) > 0) ++used;
+    return used;
+}
+
 // Where each rank is, in the library's compressed forms.
 void add_maps(InfoList& info, const RankMap& map) {
-    std::vector<std::string> ranks;
-    for (int n = 0; n < static_cast<int>(map.nodes.size()); ++n) {
+    std::vector<std::string> nodes, ranks;
+    for (int n = 0; n < used_nodes(map); ++n) {
+        nodes.push_back(map.nodes[n]);
         ranks.push_back(local_peers(map, n));
     }
     char* regex = nullptr;
-    if (PMIx_generate_regex(fmt::format("{}", fmt::join(map.nodes, ",")).c_str(), &regex) ==
+    if (PMIx_generate_regex(fmt::format("{}", fmt::join(nodes, ",")).c_str(), &regex) ==
         PMIX_SUCCESS) {
         info.add_regex(PMIX_NODE_MAP, regex);
     }
@@ -170,10 +178,11 @@ sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options,
 }
 
 sys::Result<void> Server::register_job(const JobInfo& job) {
-    nspace_ = job.nspace;
     const RankMap& map = job.map;
     const auto size = static_cast<std::uint32_t>(map.size());
     const auto local = static_cast<std::uint32_t>(map.local_size(job.node));
+    if (local == 0) return {};
+    nspace_ = job.nspace;
     const std::string session = options_.client_directory + "/job";
     ::mkdir(session.c_str(), 0700);
 
@@ -186,13 +195,11 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
     list.add(PMIX_MAX_PROCS, size);
     list.add(PMIX_APP_SIZE, size);
     list.add(PMIX_JOB_NUM_APPS, std::uint32_t{1});
-    list.add(PMIX_NUM_NODES, static_cast<std::uint32_t>(map.nodes.size()));
+    list.add(PMIX_NUM_NODES, static_cast<std::uint32_t>(used_nodes(map)));
     list.add(PMIX_LOCAL_SIZE, local);
     list.add(PMIX_NODE_SIZE, local);
-    if (local > 0) {
-        list.add(PMIX_LOCAL_PEERS, local_peers(map, job.node));
-        list.add_rank(PMIX_LOCALLDR, map.first[job.node]);
-    }
+    list.add(PMIX_LOCAL_PEERS, local_peers(map, job.node));
+    list.add_rank(PMIX_LOCALLDR, map.first[job.node]);
     list.add_rank(PMIX_APPLDR, 0);
     list.add(PMIX_SPAWNED, false);
     list.add(PMIX_TMPDIR, options_.client_directory);

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/job_run.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "job/expand.hpp"
+#include "job/layout.hpp"
+#include "job/plan.hpp"
+#include "job/record.hpp"
+#include "launcher/agent/ranks.hpp"
+#include "launcher/paths.hpp"
+
+namespace batchai::launcher {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+sys::Result<std::string> read_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (!in.good() && !in.eof()) return sys::errno_error(path);
+    if (!in.is_open()) return sys::errno_error(path);
+    return text;
+}
+
+// Errors of the file, a line each; warnings are for `batchai job check`.
+sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file) {
+    job::ParsedJob parsed = job::parse_job(text, file);
+    if (parsed.spec) return std::move(*parsed.spec);
+    std::string lines;
+    for (const job::Finding& finding : parsed.findings) {
+        if (finding.severity != job::Finding::Severity::error) continue;
+        lines += (lines.empty() ? "" : "\n") + finding.text();
+    }
+    return sys::Error{lines};
+}
+
+sys::Result<sys::UniqueFd> create(const std::string& path) {
+    sys::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!fd) return sys::errno_error("creating " + path);
+    return fd;
+}
+
+}  // namespace
+
+sys::Result<std::unique_ptr<JobRun>> JobRun::load(const std::string& job_file,
+                                                  const std::string& policy_file) {
+    const auto text = read_file(job_file);
+    if (!text) return text.error();
+    auto spec = parse(*text, job_file);
+    if (!spec) return spec.error();
+    auto policy = job::load_policy(policy_file.empty() ? job::default_policy_file() : policy_file);
+    if (!policy) return policy.error();
+    std::unique_ptr<JobRun> run(new JobRun);
+    run->file_ = fs::absolute(job_file);
+    run->spec_ = std::move(*spec);
+    run->policy_ = std::move(*policy);
+    if (run->spec_.identity) {
+        run->identity_ = *run->spec_.identity;
+        run->record_ = fs::path(run->file_).parent_path();
+    } else {
+        run->identity_.name = fs::path(job_file).stem();
+        run->identity_.uuid = random_key().substr(0, 32);
+    }
+    run->start_time_ = wall_clock();
+    return run;
+}
+
+JobRun::~JobRun() {
+    std::error_code ignored;
+    if (!local_.empty()) fs::remove_all(local_, ignored);
+}
+
+// In a one-node job the files carry no node's name, as in the service.
+std::string JobRun::log_node(const std::string& node) const {
+    return spec_.node_count == 1 ? std::string() : node;
+}
+
+sys::Result<void> JobRun::prepare(const Allocation& allocation) {
+    allocation_ = allocation;
+    const int nodes = static_cast<int>(allocation.nodes.size());
+    if (nodes != spec_.node_count) {
+        return sys::Error{
+            fmt::format("{}: nodeCount is {}, but {} {} nodes", file_, spec_.node_count,
+                        allocation.local ? "--local says" : "the allocation has", nodes)};
+    }
+    job::Environment environment = env::current();
+    if (allocation.local) {
+        if (auto made = make_local_directories(); !made) return made;
+        environment["AZ_BATCHAI_JOB_MOUNT_ROOT"] = local_ + "/mnt";
+    }
+    stdouterr_ = job::stdouterr_directory(spec_, identity_, environment);
+    std::error_code error;
+    fs::create_directories(stdouterr_, error);
+    if (error) return sys::Error{"creating " + stdouterr_ + ": " + error.message()};
+    for (auto [fd, name] : {std::pair{&output_, "/stdout.txt"}, {&error_, "/stderr.txt"}}) {
+        auto created = create(stdouterr_ + name);
+        if (!created) return created.error();
+        *fd = std::move(*created);
+    }
+    return {};
+}
+
+// The shares of the job as links, in place of the plugin's mounts.
+sys::Result<void> JobRun::make_local_directories() {
+    std::string pattern = "/tmp/batchai-job-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) return sys::errno_error("making " + pattern);
+    local_ = pattern;
+    std::error_code error;
+    fs::create_directories(local_ + "/mnt", error);
+    fs::create_directories(local_ + "/shared", error);
+    for (std::size_t n = 0; n < allocation_.nodes.size(); ++n) {
+        fs::create_directories(fmt::format("{}/temp-{}", local_, n), error);
+    }
+    if (error) return sys::Error{"making " + local_ + ": " + error.message()};
+    const auto mounts = job::plan_mounts(spec_, policy_);
+    if (!mounts) return mounts.error();
+    for (const job::Mount& mount : *mounts) {
+        if (mount.type != job::MountType::bind) {
+            return sys::Error{mount.target +
+                              ": with --local only shares that are directories work"};
+        }
+        const fs::path link = fs::path(local_ + "/mnt") / mount.target;
+        if (!fs::is_directory(mount.source, error)) {
+            return sys::Error{fmt::format("share {}: {} is not there", mount.target, mount.source)};
+        }
+        fs::create_directories(link.parent_path(), error);
+        fs::create_directory_symlink(mount.source, link, error);
+        if (error) return sys::Error{link.string() + ": " + error.message()};
+    }
+    return {};
+}
+
+Session JobRun::session() const {
+    Session session;
+    session.allocation = allocation_;
+    session.output = output_.get();
+    session.error = error_.get();
+    session.output_is_ours = false;
+    session.owned_directory = local_;
+    session.plan = [this](const std::vector<Hello>& nodes) { return plan(nodes); };
+    return session;
+}
+
+sys::Result<env::Environment> JobRun::environment_of(const Hello& node) const {
+    if (allocation_.local) {
+        job::NodeContext context;
+        context.mount_root = local_ + "/mnt";
+        context.job_temp = fmt::format("{}/temp-{}", local_, node.node);
+        context.shared_temp = local_ + "/shared";
+        context.gpus = node.gpus;
+        context.hosts.assign(allocation_.nodes.size(), "127.0.0.1");
+        job::Environment environment = job::job_environment(spec_, identity_, context);
+        environment["BATCHAI_JOB_FILE"] = file_;
+        environment["BATCHAI_POLICY"] = policy_.file;
+        return environment;
+    }
+    if (node.node_ready != allocation_.job_id) {
+        return sys::Error{
+            fmt::format("{}: the job's mounts and preparation are missing here: submit with "
+                        "--batchai-job, on a "
+                        "cluster whose plugstack.conf has spank_batchai.so",
+                        node.name)};
+    }
+    return env::Environment{};  // the plugin has set it
+}
+
+std::string JobRun::required_script(const env::Environment& environment) const {
+    const auto* horovod = std::get_if<job::HorovodSettings>(&spec_.toolkit);
+    return horovod == nullptr ? std::string() : job::expand(horovod->script, environment);
+}
+
+std::vector<std::string> JobRun::preparation_of(const Hello& node, const Work& work) const {
+    if (!allocation_.local) return {};
+    const job::Preparation preparation = job::resolve_preparation(policy_, spec_);
+    if (preparation.command.empty()) return {};
+    std::vector<std::string> argv{sibling_program("batchai-prep"),
+                                  "--output",
+                                  stdouterr_,
+                                  "--node",
+                                  log_node(node.name),
+                                  "--timeout",
+                                  std::to_string(policy_.preparation_timeout)};
+    if (!work.record.empty()) argv.insert(argv.end(), {"--record", work.record});
+    return argv;
+}
+
+sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes) const {
+    std::vector<std::string> names;
+    std::vector<int> gpus;
+    for (const Hello& node : nodes) {
+        names.push_back(node.name);
+        gpus.push_back(node.gpus);
+    }
+    const job::LaunchPlan launch = job::plan_launch(spec_, policy_, gpus);
+    RankRequest request;
+    request.ranks = launch.ranks;
+    request.first_node_only = launch.placement == job::Placement::first_node_only;
+    auto map = make_map(names, gpus, request);
+    if (!map) return map.error();
+    Work work;
+    work.map = *map;
+    work.argv = {"bash", "-c", launch.command};
+    work.record = record_;
+    work.preparation_input = job::resolve_preparation(policy_, spec_).command;
+    for (const Hello& node : nodes) {
+        auto environment = environment_of(node);
+        if (!environment) return environment.error();
+        work.environments.push_back(std::move(*environment));
+        work.execution_logs.push_back(stdouterr_ + "/" +
+                                      job::execution_log_name(log_node(node.name)));
+        work.preparations.push_back(preparation_of(node, work));
+    }
+    work.directory = allocation_.local ? local_ + "/temp-0" : fs::current_path().string();
+    work.required_file = required_script(allocation_.local ? work.environments[0] : env::current());
+    return work;
+}
+
+void JobRun::finish(const SessionResult& result) const {
+    if (!result.failure.empty()) {
+        for (const std::string& node : allocation_.nodes) {
+            (void)job::append_execution_log(
+                stdouterr_ + "/" + job::execution_log_name(log_node(node)), result.failure);
+        }
+    }
+    if (record_.empty()) return;
+    if (!result.failure.empty()) {
+        (void)job::append_event(record_, {job::Event::Kind::failed, wall_clock(), "launch",
+                                          "JobFailed", result.failure});
+    }
+    (void)job::write_result(record_, {start_time_, wall_clock(), result.exit_code, result.failure});
+}
+
+}  // namespace batchai::launcher

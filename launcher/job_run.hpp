@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JobRun: a Batch AI job file under batchai-launch. Reads the file and the policy, makes the output
+// directory and, with --local, what the plugin would have made; plans the work once the nodes are
+// known; writes down how it ended.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "job/policy.hpp"
+#include "job/spec.hpp"
+#include "launcher/allocation.hpp"
+#include "launcher/coordinator.hpp"
+#include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::launcher {
+
+class JobRun {
+  public:
+    // policy_file empty: the default one.
+    static sys::Result<std::unique_ptr<JobRun>> load(const std::string& job_file,
+                                                     const std::string& policy_file);
+    ~JobRun();
+    JobRun(const JobRun&) = delete;
+    JobRun& operator=(const JobRun&) = delete;
+
+    int node_count() const { return spec_.node_count; }
+
+    // Makes directories and opens the output files. Once, before session().
+    sys::Result<void> prepare(const Allocation& allocation);
+    Session session() const;
+
+    // Writes the failure into the execution logs, the event and result.json.
+    void finish(const SessionResult& result) const;
+
+  private:
+    JobRun() = default;
+    sys::Result<void> make_local_directories();
+    sys::Result<Work> plan(const std::vector<Hello>& nodes) const;
+    sys::Result<env::Environment> environment_of(const Hello& node) const;
+    std::vector<std::string> preparation_of(const Hello& node, const Work& work) const;
+    std::string log_node(const std::string& node) const;
+    std::string required_script(const env::Environment& environment) const;
+
+    job::JobSpec spec_;
+    job::SitePolicy policy_;
+    job::Identity identity_;
+    Allocation allocation_;
+    std::string file_;
+    std::string record_;  // empty: the file is no snapshot
+    std::string stdouterr_;
+    std::string local_;  // --local: holds mnt/, shared/ and a temporary directory for each node
+    sys::UniqueFd output_, error_;
+    double start_time_ = 0;
+};
+
+}  // namespace batchai::launcher

@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# minislurm: -n 2 -g 2
+
+bats_require_minimum_version 1.5.0
+load lib
+
+launch() { salloc --quiet -N2 batchai-launch "$@"; }
+
+@test "a command gets one rank per GPU, and that is said" {
+    run salloc --quiet -N2 --gres=gpu:2 batchai-launch sh -c 'echo "$RANK on $(hostname) sees $CUDA_VISIBLE_DEVICES"'
+    [ "$status" -eq 0 ]
+    [[ $output = *"batchai-launch: one rank per GPU: 4 ranks on 2 nodes"* ]]
+    for line in "0 on n1" "1 on n1" "2 on n2" "3 on n2"; do grep -qx "$line sees 0,1" <<<"$output"; done
+}
+
+@test "a command without GPUs gets one rank per node, and that is said" {
+    run launch sh -c 'echo "$RANK on $(hostname)"'
+    [ "$status" -eq 0 ]
+    [[ $output = *"no GPUs, one rank per node: 2 ranks on 2 nodes"* ]]
+}
+
+@test "the ranks of a command are dealt out in blocks" {
+    run launch -n 3 sh -c 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $(hostname)"'
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = $'0/3 0/2 n1\n1/3 1/2 n1\n2/3 0/1 n2' ]
+}
+
+@test "ranks find their place in Slurm's, torch's, Horovod's and Open MPI's variables" {
+    run launch --ranks-per-node 2 sh -c \
+        'echo "$SLURM_PROCID $RANK $HOROVOD_RANK $OMPI_COMM_WORLD_RANK $SLURM_NTASKS $SLURM_TASKS_PER_NODE $MASTER_ADDR"'
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "$(for r in 0 1 2 3; do echo "$r $r $r $r 4 2(x2) 10.87.0.11"; done)" ]
+}
+
+@test "options of the batch script for its own steps do not disturb the agents" {
+    cat >"$BATS_TEST_TMPDIR/script" <<'END'
+#!/bin/sh
+exec batchai-launch --ranks-per-node 2 sh -c 'echo "rank $RANK"'
+END
+    for options in "--ntasks-per-node=2" "-c 2" "--mem-per-cpu=10" "--gpus-per-node=2" "--export=NIL,PATH" "--exclusive"; do
+        # shellcheck disable=SC2086 # options are words
+        submit -N2 $options --export=ALL --output="$BATS_TEST_TMPDIR/out" "$BATS_TEST_TMPDIR/script"
+        [ "$(wait_job "$job")" = COMPLETED ]
+        [ "$(sort "$BATS_TEST_TMPDIR/out")" = $'rank 0\nrank 1\nrank 2\nrank 3' ]
+    done
+}
+
+@test "a rank's exit code is the job's, and the rank, the node and its last words are named" {
+    run launch -n 4 sh -c '[ $RANK != 2 ] || { echo "no such data" >&2; exit 3; }; sleep 60'
+    [ "$status" -eq 3 ]
+    [[ $output = *"batchai-launch: rank 2 on n2 exited with code 3 after "*"last lines of its stderr:"*"no such data"* ]]
+    [[ $output = *"3 other ranks ended after it"* ]]
+}
+
+@test "a rank that crashes is reported with its signal" {
+    run launch -n 4 sh -c '[ $RANK != 1 ] || kill -SEGV $$; sleep 60'
+    [ "$status" -eq 139 ]
+    [[ $output = *"rank 1 on n1 was killed by signal 11 (SIGSEGV)"* ]]
+}
+
+@test "a rank that is killed is reported with its signal" {
+    run launch -n 4 sh -c '[ $RANK != 3 ] || kill -KILL $$; sleep 60'
+    [ "$status" -eq 137 ]
+    [[ $output = *"rank 3 on n2 was killed by signal 9 (SIGKILL)"* ]]
+}
+
+@test "ranks that ignore SIGTERM are killed when another has failed" {
+    run launch -n 4 sh -c 'trap "" TERM; [ $RANK != 0 ] || exit 4; sleep 100; sleep 100'
+    [ "$status" -eq 4 ]
+}
+
+@test "a command that is not there ends with 127" {
+    run -127 launch no-such-command
+    [ "$status" -eq 127 ]
+    [[ $output = *"no-such-command: command not found"* ]]
+}
+
+@test "a command that cannot be executed ends with 126" {
+    echo text >"$BATS_TEST_TMPDIR/file"
+    run launch "$BATS_TEST_TMPDIR/file"
+    [ "$status" -eq 126 ]
+}
+
+@test "a job that takes too long ends with 124" {
+    run launch --timeout 1 sleep 60
+    [ "$status" -eq 124 ]
+    [[ $output = *"time-out"* ]]
+}
+
+@test "what ranks leave running in the background is gone with the job" {
+    run launch -n 4 sh -c '(setsid sleep 300 &) ; (nohup sleep 300 >/dev/null 2>&1 &); exit 0'
+    [ "$status" -eq 0 ]
+}
+
+@test "nothing is left when an agent is killed" {
+    salloc --quiet -N2 batchai-launch -n 4 sh -c 'sleep 300 & sleep 301' &
+    eventually on_node n2 pgrep -f 'sleep 301'
+    on_node n2 sh -c 'kill -9 $(pgrep -f "batchai-launch --[a]gent" | tail -n 1)'
+    local code=0
+    wait $! || code=$?
+    [ "$code" -eq 125 ]
+}
+
+@test "nothing is left when an agent's guard is killed" {
+    salloc --quiet -N2 batchai-launch -n 4 sh -c 'sleep 300 & sleep 301' &
+    eventually on_node n2 pgrep -f 'sleep 301'
+    on_node n2 sh -c 'kill -9 $(pgrep -f "batchai-launch --[a]gent" | head -n 1)'
+    ! wait $!
+}
+
+@test "nothing is left when the launcher is killed" {
+    submit -N2 --output=/dev/null --wrap 'batchai-launch -n 4 sh -c "sleep 300 & sleep 301"'
+    eventually on_node n2 pgrep -f 'sleep 301'
+    on_node n1 sh -c 'kill -9 $(pgrep -f "batchai-launch -n [4]")'
+    wait_job "$job"
+}
+
+@test "nothing is left when srun is killed" {
+    submit -N2 --output=/dev/null --wrap 'batchai-launch -n 4 sh -c "sleep 300 & sleep 301"'
+    eventually on_node n2 pgrep -f 'sleep 301'
+    on_node n1 sh -c 'kill -9 $(pgrep -x srun)'
+    wait_job "$job"
+}
+
+@test "nothing is left when the job is cancelled" {
+    submit -N2 --output=/dev/null --wrap 'batchai-launch -n 4 sh -c "sleep 300 & sleep 301"'
+    eventually on_node n2 pgrep -f 'sleep 301'
+    scancel "$job"
+    [ "$(wait_job "$job")" = CANCELLED ]
+}
+
+@test "output of all ranks is merged by whole lines" {
+    run launch -n 4 /usr/bin/python3 -c '
+import os, sys
+for i in range(20000):
+    sys.stdout.write("rank %s line %d %s\n" % (os.environ["RANK"], i, "x" * (i % 50)))'
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 80000 ]
+    ! grep -vqxE 'rank [0-3] line [0-9]+ x*' <<<"$output"
+}
+
+@test "output is passed on byte by byte" {
+    head -c 1000000 /dev/urandom >"$BATS_TEST_TMPDIR/random"
+    launch -n 1 cat "$BATS_TEST_TMPDIR/random" | cmp - "$BATS_TEST_TMPDIR/random"
+}
+
+@test "standard input goes to rank 0" {
+    head -c 1000000 /dev/urandom >"$BATS_TEST_TMPDIR/random"
+    launch -n 3 sh -c 'exec cat' <"$BATS_TEST_TMPDIR/random" | cmp - "$BATS_TEST_TMPDIR/random"
+}
+
+@test "the plan can be seen without running it" {
+    run launch -n 3 --dry-run hostname -f
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 3 ]
+    [[ ${lines[2]} = "rank 2 on n2, "*": hostname -f" ]]
+}
+
+@test "outside an allocation the way out is told" {
+    run timeout 10 batchai-launch hostname
+    [ "$status" -eq 125 ]
+    [[ $output = "batchai-launch: no Slurm allocation here: "*"--local"* ]]
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plain MPI program: ranks, sizes, an allreduce and node-local communicators.
+// openmpi_check RANKS LOCAL_RANKS [abort RANK CODE | publish]
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void expect(int ok, const char* what) {
+    if (ok) return;
+    fprintf(stderr, "openmpi_check: wrong: %s\n", what);
+    MPI_Abort(MPI_COMM_WORLD, 99);
+}
+
+static void check_publish(int rank) {
+    char port[MPI_MAX_PORT_NAME] = "";
+    if (rank == 0) MPI_Publish_name("batchai-check", MPI_INFO_NULL, "the port");
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Lookup_name("batchai-check", MPI_INFO_NULL, port);
+    expect(strcmp(port, "the port") == 0, "published name");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) MPI_Unpublish_name("batchai-check", MPI_INFO_NULL, "the port");
+}
+
+int main(int argc, char** argv) {
+    int rank, size, local_size;
+    long sum = 0, one;
+    MPI_Comm local;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    expect(size == atoi(argv[1]), "size");
+    expect(rank == atoi(getenv("OMPI_COMM_WORLD_RANK")), "rank");
+    one = rank + 1;
+    MPI_Allreduce(&one, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    expect(sum == (long)size * (size + 1) / 2, "allreduce");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+    MPI_Comm_size(local, &local_size);
+    expect(local_size == atoi(argv[2]), "ranks on this node");
+    if (argc > 3 && strcmp(argv[3], "publish") == 0) check_publish(rank);
+    if (argc > 5 && rank == atoi(argv[4])) MPI_Abort(MPI_COMM_WORLD, atoi(argv[5]));
+    MPI_Barrier(MPI_COMM_WORLD);
+    printf("rank %d of %d is fine\n", rank, size);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# minislurm: -n 2
+
+load ../cluster/lib
+
+setup() { check=$BATCHAI_BUILD/tests/peers/pmix_check; }
+
+launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$check" "$@"; }
+all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
+
+@test "what one rank puts, all ranks get after a fence" {
+    run launch exchange
+    [ "$status" -eq 0 ]
+    all_fine
+}
+
+@test "a value that no fence has carried is fetched from the rank that has it" {
+    run launch direct
+    [ "$status" -eq 0 ]
+    all_fine
+}
+
+@test "what one rank publishes, all ranks find until it is taken back" {
+    run launch publish
+    [ "$status" -eq 0 ]
+    all_fine
+}
+
+@test "a rank may wait for what another will publish" {
+    run launch wait
+    [ "$status" -eq 0 ]
+    all_fine
+}
+
+@test "a rank that dies before a fence ends the job and is named" {
+    run launch absent 1 5
+    [ "$status" -eq 5 ]
+    [[ $output = *"batchai-launch: rank 1 on n1 exited with code 5"* ]]
+}
+
+@test "a rank that leaves quietly before a fence ends the job and is named" {
+    run launch absent 3 0
+    [ "$status" -ne 0 ]
+    [[ $output = *"batchai-launch: rank 3 on n2"*"code 0"* ]]
+}
+
+@test "PMIx_Abort ends the job with its code and message" {
+    run launch abort 2 4
+    [ "$status" -eq 4 ]
+    [[ $output = *"batchai-launch: rank 2 on n2 aborted the job with code 4: on purpose"* ]]
+}

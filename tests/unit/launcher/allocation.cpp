@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/allocation.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(allocation)
+
+BOOST_AUTO_TEST_CASE(host_lists_expand) {
+    const auto is = [](const std::string& list, const std::vector<std::string>& names) {
+        BOOST_TEST(expand_hostlist(list) == names, boost::test_tools::per_element());
+    };
+    is("n1", {"n1"});
+    is("n[1-3]", {"n1", "n2", "n3"});
+    is("n[1,3-4],gpu", {"n1", "n3", "n4", "gpu"});
+    is("n[08-10]", {"n08", "n09", "n10"});
+    is("r[0-1]n[1-2]-ib", {"r0n1-ib", "r0n2-ib", "r1n1-ib", "r1n2-ib"});
+}
+
+BOOST_AUTO_TEST_CASE(slurm_says_where_we_are) {
+    const auto found = slurm_allocation({{"SLURM_JOB_ID", "42"}, {"SLURM_JOB_NODELIST", "n[1-2]"}});
+    BOOST_REQUIRE(found);
+    BOOST_TEST(found->job_id == "42");
+    BOOST_TEST(found->nodes.size() == 2U);
+    BOOST_TEST(!slurm_allocation({{"HOME", "/"}}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(local_nodes_have_names_of_their_own) {
+    const auto local = local_allocation(2);
+    BOOST_TEST(local.nodes[0] != local.nodes[1]);
+    BOOST_TEST(local.local);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/bootstrap.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(bootstrap)
+
+BOOST_AUTO_TEST_CASE(the_line_comes_back_as_it_was) {
+    const Bootstrap sent{"aa", "bb", 4711, {"10.0.0.1", "192.168.0.1"}, 3, "n4", "/tmp/x"};
+    const auto got = decode_bootstrap(encode(sent));
+    BOOST_REQUIRE(got.has_value());
+    BOOST_TEST(got->agent_key == "aa");
+    BOOST_TEST(got->root_key == "bb");
+    BOOST_TEST(got->port == 4711);
+    BOOST_TEST(got->addresses.size() == 2U);
+    BOOST_TEST(got->node == 3);
+    BOOST_TEST(got->name == "n4");
+    BOOST_TEST(got->owned_directory == "/tmp/x");
+}
+
+BOOST_AUTO_TEST_CASE(anything_else_is_refused) {
+    BOOST_TEST(!decode_bootstrap("").has_value());
+    BOOST_TEST(!decode_bootstrap("hello\n").has_value());
+    BOOST_TEST(!decode_bootstrap("batchai-launch-agent a b c\n").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(keys_differ_and_compare) {
+    const std::string a = random_key(), b = random_key();
+    BOOST_TEST(a.size() == 64U);
+    BOOST_TEST(!same_key(a, b));
+    BOOST_TEST(same_key(a, a));
+    BOOST_TEST(!same_key(a, ""));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

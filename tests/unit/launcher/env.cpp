@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/env/env.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "launcher/agent/facts.hpp"
+#include "launcher/starter.hpp"
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(environment)
+
+namespace {
+
+env::Place place() {
+    env::Place place;
+    place.rank = 5;
+    place.size = 7;
+    place.local_rank = 1;
+    place.local_size = 2;
+    place.node = 2;
+    place.nodes = 4;
+    place.node_name = "n3";
+    place.ranks_per_node = "2(x3),1";
+    place.master_address = "10.0.0.1";
+    place.master_port = 20000;
+    place.cores = 4;
+    return place;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(other_launchers_leave_nothing_but_the_users_settings_stay) {
+    env::Environment environment{{"PMIX_RANK", "0"},
+                                 {"PMI_FD", "7"},
+                                 {"OMPI_COMM_WORLD_RANK", "1"},
+                                 {"OMPI_MCA_orte_x", "1"},
+                                 {"SLURM_PMIXP_ABORT", "1"},
+                                 {"OMPI_MCA_btl", "tcp"},
+                                 {"PMIX_MCA_ptl", "usock"},
+                                 {"HOME", "/root"}};
+    env::scrub(environment);
+    BOOST_TEST(environment.size() == 2U);
+    BOOST_TEST(environment.contains("OMPI_MCA_btl"));
+    BOOST_TEST(environment.contains("HOME"));
+}
+
+BOOST_AUTO_TEST_CASE(every_family_finds_its_rank) {
+    env::Environment environment{{"SLURM_JOB_ID", "1"}, {"SLURM_PROCID", "2"}};
+    env::add_slurm(environment, place());
+    env::add_torch(environment, place());
+    env::add_horovod(environment, place());
+    env::add_openmpi(environment, place());
+    for (const char* name :
+         {"RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+        BOOST_TEST(environment.at(name) == "5");
+    }
+    for (const char* name :
+         {"WORLD_SIZE", "HOROVOD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}) {
+        BOOST_TEST(environment.at(name) == "7");
+    }
+    for (const char* name :
+         {"LOCAL_RANK", "HOROVOD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
+        BOOST_TEST(environment.at(name) == "1");
+    }
+    BOOST_TEST(environment.at("MASTER_ADDR") == "10.0.0.1");
+    BOOST_TEST(environment.at("OMP_NUM_THREADS") == "4");
+    BOOST_TEST(environment.at("OMPI_MCA_schizo") == "ompi");
+}
+
+BOOST_AUTO_TEST_CASE(outside_slurm_no_slurm_variable_appears) {
+    env::Environment environment;
+    env::add_slurm(environment, place());
+    BOOST_TEST(environment.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_users_own_values_win_where_they_are_a_matter_of_taste) {
+    env::Environment environment{{"OMP_NUM_THREADS", "1"}, {"PYTHONPATH", "/mine"}};
+    env::add_torch(environment, place());
+    env::add_batchai(environment, place(), "/ours", "/lib/ours.so");
+    BOOST_TEST(environment.at("OMP_NUM_THREADS") == "1");
+    BOOST_TEST(environment.at("PYTHONPATH") == "/ours:/mine");
+    BOOST_TEST(environment.at("BATCHAI_COLLECTIVES_LIBRARY") == "/lib/ours.so");
+}
+
+BOOST_AUTO_TEST_CASE(counts_are_written_as_slurm_writes_them) {
+    BOOST_TEST(env::slurm_counts({2, 2, 2, 1}) == "2(x3),1");
+    BOOST_TEST(env::slurm_counts({4}) == "4");
+}
+
+BOOST_AUTO_TEST_CASE(gpus_are_counted) {
+    BOOST_TEST(count_gpus({{"SLURM_GPUS_ON_NODE", "4"}, {"CUDA_VISIBLE_DEVICES", "0"}}) == 4);
+    BOOST_TEST(count_gpus({{"CUDA_VISIBLE_DEVICES", "0,2,5"}}) == 3);
+    BOOST_TEST(count_gpus({{"CUDA_VISIBLE_DEVICES", "GPU-aaaa"}}) == 1);
+    BOOST_TEST(count_gpus({{"CUDA_VISIBLE_DEVICES", ""}}) == 0);
+    BOOST_TEST(count_gpus({{"CUDA_VISIBLE_DEVICES", "-1"}}) == 0);
+    BOOST_TEST(count_gpus({}) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(options_of_the_users_own_steps_do_not_reach_our_srun) {
+    const auto kept = srun_environment({{"SLURM_CPUS_PER_TASK", "4"},
+                                        {"SLURM_NTASKS_PER_NODE", "2"},
+                                        {"SRUN_CPUS_PER_TASK", "4"},
+                                        {"SLURM_JOB_ID", "7"},
+                                        {"SLURM_CONF", "/etc/slurm.conf"},
+                                        {"SLURM_SPANK_BATCHAI_JOB", "x"},
+                                        {"PATH", "/bin"}});
+    BOOST_TEST(!kept.contains("SLURM_CPUS_PER_TASK"));
+    BOOST_TEST(!kept.contains("SLURM_NTASKS_PER_NODE"));
+    BOOST_TEST(!kept.contains("SRUN_CPUS_PER_TASK"));
+    for (const char* name : {"SLURM_JOB_ID", "SLURM_CONF", "SLURM_SPANK_BATCHAI_JOB", "PATH"}) {
+        BOOST_TEST(kept.contains(name));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

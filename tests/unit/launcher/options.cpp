@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(options)
+
+namespace {
+
+std::variant<Options, int> parse(std::vector<std::string> words) {
+    words.insert(words.begin(), "batchai-launch");
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    return parse_options(static_cast<int>(words.size()), argv.data());
+}
+
+Options good(const std::vector<std::string>& words) {
+    auto parsed = parse(words);
+    BOOST_REQUIRE(std::holds_alternative<Options>(parsed));
+    return std::get<Options>(parsed);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_command_keeps_its_own_options) {
+    const auto options = good({"--local", "2", "-n", "4", "prog", "-n", "7", "--", "x"});
+    BOOST_TEST(*options.local_nodes == 2);
+    BOOST_TEST(*options.ranks == 4);
+    BOOST_TEST(options.command == (std::vector<std::string>{"prog", "-n", "7", "--", "x"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(two_dashes_begin_the_command) {
+    const auto options = good({"--local", "2", "--", "-odd", "--", "x"});
+    BOOST_TEST(options.command == (std::vector<std::string>{"-odd", "--", "x"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(local_may_leave_the_number_of_nodes_to_the_job_file) {
+    const auto options = good({"--local", "--job", "job.json"});
+    BOOST_TEST(options.local);
+    BOOST_TEST(!options.local_nodes.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                  {"--job", "f", "prog"},
+                                                  {"-n", "0", "prog"},
+                                                  {"-n", "2", "--ranks-per-node", "2", "prog"},
+                                                  {"--job", "f", "-n", "2"},
+                                                  {"--no-such"}}) {
+        const auto parsed = parse(words);
+        BOOST_REQUIRE(std::holds_alternative<int>(parsed));
+        BOOST_TEST(std::get<int>(parsed) == 125);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

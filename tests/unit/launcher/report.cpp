@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(report)
+
+namespace {
+
+const RankMap kMap{{"n1", "n2"}, {0, 2, 4}};
+
+RankEnd end_of(int rank, RankEnd::How how, int code, double time, bool asked = false) {
+    RankEnd end;
+    end.rank = rank;
+    end.how = how;
+    end.code = code;
+    end.time = time;
+    end.ran = 1.25;
+    end.asked = asked;
+    return end;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(all_well_is_silent) {
+    Outcome outcome;
+    for (int r = 0; r < 4; ++r) outcome.add(end_of(r, RankEnd::How::exited, 0, r));
+    BOOST_TEST(!outcome.failed());
+    BOOST_TEST(outcome.exit_code() == 0);
+    BOOST_TEST(outcome.text(kMap, true).empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_earliest_failure_is_the_cause_whoever_reports_first) {
+    Outcome outcome;
+    outcome.add(end_of(0, RankEnd::How::exited, 1, 20.0));
+    auto culprit = end_of(2, RankEnd::How::exited, 3, 10.0);
+    culprit.tail = {"Traceback", "ValueError"};
+    outcome.add(culprit);
+    outcome.add(end_of(1, RankEnd::How::signaled, SIGTERM, 9.0, true));  // it was told to
+    BOOST_TEST(outcome.exit_code() == 3);
+    BOOST_TEST(outcome.line(kMap) == "rank 2 on n2 exited with code 3 after 1.2 s");
+    BOOST_TEST(outcome.text(kMap, true) ==
+               "batchai-launch: rank 2 on n2 exited with code 3 after 1.2 s\n"
+               "  last lines of its stderr:\n    Traceback\n    ValueError\n"
+               "  2 other ranks ended after it\n");
+}
+
+BOOST_AUTO_TEST_CASE(signals_have_names_and_codes_above_128) {
+    Outcome outcome;
+    auto end = end_of(3, RankEnd::How::signaled, SIGSEGV, 1.0);
+    end.core = true;
+    outcome.add(end);
+    BOOST_TEST(outcome.exit_code() == 139);
+    BOOST_TEST(outcome.line(kMap) ==
+               "rank 3 on n2 was killed by signal 11 (SIGSEGV), core dumped, after 1.2 s");
+}
+
+BOOST_AUTO_TEST_CASE(an_abort_is_a_failure_even_with_code_0) {
+    Outcome outcome;
+    outcome.add(end_of(0, RankEnd::How::aborted, 0, 1.0));
+    BOOST_TEST(outcome.exit_code() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_time_out_is_the_cause_of_the_deaths_after_it) {
+    Outcome outcome;
+    outcome.add(5.0, "time-out", 124);
+    outcome.add(end_of(0, RankEnd::How::signaled, SIGTERM, 5.1, true));
+    outcome.add(end_of(1, RankEnd::How::exited, 1, 5.2, true));
+    BOOST_TEST(outcome.exit_code() == 124);
+    BOOST_TEST(outcome.line(kMap) == "time-out");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/wire.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "launcher/message.hpp"
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(wire)
+
+namespace {
+
+Launch example() {
+    Launch launch;
+    launch.root_key = "key";
+    launch.map = {{"n1", "n2"}, {0, 2, 3}};
+    launch.argv = {"sh", "-c", std::string("a\0b", 3)};
+    launch.environment = {{"A", "1"}, {"EMPTY", ""}};
+    launch.master_port = 12345;
+    launch.shared_host = true;
+    return launch;
+}
+
+std::string encoded(const Launch& launch) {
+    Writer writer;
+    writer(launch);
+    return writer.take();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_message_comes_back_as_it_was) {
+    const std::string bytes = encoded(example());
+    Reader reader(bytes);
+    Launch copy;
+    reader(copy);
+    BOOST_TEST(reader.ok());
+    BOOST_TEST(copy.map.nodes[1] == "n2");
+    BOOST_TEST(copy.map.size() == 3);
+    BOOST_TEST(copy.argv[2].size() == 3U);
+    BOOST_TEST(copy.environment.at("A") == "1");
+    BOOST_TEST(copy.master_port == 12345);
+    BOOST_TEST(copy.shared_host);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_cut_short_anywhere_is_noticed) {
+    const std::string bytes = encoded(example());
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        Reader reader(std::string_view(bytes).substr(0, size));
+        Launch copy;
+        reader(copy);
+        BOOST_TEST(!reader.ok());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_claims_to_be_endless_costs_nothing) {
+    Writer writer;
+    writer(std::uint64_t{1} << 60);
+    const std::string bytes = writer.take();
+    Reader reader(bytes);
+    std::vector<std::string> list;
+    reader(list);
+    BOOST_TEST(!reader.ok());
+    BOOST_TEST(list.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
