@@ -14,6 +14,7 @@ except ImportError as error:
     print("skipped:", error)
     sys.exit(77)
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 torch.set_num_threads(1)
 rank = int(os.environ.get("PMIX_RANK", os.environ.get("OMPI_COMM_WORLD_RANK", "0")))
 suite = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ranks do with lines of operations that differ. Pure: no library, no ranks."""
+import threading
 import unittest
 
 from horovod.common import queue
@@ -42,6 +43,9 @@ class Alone:
     """A communicator of one rank whose operations complete at once."""
 
     size = 1
+
+    def __init__(self):
+        self.lock = threading.RLock()
 
     def wait(self, request):
         if request == "broken":
@@ -87,7 +91,7 @@ class Line(unittest.TestCase):
                 self.queue.wait(handle)
 
     def test_closing_completes_what_runs_and_fails_what_waits(self):
-        running, waiting = self.submit("a", ("later",), 7), None
+        running = self.submit("a", ("later",), 7)
         self.assertFalse(self.queue.poll(running))
         waiting = self.submit("b")
         self.queue.close()

@@ -7,6 +7,7 @@ alive until it has completed. Failures are HorovodInternalError with the library
 import ctypes
 import os
 import pathlib
+import threading
 
 from horovod.common.exceptions import HorovodInternalError
 
@@ -73,9 +74,11 @@ class Communicator:
     """All ranks of the job, from ``Communicator()`` (collective) to ``finalize()`` (collective).
 
     ``rank``, ``size``, ``local_rank``, ``local_size``, ``node_rank`` and ``node_count`` are ints.
+    The library wants one thread at a time: whoever calls holds ``lock``.
     """
 
     def __init__(self):
+        self.lock = threading.RLock()
         self._library = load()
         self._comm = _POINTER()
         self._check(self._library.batchai_coll_init(ctypes.byref(self._comm)))

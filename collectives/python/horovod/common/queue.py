@@ -18,7 +18,6 @@ an optimizer's step), the library reports the mismatch. Threads take turns.
 import hashlib
 import json
 import struct
-import threading
 
 from horovod.common.exceptions import HorovodInternalError
 
@@ -60,8 +59,8 @@ class Queue:
 
     def __init__(self, communicator):
         self._communicator = communicator
-        self._lock = threading.RLock()
-        self._line = []
+        self._lock = communicator.lock
+        self._line = {}  # name -> Operation, in order of submission
         self._running = {}  # name -> Operation, started
         self._unnamed = 0
 
@@ -72,11 +71,11 @@ class Queue:
                 self._unnamed += 1
                 name = "noname.%d" % self._unnamed
             name = "%s.%s" % (kind, name)
-            if any(operation.name == name for operation in self._line):
+            if name in self._line:
                 raise ValueError("horovod: %s: an operation of this name has not completed yet; "
                                  "synchronize it first or use another name" % name)
             operation = Operation(name, "%s %s" % (kind, description), start, finish)
-            self._line.append(operation)
+            self._line[name] = operation
             return operation
 
     def wait(self, operation):
@@ -104,9 +103,9 @@ class Queue:
                     self.wait(operation)
                 except HorovodInternalError:
                     pass  # the operation keeps it for whoever asks
-            for operation in self._line:
-                operation.fail("horovod: shut down before %s was synchronized" % operation.name)
-            self._line = []
+            for name, operation in self._line.items():
+                operation.fail("horovod: shut down before %s was synchronized" % name)
+            self._line = {}
 
     def _wait_for(self, request):
         self._communicator.wait(request)
@@ -135,14 +134,11 @@ class Queue:
             self._round()
 
     def _round(self):
-        line = [(operation.name, operation.description) for operation in self._line]
-        verdicts = agree(self._communicator, line)
-        by_name = {operation.name: operation for operation in self._line}
-        for name, sentence in verdicts:
-            operation = by_name.get(name)
+        line = [(name, operation.description) for name, operation in self._line.items()]
+        for name, sentence in agree(self._communicator, line):
+            operation = self._line.pop(name, None)
             if operation is None:
                 continue  # another rank's, which fails there
-            self._line.remove(operation)
             if sentence is not None:
                 operation.fail(sentence)
                 continue

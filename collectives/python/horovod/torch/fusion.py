@@ -45,12 +45,17 @@ class Bucket:
         flat = torch.cat([_gradient(parameter).reshape(-1) for parameter in self.parameters])
         flat, self._context = self._compression.compress(flat)
         self._buffer = wire = buffers.scaled(buffers.for_reduction(flat), self._prescale)
-        self._request = basics.communicator().allreduce_async(
-            wire.data_ptr(), wire.data_ptr(), wire.numel(), buffers.reduction_type(wire), self._op)
+        communicator = basics.communicator()
+        with communicator.lock:
+            self._request = communicator.allreduce_async(
+                wire.data_ptr(), wire.data_ptr(), wire.numel(), buffers.reduction_type(wire),
+                self._op)
 
     def complete(self):
         """Waits for it and puts the results into the gradients."""
-        basics.communicator().wait(self._request)
+        communicator = basics.communicator()
+        with communicator.lock:
+            communicator.wait(self._request)
         reduced = buffers.scaled(self._buffer, self._postscale)
         reduced = self._compression.decompress(reduced, self._context)
         self._buffer = self._context = self._request = None

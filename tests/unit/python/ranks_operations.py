@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations on several ranks: every type, reduction and shape, in place and not."""
+import unittest
+
+import horovod.torch as hvd
+import torch
+
+hvd.init()
+RANK, SIZE = hvd.rank(), hvd.size()
+
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+SHAPES = ((0,), (1,), (), (17,), (2, 3, 5), (4096 + 1,))
+
+
+def of_rank(rank, shape, kind):
+    """Small numbers that every type can hold, different on each rank."""
+    count = torch.Size(shape).numel()
+    return (torch.arange(count) % 5 + rank + 1).reshape(shape).to(kind)
+
+
+def of_all(shape, kind):
+    return torch.stack([of_rank(rank, shape, kind) for rank in range(SIZE)])
+
+
+REFERENCE = {
+    hvd.Sum: lambda stack: stack.double().sum(0),
+    hvd.Average: lambda stack: stack.double().mean(0),
+    hvd.Min: lambda stack: stack.double().amin(0),
+    hvd.Max: lambda stack: stack.double().amax(0),
+    hvd.Product: lambda stack: stack.double().prod(0),
+}
+
+
+class Ranks(unittest.TestCase):
+    def test_ranks_are_numbered(self):
+        numbers = hvd.allgather_object((hvd.rank(), hvd.cross_rank(), hvd.local_rank()))
+        self.assertEqual([number[0] for number in numbers], list(range(SIZE)))
+        self.assertEqual(len({number[1:] for number in numbers}), SIZE)
+        self.assertLessEqual(hvd.local_size(), SIZE)
+
+    def test_a_barrier_returns(self):
+        hvd.barrier()
+
+
+class Allreduce(unittest.TestCase):
+    def check(self, result, shape, kind, op):
+        expected = REFERENCE[op](of_all(shape, kind)).to(kind)
+        self.assertEqual((result.shape, result.dtype), (expected.shape, kind))
+        tolerance = {torch.float16: 1e-2, torch.bfloat16: 1e-2}.get(kind, 1e-6)
+        self.assertTrue(torch.allclose(result.double(), expected.double(), rtol=tolerance),
+                        "%s %s %s" % (shape, kind, op))
+
+    def test_every_type_reduction_and_shape(self):
+        for op in REFERENCE:
+            for kind in FLOATS + INTEGERS:
+                for shape in SHAPES:
+                    tensor = of_rank(RANK, shape, kind)
+                    result = hvd.allreduce(tensor, op=op)
+                    self.check(result, shape, kind, op)
+                    self.assertTrue(torch.equal(tensor, of_rank(RANK, shape, kind)))
+
+    def test_in_place(self):
+        for kind in FLOATS + INTEGERS:
+            tensor = of_rank(RANK, (2, 7), kind)
+            self.assertIs(hvd.allreduce_(tensor, op=hvd.Sum), tensor)
+            self.check(tensor, (2, 7), kind, hvd.Sum)
+
+    def test_average_is_the_default_and_the_old_argument_works(self):
+        one = of_rank(RANK, (5,), torch.float32)
+        self.check(hvd.allreduce(one), (5,), torch.float32, hvd.Average)
+        with self.assertWarns(DeprecationWarning):
+            result = hvd.allreduce(one, average=False)
+        self.check(result, (5,), torch.float32, hvd.Sum)
+
+    def test_integer_averages_truncate_toward_zero(self):
+        value = -1 if RANK == 0 else 0
+        self.assertEqual(hvd.allreduce(torch.tensor([value])).item(), 0)
+
+    def test_booleans(self):
+        tensor = torch.tensor([RANK == 0, True, False])
+        self.assertEqual(hvd.allreduce(tensor, op=hvd.Max).tolist(), [True, True, False])
+        self.assertEqual(hvd.allreduce(tensor, op=hvd.Min).tolist(), [False, True, False])
+
+    def test_a_tensor_that_is_not_contiguous(self):
+        tensor = of_rank(RANK, (3, 4), torch.float32).t()
+        expected = REFERENCE[hvd.Sum](of_all((3, 4), torch.float32)).float().t()
+        self.assertTrue(torch.equal(hvd.allreduce(tensor, op=hvd.Sum), expected))
+        hvd.allreduce_(tensor, op=hvd.Sum)
+        self.assertTrue(torch.equal(tensor, expected))
+
+    def test_factors_before_and_after(self):
+        for kind in (torch.float32, torch.int64):
+            tensor = torch.full((3,), 4 * (RANK + 1)).to(kind)
+            result = hvd.allreduce(tensor, op=hvd.Sum, prescale_factor=0.5, postscale_factor=3.0)
+            self.assertEqual(result.tolist(), [sum(6 * (r + 1) for r in range(SIZE))] * 3)
+            hvd.allreduce_(tensor, op=hvd.Sum, prescale_factor=0.5)
+            self.assertEqual(tensor.tolist(), [sum(2 * (r + 1) for r in range(SIZE))] * 3)
+
+    def test_compression(self):
+        tensor = torch.full((3,), 1.0 + 2 ** -13)  # what half precision rounds to 1
+        result = hvd.allreduce(tensor, op=hvd.Sum, compression=hvd.Compression.fp16)
+        self.assertEqual((result.dtype, result.tolist()), (torch.float32, [float(SIZE)] * 3))
+
+    def test_groups(self):
+        for kind in (torch.float32, torch.float16, torch.int32):
+            tensors = [of_rank(RANK, shape, kind) for shape in SHAPES]
+            for result, shape in zip(hvd.grouped_allreduce(tensors, op=hvd.Max), SHAPES):
+                self.check(result, shape, kind, hvd.Max)
+            results = hvd.grouped_allreduce_(tensors, op=hvd.Sum)
+            for result, tensor, shape in zip(results, tensors, SHAPES):
+                self.assertIs(result, tensor)
+                self.check(result, shape, kind, hvd.Sum)
+
+    def test_many_at_once(self):
+        handles = [hvd.allreduce_async(torch.full((n,), float(RANK)), name="many.%d" % n,
+                                       op=hvd.Sum) for n in range(60)]
+        while not hvd.poll(handles[-1]):
+            pass
+        for n, handle in enumerate(handles):
+            self.assertEqual(hvd.synchronize(handle).tolist(), [sum(range(SIZE))] * n)
+
+    def test_gradients(self):
+        for op, factor in ((hvd.Sum, SIZE), (hvd.Average, 1)):
+            tensor = torch.ones(4, requires_grad=True)
+            hvd.allreduce(tensor, op=op).sum().backward()
+            self.assertEqual(tensor.grad.tolist(), [float(factor)] * 4)
+            group = [torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)]
+            sum(part.sum() for part in hvd.grouped_allreduce(group, op=op)).backward()
+            for part in group:
+                self.assertEqual(part.grad.tolist(), [float(factor)] * len(part))
+        self.assertEqual(hvd.grouped_allreduce([]), [])
+
+
+class Broadcast(unittest.TestCase):
+    def test_every_type_from_every_rank(self):
+        kinds = FLOATS + INTEGERS + (torch.bool, torch.complex64)
+        for root in range(SIZE):
+            for kind in kinds:
+                for shape in SHAPES:
+                    tensor = of_rank(RANK, shape, kind)
+                    result = hvd.broadcast(tensor, root)
+                    self.assertTrue(torch.equal(result, of_rank(root, shape, kind)))
+                    self.assertTrue(torch.equal(tensor, of_rank(RANK, shape, kind)))
+                    self.assertIs(hvd.broadcast_(tensor, root), tensor)
+                    self.assertTrue(torch.equal(tensor, result))
+
+    def test_a_tensor_that_is_not_contiguous(self):
+        tensor = of_rank(RANK, (3, 4), torch.float32).t()
+        hvd.broadcast_(tensor, SIZE - 1)
+        self.assertTrue(torch.equal(tensor, of_rank(SIZE - 1, (3, 4), torch.float32).t()))
+
+    def test_gradients(self):
+        tensor = torch.ones(2, requires_grad=True)
+        hvd.broadcast(tensor, 1).sum().backward()
+        self.assertEqual(tensor.grad.tolist(), [1.0 if RANK == 1 else 0.0] * 2)
+
+
+class Allgather(unittest.TestCase):
+    def test_every_type(self):
+        for kind in FLOATS + INTEGERS + (torch.bool, torch.complex64):
+            for shape in ((1,), (3, 2), (0,), (2, 0)):
+                result = hvd.allgather(of_rank(RANK, shape, kind))
+                expected = torch.cat([of_rank(rank, shape, kind) for rank in range(SIZE)])
+                self.assertTrue(torch.equal(result, expected), "%s %s" % (kind, shape))
+
+    def test_ranks_may_differ_in_the_first_dimension(self):
+        for rows in (lambda rank: rank, lambda rank: 5 - rank, lambda rank: 7 if rank == 1 else 0):
+            result = hvd.allgather(of_rank(RANK, (rows(RANK), 3), torch.float32))
+            expected = torch.cat([of_rank(rank, (rows(rank), 3), torch.float32)
+                                  for rank in range(SIZE)])
+            self.assertTrue(torch.equal(result, expected))
+
+    def test_gradients(self):
+        tensor = torch.ones((RANK + 1, 2), requires_grad=True)
+        (hvd.allgather(tensor) * 3).sum().backward()
+        self.assertEqual(tensor.grad.tolist(), [[3.0, 3.0]] * (RANK + 1))
+
+
+class Gloo(unittest.TestCase):
+    def test_results_are_those_of_torch_distributed(self):
+        from torch import distributed
+        if not distributed.is_available():
+            self.skipTest("no torch.distributed")
+        store = hvd.broadcast_object(_free_port(), 0)
+        distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:%d" % store, rank=RANK,
+                                       world_size=SIZE)
+        torch.manual_seed(RANK)
+        for count in (1, 1000, 100003):
+            ours = torch.randn(count)
+            theirs = ours.clone()
+            distributed.all_reduce(theirs)
+            self.assertTrue(torch.allclose(hvd.allreduce(ours, op=hvd.Sum), theirs, atol=1e-5))
+        hvd.barrier()
+        distributed.destroy_process_group()
+
+
+def _free_port():
+    import socket
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
