@@ -66,7 +66,7 @@ def load():
     except (OSError, AttributeError) as error:
         raise HorovodInternalError(
             "horovod: %s cannot be loaded: %s; set BATCHAI_COLLECTIVES_LIBRARY to its path"
-            % (path, error)) from error
+            % (path, error)) from None
     return library
 
 
