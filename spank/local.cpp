@@ -8,8 +8,6 @@
 
 #include "spank/process.hpp"
 
-extern char** environ;
-
 namespace batchai::spank {
 namespace {
 

@@ -2,6 +2,7 @@
 #include "spank/helper/mount.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -40,13 +41,14 @@ sys::Result<sys::UniqueFd> make_target(int root, const std::string& target) {
     bool outside = false;
     for (const auto& name : split(target, '/')) {
         if (name == "." || name == "..")
-            return sys::Error{target + ": target: must not contain '" + name + "'"};
+            return sys::Error{fmt::format("{}: target: must not contain '{}'", target, name)};
         made = !outside && mkdirat(at.get(), name.c_str(), 0755) == 0;
+        if (!made && !outside && errno != EEXIST) return sys::errno_error(target + ": target");
         sys::UniqueFd next(openat(at.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
         struct stat info = {};
         if (next && fstat(next.get(), &info) == 0 && S_ISLNK(info.st_mode))
-            return sys::Error{target + ": target: '" + name +
-                              "' is a symbolic link, which is not followed"};
+            return sys::Error{fmt::format(
+                "{}: target: '{}' is a symbolic link, which is not followed", target, name)};
         outside = outside || !next || !S_ISDIR(info.st_mode) || info.st_dev != own.st_dev;
         if (!next) break;
         at = std::move(next);
@@ -96,10 +98,10 @@ sys::Result<void> mount_overlay(const job::Mount& mount, int lower, int target,
         fchmodat(upper.get(), "upper", info.st_mode & 07777, 0) != 0)
         return sys::errno_error("overlay's upper directory");
     const std::string base = fd_path(upper.get());
-    const std::string options = "redirect_dir=nofollow,lowerdir=" + fd_path(lower) +
-                                ",upperdir=" + base + "/upper,workdir=" + base + "/work";
-    if (::mount("overlay", fd_path(upper.get()).c_str(), "overlay", mount_flags(mount),
-                options.c_str()) != 0)
+    const std::string options =
+        fmt::format("redirect_dir=nofollow,lowerdir={},upperdir={}/upper,workdir={}/work",
+                    fd_path(lower), base, base);
+    if (::mount("overlay", base.c_str(), "overlay", mount_flags(mount), options.c_str()) != 0)
         return sys::errno_error("overlay");
     return {};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/helper/node_plan.hpp"
 
+#include <fmt/format.h>
+
 #include "job/layout.hpp"
 #include "spank/helper/files.hpp"
 
@@ -13,8 +15,8 @@ std::string directory_of(const std::string& path) {
     return path.substr(0, path.rfind('/'));
 }
 
-std::string nodes(std::size_t count) {
-    return std::to_string(count) + (count == 1 ? " node" : " nodes");
+std::string nodes(int count) {
+    return fmt::format("{} node{}", count, count == 1 ? "" : "s");
 }
 
 sys::Result<job::JobSpec> read_snapshot(const std::string& path) {
@@ -46,7 +48,8 @@ void plan_job(const job::JobSpec& spec, const Request& request, const job::SiteP
     context.gpus = request.gpus;
     context.hosts = request.hosts;
     const job::Environment environment = job::job_environment(spec, *spec.identity, context);
-    for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);
+    for (const auto& [name, value] : environment)
+        plan.environment.push_back(fmt::format("{}={}", name, value));
     plan.environment.push_back("BATCHAI_JOB_FILE=" + request.job_file);
     plan.log_directory = job::stdouterr_directory(spec, *spec.identity, environment);
     const bool one = spec.node_count == 1 && request.hosts.size() == 1;
@@ -64,10 +67,10 @@ void plan_job(const job::JobSpec& spec, const Request& request, const job::SiteP
     else
         plan.mounts = *std::move(mounts);
     if (spec.node_count != static_cast<int>(request.hosts.size()))
-        plan.failure = "job.json asks for " + nodes(static_cast<std::size_t>(spec.node_count)) +
-                       " (properties.nodeCount) but the allocation has " +
-                       std::to_string(request.hosts.size()) + "; submit with -N " +
-                       std::to_string(spec.node_count);
+        plan.failure = fmt::format(
+            "job.json asks for {} (properties.nodeCount) but the allocation has {}; submit with -N "
+            "{}",
+            nodes(spec.node_count), request.hosts.size(), spec.node_count);
 }
 
 }  // namespace

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What the plugin's tests have in common: a site policy, a share, a job file, a user.
+
+load lib
+: "${deadline:?}" # set there
+
+share=$MINISLURM_DIR/share   # [[share]] myshare
+data=$MINISLURM_DIR/data     # may be mounted read-only
+open=$MINISLURM_DIR/open     # may be mounted
+secret=$MINISLURM_DIR/secret # may not be mounted
+
+# The user whose jobs the tests run: alice, or ourselves where there is no root.
+as_alice() {
+    if [ "$(id -u)" = 0 ]; then as_user alice "$@"; else timeout -k 2 "$deadline" "$@"; fi
+}
+submit_alice() {
+    job=$(as_alice sbatch --parsable "$@") || return
+    job=${job%%;*}
+}
+alice_home() { if [ "$(id -u)" = 0 ]; then echo "$MINISLURM_DIR/home/alice"; else echo "$HOME"; fi; }
+
+setup_file() { make_site; }
+
+# make_site [LINE]...: the policy, with more lines for its [job] table, and the directories it names.
+make_site() {
+    {
+        printf '[job]\n'
+        printf '%s\n' "$@"
+        cat <<TOML
+[[share]]
+share = "myshare"
+type = "bind"
+source = "$share"
+login_path = "$share"
+[[allow]]
+type = "bind"
+source = "$data"
+read_only = true
+options = ["ro", "noexec"]
+[[allow]]
+type = "bind"
+source = "$open"
+options = ["ro", "rw", "noexec"]
+[[allow]]
+type = "overlay"
+source = "$data"
+options = ["size=", "noexec"]
+max_size = "16M"
+[[allow]]
+type = "tmpfs"
+options = ["size=", "noexec"]
+max_size = "64M"
+TOML
+    } >"$MINISLURM_DIR/batchai.toml"
+    mkdir -p "$share/code" "$data/sub" "$open" "$secret"
+    echo "print('hello')" >"$share/code/train.py"
+    echo data >"$data/file"
+    echo secret >"$secret/file"
+    chmod 777 "$share" "$open"
+}
+
+# A directory that alice can write to, seen by all nodes.
+enter_work() {
+    # Until job/ has its implementation, there are no helpers.
+    [ -x "$BATCHAI_BUILD/bin/batchai-helper" ] || skip "batchai-helper is not built"
+    work=$MINISLURM_DIR/work.$BATS_TEST_NUMBER
+    mkdir -p "$work"
+    chmod 777 "$work"
+    cd "$work" || return
+}
+
+# write_job FILE NODES [PREPARATION [SCRIPT]]
+write_job() {
+    local preparation=""
+    [ -z "${3-}" ] || preparation="\"jobPreparation\": {\"commandLine\": \"$3\"},"
+    cat >"$1" <<JSON
+{
+    "properties": {
+        "nodeCount": $2,
+        "horovodSettings": {
+            "pythonScriptFilePath": "${4-\$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code/train.py}"
+        },
+        $preparation
+        "stdOutErrPathPrefix": "\$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/out",
+        "mountVolumes": {
+            "azureFileShares": [
+                {
+                    "azureFileUrl": "https://account.file.core.windows.net/myshare",
+                    "relativeMountPath": "myshare"
+                }
+            ]
+        }
+    }
+}
+JSON
+}
+
+# write_script FILE LINE...: a batch script.
+write_script() {
+    printf '#!/bin/bash\n' >"$1"
+    printf '%s\n' "${@:2}" >>"$1"
+    chmod 755 "$1"
+}
+
+# The one stdouterr directory below the share, the one record directory of alice.
+stdouterr() { find "$share/out" -type d -name stdouterr; }
+record() { dirname "$(find "$(alice_home)/.local/share/batchai/jobs" -name job.json)"; }
+
+# one_line FILE: fails unless the file is one line; prints it.
+one_line() {
+    [ "$(wc -l <"$1")" = 1 ] || {
+        echo "not one line: $(cat "$1")" >&2
+        return 1
+    }
+    cat "$1"
+}
+
+# refused COMMAND...: fails unless the command exits with 1 after one line, which is printed.
+refused() {
+    local code=0
+    "$@" >refused.out 2>&1 || code=$?
+    [ "$code" = 1 ] || {
+        echo "exit code $code: $(cat refused.out)" >&2
+        return 1
+    }
+    one_line refused.out
+}
+
+# clean_users_files: what a job may leave by design, between two tests.
+forget_outputs() { rm -rf "$share/out" "$(alice_home)/.local" "$work"; }
+
+teardown() {
+    [ -n "${BATS_TEST_COMPLETED-}" ] || [ -n "${BATS_TEST_SKIPPED-}" ] || show_logs
+    cd /
+    [ -n "${BATS_TEST_SKIPPED-}" ] || forget_outputs
+    assert_clean
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# However a job ends, nothing of it is left on its nodes.
+# minislurm: -n 2
+# plugin: policy=/run/minislurm/batchai.toml
+
+load plugin
+
+setup() { enter_work; }
+
+# A node's processes of that name, in our process numbers.
+on_node_named() { ps -eo pid=,args= | awk -v what="$1" '{ pid = $1; sub(/^ *[0-9]+ /, "") } $0 ~ what { print pid }'; }
+
+# running_job [SBATCH_ARGUMENT]...: a job of two nodes with a mount, started.
+running_job() {
+    write_script job.sh 'srun touch started.$SLURM_JOB_ID' 'srun sleep 1000'
+    submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t" --batchai-prep=true "$@" job.sh
+    eventually test -e "started.$job"
+}
+
+@test "after a job nothing is left on its nodes" {
+    as_alice srun -N 2 --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true true
+    assert_clean
+    run on_node n1 ls -A /run/batchai/jobs
+    [ "$output" = "" ]
+}
+
+@test "after scancel nothing is left on the job's nodes" {
+    running_job
+    scancel "$job"
+    [ "$(wait_job "$job")" = CANCELLED ]
+    assert_clean
+}
+
+@test "after kill -9 of a job's slurmstepd nothing is left" {
+    need_root
+    running_job
+    # shellcheck disable=SC2046
+    kill -9 $(on_node_named "^slurmstepd: .$job[.]")
+    scancel "$job" # Slurm itself would take minutes to notice
+    eventually job_is_over "$job"
+    assert_clean
+}
+
+@test "after kill -9 of the root helper the job fails with one line and nothing is left" {
+    need_root
+    as_alice srun -w n1 true # the next number is ours
+    next=$(($(scontrol show config | awk '$1 == "NEXT_JOB_ID" { print $3 }')))
+    on_node n1 sh -c "mkdir -m 700 -p /run/batchai/jobs/$next && flock /run/batchai/jobs/$next sleep 1004" &
+    lock=$!
+    eventually on_node n1 test -d "/run/batchai/jobs/$next"
+    submit_alice -N 1 -w n1 -o out --batchai-mount="$open:a" --wrap 'touch started'
+    [ "$job" = "$next" ]
+    eventually has_helper
+    # shellcheck disable=SC2046
+    kill -9 $(on_node_named '^batchai-helper setup')
+    # shellcheck disable=SC2046
+    kill $(on_node_named '^sleep 1004')
+    wait "$lock" || true
+    [ "$(wait_job "$job")" = FAILED ]
+    [ "$(one_line out)" = "batchai: n1: batchai-helper was ended by signal 9" ]
+    [ ! -e started ]
+}
+
+has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
+
+@test "after kill -9 of the root helper at any moment nothing is left" {
+    need_root
+    rounds=4
+    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=100
+    for ((i = 0; i < rounds; i++)); do
+        submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true --wrap true
+        for ((n = 0; n < 200; n++)); do # about the time that the job takes
+            # shellcheck disable=SC2046
+            kill -9 $(on_node_named '^batchai-helper setup') 2>/dev/null && break
+        done
+        [[ "$(wait_job "$job")" =~ ^(COMPLETED|FAILED)$ ]]
+        assert_clean
+    done
+}
+
+@test "a process that has left its job's step is gone with the job" {
+    as_alice srun --batchai-mount="$data:a:ro" sh -c 'setsid sleep 1003 >/dev/null 2>&1 & sleep 0.2'
+    assert_clean
+    [ -z "$(on_node_named '^sleep 1003')" ]
+}
+
+@test "an interrupted end of a job is finished by the next job" {
+    need_root
+    on_node n1 mkdir -m 700 /run/batchai/jobs/4000000
+    on_node n1 touch /run/batchai/jobs/4000000/ending
+    as_alice srun -w n1 --batchai-mount="$data:a:ro" true
+    run on_node n1 ls /run/batchai/jobs
+    [[ $output != *4000000* ]]
+}
+
+@test "what a reboot left is removed when slurmd starts" {
+    need_root
+    on_node n1 mkdir -m 700 /run/batchai/jobs/4000001
+    on_node n1 sh -c 'printf "restart=0\0namespace=own\0\0" >/run/batchai/jobs/4000001/state; touch /run/batchai/jobs/4000001/namespace'
+    on_node n1 batchai-helper sweep
+    run on_node n1 ls /run/batchai/jobs
+    [ "$output" = "" ]
+}
+
+is_pending() { [ "$(job_state "$1")" = PENDING ]; }
+
+@test "a requeued job is set up again" {
+    write_script job.sh 'touch $AZ_BATCHAI_JOB_TEMP/file.$SLURM_RESTART_COUNT' 'ls $AZ_BATCHAI_JOB_TEMP' 'touch started.${SLURM_RESTART_COUNT:-0}' '[ -e finish ] || sleep 1000'
+    submit_alice -N 1 --requeue -o out --open-mode=append --batchai-mount="$data:a:ro" --batchai-prep='echo prepared >>preparations' job.sh
+    eventually test -e started.0
+    touch finish
+    scontrol requeue "$job"
+    eventually is_pending "$job"
+    scontrol update JobId="$job" StartTime=now # requeued jobs wait for two minutes
+    eventually test -e started.1
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(wc -l <preparations)" = 2 ]
+}
+
+@test "many jobs one after the other and at once leave nothing" {
+    rounds=2
+    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=20
+    for ((i = 0; i < rounds; i++)); do
+        jobs=()
+        for n in 1 2 3 4; do
+            submit_alice -N 2 -o /dev/null --batchai-mount="$data:a:ro,tmpfs:t" --batchai-prep=true --wrap 'srun true'
+            jobs+=("$job")
+        done
+        scancel "${jobs[i % 4]}"
+        for job in "${jobs[@]}"; do [[ "$(wait_job "$job")" =~ ^(COMPLETED|CANCELLED)$ ]]; done
+    done
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Mounts of a job: where they are seen, where not, and what may not be mounted.
+# minislurm: -n 2
+# plugin: policy=/run/minislurm/batchai.toml
+
+load plugin
+
+setup() { enter_work; }
+
+root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
+
+@test "mounts are seen in the batch script, in its steps and in an overlapping step" {
+    write_script job.sh "cat $root/a/file" "srun cat $root/a/file" "srun --overlap cat $root/a/file"
+    submit_alice -N 2 -o out --batchai-mount="$data:a:ro" job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(grep -c '^data$' out)" = 5 ]
+}
+
+@test "mounts are seen in a step attached from outside of the job" {
+    write_script job.sh 'touch started' 'while [ ! -e done ]; do sleep 0.1; done'
+    submit_alice -N 1 -o out --batchai-mount="$data:a:ro" job.sh
+    eventually test -e started
+    run as_alice srun --jobid "$job" --overlap sh -c "cat $root/a/file"
+    touch done
+    [ "$output" = data ]
+    [ "$(wait_job "$job")" = COMPLETED ]
+}
+
+@test "all tasks of a job on a node are in one mount namespace" {
+    run as_alice srun -N 2 --ntasks-per-node=8 --batchai-mount="$data:a:ro" sh -c 'echo "$SLURMD_NODENAME $(readlink /proc/self/ns/mnt)"'
+    [ "$status" = 0 ]
+    [ "$(sort -u <<<"$output" | wc -l)" = 2 ]
+}
+
+@test "mounts are not seen on the node outside of the job, nor in another job" {
+    write_script job.sh 'touch started' 'while [ ! -e done ]; do sleep 0.1; done'
+    submit_alice -N 1 -w n1 -o out --batchai-mount="$data:a:ro" job.sh
+    eventually test -e started
+    run on_node n1 sh -c 'cat /proc/self/mounts; ls -A /run/batchai/mnt'
+    [[ $output != *"$data"* && $output != */run/batchai/mnt* ]]
+    run as_alice srun -w n1 --batchai-mount="$open:b" sh -c "ls $root"
+    [ "$output" = b ]
+    touch done
+    [ "$(wait_job "$job")" = COMPLETED ]
+}
+
+@test "a read-only mount is read-only, whatever the user asked for" {
+    run as_alice srun --batchai-mount="$data:a:ro,$open:b,$open:c:ro" sh -c "touch $root/a/x; touch $root/b/x && echo written; touch $root/c/x"
+    [[ $output == *"/a/x': Read-only file system"* ]]
+    [[ $output == *written* ]]
+    [[ $output == *"/c/x': Read-only file system"* ]]
+    [ -e "$open/x" ]
+}
+
+@test "every mount is nosuid and nodev" {
+    run as_alice srun --batchai-mount="$data:a:ro,$open:b,tmpfs:t,overlay=$data:o" sh -c 'grep /run/batchai/mnt /proc/self/mounts'
+    [ "$(grep -c nosuid,nodev <<<"$output")" = "$(wc -l <<<"$output")" ]
+    [ "$(wc -l <<<"$output")" -ge 5 ]
+}
+
+@test "noexec forbids to run programs" {
+    cp /bin/true "$open/program"
+    run as_alice srun --batchai-mount="$open:a:noexec" sh -c "$root/a/program"
+    [[ $output == *"Permission denied"* ]]
+    run as_alice srun --batchai-mount="$open:a" sh -c "$root/a/program && echo ran"
+    [ "$output" = ran ]
+}
+
+@test "a tmpfs is the user's, of the size that was asked for, and gone with the job" {
+    run as_alice srun --batchai-mount=tmpfs:t:size=1M sh -c "cd $root/t && dd if=/dev/zero of=x bs=1k count=2000; stat -c %u ."
+    [[ $output == *"No space left"* ]]
+    [ "$(tail -n 1 <<<"$output")" = "$(as_alice id -u)" ]
+}
+
+@test "an overlay can be written to and leaves its lower directory as it was" {
+    chmod 777 "$data"
+    run as_alice srun --batchai-mount="overlay=$data:o" sh -c "cd $root/o && echo changed >new && cat file new"
+    chmod 755 "$data"
+    [ "$output" = $'data\nchanged' ]
+    [ ! -e "$data/new" ]
+}
+
+@test "the user cannot write beside the mounts" {
+    run as_alice srun --batchai-mount="$open:a" sh -c "touch $root/x"
+    [[ $output == *"Read-only file system"* ]]
+}
+
+@test "a job file's share is mounted, also with --export=NONE" {
+    write_job job.json 2
+    write_script job.sh '/bin/ls /run/batchai/mnt/myshare/code' 'srun /bin/ls /run/batchai/mnt/myshare/code'
+    submit_alice -N 2 --export=NONE -o out --batchai-job=job.json job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(grep -c train.py out)" = 3 ]
+}
+
+@test "a task has the service's environment" {
+    write_job job.json 1
+    write_script job.sh 'env'
+    submit_alice -N 1 -o out --batchai-job=job.json job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    grep -qx AZ_BATCHAI_JOB_MOUNT_ROOT=/run/batchai/mnt out
+    grep -qx AZ_BATCHAI_JOB_TEMP="/tmp/batchai-$job" out
+    grep -qx BATCHAI_NODE_READY="$job" out
+    grep -qx BATCHAI_JOB_FILE="$(record)/job.json" out
+    grep -qx BATCHAI_POLICY="$MINISLURM_DIR/batchai.toml" out
+    [ "$(cat "$(record)/slurm_job_id")" = "$job" ]
+}
+
+@test "the job's temporary directory is the user's and gone after the job" {
+    run as_alice srun --batchai-prep=true sh -c 'cd $AZ_BATCHAI_JOB_TEMP && mkdir -p d/e && touch d/e/f && ln -s /run/minislurm/data d/link && chmod 0 d/e && stat -c "%a %u" .'
+    [ "$output" = "700 $(as_alice id -u)" ]
+    assert_clean
+    [ -e "$data/file" ]
+}
+
+# What a user can forge is the environment; it is checked on the node again.
+forged() {
+    as_alice env "SLURM_SPANK_BATCHAI_MOUNT=$1" srun -N 1 sh -c 'echo ran' 2>&1
+}
+
+@test "a mount outside of the allowlist is refused on the node too" {
+    run forged "$secret:x"
+    [ "$status" != 0 ]
+    [[ $output == *"batchai: n1: "*"$secret"* && $output != *ran* ]]
+}
+
+@test "a mount target with .. is refused on the node too" {
+    run forged "$open:../x"
+    [ "$status" != 0 ]
+    [[ $output == *"batchai: n1: "*..* && $output != *ran* ]]
+}
+
+@test "a symbolic link out of the allowlist is not followed" {
+    ln -s "$secret" "$open/link"
+    run as_alice srun --batchai-mount="$open/link:x" sh -c 'echo ran'
+    rm "$open/link"
+    [ "$status" != 0 ]
+    [[ $output == *"batchai: n1: "*"$secret"*"not allowed"* && $output != *ran* ]]
+}
+
+@test "a symbolic link in a mount target is refused" {
+    ln -s /etc "$open/link"
+    run as_alice srun --batchai-mount="$open:a,$data:a/link:ro" sh -c 'echo ran'
+    rm "$open/link"
+    [ "$status" != 0 ]
+    [[ $output == *"batchai: n1: a/link: target: 'link' is a symbolic link"* && $output != *ran* ]]
+}
+
+@test "a directory that the user cannot reach is not mounted" {
+    need_root
+    mkdir -p "$open/closed/dir"
+    chmod 700 "$open/closed"
+    run as_alice srun --batchai-mount="$open/closed/dir:x" sh -c 'echo ran'
+    [ "$status" != 0 ]
+    [[ $output == *"batchai: n1: mount source: "*"Permission denied"* && $output != *ran* ]]
+}
+
+@test "a policy that others can write to is not believed" {
+    chmod 666 "$MINISLURM_DIR/batchai.toml"
+    run as_alice srun --batchai-mount="$open:x" sh -c 'echo ran'
+    chmod 644 "$MINISLURM_DIR/batchai.toml"
+    [ "$status" != 0 ]
+    [[ $output == *"nobody else can write to"* && $output != *ran* ]]
+}
+
+@test "two jobs at once on a node have each their own mounts" {
+    write_script job.sh 'ls $AZ_BATCHAI_JOB_MOUNT_ROOT' 'touch started.$SLURM_JOB_ID' 'while [ ! -e done ]; do sleep 0.1; done' 'ls $AZ_BATCHAI_JOB_MOUNT_ROOT'
+    submit_alice -w n1 -o out.a --batchai-mount="$open:a" job.sh
+    first=$job
+    submit_alice -w n1 -o out.b --batchai-mount="$open:b" job.sh
+    eventually test -e "started.$first" -a -e "started.$job"
+    touch done
+    [ "$(wait_job "$first")" = COMPLETED ]
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat out.a)" = $'a\na' ]
+    [ "$(cat out.b)" = $'b\nb' ]
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The plugin's options on the login node: shown, checked, and refused before anything is submitted.
+# minislurm: -n 2
+# plugin: policy=/run/minislurm/batchai.toml
+
+load plugin
+
+setup() { enter_work; }
+
+@test "sbatch, srun and salloc show the four options in their help" {
+    for command in sbatch srun salloc; do
+        run "$command" --help
+        for option in --batchai-job=FILE --batchai-mount=SOURCE:TARGET --batchai-prep=COMMAND --batchai-output=DIR; do
+            [[ $output == *"$option"*"[batchai]"* ]]
+        done
+    done
+}
+
+@test "the plugin has no C++ library and exports only Slurm's entry points" {
+    run ldd "$BATCHAI_BUILD/lib/spank_batchai.so"
+    [[ $output != *stdc++* && $output != *libgcc* ]]
+    run bash -c "nm -D --defined-only '$BATCHAI_BUILD/lib/spank_batchai.so' | awk '{ print \$3 }' | grep -vE '^(plugin_(name|type|version)|spank_plugin_version|slurm_spank_[a-z_]+)\$'"
+    [ -z "$output" ]
+}
+
+@test "a job that uses no option runs as without the plugin" {
+    run as_alice srun -N 2 sh -c 'env | grep -cE "AZ_BATCHAI|NODE_READY"; ls /run/batchai/jobs 2>/dev/null'
+    [ "$output" = $'0\n0' ]
+}
+
+@test "a job file with a syntax error is refused before anything is submitted" {
+    echo '{ "properties": { "nodeCount": ' >bad.json
+    run refused as_alice sbatch --batchai-job=bad.json --wrap true
+    [ "$status" = 0 ]
+    [[ $output == "batchai: bad.json:"* ]]
+    [ -z "$(squeue -h)" ]
+}
+
+@test "a job file that is not there is refused before anything is submitted" {
+    run refused as_alice srun --batchai-job=none.json true
+    [ "$status" = 0 ]
+    [[ $output == *none.json*"No such file"* ]]
+}
+
+@test "a job file without a required key is refused before anything is submitted" {
+    write_job job.json 1
+    sed -i /stdOutErrPathPrefix/d job.json
+    run refused as_alice sbatch --batchai-job=job.json --wrap true
+    [ "$status" = 0 ]
+    [[ $output == *stdOutErrPathPrefix* ]]
+}
+
+@test "a nodeCount larger than the cluster is refused before anything is submitted" {
+    write_job job.json 3
+    run refused as_alice sbatch -N 2 --batchai-job=job.json --wrap true
+    [ "$status" = 0 ]
+    [[ $output == *nodeCount* ]]
+}
+
+@test "a share that the policy does not name is refused before anything is submitted" {
+    write_job job.json 1
+    sed -i 's/net.myshare/net\/othershare/' job.json
+    run refused as_alice sbatch --batchai-job=job.json --wrap true
+    [ "$status" = 0 ]
+    [[ $output == *othershare* ]]
+}
+
+@test "a script that the login node sees is not there is refused before anything is submitted" {
+    write_job job.json 1 "" '$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code/none.py'
+    run refused as_alice sbatch --batchai-job=job.json --wrap true
+    [ "$status" = 0 ]
+    [[ $output == *none.py* ]]
+}
+
+@test "a mount outside of the allowlist is refused before anything is submitted" {
+    run refused as_alice sbatch --batchai-mount="$secret:x" --wrap true
+    [ "$status" = 0 ]
+    [[ $output == "batchai: --batchai-mount: "*"$secret"* ]]
+}
+
+@test "a mount target with .. is refused before anything is submitted" {
+    run refused as_alice sbatch --batchai-mount="$open:a/../../x" --wrap true
+    [ "$status" = 0 ]
+    [[ $output == "batchai: --batchai-mount: "*..* ]]
+}
+
+@test "options of more than 64 KiB are refused before anything is submitted" {
+    run refused as_alice sbatch --batchai-prep="$(printf 'x%.0s' {1..70000})" --wrap true
+    [ "$status" = 0 ]
+    [[ $output == *"64 KiB"* ]]
+}
+
+@test "a policy with a mistake is said to the user who would be refused" {
+    echo 'nonsense = [' >>"$MINISLURM_DIR/batchai.toml"
+    run refused as_alice sbatch --batchai-prep=true --wrap true
+    make_site
+    [ "$status" = 0 ]
+    [[ $output == *batchai.toml* ]]
+}
+
+@test "srun in a job that is set up cannot set it up otherwise" {
+    run as_alice salloc -N 1 --batchai-mount="$open:a" srun --batchai-mount="$data:b:ro" true
+    [ "$status" != 0 ]
+    [[ $output == *"batchai: --batchai-mount: the job is set up already: give the option to sbatch or salloc"* ]]
+}

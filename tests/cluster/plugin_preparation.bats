@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Job preparation, and what fails on the node: one line, and the job's script never starts.
+# minislurm: -n 2
+# plugin: policy=/run/minislurm/batchai.toml
+
+load plugin
+
+setup() { enter_work; }
+
+# failed_with LINE OUTPUT_FILE: the job has failed, its script has not started, its output is LINE.
+failed_with() {
+    [ "$(wait_job "$job")" = FAILED ]
+    [ "$(job_field "$job" ExitCode)" = 1:0 ]
+    run one_line "$2"
+    [ "$status" = 0 ]
+    # shellcheck disable=SC2053 # a pattern
+    [[ $output == $1 ]]
+}
+
+@test "preparation runs once on every node, as the user, before the script" {
+    write_script job.sh 'cat prepared.*' 'srun --ntasks-per-node=2 true'
+    submit_alice -N 2 -n 4 -o out --batchai-prep='sleep 0.2; id -u >>prepared.$(hostname)' job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    uid=$(as_alice id -u)
+    [ "$(cat out)" = "$uid"$'\n'"$uid" ]
+    [ "$(cat prepared.n1 prepared.n2)" = "$uid"$'\n'"$uid" ]
+}
+
+@test "preparation's output is in a file per node, in the directory of --batchai-output" {
+    submit_alice -N 2 -o out --batchai-output=logs --batchai-prep='echo said by $(hostname); echo error >&2' --wrap true
+    [ "$(wait_job "$job")" = COMPLETED ]
+    for node in n1 n2; do
+        [ "$(cat "logs/stdout-job_prep-$node.txt")" = "said by $node" ]
+        [ "$(cat "logs/stderr-job_prep-$node.txt")" = error ]
+        grep -q "preparation" "logs/execution-$node.log"
+    done
+}
+
+@test "a job file's preparation writes to its output directory and its record" {
+    write_job job.json 2 'echo prepared $AZ_BATCHAI_NUM_GPUS'
+    submit_alice -N 2 -o out --batchai-job=job.json --wrap true
+    [ "$(wait_job "$job")" = COMPLETED ]
+    logs=$(stdouterr)
+    for node in n1 n2; do
+        grep -q prepared "$logs/stdout-job_prep-$node.txt"
+        [ -e "$logs/stderr-job_prep-$node.txt" ]
+        [ -e "$logs/execution-$node.log" ]
+        [ "$(wc -l <"$(record)/events-$node.jsonl")" = 3 ]
+    done
+}
+
+@test "a job file on one node has its files without the node's name" {
+    write_job job.json 1 'echo prepared'
+    submit_alice -N 1 -o out --batchai-job=job.json --wrap true
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat "$(stdouterr)/stdout-job_prep.txt")" = prepared ]
+    [ -e "$(stdouterr)/execution.log" ]
+}
+
+@test "preparation has the user's environment and its directory" {
+    export COLOUR=blue
+    submit_alice -N 2 -o out --batchai-output="$work/logs" --batchai-prep='echo $COLOUR $PWD' --wrap true
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat logs/stdout-job_prep-n2.txt)" = "blue $work" ]
+}
+
+@test "preparation runs for srun and salloc too" {
+    run as_alice srun -N 2 --ntasks-per-node=3 --batchai-prep='echo x >>prepared.$(hostname)' sh -c 'cat prepared.$SLURMD_NODENAME'
+    [ "$output" = $'x\nx\nx\nx\nx\nx' ]
+    run as_alice salloc -N 1 --batchai-prep='echo y >>again' sh -c 'srun true; srun cat again'
+    [ "$(grep -c '^y$' <<<"$output")" = 1 ]
+}
+
+@test "preparation works with every way to ask for resources" {
+    for options in "-N2 -n3 -c2 --mem-per-cpu=10" "-N2 --exclusive" "-N2 --mem=100" "-N2 --hint=nomultithread" \
+        "-N2 --ntasks-per-node=2" "-N2 --distribution=cyclic" "-N2 --export=NONE" "-N2 --export=A=1"; do
+        # shellcheck disable=SC2086 # several options
+        submit_alice $options -o out --batchai-output="$work" --batchai-prep='echo x >>prepared' --wrap /bin/true
+        [ "$(wait_job "$job")" = COMPLETED ] || {
+            echo "$options: $(cat out)" >&2
+            return 1
+        }
+        [ "$(wc -l <prepared)" = 2 ]
+        rm prepared
+    done
+}
+
+@test "a failing preparation fails the job with one line, and the script never starts" {
+    submit_alice -N 2 -o out --batchai-output="$work/logs" --batchai-prep='if [ $(hostname) = n2 ]; then echo why >&2; exit 3; fi' --wrap 'touch started'
+    failed_with "batchai: n2: job preparation failed with exit code 3; see $work/logs/stderr-job_prep-n2.txt" out
+    [ ! -e started ]
+    [ "$(cat logs/stderr-job_prep-n2.txt)" = why ]
+    grep -qF "$(cat out)" logs/execution-n2.log
+}
+
+@test "a failing preparation of a job file is in its execution log and its record with the same line" {
+    write_job job.json 1 'exit 3'
+    submit_alice -N 1 -o out --batchai-job=job.json --wrap 'touch started'
+    failed_with "batchai: n1: job preparation failed with exit code 3; see *stderr-job_prep.txt" out
+    [ ! -e started ]
+    grep -qF "$(cat out)" "$(stdouterr)/execution.log"
+    grep -qF "$(cat out)" "$(record)/events-n1.jsonl"
+}
+
+@test "a hanging preparation is stopped after the policy's time" {
+    make_site 'preparation_timeout = 2'
+    submit_alice -N 2 -o out --batchai-output="$work/logs" --batchai-prep='sleep 1000 & setsid sleep 1001 & sleep 1002' --wrap 'touch started'
+    failed_with "batchai: n?: job preparation was stopped after 2 seconds, the site's limit; see $work/logs/stderr-job_prep-n?.txt" out
+    make_site
+    [ ! -e started ]
+}
+
+@test "scancel during the preparation ends it and leaves nothing" {
+    submit_alice -N 2 -o out --batchai-prep='touch started.$(hostname); sleep 1000 & setsid sleep 1001 & sleep 1002' --wrap 'touch started'
+    eventually test -e started.n1 -a -e started.n2
+    scancel "$job"
+    [ "$(wait_job "$job")" = CANCELLED ]
+    assert_clean
+    [ ! -e started ]
+}
+
+@test "a nodeCount that differs from the allocation fails the job before anything is mounted" {
+    write_job job.json 1
+    submit_alice -N 2 -o out --batchai-job=job.json --wrap 'touch started'
+    failed_with "batchai: n1: job.json asks for 1 node (properties.nodeCount) but the allocation has 2; submit with -N 1" out
+    [ ! -e started ]
+    grep -qF "$(cat out)" "$(stdouterr)/execution-n1.log"
+    grep -qF "$(cat out)" "$(record)/events-n1.jsonl"
+}
+
+@test "a script that is not on the node fails the job with one line" {
+    write_job job.json 2 'echo prepared' '$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code/later.py'
+    touch "$share/code/later.py"
+    submit_alice -N 2 --begin=now+2 -o out --batchai-job=job.json --wrap 'touch started'
+    rm "$share/code/later.py"
+    failed_with "batchai: n?: *code/later.py: the job's script is not there: No such file or directory" out
+    node=$(cut -d: -f2 out | tr -d ' ')
+    [ ! -e started ]
+    grep -qF "$(cat out)" "$(stdouterr)/execution-$node.log"
+    grep -qF "$(cat out)" "$(record)/events-$node.jsonl"
+}
+
+@test "a share that is gone on the node fails the job with one line" {
+    write_job job.json 1
+    submit_alice -N 1 --begin=now+2 -o out --batchai-job=job.json --wrap 'touch started'
+    mv "$share" "$share.away"
+    failed_with "batchai: n1: mount source: $share: No such file or directory" out
+    mv "$share.away" "$share"
+    grep -qF "$(cat out)" "$(record)/events-n1.jsonl"
+}
+
+@test "a task of a failed node fails with the same line again" {
+    run as_alice salloc -N 1 --batchai-prep='exit 7' sh -c 'srun true; srun true'
+    [ "$(grep -c '^batchai: n1: job preparation failed with exit code 7' <<<"$output")" = 2 ]
+}
+
+@test "a failure holds where the plugin is optional" {
+    need_root
+    sed -i s/required/optional/ "$MINISLURM_DIR/etc/plugstack.conf"
+    run as_alice srun --batchai-prep='exit 7' sh -c 'echo ran'
+    sed -i s/optional/required/ "$MINISLURM_DIR/etc/plugstack.conf"
+    [ "$status" = 1 ]
+    [[ $output == *"job preparation failed with exit code 7"* && $output != *ran* ]]
+}

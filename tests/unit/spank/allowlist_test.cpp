@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/allowlist.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "temporary.hpp"
+
+using namespace batchai;
+using job::MountType;
+
+namespace {
+
+struct Site {
+    Site() {
+        for (const auto* name : {"share", "share/sub", "readonly", "sharex", "other"})
+            std::filesystem::create_directory(directory / name);
+        std::filesystem::create_directory_symlink(directory / "share", directory / "link");
+        policy.shares.push_back({"*", "s", MountType::bind, directory / "share", "", false});
+        policy.allowed.push_back({MountType::bind, directory / "readonly", true, {}, ""});
+        policy.allowed.push_back({MountType::bind, directory / "gone", false, {}, ""});
+        policy.allowed.push_back({MountType::tmpfs, "", false, {}, "64M"});
+        policy.allowed.push_back({MountType::overlay, directory / "readonly", false, {}, "1M"});
+    }
+
+    sys::Result<job::Mount> approve(MountType type, const std::string& name,
+                                    const std::string& size = "", bool read_only = false) const {
+        const std::string source = name.empty() ? "" : directory / name;
+        return spank::approve({type, source, "t", read_only, false, size}, source, policy);
+    }
+
+    test::TemporaryDirectory directory;
+    job::SitePolicy policy;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(allowlist, Site)
+
+BOOST_AUTO_TEST_CASE(a_share_and_what_is_below_it_are_allowed) {
+    BOOST_TEST(approve(MountType::bind, "share").has_value());
+    BOOST_TEST(approve(MountType::bind, "share/sub").has_value());
+    BOOST_TEST(!approve(MountType::bind, "share")->read_only);
+    BOOST_TEST(approve(MountType::bind, "share", "", true)->read_only);
+}
+
+BOOST_AUTO_TEST_CASE(everything_else_is_refused) {
+    for (const auto* name : {"other", "sharex", "", "../", "share (deleted)", "gone"})
+        BOOST_TEST(!approve(MountType::bind, name), name);
+    BOOST_TEST(!approve(MountType::overlay, "share"));
+    BOOST_TEST(!spank::approve({MountType::bind, "/", "t", false, false, ""}, "/", policy));
+}
+
+BOOST_AUTO_TEST_CASE(an_admins_symbolic_link_is_followed) {
+    policy.shares[0].source = directory / "link";
+    BOOST_TEST(approve(MountType::bind, "share/sub").has_value());
+    BOOST_TEST(!approve(MountType::bind, "other"));
+}
+
+BOOST_AUTO_TEST_CASE(a_read_only_entry_makes_the_mount_read_only) {
+    BOOST_TEST(approve(MountType::bind, "readonly")->read_only);
+}
+
+BOOST_AUTO_TEST_CASE(sizes_are_limited) {
+    BOOST_TEST(approve(MountType::tmpfs, "", "64M").has_value());
+    BOOST_TEST(!approve(MountType::tmpfs, "", "65M"));
+    BOOST_TEST(!approve(MountType::tmpfs, "", "1,mode=0777"));
+    BOOST_TEST(approve(MountType::tmpfs, "")->size == "64M");
+    BOOST_TEST(!approve(MountType::overlay, "readonly", "2M"));
+    BOOST_TEST(approve(MountType::overlay, "readonly", "1M").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(sizes_are_numbers_with_a_unit) {
+    BOOST_TEST(*spank::parse_size("10") == 10U);
+    BOOST_TEST(*spank::parse_size("1K") == 1024U);
+    BOOST_TEST(*spank::parse_size("2g") == 2ULL << 30);
+    for (const auto* text :
+         {"", "0", "-1", "1T", "1MM", "x", "1,x", "99999999999999999999", "9999999999999G"})
+        BOOST_TEST(!spank::parse_size(text).has_value(), text);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/credentials.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "spank/helper/files.hpp"
+#include "temporary.hpp"
+
+using namespace batchai;
+using spank::Answer;
+
+namespace {
+
+// Somebody else where the tests run as root, else ourselves.
+spank::Credentials somebody() {
+    if (geteuid() == 0) return {65534, 65534, {65534}};
+    return {geteuid(), getegid(), {}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(credentials)
+
+BOOST_AUTO_TEST_CASE(work_is_done_with_the_users_rights) {
+    const auto answer = spank::as_user(somebody(), 10, []() -> sys::Result<Answer> {
+        return Answer{std::to_string(getuid()) + " " + std::to_string(geteuid()) + " " +
+                          std::to_string(getegid()),
+                      {}};
+    });
+    BOOST_REQUIRE(answer);
+    const auto user = somebody();
+    BOOST_TEST(answer->text == std::to_string(user.uid) + " " + std::to_string(user.uid) + " " +
+                                   std::to_string(user.gid));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_root_alone_stays_closed) {
+    if (geteuid() != 0) return;
+    const test::TemporaryDirectory directory;
+    const auto file = directory.write("secret", "x", 0600);
+    const auto answer = spank::as_user(somebody(), 10, [&]() -> sys::Result<Answer> {
+        auto text = spank::read_regular_file(file, 10);
+        if (!text) return text.error();
+        return Answer{*text, {}};
+    });
+    BOOST_REQUIRE(!answer);
+    BOOST_TEST(answer.error().message.find("Permission denied") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(open_files_and_long_texts_come_back) {
+    const test::TemporaryDirectory directory;
+    chmod(directory.path().c_str(), 0755);
+    const auto file = directory.write("a", "content");
+    const auto answer = spank::as_user(somebody(), 10, [&]() -> sys::Result<Answer> {
+        Answer made;
+        made.text.assign(300000, 'x');
+        for (int i = 0; i < 10; ++i)
+            made.files.emplace_back(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+        return made;
+    });
+    BOOST_REQUIRE(answer);
+    BOOST_TEST(answer->text.size() == 300000U);
+    BOOST_REQUIRE(answer->files.size() == 10U);
+    BOOST_TEST(*spank::read_all(answer->files[9].get(), 100) == "content");
+}
+
+BOOST_AUTO_TEST_CASE(an_error_comes_back) {
+    const auto answer =
+        spank::as_user(somebody(), 10, []() -> sys::Result<Answer> { return sys::Error{"why"}; });
+    BOOST_REQUIRE(!answer);
+    BOOST_TEST(answer.error().message == "why");
+}
+
+BOOST_AUTO_TEST_CASE(a_child_that_dies_or_hangs_is_an_error) {
+    BOOST_TEST(!spank::as_user(somebody(), 10, []() -> sys::Result<Answer> { _exit(0); }));
+    BOOST_TEST(!spank::as_user(somebody(), 10, []() -> sys::Result<Answer> {
+        raise(SIGKILL);
+        return Answer{};
+    }));
+    BOOST_TEST(!spank::as_user(somebody(), 1, []() -> sys::Result<Answer> {
+        pause();
+        return Answer{};
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(too_much_is_an_error) {
+    BOOST_TEST(!spank::as_user(somebody(), 10, []() -> sys::Result<Answer> {
+        return Answer{std::string(2 << 20, 'x'), {}};
+    }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

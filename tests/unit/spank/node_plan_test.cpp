@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/node_plan.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace batchai;
+using spank::NodePlan;
+
+BOOST_AUTO_TEST_SUITE(node_plan)
+
+BOOST_AUTO_TEST_CASE(a_plan_survives_its_text) {
+    NodePlan plan;
+    plan.mounts = {{job::MountType::bind, "/a", "x", true, false, ""},
+                   {job::MountType::tmpfs, "", "t/u", false, true, "1M"},
+                   {job::MountType::overlay, "/b", "o", true, true, "2M"}};
+    plan.environment = {"A=1", "B=two\nlines"};
+    plan.log_directory = "/logs";
+    plan.command = "echo 'x'\nexit 0";
+    plan.failure = "why";
+    const auto again = spank::node_plan_from_text(to_text(plan));
+    BOOST_REQUIRE(again);
+    BOOST_REQUIRE(again->mounts.size() == 3U);
+    for (std::size_t i = 0; i < 3; ++i) {
+        BOOST_TEST((again->mounts[i].type == plan.mounts[i].type));
+        BOOST_TEST(again->mounts[i].source == plan.mounts[i].source);
+        BOOST_TEST(again->mounts[i].target == plan.mounts[i].target);
+        BOOST_TEST(again->mounts[i].read_only == plan.mounts[i].read_only);
+        BOOST_TEST(again->mounts[i].no_exec == plan.mounts[i].no_exec);
+        BOOST_TEST(again->mounts[i].size == plan.mounts[i].size);
+    }
+    BOOST_TEST(again->environment == plan.environment);
+    BOOST_TEST(again->log_directory == "/logs");
+    BOOST_TEST(again->command == plan.command);
+    BOOST_TEST(again->failure == "why");
+}
+
+BOOST_AUTO_TEST_CASE(a_text_that_no_plan_makes_is_refused) {
+    spank::Fields fields;
+    fields.add("type", "0");
+    BOOST_TEST(!spank::node_plan_from_text(fields.text()));
+    for (const auto* name : {"source", "target", "flags", "size"}) fields.add(name, "");
+    BOOST_TEST(spank::node_plan_from_text(fields.text()).has_value());
+    fields.add("type", "9");
+    for (const auto* name : {"source", "target", "flags", "size"}) fields.add(name, "");
+    BOOST_TEST(!spank::node_plan_from_text(fields.text()));
+    BOOST_TEST(!spank::node_plan_from_text("cut off"));
+}
+
+BOOST_AUTO_TEST_CASE(paths_below_a_mount_are_found_outside_of_it) {
+    NodePlan plan;
+    plan.mounts = {{job::MountType::bind, "/srv/share", "myshare", false, false, ""}};
+    job::SitePolicy policy;
+    policy.mount_root = "/run/batchai/mnt";
+    BOOST_TEST(spank::outside_path("/run/batchai/mnt/myshare/out", plan, policy) ==
+               "/srv/share/out");
+    BOOST_TEST(spank::outside_path("/run/batchai/mnt/myshare2/out", plan, policy) ==
+               "/run/batchai/mnt/myshare2/out");
+    BOOST_TEST(spank::outside_path("/home/u/out", plan, policy) == "/home/u/out");
+}
+
+BOOST_AUTO_TEST_CASE(options_without_a_job_file_make_a_plan) {
+    spank::Request request;
+    request.job_id = 5;
+    request.node = "n1";
+    request.hosts = {"n1"};
+    request.preparation = "true";
+    request.submit_directory = "/home/u";
+    const auto plan = spank::make_node_plan(request, job::SitePolicy());
+    BOOST_REQUIRE(plan);
+    BOOST_TEST(plan->command == "true");
+    BOOST_TEST(plan->log_directory == "/home/u");
+    BOOST_TEST(plan->log_node == "n1");
+    BOOST_TEST(plan->job_temp == "/tmp/batchai-5");
+    BOOST_TEST(plan->failure.empty());
+    request.output = "/logs";
+    BOOST_TEST(spank::make_node_plan(request, job::SitePolicy())->log_directory == "/logs");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_file_must_be_a_snapshot) {
+    spank::Request request;
+    request.node = "n1";
+    request.hosts = {"n1"};
+    for (const auto* file : {"job.json", "/nowhere/job.json", "/dev/zero", "/"}) {
+        request.job_file = file;
+        BOOST_TEST(!spank::make_node_plan(request, job::SitePolicy()), file);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/prep/preparation.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "job/record.hpp"
+#include "temporary.hpp"
+
+using namespace batchai;
+using Kind = job::Event::Kind;
+
+namespace {
+
+struct Node {
+    Node() {
+        std::filesystem::create_directory(directory / "record");
+        what.output = directory / "logs";
+        what.log_node = what.node = "n1";
+        what.record = directory / "record";
+        what.seconds = 20;
+    }
+
+    bool has(const std::string& file, const std::string& text) const {
+        return directory.read("logs/" + file).find(text) != std::string::npos;
+    }
+
+    test::TemporaryDirectory directory;
+    spank::Preparation what;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(preparation, Node)
+
+BOOST_AUTO_TEST_CASE(success_leaves_logs_and_events) {
+    what.command = "echo done";
+    what.note = "the site says";
+    BOOST_TEST(spank::prepare(what).has_value());
+    BOOST_TEST(has("stdout-job_prep-n1.txt", "the site says\ndone\n"));
+    BOOST_TEST(has("execution-n1.log", "the site says"));
+    BOOST_TEST(has("execution-n1.log", "preparation succeeded on n1"));
+    BOOST_TEST(std::filesystem::exists(directory / "logs/stderr-job_prep-n1.txt"));
+    const auto events = job::read_events(what.record);
+    BOOST_REQUIRE(events.size() == 2U);
+    BOOST_TEST((events[0].kind == Kind::preparing));
+    BOOST_TEST((events[1].kind == Kind::prepared));
+}
+
+BOOST_AUTO_TEST_CASE(failure_is_one_line_everywhere) {
+    what.command = "exit 9";
+    const auto done = spank::prepare(what);
+    BOOST_REQUIRE(!done);
+    const auto line = "batchai: n1: job preparation failed with exit code 9; see " + what.output +
+                      "/stderr-job_prep-n1.txt";
+    BOOST_TEST(done.error().message == line);
+    BOOST_TEST(has("execution-n1.log", line));
+    const auto events = job::read_events(what.record);
+    BOOST_REQUIRE(!events.empty());
+    BOOST_TEST((events.back().kind == Kind::failed));
+    BOOST_TEST(events.back().message == line);
+    BOOST_TEST(events.back().code == "JobPreparationFailed");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_on_one_node_has_logs_without_a_name) {
+    what.log_node.clear();
+    what.command = "true";
+    BOOST_TEST(spank::prepare(what).has_value());
+    BOOST_TEST(std::filesystem::exists(directory / "logs/stdout-job_prep.txt"));
+    BOOST_TEST(std::filesystem::exists(directory / "logs/execution.log"));
+}
+
+BOOST_AUTO_TEST_CASE(a_script_that_is_not_there_is_a_failure) {
+    what.expect = directory / "train.py";
+    BOOST_TEST(!spank::prepare(what));
+    what.command = "touch " + what.expect;
+    BOOST_TEST(spank::prepare(what).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_output_directory_that_cannot_be_made_is_a_failure) {
+    directory.write("file", "");
+    what.output = directory / "file/logs";
+    what.command = "true";
+    BOOST_TEST(!spank::prepare(what));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
