@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+
+#include "launcher/cli/verbs.hpp"
+
+namespace batchai::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Example:\n"
+    "  batchai job check job.json\n"
+    "  batchai job create --name train --config-file job.json\n"
+    "  batchai job file stream --job train --file-name stdout.txt\n\n"
+    "Left out, --resource-group, --workspace and --experiment are \"default\"; a name that is new "
+    "is\n"
+    "recorded on first use. Options of az that mean nothing on your own cluster are accepted.\n"
+    "Exit: 0; 1 failed; 2 bad input; 3 no Slurm, policy or permission; job wait: the job's own "
+    "code.";
+
+CLI::App* add_noun(CLI::App& parent, const std::string& name, const std::string& description) {
+    return parent.add_subcommand(name, description)->require_subcommand(1);
+}
+
+}  // namespace
+
+void build_command(CLI::App& command, Session& session) {
+    command.require_subcommand(1);
+    command.footer(kFooter);
+    command.set_version_flag(
+        "--version", "batchai " BATCHAI_VERSION " (plugin built for Slurm " SLURM_VERSION ")");
+
+    CLI::App* jobs = add_noun(command, "job", "submit, watch and end jobs");
+    add_job_create(*jobs, session);
+    add_job_run(*jobs, session);
+    add_job_check(*jobs, session);
+    add_job_show(*jobs, session);
+    add_job_list(*jobs, session);
+    add_job_wait(*jobs, session);
+    add_job_terminate(*jobs, session);
+    add_job_delete(*jobs, session);
+    add_job_files(*add_noun(*jobs, "file", "the job's output files"), session);
+
+    add_clusters(*add_noun(command, "cluster", "names for Slurm partitions"), session);
+    add_storage(*add_noun(command, "storage", "shares of the site and files on them"), session);
+    add_groups(*add_noun(command, "group", "resource groups: names"), session);
+    add_workspaces(*add_noun(command, "workspace", "workspaces: names"), session);
+    add_experiments(*add_noun(command, "experiment", "experiments: names that group jobs"),
+                    session);
+    add_completion(command, session);
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs that batchai asks: jp and Slurm's commands. Found on the user's PATH, as the user's own
+// shell would find them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sys/result.hpp"
+
+namespace batchai::cli {
+
+struct Finished {
+    int status = 0;  // exit status; 128+N after signal N
+    std::string out;
+    std::string err;
+};
+
+// Runs argv[0] from the PATH with input on its standard input, to its end. An error: it could not
+// be started.
+sys::Result<Finished> run_program(const std::vector<std::string>& argv,
+                                  const std::string& input = {});
+
+// Runs argv[0], a path, on this program's own terminal and waits for its end. A signal from the
+// terminal reaches both; this program lets the child decide, and passes on what only it gets.
+// Returns the exit status, 128+N after signal N.
+sys::Result<int> run_foreground(const std::vector<std::string>& argv);
+
+bool on_path(const std::string& program);
+
+// The first line that says something.
+std::string first_line(const std::string& text);
+
+// An argument as a shell would need it, quoted only where necessary.
+std::string shell_quoted(const std::string& argument);
+
+}  // namespace batchai::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// job check: everything that can be said of a job file without submitting it.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "launcher/cli/job_input.hpp"
+#include "launcher/cli/options.hpp"
+#include "launcher/cli/text_file.hpp"
+#include "launcher/cli/verbs.hpp"
+
+namespace batchai::cli {
+namespace {
+
+struct Args {
+    std::string file;
+    std::string storage_account;
+    bool json = false;
+};
+
+nlohmann::json finding_json(const job::Finding& finding) {
+    return {{"severity", finding.severity == job::Finding::Severity::error ? "error" : "warning"},
+            {"file", finding.file},
+            {"line", finding.line},
+            {"column", finding.column},
+            {"path", finding.path},
+            {"message", finding.message}};
+}
+
+int run(const Session& session, const Args& args) {
+    const auto policy = load_site_policy();
+    if (!policy) return fail(kEnvironment, policy.error());
+    const auto text = read_text(args.file);
+    if (!text) return fail(kBadInput, text.error());
+    const auto parsed = check_text(*text, args.file, *policy, args.storage_account, {});
+    if (args.json) {
+        auto findings = nlohmann::json::array();
+        for (const auto& finding : parsed.findings) findings.push_back(finding_json(finding));
+        if (const int code = session.print(findings); code != kOk) return code;
+    } else {
+        for (const auto& finding : parsed.findings)
+            std::cerr << (finding.severity == job::Finding::Severity::warning ? "warning: " : "")
+                      << finding.text() << '\n';
+    }
+    return parsed.spec ? kOk : kBadInput;
+}
+
+}  // namespace
+
+void add_job_check(CLI::App& parent, Session& session) {
+    CLI::App* verb =
+        add_verb(parent, session, "check", "check a job file: exit 0, or 2 with one line per error",
+                 "batchai job check job.json");
+    const auto args = std::make_shared<Args>();
+    verb->add_option("FILE,-f,--config-file", args->file, "the job file")->required();
+    verb->add_flag("--json", args->json, "the findings as JSON on standard output");
+    verb->add_option("--storage-account-name", args->storage_account,
+                     "fills in <AZURE_BATCHAI_STORAGE_ACCOUNT>")
+        ->envname("AZURE_BATCHAI_STORAGE_ACCOUNT");
+    verb->callback(
+        [args, &session] { session.action = [args, &session] { return run(session, *args); }; });
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --query: JMESPath, evaluated by jp (github.com/jmespath/jp, Debian's package jp).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sys/result.hpp"
+
+namespace batchai::cli {
+
+// jp is on the PATH.
+bool query_available();
+
+// null where the expression finds nothing.
+sys::Result<nlohmann::json> run_query(const std::string& expression,
+                                      const nlohmann::json& document);
+
+}  // namespace batchai::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/session.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "launcher/cli/query.hpp"
+#include "launcher/cli/result_table.hpp"
+
+namespace batchai::cli {
+namespace {
+
+// One line, whatever a library or a program put into the message.
+std::string one_line(std::string text) {
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+}
+
+int write_out(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+        return kOk;
+    return fail(kFailed, sys::errno_error("standard output"));
+}
+
+}  // namespace
+
+int Session::print(const nlohmann::json& result, const TableMaker& table) const {
+    nlohmann::json shown = result;
+    if (!query.empty()) {
+        if (!query_available())
+            return fail(kEnvironment, "--query: needs the program jp (Debian's package jp)");
+        auto answer = run_query(query, result);
+        if (!answer) return fail(kBadInput, answer.error().in("--query: " + query));
+        shown = *std::move(answer);
+    }
+    if (shown.is_null()) return kOk;  // as az: no answer prints nothing
+    if (output == "json") return write_out(shown.dump(2) + "\n");
+    return write_out((table && query.empty() ? table(shown) : result_table(shown)).text());
+}
+
+int fail(ExitCode code, const std::string& message) {
+    note(message);
+    return code;
+}
+
+void note(const std::string& message) {
+    std::cout.flush();
+    std::cerr << "batchai: " << one_line(message) << std::endl;
+}
+
+bool confirmed(bool yes, const std::string& question) {
+    if (yes) return true;
+    if (isatty(STDIN_FILENO) == 0) {
+        note("cannot ask '" + question + "' without a terminal: say --yes");
+        return false;
+    }
+    std::cerr << question << " (y/n): " << std::flush;
+    std::string answer;
+    std::getline(std::cin, answer);
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every verb shares: the global options, the way to say something and to fail, and the action
+// that the command line chose.
+//
+// A verb's add_<verb>() (verbs.hpp) declares its options and stores an action here; main runs the
+// action after the whole line was understood. An action returns the exit code.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "launcher/cli/table.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::cli {
+
+// docs/architecture.md, Exit codes.
+enum ExitCode { kOk = 0, kFailed = 1, kBadInput = 2, kEnvironment = 3 };
+
+// How a verb's result becomes a table; without one the table shows the result's own scalars.
+using TableMaker = std::function<Table(const nlohmann::json&)>;
+
+struct Session {
+    std::string output = "json";  // -o
+    std::string query;            // --query
+    std::function<int()> action;
+
+    // Prints a result as -o and --query ask for it. Returns the exit code.
+    int print(const nlohmann::json& result, const TableMaker& table = {}) const;
+};
+
+// "batchai: message" on stderr, in one line; returns code.
+int fail(ExitCode code, const std::string& message);
+inline int fail(ExitCode code, const sys::Error& error) {
+    return fail(code, error.message);
+}
+// "batchai: message" on stderr.
+void note(const std::string& message);
+
+// -g, -w, -e: where a name lives. Left out: "default".
+struct Scope {
+    std::string resource_group = "default";
+    std::string workspace = "default";
+    std::string experiment = "default";
+};
+// Asks on a terminal unless yes is set; without a terminal it says so and is false.
+bool confirmed(bool yes, const std::string& question);
+
+}  // namespace batchai::cli

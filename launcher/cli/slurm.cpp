@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/slurm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <string_view>
+
+#include "launcher/cli/external.hpp"
+
+namespace batchai::cli {
+namespace {
+
+constexpr int kSignalBase = 128;
+
+template <class Number>
+std::optional<Number> number(std::string_view text) {
+    Number value{};
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+// The value of " NAME=value" up to the next blank; the fields read here hold no blanks.
+std::string field(const std::string& line, const std::string& name) {
+    const std::string key = " " + name + "=";
+    const auto start = (" " + line).find(key);
+    if (start == std::string::npos) return {};
+    const auto value = start + key.size() - 1;
+    return line.substr(value, line.find(' ', value) - value);
+}
+
+// With SLURM_TIME_FORMAT=%s; "Unknown" and "N/A" are no time.
+std::optional<double> time_field(const std::string& line, const std::string& name) {
+    const auto seconds = number<long long>(field(line, name));
+    if (!seconds || *seconds <= 0) return std::nullopt;
+    return static_cast<double>(*seconds);
+}
+
+// "3:0" or "0:9".
+int exit_code(const std::string& text) {
+    const auto colon = text.find(':');
+    if (colon == std::string::npos) return 0;
+    const int code = number<int>(std::string_view(text).substr(0, colon)).value_or(0);
+    const int signal = number<int>(std::string_view(text).substr(colon + 1)).value_or(0);
+    return signal != 0 ? kSignalBase + signal : code;
+}
+
+// "sbatch: error: why" is "why".
+std::string without_prefix(std::string line) {
+    for (const std::string_view prefix : {"error: ", "fatal: "}) {
+        const auto at = line.find(prefix);
+        if (at != std::string::npos) return line.substr(at + prefix.size());
+    }
+    return line;
+}
+
+// Of what a Slurm command wrote on stderr, the line that says most: the first of ours, else the
+// last error, else the first line.
+std::string reason(const std::string& text) {
+    std::istringstream lines(text);
+    std::string best;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("unrecognized option '--batchai-job") != std::string::npos)
+            return "it does not know --batchai-job: is spank_batchai.so named in plugstack.conf?";
+        if (line.find("batchai") != std::string::npos) return without_prefix(line);
+        if (line.find("error:") != std::string::npos) best = line;
+    }
+    return without_prefix(best.empty() ? first_line(text) : best);
+}
+
+sys::Result<std::string> ask(const std::vector<std::string>& argv, const std::string& input = {}) {
+    const auto& program = argv[0] == "env" ? argv[2] : argv[0];
+    if (!on_path(program))
+        return sys::Error{program + ": not found: is Slurm installed on this machine?"};
+    auto done = run_program(argv, input);
+    if (!done) return done.error().in(program);
+    if (done->status == 0) return std::move(done->out);
+    const std::string why = reason(done->err);
+    return sys::Error{
+        fmt::format("{}: {}", program, why.empty() ? fmt::format("exit {}", done->status) : why)};
+}
+
+}  // namespace
+
+std::vector<Partition> parse_sinfo(const std::string& text) {
+    std::vector<Partition> partitions;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const auto first = line.find('|');
+        const auto second = line.find('|', first + 1);
+        if (first == std::string::npos || second == std::string::npos) continue;
+        std::string name = line.substr(0, first);
+        const bool is_default = name.ends_with('*');
+        if (is_default) name.pop_back();
+        auto known = std::find_if(partitions.begin(), partitions.end(),
+                                  [&](const Partition& p) { return p.name == name; });
+        if (known == partitions.end())
+            known = partitions.insert(partitions.end(), {name, is_default, {}});
+        known->nodes.push_back(
+            {line.substr(first + 1, second - first - 1), line.substr(second + 1)});
+    }
+    return partitions;
+}
+
+sys::Result<std::vector<Partition>> partitions() {
+    const auto text = ask({"sinfo", "-h", "-N", "-o", "%P|%N|%T"});
+    if (!text) return text.error();
+    return parse_sinfo(*text);
+}
+
+sys::Result<Partition> find_partition(const std::string& name) {
+    const auto all = partitions();
+    if (!all) return all.error();
+    std::string known;
+    for (const auto& partition : *all) {
+        if (name.empty() ? partition.is_default : partition.name == name) return partition;
+        known += (known.empty() ? "" : ", ") + partition.name;
+    }
+    if (name.empty())
+        return sys::Error{"Slurm has no default partition: say --partition, one of " + known};
+    return sys::Error{"partition " + name + ": Slurm has none of that name, only " + known};
+}
+
+std::optional<SlurmJob> parse_scontrol_job(const std::string& line) {
+    SlurmJob job;
+    job.state = field(line, "JobState");
+    if (job.state.empty()) return std::nullopt;
+    job.partition = field(line, "Partition");
+    job.start_time = time_field(line, "StartTime");
+    job.end_time = time_field(line, "EndTime");
+    job.exit_code = exit_code(field(line, "ExitCode"));
+    return job;
+}
+
+sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
+    const auto text =
+        ask({"env", "SLURM_TIME_FORMAT=%s", "scontrol", "show", "job", "-o", std::to_string(id)});
+    if (!text && text.error().message.find("Invalid job id") != std::string::npos)
+        return std::optional<SlurmJob>();
+    if (!text) return text.error();
+    return parse_scontrol_job(*text);
+}
+
+std::vector<std::string> sbatch_arguments(const Submission& submission) {
+    // --export=ALL against SBATCH_EXPORT=NONE in the user's environment: with NONE, Slurm keeps the
+    // plugin's options from the batch step.
+    std::vector<std::string> arguments{"sbatch",
+                                       "--parsable",
+                                       fmt::format("--nodes={}", submission.nodes),
+                                       "--exclusive",
+                                       "--export=ALL",
+                                       "--job-name=" + submission.job_name,
+                                       "--batchai-job=" + submission.job_file};
+    if (!submission.output.empty()) arguments.push_back("--output=" + submission.output);
+    if (!submission.partition.empty()) arguments.push_back("--partition=" + submission.partition);
+    if (!submission.gres.empty()) arguments.push_back("--gres=" + submission.gres);
+    arguments.insert(arguments.end(), submission.pass_through.begin(),
+                     submission.pass_through.end());
+    return arguments;
+}
+
+std::string batch_script(const Submission& submission) {
+    return "#!/bin/bash\nexec " + shell_quoted(submission.launcher) +
+           " --job \"$BATCHAI_JOB_FILE\"\n";
+}
+
+sys::Result<std::int64_t> submit(const Submission& submission) {
+    const auto text = ask(sbatch_arguments(submission), batch_script(submission));
+    if (!text) return text.error();
+    // "123" or "123;cluster"
+    const auto id = number<std::int64_t>(text->substr(0, text->find_first_of(";\n")));
+    if (!id) return sys::Error{"sbatch: no job number in its answer: " + first_line(*text)};
+    return *id;
+}
+
+sys::Result<void> cancel(std::int64_t id) {
+    const auto done = ask({"scancel", std::to_string(id)});
+    if (!done) return done.error();
+    return {};
+}
+
+}  // namespace batchai::cli

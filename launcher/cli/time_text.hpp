@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Times as the service wrote them, always in UTC. A time is seconds since the epoch.
+#pragma once
+
+#include <string>
+
+namespace batchai::cli {
+
+double now();
+
+std::string iso_time(double time);         // 2018-06-13T00:35:47.573000+00:00
+std::string iso_seconds(double time);      // 2018-06-13T00:35:47+00:00
+std::string plain_time(double time);       // 2018-06-13 00:35:47.573000+00:00
+std::string duration_text(double length);  // 1 day, 0:01:23.456000
+
+}  // namespace batchai::cli

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/completion.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "launcher/cli/external.hpp"
+#include "launcher/cli/verbs.hpp"
+
+namespace batchai::cli {
+namespace {
+
+const std::string kFile = BATCHAI_SOURCE_DIR "/etc/completion/batchai.bash";
+
+std::string made() {
+    CLI::App command("", "batchai");
+    Session session;
+    build_command(command, session);
+    return bash_completion(command);
+}
+
+// What bash offers after the words; the last one is being typed.
+std::string offered(const std::string& words) {
+    const auto done = run_program(
+        {"bash", "-c",
+         "source " + kFile + "; COMP_WORDS=(" + words +
+             "); [ \"$0\" = new ] && COMP_WORDS+=(''); "
+             "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _batchai; echo \"${COMPREPLY[*]}\"",
+         words.ends_with(' ') ? "new" : "typed"});
+    return done ? first_line(done->out) : done.error().message;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(completion)
+
+BOOST_AUTO_TEST_CASE(in_etc_is_the_one_of_this_command) {
+    std::ostringstream text;
+    text << std::ifstream(kFile).rdbuf();
+    BOOST_TEST((text.str() == made()),
+               "etc/completion/batchai.bash is old: batchai completion > it");
+}
+
+BOOST_AUTO_TEST_CASE(offers_verbs_options_and_values) {
+    BOOST_TEST(offered("batchai jo") == "job");
+    BOOST_TEST(offered("batchai job che") == "check");
+    BOOST_TEST(offered("batchai job file ") != "");
+    BOOST_TEST(offered("batchai job file st") == "stream");
+    BOOST_TEST(offered("batchai job create --dry") == "--dry-run");
+    BOOST_TEST(offered("batchai job show --name x --que") == "--query");
+    BOOST_TEST(offered("batchai job show -o t") == "table");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace batchai::cli

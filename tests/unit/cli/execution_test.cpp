@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/execution.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace batchai::cli {
+namespace {
+
+using State = Execution::State;
+
+Evidence in_slurm(const std::string& state, int exit_code = 0) {
+    Evidence evidence;
+    evidence.slurm = SlurmJob{state, "mini", 100.0, 200.0, exit_code};
+    return evidence;
+}
+
+job::Event failed_event(const std::string& node, const std::string& message) {
+    job::Event event;
+    event.kind = job::Event::Kind::failed;
+    event.node = node;
+    event.code = "JobPreparationFailed";
+    event.message = message;
+    return event;
+}
+
+std::string state_of(const Evidence& evidence) {
+    return state_name(judge(evidence).state);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(execution)
+
+BOOST_AUTO_TEST_CASE(state_follows_slurm) {
+    BOOST_TEST(state_of(in_slurm("PENDING")) == "queued");
+    BOOST_TEST(state_of(in_slurm("CONFIGURING")) == "queued");
+    BOOST_TEST(state_of(in_slurm("REQUEUE_HOLD")) == "queued");
+    BOOST_TEST(state_of(in_slurm("RUNNING")) == "running");
+    BOOST_TEST(state_of(in_slurm("SUSPENDED")) == "running");
+    BOOST_TEST(state_of(in_slurm("COMPLETING")) == "running");
+    BOOST_TEST(state_of(in_slurm("COMPLETED")) == "succeeded");
+    for (const char* state : {"CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"})
+        BOOST_TEST(state_of(in_slurm(state)) == "failed", state);
+    BOOST_TEST(state_of(in_slurm("FAILED", 3)) == "failed");
+}
+
+BOOST_AUTO_TEST_CASE(while_queued_has_no_start) {
+    BOOST_TEST(!judge(in_slurm("PENDING")).start_time);
+    BOOST_TEST(*judge(in_slurm("RUNNING")).start_time == 100.0);
+    BOOST_TEST(!judge(in_slurm("RUNNING")).end_time);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_failed_command_has_its_exit_code_and_the_services_error) {
+    const auto execution = judge(in_slurm("FAILED", 127));
+    BOOST_TEST(*execution.exit_code == 127);
+    BOOST_REQUIRE(execution.errors.size() == 1);
+    BOOST_TEST(execution.errors[0].code == "JobFailed");
+    BOOST_TEST(execution.errors[0].message == "Job failed with non-zero exit code");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_terminated_job_has_no_exit_code) {
+    const auto execution = judge(in_slurm("CANCELLED", 143));
+    BOOST_TEST(!execution.exit_code);
+    BOOST_REQUIRE(execution.errors.size() == 1);
+    BOOST_TEST(execution.errors[0].code == "JobTerminated");
+}
+
+BOOST_AUTO_TEST_CASE(is_terminating_until_slurm_says_that_it_is_over) {
+    auto evidence = in_slurm("RUNNING");
+    evidence.terminating = true;
+    BOOST_TEST(state_of(evidence) == "terminating");
+    evidence.slurm->state = "CANCELLED";
+    BOOST_TEST(state_of(evidence) == "failed");
+}
+
+BOOST_AUTO_TEST_CASE(says_each_nodes_line_once) {
+    auto evidence = in_slurm("FAILED", 1);
+    evidence.events = {failed_event("n1", "n1: preparation failed"),
+                       failed_event("n1", "n1: preparation failed"),
+                       failed_event("n2", "n2: preparation failed")};
+    evidence.result = job::JobResult{100, 200, 1, "n2: preparation failed"};
+    const auto execution = judge(evidence);
+    BOOST_REQUIRE(execution.errors.size() == 2);
+    BOOST_TEST(execution.errors[0].message == "n1: preparation failed");
+    BOOST_TEST(execution.errors[0].node == "n1");
+    BOOST_TEST(execution.errors[1].code == "JobPreparationFailed");
+}
+
+BOOST_AUTO_TEST_CASE(survives_slurms_memory) {
+    Evidence evidence;
+    evidence.result = job::JobResult{100, 200, 0, ""};
+    BOOST_TEST(state_of(evidence) == "succeeded");
+    BOOST_TEST(*judge(evidence).end_time == 200.0);
+    evidence.result->exit_code = 3;
+    BOOST_TEST(state_of(evidence) == "failed");
+    BOOST_TEST(*judge(evidence).exit_code == 3);
+    evidence.terminating = true;
+    BOOST_TEST(judge(evidence).errors.at(0).code == "JobTerminated");
+    BOOST_TEST(!judge(evidence).exit_code);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_job_that_nobody_knows_is_failed_and_says_why) {
+    const auto execution = judge(Evidence{});
+    BOOST_TEST(state_name(execution.state) == "failed");
+    BOOST_TEST(execution.errors.at(0).message.find("no longer knows") != std::string::npos);
+    Evidence with_event;
+    with_event.events = {failed_event("n1", "n1: why")};
+    BOOST_REQUIRE(judge(with_event).errors.size() == 1);
+    BOOST_TEST(judge(with_event).errors[0].message == "n1: why");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_local_job_follows_its_launcher) {
+    Evidence evidence;
+    evidence.local = true;
+    evidence.local_alive = true;
+    BOOST_TEST(state_of(evidence) == "running");
+    evidence.local_alive = false;
+    BOOST_TEST(state_of(evidence) == "failed");
+    evidence.result = job::JobResult{1, 2, 0, ""};
+    BOOST_TEST(state_of(evidence) == "succeeded");
+}
+
+BOOST_AUTO_TEST_CASE(state_names_go_both_ways) {
+    for (const State state :
+         {State::queued, State::running, State::terminating, State::succeeded, State::failed})
+        BOOST_TEST((state_from_name(state_name(state)) == state));
+    BOOST_TEST(!state_from_name("nonsense"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace batchai::cli

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/history.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/unit/cli/temporary_directory.hpp"
+
+namespace batchai::cli {
+namespace {
+
+using Kind = Resource::Kind;
+
+JobRow row(const std::string& uuid, const std::string& name, std::int64_t slurm_id = 0) {
+    JobRow row;
+    row.identity.uuid = uuid;
+    row.identity.name = name;
+    row.slurm_id = slurm_id;
+    row.created = static_cast<double>(uuid[0]);
+    return row;
+}
+
+struct Fixture {
+    test::TemporaryDirectory directory;
+    History history = open();
+
+    History open() const {
+        auto opened = History::open(directory.path());
+        BOOST_REQUIRE_MESSAGE(opened.has_value(), (opened ? "" : opened.error().message));
+        return *std::move(opened);
+    }
+    bool add(const JobRow& job, bool duplicate = false) {
+        const auto added = history.add_job(job, duplicate);
+        BOOST_REQUIRE_MESSAGE(added.has_value(), (added ? "" : added.error().message));
+        return *added;
+    }
+    std::vector<JobRow> jobs(const JobFilter& filter = {}) {
+        auto found = history.jobs(filter);
+        BOOST_REQUIRE_MESSAGE(found.has_value(), (found ? "" : found.error().message));
+        return *std::move(found);
+    }
+    void put(Kind kind, const std::string& group, const std::string& workspace,
+             const std::string& name) {
+        BOOST_REQUIRE(history.put({kind, group, workspace, name, {{"a", 1}}}));
+    }
+    std::size_t count(Kind kind, const std::string& group = "", const std::string& workspace = "") {
+        return history.list(kind, group, workspace).value().size();
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(history, Fixture)
+
+BOOST_AUTO_TEST_CASE(keeps_resources_over_a_reopening) {
+    put(Kind::workspace, "g", "", "w");
+    history = open();
+    const auto found = history.find(Kind::workspace, "g", "", "w");
+    BOOST_REQUIRE(found && *found);
+    BOOST_TEST((*found)->document.at("a") == 1);
+    BOOST_TEST(!*history.find(Kind::workspace, "g", "", "other"));
+    BOOST_TEST(!*history.find(Kind::group, "g", "", "w"));
+}
+
+BOOST_AUTO_TEST_CASE(a_group_takes_everything_in_it_along) {
+    put(Kind::group, "g", "", "g");
+    put(Kind::workspace, "g", "", "w");
+    put(Kind::experiment, "g", "w", "e");
+    put(Kind::cluster, "g", "w", "c");
+    put(Kind::group, "h", "", "h");
+    BOOST_TEST(*history.remove({Kind::group, "g", "", "g", {}}));
+    BOOST_TEST(count(Kind::group) == 1);
+    BOOST_TEST(count(Kind::workspace) + count(Kind::experiment) + count(Kind::cluster) == 0);
+    BOOST_TEST(!*history.remove({Kind::group, "g", "", "g", {}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_workspace_takes_only_its_own_along) {
+    for (const char* workspace : {"w", "v"}) {
+        put(Kind::workspace, "g", "", workspace);
+        put(Kind::experiment, "g", workspace, "e");
+    }
+    BOOST_TEST(*history.remove({Kind::workspace, "g", "", "w", {}}));
+    BOOST_TEST(count(Kind::workspace) == 1);
+    BOOST_TEST(count(Kind::experiment, "g", "v") == 1);
+    BOOST_TEST(count(Kind::experiment, "g", "w") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_taken_job_name_unless_told) {
+    BOOST_TEST(add(row("1", "train")));
+    BOOST_TEST(!add(row("2", "train")));
+    auto elsewhere = row("3", "train");
+    elsewhere.identity.experiment = "other";
+    BOOST_TEST(add(elsewhere));
+    BOOST_TEST(add(row("4", "train"), true));
+    BOOST_TEST(!add(row("4", "train"), true));  // the same record twice
+    BOOST_TEST(jobs().size() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(finds_jobs_by_name_number_and_uuid) {
+    add(row("1", "train", 12));
+    add(row("2", "12", 13));
+    BOOST_TEST(jobs({"", "", "", "train", ""}).at(0).identity.uuid == "1");
+    BOOST_TEST(jobs({"", "", "", "", "12"}).at(0).identity.uuid == "1");
+    BOOST_TEST(jobs({"", "", "", "", "2"}).at(0).slurm_id == 13);
+    BOOST_TEST(jobs({"nowhere", "", "", "", ""}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(keeps_an_outcome_whole) {
+    add(row("1", "train"));
+    BOOST_TEST(!jobs().at(0).outcome);
+    Execution execution;
+    execution.state = Execution::State::failed;
+    execution.end_time = 5.5;
+    execution.exit_code = 3;
+    execution.errors = {{"JobFailed", "why", "n1"}};
+    BOOST_REQUIRE(history.set_outcome("1", execution));
+    BOOST_REQUIRE(history.set_slurm_id("1", 44));
+    BOOST_REQUIRE(history.set_terminating("1"));
+    const JobRow job = jobs().at(0);
+    BOOST_REQUIRE(job.outcome);
+    BOOST_TEST(job.outcome->over());
+    BOOST_TEST(!job.outcome->start_time);
+    BOOST_TEST(*job.outcome->end_time == 5.5);
+    BOOST_TEST(*job.outcome->exit_code == 3);
+    BOOST_TEST(job.outcome->errors.at(0).node == "n1");
+    BOOST_TEST(job.slurm_id == 44);
+    BOOST_TEST(job.terminating);
+    BOOST_REQUIRE(history.remove_job("1"));
+    BOOST_TEST(jobs().empty());
+}
+
+BOOST_AUTO_TEST_CASE(uses_no_write_ahead_log) {
+    add(row("1", "train"));
+    BOOST_TEST(!std::filesystem::exists(directory / "history.db-wal"));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_newer_batchai_is_refused) {
+    {
+        auto database = Database::open(directory / "history.db", 1000);
+        BOOST_REQUIRE(database && database->execute("PRAGMA user_version = 99"));
+    }
+    const auto opened = History::open(directory.path());
+    BOOST_REQUIRE(!opened);
+    BOOST_TEST(opened.error().message.find("newer batchai") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(takes_writers_from_several_processes) {
+    constexpr int kProcesses = 4;
+    constexpr int kRows = 10;
+    for (int p = 0; p < kProcesses; ++p) {
+        if (::fork() != 0) continue;
+        auto own = History::open(directory.path());
+        bool good = own.has_value();
+        for (int i = 0; good && i < kRows; ++i) {
+            const std::string id = std::to_string(p) + "-" + std::to_string(i);
+            good = own->add_job(row(id, id), false).has_value();
+        }
+        ::_exit(good ? 0 : 1);
+    }
+    int failures = 0;
+    for (int p = 0; p < kProcesses; ++p) {
+        int status = 0;
+        ::wait(&status);
+        failures += status != 0 ? 1 : 0;
+    }
+    BOOST_TEST(failures == 0);
+    BOOST_TEST(jobs().size() == kProcesses * kRows);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace batchai::cli

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "launcher/cli/verbs.hpp"
+
+namespace batchai::cli {
+namespace {
+
+// What the parser says to a command line: "" where it is understood.
+std::string parse(const std::string& line) {
+    CLI::App command("", "batchai");
+    Session session;
+    build_command(command, session);
+    try {
+        command.parse(line);
+        return session.action ? "" : "no action";
+    } catch (const CLI::ParseError& error) {
+        return error.get_exit_code() == 0 ? "help" : error.what();
+    }
+}
+
+// The walk-through, word for word but for "az batchai".
+const char* const kWalkThrough[] = {
+    "group create --name batchai.horovod --location eastus",
+    "workspace create --resource-group batchai.horovod --workspace batchaidev",
+    "experiment create --resource-group batchai.horovod --workspace batchaidev --name cifar",
+    "cluster create --resource-group batchai.horovod --workspace batchaidev --name nc6cluster "
+    "--vm-priority dedicated  --vm-size Standard_NC6 --target 4 --use-auto-storage "
+    "--generate-ssh-keys",
+    "cluster create --resource-group batchai.horovod --workspace batchaidev --name nc6cluster "
+    "--vm-priority lowpriority --vm-size Standard_NC6 --target 4 --user-name me --password secret "
+    "--generate-ssh-keys",
+    "cluster show --name nc6cluster --workspace batchaidev --resource-group batchai.horovod "
+    "--output table",
+    "storage account create --name mystorageaccount --resource-group batchai.horovod --location "
+    "eastus --sku Standard_LRS",
+    "storage share create --name myshare --account-name mystorageaccount",
+    "storage directory create --name cifar --share-name myshare --account-name mystorageaccount",
+    "storage file upload --path cifar --share-name myshare --source cifar_cnn_distributed.py "
+    "--account-name mystorageaccount",
+    "job create --cluster nc6cluster --name cifar_distributed --resource-group batchai.horovod "
+    "--workspace batchaidev --experiment cifar --config-file job.json --storage-account-name "
+    "mystorageaccount",
+    "job show --experiment cifar --name cifar_distributed --resource-group batchai.horovod "
+    "--workspace batchaidev --query executionState",
+    "cluster show --name nc6cluster --workspace batchaidev --resource-group batchai.horovod "
+    "--query nodeStateCounts",
+    "job file list --experiment cifar --job cifar_distributed --resource-group batchai.horovod "
+    "--workspace batchaidev --output table",
+    "job file stream --experiment cifar --file-name stdout.txt --job cifar_distributed "
+    "--resource-group batchai.horovod --workspace batchaidev",
+    "storage file download --path cifar/saved_models/keras_cifar10_trained_model.h5 --share-name "
+    "myshare --account-name mystorageaccount",
+    "cluster resize --name nc6cluster --resource-group batchai.horovod --target 0 --workspace "
+    "batchaidev",
+    "group delete --name batchai.horovod"};
+
+// az's short forms, and the rest of its words.
+const char* const kAlsoAccepted[] = {
+    "workspace create -g g -n w -l eastus",
+    "workspace list -g g -o table",
+    "experiment show -g g -w w -n e",
+    "experiment list -g g -w w",
+    "cluster create -g g -w w -n c -s STANDARD_NC6 -t 4 -u me -k key.pub -p secret -i UbuntuDSVM "
+    "--afs-name a --afs-mount-path b --storage-account-name s --storage-account-key k "
+    "--min 0 --max 4 --partition gpu",
+    "cluster delete -g g -w w -n c -y --no-wait",
+    "job create -g g -w w -e e -n j -c c -f job.json --storage-account-key k -A acct --qos high "
+    "--reservation r --time 1:00 --partition p --dry-run",
+    "job run --local -n j -f job.json",
+    "job run --local 2 -n j -f job.json",
+    "job run --local --name j --config-file job.json",
+    "job check job.json --json",
+    "job show -g g -w w -e e -n j",
+    "job show -n 42",
+    "job list -g g -w w -e e -o table",
+    "job wait -n j --interval 1",
+    "job terminate -n j -y --no-wait",
+    "job delete -n j --yes",
+    "job file list -j j -d stdouterr -p . --expiry 60",
+    "job file stream -j j -f stdout.txt -d stdouterr",
+    "storage file list -s share -p dir",
+    "completion"};
+
+const char* const kRefused[] = {"",
+                                "job",
+                                "job create",
+                                "job create -n j",
+                                "job run -n j -f job.json",
+                                "job show",
+                                "job show -n j --output xml",
+                                "job create -n ../j -f job.json",
+                                "job create -n a/b -f job.json",
+                                "job create -n j -w .. -f job.json",
+                                "group create --name ..",
+                                "cluster create -n c --target -1",
+                                "cluster create -n c --target many",
+                                "job wait -n j --interval 0",
+                                "job show -n j --nonsense",
+                                "nonsense"};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(options)
+
+BOOST_DATA_TEST_CASE(of_the_walk_through_are_understood, kWalkThrough) {
+    BOOST_TEST(parse(sample) == "");
+}
+
+BOOST_DATA_TEST_CASE(of_az_are_understood, kAlsoAccepted) {
+    BOOST_TEST(parse(sample) == "");
+}
+
+BOOST_DATA_TEST_CASE(that_make_no_sense_are_refused, kRefused) {
+    BOOST_TEST(parse(sample) != "");
+    BOOST_TEST(parse(sample) != "help");
+}
+
+BOOST_AUTO_TEST_CASE(help_and_version_are_everywhere) {
+    BOOST_TEST(parse("--help") == "help");
+    BOOST_TEST(parse("--version") == "help");
+    BOOST_TEST(parse("job create --help") == "help");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace batchai::cli

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/slurm.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+#include "launcher/cli/external.hpp"
+
+namespace batchai::cli {
+
+BOOST_AUTO_TEST_SUITE(slurm)
+
+BOOST_AUTO_TEST_CASE(partitions_are_read_from_sinfo) {
+    const auto partitions =
+        parse_sinfo("batch*|n1|idle\nbatch*|n2|mixed\nlong|n1|idle\nnonsense\nlong|n3|down*\n");
+    BOOST_REQUIRE(partitions.size() == 2);
+    BOOST_TEST(partitions[0].name == "batch");
+    BOOST_TEST(partitions[0].is_default);
+    BOOST_TEST(partitions[0].nodes.size() == 2);
+    BOOST_TEST(!partitions[1].is_default);
+    BOOST_TEST(partitions[1].nodes.at(1).state == "down*");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_is_read_from_scontrol) {
+    const auto job = parse_scontrol_job(
+        "JobId=7 JobName=EndTime=5 UserId=root(0) JobState=FAILED Reason=NonZeroExitCode "
+        "ExitCode=3:0 SubmitTime=1795239000 StartTime=1795239001 EndTime=1795239009 "
+        "Partition=mini AllocNode:Sid=ctl:0");
+    BOOST_REQUIRE(job);
+    BOOST_TEST(job->state == "FAILED");
+    BOOST_TEST(job->exit_code == 3);
+    BOOST_TEST(*job->start_time == 1795239001.0);
+    BOOST_TEST(*job->end_time == 1795239009.0);
+    BOOST_TEST(job->partition == "mini");
+}
+
+BOOST_AUTO_TEST_CASE(unknown_times_are_none_and_signals_count_from_128) {
+    const auto job =
+        parse_scontrol_job("JobId=7 JobState=PENDING ExitCode=0:9 StartTime=Unknown EndTime=N/A");
+    BOOST_REQUIRE(job);
+    BOOST_TEST(!job->start_time);
+    BOOST_TEST(!job->end_time);
+    BOOST_TEST(job->exit_code == 137);
+    BOOST_TEST(!parse_scontrol_job("No jobs in the system"));
+}
+
+BOOST_AUTO_TEST_CASE(submission_asks_sbatch_for_what_the_job_file_says) {
+    Submission submission;
+    submission.job_name = "train";
+    submission.nodes = 4;
+    submission.gres = "gpu:1";
+    submission.partition = "mini";
+    submission.job_file = "/home/u/job.json";
+    submission.launcher = "/opt/my tools/batchai-launch";
+    submission.pass_through = {"--account=a", "--time=10"};
+    const auto arguments = sbatch_arguments(submission);
+    for (const char* argument :
+         {"--nodes=4", "--gres=gpu:1", "--partition=mini", "--job-name=train", "--account=a",
+          "--time=10", "--batchai-job=/home/u/job.json", "--export=ALL"})
+        BOOST_TEST((std::find(arguments.begin(), arguments.end(), argument) != arguments.end()),
+                   argument);
+    BOOST_TEST(batch_script(submission) ==
+               "#!/bin/bash\nexec '/opt/my tools/batchai-launch' --job \"$BATCHAI_JOB_FILE\"\n");
+    submission.partition.clear();
+    for (const auto& argument : sbatch_arguments(submission))
+        BOOST_TEST(!argument.starts_with("--partition"));
+}
+
+BOOST_AUTO_TEST_CASE(arguments_are_quoted_only_where_needed) {
+    BOOST_TEST(shell_quoted("--nodes=4") == "--nodes=4");
+    BOOST_TEST(shell_quoted("a b") == "'a b'");
+    BOOST_TEST(shell_quoted("it's") == "'it'\\''s'");
+    BOOST_TEST(shell_quoted("") == "''");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(programs)
+
+BOOST_AUTO_TEST_CASE(get_input_and_give_output_errors_and_status) {
+    const std::string much(300'000, 'x');
+    const auto done = run_program({"sh", "-c", "cat; echo oops >&2; exit 3"}, much);
+    BOOST_REQUIRE(done);
+    BOOST_TEST((done->out == much));
+    BOOST_TEST(done->err == "oops\n");
+    BOOST_TEST(done->status == 3);
+    BOOST_TEST(run_program({"sh", "-c", "kill -9 $$"})->status == 137);
+    BOOST_TEST(run_program({"true"}, much)->status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(that_are_not_there_are_an_error) {
+    BOOST_TEST(!run_program({"batchai-no-such-program"}));
+    BOOST_TEST(!on_path("batchai-no-such-program"));
+    BOOST_TEST(on_path("sh"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace batchai::cli

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/table.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "launcher/cli/result_table.hpp"
+
+namespace batchai::cli {
+
+BOOST_AUTO_TEST_SUITE(table)
+
+BOOST_AUTO_TEST_CASE(looks_as_az_printed_a_cluster) {
+    const Table table{{"Name", "Resource Group", "Workspace", "VM Size", "State", "Idle", "Running",
+                       "Preparing", "Leaving", "Unusable"},
+                      {{"nc6cluster", "batchai.horovod", "batchaidev", "STANDARD_NC6", "steady",
+                        "4", "0", "0", "0", "0"}}};
+    BOOST_TEST(table.text() ==
+               "Name        Resource Group    Workspace    VM Size       State      Idle    "
+               "Running    Preparing    Leaving    Unusable\n"
+               "----------  ----------------  -----------  ------------  -------  ------  "
+               "---------  -----------  ---------  ----------\n"
+               "nc6cluster  batchai.horovod   batchaidev   STANDARD_NC6  steady        4          "
+               "0            0          0           0\n");
+}
+
+BOOST_AUTO_TEST_CASE(keeps_a_column_with_an_empty_number_to_the_right) {
+    const Table table{{"Name", "Exit code"}, {{"a", "127"}, {"b", ""}}};
+    BOOST_TEST(table.text() ==
+               "Name      Exit code\n"
+               "------  -----------\n"
+               "a               127\n"
+               "b\n");
+}
+
+BOOST_AUTO_TEST_CASE(without_rows_is_nothing) {
+    BOOST_TEST((Table{{"Name"}, {}}).text().empty());
+}
+
+BOOST_AUTO_TEST_CASE(counts_characters_and_not_bytes) {
+    const Table table{{"N", "M"}, {{"äöü", "x"}, {"abc", "y"}}};
+    BOOST_TEST(table.text() ==
+               "N    M\n"
+               "---  ---\n"
+               "äöü  x\n"
+               "abc  y\n");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_query_titles_the_keys) {
+    BOOST_TEST(result_table({{"idleNodeCount", 4}, {"name", "x"}, {"nested", {1}}}).text() ==
+               "  IdleNodeCount  Name\n"
+               "---------------  ------\n"
+               "              4  x\n");
+    BOOST_TEST(result_table("queued").text() ==
+               "Result\n"
+               "--------\n"
+               "queued\n");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace batchai::cli
