@@ -90,10 +90,10 @@ long long now_ms() {
 bool wait_until(int pidfd, int seconds) {
     const long long end = now_ms() + seconds * 1000LL;
     for (;;) {
-        long long left = end - now_ms();
+        const long long left = end - now_ms();
         if (left <= 0) return false;
         pollfd event = {pidfd, POLLIN, 0};
-        int ready = poll(&event, 1, static_cast<int>(left));
+        const int ready = poll(&event, 1, static_cast<int>(left < 60000 ? left : 60000));
         if (ready > 0) return true;
         if (ready < 0 && errno != EINTR) return false;
     }

@@ -24,6 +24,7 @@ alice_home() { if [ "$(id -u)" = 0 ]; then echo "$MINISLURM_DIR/home/alice"; els
 setup_file() { make_site; }
 
 # make_site [LINE]...: the policy, with more lines for its [job] table, and the directories it names.
+# shellcheck disable=SC2120 # not every file passes lines
 make_site() {
     {
         printf '[job]\n'

@@ -103,7 +103,11 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
     [ "$output" = "" ]
 }
 
-is_pending() { [ "$(job_state "$1")" = PENDING ]; }
+# A requeued job waits for two minutes unless it is told not to.
+runs_again() {
+    [ "$(job_state "$job")" != PENDING ] || scontrol update JobId="$job" StartTime=now
+    [ -e started.1 ]
+}
 
 @test "a requeued job is set up again" {
     write_script job.sh 'touch $AZ_BATCHAI_JOB_TEMP/file.$SLURM_RESTART_COUNT' 'ls $AZ_BATCHAI_JOB_TEMP' 'touch started.${SLURM_RESTART_COUNT:-0}' '[ -e finish ] || sleep 1000'
@@ -111,9 +115,7 @@ is_pending() { [ "$(job_state "$1")" = PENDING ]; }
     eventually test -e started.0
     touch finish
     scontrol requeue "$job"
-    eventually is_pending "$job"
-    scontrol update JobId="$job" StartTime=now # requeued jobs wait for two minutes
-    eventually test -e started.1
+    eventually runs_again
     [ "$(wait_job "$job")" = COMPLETED ]
     [ "$(wc -l <preparations)" = 2 ]
 }

@@ -2,6 +2,7 @@
 #include "spank/helper/request.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <random>
 
 using batchai::spank::Fields;
 using batchai::spank::parse_request;
@@ -57,6 +58,19 @@ BOOST_AUTO_TEST_CASE(a_request_with_a_mistake_is_refused) {
         BOOST_TEST(!parse_request(request(name, value).text()), name << "=" << value);
     BOOST_TEST(!parse_request(""));
     BOOST_TEST(!parse_request("nonsense"));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_at_random_do_no_harm) {
+    std::minstd_rand random(1);
+    const std::string good = request().text();
+    for (int round = 0; round < 5000; ++round) {
+        std::string text = good;
+        for (int change = 0; change < 3; ++change)
+            text[random() % text.size()] = static_cast<char>(random());
+        text.resize(random() % (text.size() + 1));
+        const auto parsed = parse_request(text);
+        BOOST_TEST_REQUIRE((parsed || !parsed.error().message.empty()));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
