@@ -11,6 +11,16 @@ namespace {
 constexpr std::uint32_t kWildcard =
     std::numeric_limits<std::uint32_t>::max() - 1;  // PMIX_RANK_WILDCARD
 
+}  // namespace
+
+bool is_member(const std::vector<std::uint32_t>& procs, int rank) {
+    return std::any_of(procs.begin(), procs.end(), [rank](std::uint32_t proc) {
+        return proc == kWildcard || proc == static_cast<std::uint32_t>(rank);
+    });
+}
+
+namespace {
+
 std::vector<int> nodes_of(const std::vector<std::uint32_t>& procs, const RankMap& map) {
     std::set<int> nodes;
     for (std::uint32_t proc : procs) {
@@ -55,11 +65,8 @@ std::optional<FenceTable::Complete> FenceTable::add(int node, Fence contribution
 int FenceTable::blocked_by(const std::vector<int>& gone, const RankMap& map) const {
     for (const auto& [procs, queue] : fences_) {
         for (int rank : gone) {
-            const auto proc = static_cast<std::uint32_t>(rank);
-            const bool member = std::find_if(procs.begin(), procs.end(), [proc](std::uint32_t p) {
-                                    return p == proc || p == kWildcard;
-                                }) != procs.end();
-            if (member && !queue.front().arrived.contains(map.node_of(rank))) return rank;
+            if (is_member(procs, rank) && !queue.front().arrived.contains(map.node_of(rank)))
+                return rank;
         }
     }
     return -1;

@@ -17,6 +17,9 @@
 
 namespace batchai::launcher {
 
+// Whether a fence over these ranks, or over PMIX_RANK_WILDCARD, is one of this rank.
+bool is_member(const std::vector<std::uint32_t>& procs, int rank);
+
 class FenceTable {
   public:
     struct Complete {

@@ -5,13 +5,23 @@
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
+#include "launcher/collective.hpp"
 #include "launcher/pmix/dmodex.hpp"
 #include "launcher/pmix/fence.hpp"
 #include "launcher/pmix/publish.hpp"
 
 namespace batchai::launcher {
 
+// The library waits for those who are connected: a rank that left before the fence without a word
+// is not missed, and the fence would succeed without it.
 void Agent::fence(Fence contribution, pmix::ModexAnswer answer) {
+    for (int rank = 0; rank < job_.map.size(); ++rank) {
+        const bool absent = job_.map.node_of(rank) == bootstrap_.node &&
+                            is_member(contribution.procs, rank) && !ranks_->running(rank);
+        if (absent && contribution.status == PMIX_SUCCESS) {
+            contribution.status = PMIX_ERR_PARTIAL_SUCCESS;
+        }
+    }
     fences_[contribution.procs].push_back(answer);
     root_->send(contribution);
 }

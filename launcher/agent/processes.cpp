@@ -11,32 +11,48 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace batchai::launcher {
 namespace {
 
-// The parent of a process, from /proc/PID/stat: "PID (name) state PPID ..."; the name may hold
+struct Stat {
+    pid_t parent = -1;
+    unsigned flags = 0;
+};
+
+// From /proc/PID/stat: "PID (name) state PPID pgrp session tty tpgid flags ..."; the name may hold
 // anything, so the fields are counted from its last parenthesis.
-pid_t parent_of(const char* pid) {
-    const std::string path = std::string("/proc/") + pid + "/stat";
+std::optional<Stat> stat_of(const std::string& pid) {
+    const std::string path = "/proc/" + pid + "/stat";
     const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
     char line[512];
-    if (!file || std::fgets(line, sizeof line, file.get()) == nullptr) return -1;
+    if (!file || std::fgets(line, sizeof line, file.get()) == nullptr) return std::nullopt;
     const char* end = std::strrchr(line, ')');
-    int parent = -1;
-    if (end == nullptr || std::sscanf(end + 1, " %*c %d", &parent) != 1) return -1;
-    return parent;
+    Stat stat;
+    if (end == nullptr ||
+        std::sscanf(end + 1, " %*c %d %*d %*d %*d %*d %u", &stat.parent, &stat.flags) != 2) {
+        return std::nullopt;
+    }
+    return stat;
 }
 
 }  // namespace
+
+bool is_ending(pid_t pid) {
+    constexpr unsigned kExiting = 0x4;  // PF_EXITING, the kernel's include/linux/sched.h
+    const auto stat = stat_of(std::to_string(pid));
+    return !stat || (stat->flags & kExiting) != 0;
+}
 
 int signal_children(int signal) {
     const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
     int found = 0;
     while (const dirent* entry = proc ? ::readdir(proc.get()) : nullptr) {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-        if (parent_of(entry->d_name) != ::getpid()) continue;
+        const auto stat = stat_of(entry->d_name);
+        if (!stat || stat->parent != ::getpid()) continue;
         ++found;
         ::kill(std::atoi(entry->d_name), signal);
     }

@@ -4,7 +4,13 @@
 // becomes their child and is found here.
 #pragma once
 
+#include <sys/types.h>
+
 namespace batchai::launcher {
+
+// Whether a process has begun to end, or is gone. Already true when its sockets hang up, before it
+// can be waited for.
+bool is_ending(pid_t pid);
 
 // Sends the signal to every child of this process; returns how many there are.
 int signal_children(int signal);

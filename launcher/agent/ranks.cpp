@@ -134,7 +134,7 @@ void Ranks::ended(int number, Rank& rank, int status) {
 
 bool Ranks::running(int rank) const {
     const auto found = ranks_.find(rank);
-    return found != ranks_.end() && found->second.pid > 0;
+    return found != ranks_.end() && found->second.pid > 0 && !is_ending(found->second.pid);
 }
 
 void Ranks::forward(int signal) {

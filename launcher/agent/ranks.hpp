@@ -41,6 +41,7 @@ class Ranks {
     void end(int signal);
     void input(std::string bytes);
     void hold_output(bool hold);
+    // Started, and not about to end either.
     bool running(int rank) const;
 
     static constexpr std::chrono::milliseconds kGrace{2000};
