@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -74,8 +73,7 @@ sys::Result<std::unique_ptr<JobRun>> JobRun::load(const std::string& job_file,
 }
 
 JobRun::~JobRun() {
-    std::error_code ignored;
-    if (!local_.empty()) fs::remove_all(local_, ignored);
+    if (scratch_) scratch_->remove();
 }
 
 // In a one-node job the files carry no node's name, as in the service.
@@ -110,9 +108,10 @@ sys::Result<void> JobRun::prepare(const Allocation& allocation) {
 
 // The shares of the job as links, in place of the plugin's mounts.
 sys::Result<void> JobRun::make_local_directories() {
-    std::string pattern = "/tmp/batchai-job-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) return sys::errno_error("making " + pattern);
-    local_ = pattern;
+    auto scratch = Scratch::make();
+    if (!scratch) return scratch.error();
+    scratch_ = std::move(*scratch);
+    local_ = scratch_->directory;
     std::error_code error;
     fs::create_directories(local_ + "/mnt", error);
     fs::create_directories(local_ + "/shared", error);

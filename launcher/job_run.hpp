@@ -6,11 +6,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "job/policy.hpp"
 #include "job/spec.hpp"
+#include "launcher/agent/scratch.hpp"
 #include "launcher/allocation.hpp"
 #include "launcher/coordinator.hpp"
 #include "sys/result.hpp"
@@ -52,7 +54,8 @@ class JobRun {
     std::string file_;
     std::string record_;  // empty: the file is no snapshot
     std::string stdouterr_;
-    std::string local_;  // --local: holds mnt/, shared/ and a temporary directory for each node
+    std::optional<Scratch> scratch_;  // --local only
+    std::string local_;  // its path: holds mnt/, shared/ and a temporary directory for each node
     sys::UniqueFd output_, error_;
     double start_time_ = 0;
 };

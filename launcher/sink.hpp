@@ -32,7 +32,10 @@ class Sink {
         std::string bytes;
         std::function<void()> on_written;
     };
+    static constexpr std::size_t kTogether = 64;
+
     void next();
+    void taken();
     void written(ssize_t size);
 
     Loop& loop_;

@@ -22,10 +22,8 @@ bool decode(Reader& reader, Message& message) {
 
 }  // namespace
 
-Agent::Agent(Bootstrap bootstrap, GuardedDirectories directories)
-    : bootstrap_(std::move(bootstrap)),
-      directories_(std::move(directories)),
-      environment_(env::current()) {
+Agent::Agent(Bootstrap bootstrap, Guarded guarded)
+    : bootstrap_(std::move(bootstrap)), guarded_(std::move(guarded)), environment_(env::current()) {
     env::scrub(environment_);
 }
 
@@ -52,7 +50,7 @@ int Agent::run() {
     say_hello();
     loop_.run();
     pmix_.reset();
-    remove(directories_);  // the guard does it too; but it may have been killed
+    guarded_.remove();  // the guard does it too; but it may have been killed
     return exit_code_;
 }
 

@@ -24,7 +24,7 @@ namespace batchai::launcher {
 
 class Agent : private pmix::Host {
   public:
-    Agent(Bootstrap bootstrap, GuardedDirectories directories);
+    Agent(Bootstrap bootstrap, Guarded guarded);
     // Returns the process's exit code. 0: the root knows everything there is to know.
     int run();
 
@@ -77,7 +77,7 @@ class Agent : private pmix::Host {
     void fail(const std::string& message);
 
     Bootstrap bootstrap_;
-    GuardedDirectories directories_;
+    Guarded guarded_;
     env::Environment environment_;  // inherited
     std::vector<Core> cores_;
 

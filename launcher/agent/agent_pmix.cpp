@@ -113,7 +113,7 @@ void Agent::aborted(std::uint32_t rank, int code, std::string message) {
     end.how = RankEnd::How::aborted;
     end.code = code;
     end.time = wall_clock();
-    end.message = std::move(message);
+    if (message != "N/A") end.message = std::move(message);  // Open MPI's way to say nothing
     root_->send(end);
 }
 

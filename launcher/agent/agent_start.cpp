@@ -37,9 +37,9 @@ void Agent::say_hello() {
     hello.clock = wall_clock();
     root_->send(hello);
     // While the others arrive.
-    auto server = pmix::Server::start(
-        {bootstrap_.name, bootstrap_.node, directories_.base + "/s", directories_.base + "/c"},
-        box_, *this);
+    auto server = pmix::Server::start({bootstrap_.name, bootstrap_.node,
+                                       guarded_.server_directory(), guarded_.client_directory()},
+                                      box_, *this);
     if (!server) return fail(server.error().message);
     pmix_ = std::move(*server);
 }
@@ -63,7 +63,7 @@ env::Place Agent::place_of(int rank) const {
     place.master_address = job_.master_address;
     place.master_port = job_.master_port;
     place.shared_host = job_.shared_host;
-    place.shm_directory = directories_.shm;
+    place.shm_directory = guarded_.memory();
     return place;
 }
 

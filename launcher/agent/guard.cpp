@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "launcher/agent/processes.hpp"
@@ -16,22 +18,9 @@
 namespace batchai::launcher {
 namespace {
 
-std::string make_directory(std::string pattern) {
-    return ::mkdtemp(pattern.data()) == nullptr ? std::string() : pattern;
-}
-
-GuardedDirectories make_directories() {
-    GuardedDirectories made;
-    made.base = make_directory("/tmp/batchai-XXXXXX");
-    if (made.base.empty()) {
-        std::perror("batchai-launch: making a directory in /tmp");
-        std::exit(125);
-    }
-    ::mkdir((made.base + "/s").c_str(), 0700);
-    ::mkdir((made.base + "/c").c_str(), 0700);
-    made.shm = make_directory("/dev/shm/batchai-XXXXXX");
-    if (made.shm.empty()) made.shm = made.base + "/c";
-    return made;
+[[noreturn]] void give_up(const std::string& message) {
+    std::fprintf(stderr, "batchai-launch: %s\n", message.c_str());
+    std::_Exit(125);
 }
 
 // Signals are the agent's business; the guard must survive them to clean up.
@@ -43,36 +32,38 @@ void ignore_signals() {
 
 }  // namespace
 
-void remove(const GuardedDirectories& directories) {
+void Guarded::remove() const {
+    scratch.remove();
     std::error_code ignored;
-    for (const std::string& path : {directories.base, directories.shm, directories.job}) {
-        if (!path.empty()) std::filesystem::remove_all(path, ignored);
-    }
+    if (!job_directory.empty()) std::filesystem::remove_all(job_directory, ignored);
 }
 
-GuardedDirectories start_guard(const std::string& job_directory) {
-    GuardedDirectories made = make_directories();
-    made.job = job_directory;
+Guarded start_guard(const std::string& job_directory) {
+    sweep_scratch();
+    auto scratch = Scratch::make();
+    if (!scratch) give_up(scratch.error().message);
+    Guarded guarded{std::move(*scratch), job_directory};
+    ::mkdir(guarded.server_directory().c_str(), 0700);
+    ::mkdir(guarded.client_directory().c_str(), 0700);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const pid_t guard = ::getpid();
     const pid_t agent = ::fork();
     if (agent < 0) {
-        std::perror("batchai-launch: fork");
-        remove(made);
-        std::exit(125);
+        guarded.remove();
+        give_up(std::string("fork: ") + std::strerror(errno));
     }
     if (agent == 0) {
         // SIGTERM, not SIGKILL: the agent then ends its ranks and removes the directories itself.
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-        if (::getppid() != guard) std::exit(125);
-        return made;
+        if (::getppid() != guard) std::_Exit(125);
+        return guarded;
     }
     ignore_signals();
     int status = 0;
     while (::waitpid(agent, &status, 0) < 0 && errno == EINTR) continue;
     kill_descendants();
-    remove(made);
+    guarded.remove();
     // Without the agent's exit code nobody has been told what happened; Slurm or the root see it.
     std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }

@@ -7,19 +7,25 @@
 
 #include <string>
 
+#include "launcher/agent/scratch.hpp"
+
 namespace batchai::launcher {
 
-struct GuardedDirectories {
-    std::string base;  // on /tmp, short: sockets live here
-    std::string shm;   // on /dev/shm where there is one
-    std::string job;   // given by the root; may be empty
+struct Guarded {
+    Scratch scratch;
+    std::string job_directory;  // given by the root; may be empty
+
+    std::string server_directory() const { return scratch.directory + "/s"; }
+    std::string client_directory() const { return scratch.directory + "/c"; }
+    // For shared memory in files.
+    std::string memory() const {
+        return scratch.memory.empty() ? client_directory() : scratch.memory;
+    }
+    void remove() const;
 };
 
 // Forks. In the child (the agent) it returns; the parent waits for it, cleans up and exits with the
 // agent's exit code.
-// job_directory: removed too; may be empty.
-GuardedDirectories start_guard(const std::string& job_directory);
-
-void remove(const GuardedDirectories& directories);
+Guarded start_guard(const std::string& job_directory);
 
 }  // namespace batchai::launcher

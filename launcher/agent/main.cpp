@@ -45,11 +45,11 @@ int agent_main() {
     const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(null, STDIN_FILENO);
     ::close(null);
-    const GuardedDirectories directories =
+    Guarded guarded =
         start_guard(bootstrap->node == 0 ? bootstrap->owned_directory : std::string());
     block_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
     std::signal(SIGPIPE, SIG_IGN);
-    return Agent(std::move(*bootstrap), directories).run();
+    return Agent(std::move(*bootstrap), std::move(guarded)).run();
 }
 
 }  // namespace batchai::launcher

@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 2 -g 2
+#
+# shellcheck disable=SC2154 # job is set by submit
 
 bats_require_minimum_version 1.5.0
 load lib

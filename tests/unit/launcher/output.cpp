@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(a_progress_bar_passes_at_each_carriage_return) {
 
 BOOST_AUTO_TEST_CASE(no_byte_is_changed_added_or_lost) {
     std::string all;
-    for (int i = 0; i < 100'000; ++i) all += static_cast<char>(i * i % 251);
+    for (unsigned i = 0; i < 100'000; ++i) all += static_cast<char>(i * i % 251);
     for (std::size_t step : {1U, 7U, 4096U, 65536U}) {
         LineBuffer lines;
         std::string got;

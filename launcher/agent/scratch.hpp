@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scratch: a private directory below /tmp with a short name (sockets live in it), and one of the
+// same name in /dev/shm. Removed with its owner; where the owner and its guard were killed at once,
+// by the next one of the same user: a directory whose lock nobody holds is nobody's.
+#pragma once
+
+#include <string>
+
+#include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::launcher {
+
+struct Scratch {
+    std::string directory;  // /tmp/batchai-XXXXXX
+    std::string memory;     // /dev/shm/batchai-XXXXXX; empty where there is no /dev/shm
+    sys::UniqueFd lock;     // children that inherit it own the directory, too
+
+    static sys::Result<Scratch> make();
+    void remove() const;
+};
+
+// Removes what killed processes of this user have left.
+void sweep_scratch();
+
+}  // namespace batchai::launcher

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/scratch.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <optional>
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(scratch)
+
+BOOST_AUTO_TEST_CASE(a_sweep_spares_what_is_in_use_and_removes_what_is_left) {
+    auto made = Scratch::make();
+    BOOST_REQUIRE(made);
+    std::optional<Scratch> mine(std::move(*made));
+    const std::string directory = mine->directory, memory = mine->memory;
+    BOOST_TEST(std::filesystem::is_directory(directory));
+    sweep_scratch();
+    BOOST_TEST(std::filesystem::is_directory(directory));
+    mine.reset();  // as if killed: the lock goes, the directory stays
+    BOOST_TEST(std::filesystem::is_directory(directory));
+    sweep_scratch();
+    BOOST_TEST(!std::filesystem::exists(directory));
+    BOOST_TEST((memory.empty() || !std::filesystem::exists(memory)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
