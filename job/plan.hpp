@@ -45,6 +45,9 @@ struct NodeContext {
 // All AZ_BATCHAI_* variables, then the job's environmentVariables and secrets (expanded).
 Environment job_environment(const JobSpec&, const Identity&, const NodeContext&);
 
+// The text of $AZ_BATCHAI_MPI_HOST_FILE, in Open MPI's syntax.
+std::string host_file(const std::vector<std::string>& hosts, int slots);
+
 enum class Placement { every_node, first_node_only };
 
 // What batchai-launch starts for a job file.

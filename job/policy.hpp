@@ -49,7 +49,7 @@ struct AllowPolicy {
     std::string
         source;  // bind: the directory and all below it; overlay: the lower directory; tmpfs: empty
     bool read_only = false;            // only read-only
-    std::vector<std::string> options;  // of noexec, size=…, ro, rw: those that a user may give
+    std::vector<std::string> options;  // of noexec, size, rw: those that a user may give besides ro
     std::string max_size = "1G";       // tmpfs and overlay's upper: limit of size=
 };
 

@@ -9,11 +9,13 @@
  * Calling: every rank of a communicator makes the same sequence of collective calls with matching
  * arguments; a mismatch is an error on all ranks (BATCHAI_COLL_ERR_MISMATCH), never a hang.
  * Counts are elements and size_t; any count, zero included. Send and receive buffers are either
- * the same (in place) or do not overlap. Buffers belong to the caller and must stay untouched until the operation has completed.
+ * the same (in place) or do not overlap. Buffers belong to the caller and must stay untouched until
+ * the operation has completed.
  *
- * Threads: one thread at a time may use a communicator and its requests. Errors: every function returns a
- * batchai_coll_status; batchai_coll_last_error() has the sentence. After an error other than
- * BATCHAI_COLL_ERR_ARGUMENT the communicator only answers with that error until it is finalized.
+ * Threads: one thread at a time may use a communicator and its requests. Errors: every function
+ * returns a batchai_coll_status; batchai_coll_last_error() has the sentence. After an error other
+ * than BATCHAI_COLL_ERR_ARGUMENT the communicator only answers with that error until it is
+ * finalized.
  */
 #ifndef BATCHAI_COLLECTIVES_H
 #define BATCHAI_COLLECTIVES_H
@@ -31,10 +33,10 @@ typedef enum {
     BATCHAI_COLL_OK = 0,
     BATCHAI_COLL_IN_PROGRESS = 1, /* of batchai_coll_test only */
     BATCHAI_COLL_ERR_ARGUMENT = -1,
-    BATCHAI_COLL_ERR_MISMATCH = -2,  /* ranks disagree on operation, type or count */
-    BATCHAI_COLL_ERR_TIMEOUT = -3,   /* a rank did not arrive within BATCHAI_COLL_TIMEOUT seconds */
-    BATCHAI_COLL_ERR_PEER = -4,      /* a rank died or closed its connection */
-    BATCHAI_COLL_ERR_SYSTEM = -5     /* memory, PMIx, UCX, shared memory */
+    BATCHAI_COLL_ERR_MISMATCH = -2, /* ranks disagree on operation, type or count */
+    BATCHAI_COLL_ERR_TIMEOUT = -3,  /* a rank did not arrive within BATCHAI_COLL_TIMEOUT seconds */
+    BATCHAI_COLL_ERR_PEER = -4,     /* a rank died or closed its connection */
+    BATCHAI_COLL_ERR_SYSTEM = -5    /* memory, PMIx, UCX, shared memory */
 } batchai_coll_status;
 
 typedef enum {
@@ -74,7 +76,7 @@ BATCHAI_COLL_API int batchai_coll_rank(const batchai_coll_comm* comm);
 BATCHAI_COLL_API int batchai_coll_size(const batchai_coll_comm* comm);
 BATCHAI_COLL_API int batchai_coll_local_rank(const batchai_coll_comm* comm);
 BATCHAI_COLL_API int batchai_coll_local_size(const batchai_coll_comm* comm); /* of this node */
-BATCHAI_COLL_API int batchai_coll_node_rank(const batchai_coll_comm* comm);  /* index of this node */
+BATCHAI_COLL_API int batchai_coll_node_rank(const batchai_coll_comm* comm); /* index of this node */
 BATCHAI_COLL_API int batchai_coll_node_count(const batchai_coll_comm* comm);
 
 /* Asynchronous operations run in the order in which they were started; *request is freed by the
@@ -82,13 +84,16 @@ BATCHAI_COLL_API int batchai_coll_node_count(const batchai_coll_comm* comm);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_allreduce_async(
     batchai_coll_comm* comm, const void* send, void* receive, size_t count, batchai_coll_type type,
     batchai_coll_op op, batchai_coll_request** request);
-BATCHAI_COLL_API batchai_coll_status batchai_coll_broadcast_async(
-    batchai_coll_comm* comm, void* buffer, size_t count, batchai_coll_type type, int root,
-    batchai_coll_request** request);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_broadcast_async(batchai_coll_comm* comm,
+                                                                  void* buffer, size_t count,
+                                                                  batchai_coll_type type, int root,
+                                                                  batchai_coll_request** request);
 /* receive holds size() * count elements, rank r's at r * count. */
-BATCHAI_COLL_API batchai_coll_status batchai_coll_allgather_async(
-    batchai_coll_comm* comm, const void* send, void* receive, size_t count, batchai_coll_type type,
-    batchai_coll_request** request);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_allgather_async(batchai_coll_comm* comm,
+                                                                  const void* send, void* receive,
+                                                                  size_t count,
+                                                                  batchai_coll_type type,
+                                                                  batchai_coll_request** request);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_barrier_async(batchai_coll_comm* comm,
                                                                 batchai_coll_request** request);
 

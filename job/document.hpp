@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A JSON text together with the place of every key and value in it, so that a finding about
+// "properties.nodeCount" can say line and column, which nlohmann-json does not keep.
+//
+// Private to job/. Limits: 1 MiB of text, 64 levels.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job/spec.hpp"
+
+namespace batchai::job {
+
+using Json = nlohmann::ordered_json;
+
+class Document {
+  public:
+    // Nothing, and findings, when the text is not JSON, is too large or repeats a key.
+    static std::optional<Document> parse(std::string_view text, const std::string& file_name,
+                                         std::vector<Finding>& findings);
+
+    const Json& root() const { return root_; }
+
+    // A finding about the value at a path
+    // ("properties.mountVolumes.azureFileShares[0].azureFileUrl"), or about the nearest value
+    // around it when there is none.
+    Finding finding(Finding::Severity severity, const std::string& path,
+                    const std::string& message) const;
+
+  private:
+    Finding at(std::size_t offset) const;
+
+    Json root_;
+    std::string file_name_;
+    std::vector<std::size_t> line_starts_;
+    std::map<std::string, std::size_t> offsets_;  // of values, by path
+};
+
+// parse_job for a text that is parsed already.
+ParsedJob parse_job(const Document& document, std::vector<Finding> findings);
+
+}  // namespace batchai::job

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/expand.hpp"
+
+#include <cctype>
+
+namespace batchai::job {
+
+namespace {
+
+bool is_ours(std::string_view name) {
+    return name.rfind("AZ_BATCHAI_", 0) == 0 || name.rfind("AZ_LEARNING_", 0) == 0;
+}
+
+// The length of the variable's name at the start of text.
+std::size_t name_length(std::string_view text) {
+    std::size_t n = 0;
+    while (n < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[n])) != 0 || text[n] == '_'))
+        ++n;
+    return n;
+}
+
+std::string value_of(std::string name, const Environment& environment) {
+    constexpr std::string_view kOld = "AZ_LEARNING_";
+    if (name.rfind(kOld, 0) == 0) name = "AZ_BATCHAI_" + name.substr(kOld.size());
+    const auto it = environment.find(name);
+    return it == environment.end() ? std::string() : it->second;
+}
+
+}  // namespace
+
+std::string expand(std::string_view text, const Environment& environment) {
+    std::string result;
+    while (!text.empty()) {
+        const std::size_t dollar = text.find('$');
+        result += text.substr(0, dollar);
+        if (dollar == text.npos) break;
+        text.remove_prefix(dollar);
+        const bool braces = text.substr(0, 2) == "${";
+        const std::size_t begin = braces ? 2 : 1;
+        const std::size_t length = name_length(text.substr(begin));
+        const std::size_t end = begin + length + (braces ? 1 : 0);
+        const std::string name(text.substr(begin, length));
+        const bool closed = !braces || text.substr(begin + length, 1) == "}";
+        if (closed && is_ours(name)) {
+            result += value_of(name, environment);
+            text.remove_prefix(end);
+        } else {
+            result += '$';
+            text.remove_prefix(1);
+        }
+    }
+    return result;
+}
+
+}  // namespace batchai::job

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/layout.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace batchai::job {
+
+namespace {
+
+std::string lower(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+std::string with_node(const std::string& name, const std::string& node, const std::string& suffix) {
+    return name + (node.empty() ? "" : "-" + node) + suffix;
+}
+
+std::string without_trailing_slashes(std::string path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    return path;
+}
+
+// What follows $AZ_BATCHAI_JOB_MOUNT_ROOT/ in a path.
+std::optional<std::string> below_mount_root(const std::string& path) {
+    for (const std::string root : {"$AZ_BATCHAI_JOB_MOUNT_ROOT/", "${AZ_BATCHAI_JOB_MOUNT_ROOT}/"})
+        if (path.rfind(root, 0) == 0) return without_trailing_slashes(path.substr(root.size()));
+    return std::nullopt;
+}
+
+bool has_dots(const std::string& path) {
+    return ("/" + path + "/").find("/../") != std::string::npos;
+}
+
+}  // namespace
+
+std::string output_segment(const Identity& identity) {
+    return identity.subscription + "/" + lower(identity.resource_group) + "/workspaces/" +
+           identity.workspace + "/experiments/" + identity.experiment + "/jobs/" + identity.name +
+           "/" + identity.uuid;
+}
+
+std::string stdouterr_directory(const JobSpec& spec, const Identity& identity,
+                                const Environment& environment) {
+    return without_trailing_slashes(expand(spec.std_out_err_path_prefix, environment)) + "/" +
+           output_segment(identity) + "/stdouterr";
+}
+
+std::optional<std::string> login_path(const JobSpec& spec, const SitePolicy& policy,
+                                      const std::string& path) {
+    const auto below = below_mount_root(path);
+    if (!below || has_dots(*below) || below->find('$') != std::string::npos) return std::nullopt;
+    const AzureFileShare* best = nullptr;  // the innermost mount
+    for (const AzureFileShare& share : spec.azure_file_shares) {
+        const std::string& mount = share.relative_mount_path;
+        const bool inside = *below == mount || below->rfind(mount + "/", 0) == 0;
+        if (inside && (best == nullptr || mount.size() > best->relative_mount_path.size()))
+            best = &share;
+    }
+    if (best == nullptr) return std::nullopt;
+    const auto share = resolve_share(policy, *best);
+    if (!share || share->login_path.empty()) return std::nullopt;
+    return without_trailing_slashes(share->login_path) +
+           (best->directory.empty() ? "" : "/" + best->directory) +
+           below->substr(best->relative_mount_path.size());
+}
+
+std::optional<std::string> login_stdouterr_directory(const JobSpec& spec, const SitePolicy& policy,
+                                                     const Identity& identity) {
+    const auto prefix = login_path(spec, policy, spec.std_out_err_path_prefix);
+    if (!prefix) return std::nullopt;
+    return *prefix + "/" + output_segment(identity) + "/stdouterr";
+}
+
+std::string execution_log_name(const std::string& node) {
+    return with_node("execution", node, ".log");
+}
+std::string preparation_stdout_name(const std::string& node) {
+    return with_node("stdout-job_prep", node, ".txt");
+}
+std::string preparation_stderr_name(const std::string& node) {
+    return with_node("stderr-job_prep", node, ".txt");
+}
+
+}  // namespace batchai::job

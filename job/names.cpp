@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/names.hpp"
+
+#include <algorithm>
+
+namespace batchai::job {
+
+namespace {
+
+bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool is_component(std::string_view text) {
+    return !text.empty() && text.size() <= 255 && text != "." && text != ".." && text[0] != '-' &&
+           std::all_of(text.begin(), text.end(),
+                       [](char c) { return is_word(c) || c == '.' || c == '-'; });
+}
+
+}  // namespace
+
+bool is_relative_path(std::string_view text) {
+    if (text.size() > 1024) return false;
+    while (true) {
+        const std::size_t slash = text.find('/');
+        if (!is_component(text.substr(0, slash))) return false;
+        if (slash == text.npos) return true;
+        text.remove_prefix(slash + 1);
+    }
+}
+
+bool is_absolute_path(std::string_view text) {
+    return text.size() > 1 && text[0] == '/' && is_relative_path(text.substr(1));
+}
+
+bool is_variable_name(std::string_view text) {
+    return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
+           std::all_of(text.begin(), text.end(), is_word);
+}
+
+bool is_object_name(std::string_view text) {
+    return text.size() <= 64 && is_component(text.substr(text.substr(0, 1) == "-" ? 1 : 0));
+}
+
+}  // namespace batchai::job

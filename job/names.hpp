@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which strings of a job file may become names of files, variables and objects.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace batchai::job {
+
+// Components of [A-Za-z0-9_.-] separated by single slashes, none of them "." or "..", none starting
+// with '-'; at most 255 bytes each, 1024 in all.
+bool is_relative_path(std::string_view text);
+
+// The same with a leading slash.
+bool is_absolute_path(std::string_view text);
+
+// [A-Za-z_][A-Za-z0-9_]*
+bool is_variable_name(std::string_view text);
+
+// The service's pattern for names of groups, workspaces, jobs: [-\w.]{1,64}, but not "." and "..".
+bool is_object_name(std::string_view text);
+
+}  // namespace batchai::job

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/plan.hpp"
+
+#include <numeric>
+
+#include "job/layout.hpp"
+#include "job/toolkit/toolkit.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+std::string join(const std::vector<std::string>& parts, const char* separator) {
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
+    return text;
+}
+
+}  // namespace
+
+Environment job_environment(const JobSpec& spec, const Identity& identity,
+                            const NodeContext& context) {
+    const std::string gpus = std::to_string(context.gpus);
+    Environment environment = {
+        {"AZ_BATCHAI_MOUNT_ROOT", context.mount_root},
+        {"AZ_BATCHAI_JOB_MOUNT_ROOT", context.mount_root},
+        {"AZ_BATCHAI_JOB_TEMP", context.job_temp},
+        {"AZ_BATCHAI_JOB_TEMP_DIR", context.job_temp},
+        {"AZ_BATCHAI_SHARED_JOB_TEMP", context.shared_temp},
+        {"AZ_BATCHAI_NUM_GPUS", gpus},
+        {"AZ_BATCHAI_NUM_GPUS_PER_NODE", gpus},
+        {"AZ_BATCHAI_MPI_HOST_FILE", context.job_temp + "/hostfile"},
+        {"AZ_BATCH_HOST_LIST", join(context.hosts, ",")},
+    };
+    environment["AZ_BATCHAI_STDOUTERR_DIR"] = stdouterr_directory(spec, identity, environment);
+    const Environment variables = environment;  // the job's own may refer to these
+    for (const Variable& variable : spec.environment)
+        environment[variable.name] = expand(variable.value, variables);
+    for (const Variable& secret : spec.secrets)
+        environment[secret.name] = expand(secret.value, variables);
+    return environment;
+}
+
+std::string host_file(const std::vector<std::string>& hosts, int slots) {
+    std::string text;
+    for (const std::string& host : hosts) text += host + " slots=" + std::to_string(slots) + "\n";
+    return text;
+}
+
+LaunchPlan plan_launch(const JobSpec& spec, const SitePolicy& policy,
+                       const std::vector<int>& gpus_per_node) {
+    const int gpus = std::accumulate(gpus_per_node.begin(), gpus_per_node.end(), 0);
+    const int default_ranks = policy.rank_per_gpu && gpus > 0 ? gpus : spec.node_count;
+    return std::visit(
+        [&](const auto& settings) { return plan_of(settings, policy, default_ranks); },
+        spec.toolkit);
+}
+
+}  // namespace batchai::job

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/reader.hpp"
+
+#include <algorithm>
+
+namespace batchai::job {
+
+namespace {
+
+std::string found_a(const Json& value) {
+    if (value.is_number_float()) return "found a fraction";
+    return std::string("found ") + (value.is_object() || value.is_array() ? "an " : "a ") +
+           value.type_name();
+}
+
+// Levenshtein's distance, by rows.
+std::size_t distance(const std::string& a, const std::string& b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            row[j] =
+                std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+bool is_comment(const std::string& key) {
+    return key.rfind("comment", 0) == 0 || key.rfind("$comment", 0) == 0;
+}
+
+}  // namespace
+
+std::string closest(const std::string& word, const std::set<std::string>& candidates) {
+    std::string best;
+    std::size_t best_distance = 3;
+    for (const std::string& candidate : candidates) {
+        const std::size_t d = distance(word, candidate);
+        if (d < best_distance && d < candidate.size()) {
+            best = candidate;
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+const Json* Reader::find(const std::string& key) {
+    known_.insert(key);
+    const auto it = object_.find(key);
+    return it == object_.end() || it->is_null() ? nullptr : &*it;
+}
+
+bool Reader::has(const std::string& key) const {
+    const auto it = object_.find(key);
+    return it != object_.end() && !it->is_null();
+}
+
+void Reader::error(const std::string& key, const std::string& message) {
+    findings_.push_back(document_.finding(Finding::Severity::error, path(key), message));
+}
+
+void Reader::warning(const std::string& key, const std::string& message) {
+    findings_.push_back(document_.finding(Finding::Severity::warning, path(key), message));
+}
+
+void Reader::missing(const std::string& key) {
+    error(key, "required, but not there");
+}
+
+std::string Reader::string(const std::string& key) {
+    const Json* value = find(key);
+    if (value == nullptr) return {};
+    if (!value->is_string()) {
+        error(key, "expected a string, " + found_a(*value));
+        return {};
+    }
+    auto text = value->get<std::string>();
+    if (text.find('\0') != text.npos) {
+        error(key, "holds a null character");
+        return {};
+    }
+    return text;
+}
+
+std::string Reader::required_string(const std::string& key) {
+    if (find(key) == nullptr) {
+        missing(key);
+        return {};
+    }
+    std::string text = string(key);
+    if (text.empty() && object_.at(key).is_string()) error(key, "is empty");
+    return text;
+}
+
+std::optional<int> Reader::integer(const std::string& key, int least, int most) {
+    const Json* value = find(key);
+    if (value == nullptr) return std::nullopt;
+    if (!value->is_number_integer()) {
+        error(key, "expected an integer, " + found_a(*value));
+        return std::nullopt;
+    }
+    const bool huge = value->is_number_unsigned() && value->get<std::uint64_t>() > 1'000'000'000;
+    const auto number = huge ? 1'000'000'001 : value->get<std::int64_t>();
+    if (number < least || number > most) {
+        error(key, "must be from " + std::to_string(least) + " to " + std::to_string(most) +
+                       ", is " + value->dump());
+        return std::nullopt;
+    }
+    return static_cast<int>(number);
+}
+
+std::optional<Reader> Reader::object(const std::string& key) {
+    const Json* value = find(key);
+    if (value == nullptr) return std::nullopt;
+    if (!value->is_object()) {
+        error(key, "expected an object, " + found_a(*value));
+        return std::nullopt;
+    }
+    return Reader(document_, *value, path(key), findings_);
+}
+
+std::optional<Reader> Reader::required_object(const std::string& key) {
+    if (find(key) == nullptr) missing(key);
+    return object(key);
+}
+
+std::vector<Reader> Reader::objects(const std::string& key) {
+    std::vector<Reader> readers;
+    const Json* value = find(key);
+    if (value == nullptr) return readers;
+    if (!value->is_array()) {
+        error(key, "expected an array, " + found_a(*value));
+        return readers;
+    }
+    for (std::size_t i = 0; i < value->size(); ++i) {
+        const std::string element = key + "[" + std::to_string(i) + "]";
+        if (!(*value)[i].is_object())
+            error(element, "expected an object, " + found_a((*value)[i]));
+        else
+            readers.emplace_back(document_, (*value)[i], path(element), findings_);
+    }
+    return readers;
+}
+
+void Reader::ignore(std::initializer_list<const char*> keys) {
+    known_.insert(keys.begin(), keys.end());
+}
+
+void Reader::finish() {
+    for (const auto& [key, value] : object_.items()) {
+        if (known_.count(key) != 0 || is_comment(key)) continue;
+        const std::string near = closest(key, known_);
+        warning(key, near.empty() ? "unknown key, ignored"
+                                  : "unknown key, ignored; did you mean '" + near + "'?");
+    }
+}
+
+}  // namespace batchai::job

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reader: typed access to one object of a job file. Each call names a key, checks its type and
+// notes it as known; finish() warns of the keys that nobody asked for. All complaints end up in one
+// list of findings.
+//
+// Private to job/. A value of null counts as absent, as in the service's own output.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "job/document.hpp"
+
+namespace batchai::job {
+
+class Reader {
+  public:
+    Reader(const Document& document, const Json& object, std::string path,
+           std::vector<Finding>& findings)
+        : document_(document), object_(object), path_(std::move(path)), findings_(findings) {}
+
+    const std::string& path() const { return path_; }
+    std::string path(const std::string& key) const {
+        return path_.empty() ? key : path_ + "." + key;
+    }
+
+    bool has(const std::string& key) const;
+    void error(const std::string& key, const std::string& message);
+    void warning(const std::string& key, const std::string& message);
+    void missing(const std::string& key);
+
+    // Empty when absent or of another type; the latter is an error.
+    std::string string(const std::string& key);
+    std::string required_string(const std::string& key);  // absent or empty: an error
+    std::optional<int> integer(const std::string& key, int least, int most);
+    std::optional<Reader> object(const std::string& key);
+    std::optional<Reader> required_object(const std::string& key);
+    std::vector<Reader> objects(const std::string& key);  // an array of objects
+
+    // Keys that mean nothing here and are right all the same.
+    void ignore(std::initializer_list<const char*> keys);
+    // Warns of unknown keys; "did you mean" when a known one is close.
+    void finish();
+
+  private:
+    const Json* find(const std::string& key);
+
+    const Document& document_;
+    const Json& object_;
+    std::string path_;
+    std::vector<Finding>& findings_;
+    std::set<std::string> known_;
+};
+
+// The candidate within two edits of word, else empty.
+std::string closest(const std::string& word, const std::set<std::string>& candidates);
+
+}  // namespace batchai::job

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the site policy reads the parts of a job (policy.hpp). Globs are fnmatch(3)'s, over whole
+// strings.
+#include <fnmatch.h>
+
+#include "job/policy.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+bool matches(const std::string& glob, const std::string& text) {
+    return ::fnmatch(glob.c_str(), text.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+sys::Result<SharePolicy> resolve_share(const SitePolicy& policy, const AzureFileShare& share) {
+    for (const SharePolicy& candidate : policy.shares) {
+        if (candidate.share != share.share) continue;
+        if (candidate.account == "*" || matches(candidate.account, share.account)) return candidate;
+    }
+    return sys::Error{"share '" + share.share + "'" +
+                      (share.account.empty() ? "" : " of account '" + share.account + "'") +
+                      " is unknown here: no [[share]] of " + policy.file + " names it"};
+}
+
+sys::Result<ImagePolicy> resolve_image(const SitePolicy& policy, const std::string& image) {
+    for (const ImagePolicy& candidate : policy.images) {
+        if (!matches(candidate.name, image)) continue;
+        ImagePolicy found = candidate;
+        if (found.say.empty())
+            found.say = "image " + image + ": this site runs it on the host, not in a container";
+        return found;
+    }
+    return sys::Error{"image '" + image + "' is unknown here: no [[image]] of " + policy.file +
+                      " names it"};
+}
+
+Preparation resolve_preparation(const SitePolicy& policy, const JobSpec& spec) {
+    Preparation preparation;
+    preparation.command = spec.preparation_command.value_or("");
+    if (preparation.command.empty()) return preparation;
+    for (const PreparationPolicy& candidate : policy.preparations) {
+        // A literal match first: a command line may hold characters that mean something in a glob.
+        if (candidate.command != preparation.command &&
+            !matches(candidate.command, preparation.command))
+            continue;
+        preparation.note = candidate.say.empty()
+                               ? "preparation: this site replaces '" + preparation.command +
+                                     "' by '" + candidate.replace + "'"
+                               : candidate.say;
+        preparation.command = candidate.replace;
+        break;
+    }
+    return preparation;
+}
+
+}  // namespace batchai::job

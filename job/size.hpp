@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sizes of tmpfs mounts: "512M", "4G".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace batchai::job {
+
+// Bytes of digits with an optional K, M or G (powers of 1024); nothing for anything else, zero, or
+// more than 2^53.
+std::optional<std::uint64_t> parse_size(std::string_view text);
+
+}  // namespace batchai::job

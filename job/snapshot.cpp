@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/snapshot.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "job/document.hpp"
+#include "sys/file.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+constexpr std::string_view kPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
+
+// Creates a directory and those above it; new ones are the user's alone.
+sys::Result<void> make_directories(const std::string& path) {
+    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+        const std::string part = path.substr(0, slash);
+        if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return sys::errno_error(part);
+        if (slash == path.npos) return {};
+    }
+}
+
+sys::Result<std::string> new_uuid() {
+    auto uuid = sys::read_file("/proc/sys/kernel/random/uuid", 64);
+    if (!uuid) return uuid;
+    while (!uuid->empty() && uuid->back() == '\n') uuid->pop_back();
+    return uuid;
+}
+
+void fill_in_account(Json& root, const std::string& account) {
+    const Json::json_pointer pointer("/properties/mountVolumes/azureFileShares");
+    if (account.empty() || !root.contains(pointer)) return;
+    for (Json& share : root[pointer]) {
+        for (const char* key : {"azureFileUrl", "accountName"}) {
+            if (!share.contains(key) || !share[key].is_string()) continue;
+            auto text = share[key].get<std::string>();
+            const std::size_t at = text.find(kPlaceholder);
+            if (at != text.npos) share[key] = text.replace(at, kPlaceholder.size(), account);
+        }
+    }
+}
+
+Json identity_json(const Identity& identity) {
+    return {{"subscription", identity.subscription},
+            {"resourceGroup", identity.resource_group},
+            {"workspace", identity.workspace},
+            {"experiment", identity.experiment},
+            {"name", identity.name},
+            {"uuid", identity.uuid},
+            {"cluster", identity.cluster}};
+}
+
+// A snapshot that lies where write_snapshot puts it.
+bool is_in_place(const std::string& file_name, const Identity& identity,
+                 const std::string& records) {
+    std::error_code ignored;
+    return std::filesystem::equivalent(file_name, records + "/" + identity.uuid + "/job.json",
+                                       ignored);
+}
+
+}  // namespace
+
+sys::Result<std::string> data_directory() {
+    const char* data = std::getenv("XDG_DATA_HOME");
+    if (data != nullptr && data[0] == '/') return std::string(data) + "/batchai";
+    const char* home = std::getenv("HOME");
+    if (home == nullptr || home[0] != '/')
+        return sys::Error{"neither XDG_DATA_HOME nor HOME names a directory"};
+    return std::string(home) + "/.local/share/batchai";
+}
+
+sys::Result<std::string> write_snapshot(const std::string& text, const std::string& file_name,
+                                        Identity identity, const std::string& storage_account) {
+    const auto data = data_directory();
+    if (!data) return data;
+    const std::string records = *data + "/jobs";
+    const ParsedJob parsed = parse_job(text, file_name);
+    if (!parsed.spec) return sys::Error{file_name + ": not a job file"};
+    if (parsed.spec->identity && is_in_place(file_name, *parsed.spec->identity, records))
+        return file_name;
+
+    if (identity.uuid.empty()) {
+        const auto uuid = new_uuid();
+        if (!uuid) return uuid;
+        identity.uuid = *uuid;
+    }
+    Json root = Json::parse(text);  // parse_job has read it: it does not throw
+    fill_in_account(root, storage_account);
+    root["batchai"] = identity_json(identity);
+
+    const std::string record = records + "/" + identity.uuid;
+    if (auto made = make_directories(record); !made) return made.error().in("record directory");
+    const std::string path = record + "/job.json";
+    if (auto written = sys::write_file(path, root.dump(4) + "\n", 0600); !written)
+        return written.error().in("snapshot");
+    return path;
+}
+
+}  // namespace batchai::job

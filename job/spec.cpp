@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/spec.hpp"
+
+#include "job/names.hpp"
+#include "job/toolkit/toolkit.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+constexpr int kMaxNodes = 100'000;
+constexpr std::string_view kAccountPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
+
+// https://<account>.file.core.windows.net/<share>[/<directory>]
+void read_url(Reader& reader, AzureFileShare& share) {
+    const std::string url = reader.required_string("azureFileUrl");
+    if (url.empty()) return;
+    const std::size_t scheme = url.find("://");
+    const std::size_t slash = scheme == url.npos ? url.npos : url.find('/', scheme + 3);
+    if (slash == url.npos || slash + 1 == url.size()) {
+        reader.error("azureFileUrl",
+                     "expected https://ACCOUNT.file.core.windows.net/SHARE, is '" + url + "'");
+        return;
+    }
+    const std::string host = url.substr(scheme + 3, slash - scheme - 3);
+    if (host.rfind(kAccountPlaceholder, 0) != 0) share.account = host.substr(0, host.find('.'));
+    std::string path = url.substr(slash + 1);
+    while (!path.empty() && path.back() == '/') path.pop_back();
+    const std::size_t end = path.find('/');
+    share.share = path.substr(0, end);
+    if (end != path.npos) share.directory = path.substr(end + 1);
+    if (!is_relative_path(share.share) ||
+        (!share.directory.empty() && !is_relative_path(share.directory)))
+        reader.error("azureFileUrl", "'" + path + "' is not a share and a directory below it");
+}
+
+void read_share(Reader& reader, JobSpec& spec) {
+    AzureFileShare share;
+    read_url(reader, share);
+    const std::string account = reader.string("accountName");
+    if (!account.empty() && account != kAccountPlaceholder) share.account = account;
+    share.relative_mount_path = reader.required_string("relativeMountPath");
+    if (!share.relative_mount_path.empty() && !is_relative_path(share.relative_mount_path))
+        reader.error("relativeMountPath",
+                     "'" + share.relative_mount_path +
+                         "' is not a path below the mount root: no '..', no leading '/', names of "
+                         "letters, digits, '.', '_' and '-'");
+    for (const AzureFileShare& other : spec.azure_file_shares)
+        if (other.relative_mount_path == share.relative_mount_path)
+            reader.error("relativeMountPath",
+                         "another volume of this job is mounted there already");
+    // Credentials are the storage account's; a site's share needs none of them.
+    reader.ignore({"credentials", "fileMode", "directoryMode"});
+    reader.finish();
+    spec.azure_file_shares.push_back(share);
+}
+
+void read_mounts(Reader& properties, JobSpec& spec) {
+    auto mounts = properties.object("mountVolumes");
+    if (!mounts) return;
+    for (Reader& share : mounts->objects("azureFileShares")) read_share(share, spec);
+    for (const char* key : {"azureBlobFileSystems", "fileServers", "unmanagedFileSystems"}) {
+        if (!mounts->objects(key).empty())
+            mounts->error(key,
+                          "batchai does not mount these; use azureFileShares, which the site "
+                          "policy maps to a directory of the cluster");
+    }
+    mounts->finish();
+}
+
+void read_toolkit(Reader& properties, JobSpec& spec) {
+    int found = 0;
+    for (const ToolkitKind& kind : toolkit_kinds()) {
+        auto settings = properties.object(kind.key);
+        if (!settings) continue;
+        if (++found > 1) properties.error(kind.key, "a job has one toolkit, this is a second one");
+        spec.toolkit = kind.read(*settings);
+        settings->finish();
+    }
+    for (const char* key : unsupported_toolkits()) {
+        if (!properties.object(key)) continue;
+        ++found;
+        properties.error(key,
+                         "batchai does not run this toolkit; it runs horovodSettings, "
+                         "customMpiSettings and customToolkitSettings");
+    }
+    for (const ToolkitKind& kind : toolkit_kinds())
+        if (properties.has(kind.key)) return;  // of a wrong type: said already
+    if (found == 0)
+        properties.error("",
+                         "no toolkit: one of horovodSettings, customMpiSettings and "
+                         "customToolkitSettings is required");
+}
+
+void read_container(Reader& properties, JobSpec& spec) {
+    auto container = properties.object("containerSettings");
+    if (!container) return;
+    if (auto source = container->required_object("imageSourceRegistry")) {
+        const std::string image = source->required_string("image");
+        if (!image.empty()) spec.image = image;
+        source->ignore({"serverUrl", "credentials"});  // the site's images are not pulled
+        source->finish();
+    }
+    if (container->has("shmSize"))
+        container->warning("shmSize",
+                           "ignored: on the host /dev/shm has the size the site gave it");
+    container->ignore({"shmSize"});
+    container->finish();
+}
+
+void read_preparation(Reader& properties, JobSpec& spec) {
+    auto preparation = properties.object("jobPreparation");
+    if (!preparation) return;
+    spec.preparation_command = preparation->required_string("commandLine");
+    preparation->finish();
+}
+
+std::vector<Variable> read_variables(Reader& properties, const std::string& key) {
+    std::vector<Variable> variables;
+    for (Reader& entry : properties.objects(key)) {
+        Variable variable{entry.required_string("name"), entry.string("value")};
+        if (!variable.name.empty() && !is_variable_name(variable.name))
+            entry.error("name", "'" + variable.name + "' is not a name of a variable");
+        if (entry.has("valueSecretReference"))
+            entry.error("valueSecretReference",
+                        "there is no key vault here: give the value in 'value'");
+        entry.ignore({"valueSecretReference"});
+        entry.finish();
+        variables.push_back(variable);
+    }
+    return variables;
+}
+
+void read_identity(Reader& root, JobSpec& spec) {
+    auto reader = root.object("batchai");
+    if (!reader) return;
+    Identity identity;
+    struct Field {
+        const char* key;
+        std::string& value;
+        bool required;
+    };
+    const Field fields[] = {{"subscription", identity.subscription, true},
+                            {"resourceGroup", identity.resource_group, true},
+                            {"workspace", identity.workspace, true},
+                            {"experiment", identity.experiment, true},
+                            {"name", identity.name, true},
+                            {"uuid", identity.uuid, true},
+                            {"cluster", identity.cluster, false}};
+    for (const Field& field : fields) {
+        field.value =
+            field.required ? reader->required_string(field.key) : reader->string(field.key);
+        if (!field.value.empty() && !is_object_name(field.value))
+            reader->error(field.key, "'" + field.value + "' is not a name");
+    }
+    reader->finish();
+    spec.identity = identity;
+}
+
+// What the service knew and batchai does not carry out: an error where the job would miss it, a
+// warning where it would not.
+void read_the_rest(Reader& properties) {
+    for (const char* key : {"inputDirectories", "outputDirectories"}) {
+        if (!properties.objects(key).empty())
+            properties.error(key,
+                             "batchai does not set AZ_BATCHAI_INPUT_ and AZ_BATCHAI_OUTPUT_ "
+                             "variables; use environmentVariables");
+    }
+    if (properties.object("constraints"))
+        properties.warning("constraints", "ignored: the time limit is Slurm's, use --time");
+    if (!properties.string("schedulingPriority").empty())
+        properties.warning("schedulingPriority", "ignored: priorities are Slurm's, use --qos");
+    // Of older API versions and of the command line: nothing that a job could miss.
+    properties.ignore({"cluster", "experimentName", "priority", "toolType", "location"});
+}
+
+void read_properties(Reader& properties, JobSpec& spec) {
+    if (auto count = properties.integer("nodeCount", 1, kMaxNodes)) spec.node_count = *count;
+    if (!properties.has("nodeCount")) properties.missing("nodeCount");
+    spec.std_out_err_path_prefix = properties.required_string("stdOutErrPathPrefix");
+    read_mounts(properties, spec);
+    read_container(properties, spec);
+    read_preparation(properties, spec);
+    spec.environment = read_variables(properties, "environmentVariables");
+    spec.secrets = read_variables(properties, "secrets");
+    read_toolkit(properties, spec);
+    read_the_rest(properties);
+    properties.finish();
+}
+
+}  // namespace
+
+std::string Finding::text() const {
+    std::string text = file;
+    if (line > 0) text += ":" + std::to_string(line) + ":" + std::to_string(column);
+    text += ": ";
+    if (severity == Severity::warning) text += "warning: ";
+    if (!path.empty()) text += path + ": ";
+    return text + message;
+}
+
+ParsedJob parse_job(const Document& document, std::vector<Finding> findings) {
+    ParsedJob parsed;
+    parsed.findings = std::move(findings);
+    JobSpec spec;
+    if (document.root().is_object()) {
+        Reader root(document, document.root(), "", parsed.findings);
+        if (auto properties = root.required_object("properties"))
+            read_properties(*properties, spec);
+        read_identity(root, spec);
+        root.ignore({"$schema", "location"});
+        root.finish();
+    } else {
+        parsed.findings.push_back(
+            document.finding(Finding::Severity::error, "", "expected an object"));
+    }
+    for (const Finding& finding : parsed.findings)
+        if (finding.severity == Finding::Severity::error) return parsed;
+    parsed.spec = spec;
+    return parsed;
+}
+
+ParsedJob parse_job(std::string_view text, const std::string& file_name) {
+    ParsedJob parsed;
+    const auto document = Document::parse(text, file_name, parsed.findings);
+    if (!document) return parsed;
+    return parse_job(*document, {});
+}
+
+}  // namespace batchai::job

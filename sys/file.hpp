@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole files as strings. Reads are limited, writes replace a file at once or not at all.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "sys/result.hpp"
+
+namespace batchai::sys {
+
+// The file's bytes; an error when it holds more than limit bytes.
+Result<std::string> read_file(const std::string& path, std::size_t limit);
+
+// Writes a file beside path and renames it over path.
+Result<void> write_file(const std::string& path, std::string_view text, mode_t mode);
+
+// Appends text with one write; creates the file with mode.
+Result<void> append_file(const std::string& path, std::string_view text, mode_t mode);
+
+}  // namespace batchai::sys

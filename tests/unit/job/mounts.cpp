@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/data/test_case.hpp>
+
+#include "job/plan.hpp"
+#include "samples.hpp"
+
+using namespace batchai::job;
+
+BOOST_AUTO_TEST_CASE(reads_mounts_that_the_policy_allows) {
+    const auto mounts =
+        parse_mounts("/scratch/me:data:ro,tmpfs:fast:size=32M,/sw/x:sw/x:ro,/scratch:s:rw+noexec",
+                     samples::policy());
+    BOOST_REQUIRE(mounts.has_value());
+    BOOST_TEST(mounts->size() == 4u);
+    BOOST_TEST((*mounts)[0].read_only);
+    BOOST_TEST((*mounts)[1].size == "32M");
+    BOOST_TEST((*mounts)[2].read_only);
+    BOOST_TEST((*mounts)[3].no_exec);
+}
+
+BOOST_AUTO_TEST_CASE(a_read_only_entry_makes_every_mount_read_only) {
+    const auto mounts = parse_mounts("/sw:sw", samples::policy());
+    BOOST_TEST((*mounts)[0].read_only);
+}
+
+const char* const kRefused[] = {
+    "/etc:x",                     // not named by the policy
+    "/scratchy:x",                // a neighbour by name only
+    "/scratch/../etc:x",          // out of the allowed directory
+    "/scratch:../x",              // out of the mount root
+    "/scratch:/x",                // absolute
+    "/scratch:a//b",              // empty component
+    "/scratch:.",                 //
+    "/scratch:x\ny",              // newline
+    "/scratch",                   // no target
+    "/scratch:x:ro:rw",           // too many fields
+    "/scratch:x:suid",            // not an option
+    "/scratch:x:ro+size=3M",      // a bind has no size
+    "tmpfs:x:size=65M",           // over the limit
+    "tmpfs:x:size=-1",            //
+    "tmpfs:x:size=99999999999G",  // overflows
+    "tmpfs:x:noexec",             // option not in the entry
+    "overlay=/scratch:x",         // no overlay entry
+    "/scratch:x,tmpfs:x",         // one target twice
+    "",
+    ",",
+    "scratch:x",
+};
+
+BOOST_DATA_TEST_CASE(refuses_what_the_policy_does_not_allow, boost::unit_test::data::make(kRefused),
+                     text) {
+    BOOST_TEST(!parse_mounts(text, samples::policy()).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(plans_a_share_at_its_relative_path) {
+    JobSpec spec = parse_job(samples::tutorial(), "job.json").spec.value();
+    spec.azure_file_shares[0].directory = "sub";
+    const auto mounts = plan_mounts(spec, samples::policy());
+    BOOST_TEST((*mounts)[0].source == "/srv/myshare/sub");
+    BOOST_TEST((*mounts)[0].target == "myshare");
+}

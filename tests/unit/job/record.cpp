@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/record.hpp"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "job/snapshot.hpp"
+#include "samples.hpp"
+
+using namespace batchai::job;
+
+namespace {
+struct Directory {
+    Directory() {
+        char name[] = "/tmp/batchai-test-XXXXXX";
+        path = ::mkdtemp(name);
+    }
+    ~Directory() { std::filesystem::remove_all(path); }
+    std::string path;
+};
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(keeps_events_of_all_nodes_by_time) {
+    const Directory directory;
+    BOOST_TEST(append_event(directory.path, {Event::Kind::failed, 2, "n2", "Code", "b\xff\n"})
+                   .has_value());
+    BOOST_TEST(append_event(directory.path, {Event::Kind::preparing, 1, "n1", "", ""}).has_value());
+    std::ofstream(directory.path + "/events-n3.jsonl") << "{\"kind\": \"star";
+    const auto events = read_events(directory.path);
+    BOOST_REQUIRE(events.size() == 2u);
+    BOOST_TEST(events[0].node == "n1");
+    BOOST_TEST((events[1].kind == Event::Kind::failed));
+    BOOST_TEST(events[1].code == "Code");
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_result) {
+    const Directory directory;
+    BOOST_TEST(!read_result(directory.path).has_value());
+    BOOST_TEST(write_result(directory.path, {1.5, 2.5, 3, "why"}).has_value());
+    BOOST_TEST(read_result(directory.path)->exit_code == 3);
+    BOOST_TEST(read_result(directory.path)->failure == "why");
+}
+
+BOOST_AUTO_TEST_CASE(writes_a_snapshot_that_is_the_users_alone) {
+    const Directory directory;
+    ::setenv("XDG_DATA_HOME", directory.path.c_str(), 1);
+    Identity identity;
+    identity.name = "cifar";
+    const auto path = write_snapshot(samples::tutorial(), "job.json", identity, "account");
+    BOOST_REQUIRE(path.has_value());
+    struct stat status {};
+    BOOST_REQUIRE(::stat(path->c_str(), &status) == 0);
+    BOOST_TEST((status.st_mode & 0777) == 0600u);
+    std::ifstream stream(*path);
+    const std::string text((std::istreambuf_iterator<char>(stream)), {});
+    const JobSpec spec = parse_job(text, *path).spec.value();
+    BOOST_TEST(spec.identity.value().name == "cifar");
+    BOOST_TEST(spec.identity->uuid.size() == 36u);
+    BOOST_TEST(spec.azure_file_shares[0].account == "account");
+    // A snapshot is used as it is; a copy of one elsewhere becomes a new job.
+    BOOST_TEST(*write_snapshot(text, *path, identity, "") == *path);
+    BOOST_TEST(*write_snapshot(text, "elsewhere.json", identity, "") != *path);
+    ::unsetenv("XDG_DATA_HOME");
+}
