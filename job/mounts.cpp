@@ -2,8 +2,6 @@
 //
 // Which mounts a job gets: its shares, and those asked for with --batchai-mount (plan.hpp). Lexical
 // only; the root helper looks at symbolic links and owners again, on the node.
-#include <algorithm>
-
 #include "job/names.hpp"
 #include "job/plan.hpp"
 #include "job/size.hpp"
@@ -39,30 +37,34 @@ sys::Result<Mount> parse_source(const std::string& source) {
         mount.type = MountType::overlay;
         mount.source = source.substr(kOverlay.size());
     }
+    while (mount.source.size() > 1 && mount.source.back() == '/') mount.source.pop_back();
     if (!is_absolute_path(mount.source))
         return sys::Error{"'" + source +
-                          "' is not a source: /directory of plain names without '..', tmpfs, or "
+                          "' is not a source: /directory without '..', tmpfs, or "
                           "overlay=/directory"};
     return mount;
 }
 
-sys::Result<void> parse_options(const std::string& text, const AllowPolicy* allow, Mount& mount) {
+// Options only narrow what the entry allows.
+sys::Result<void> parse_options(const std::string& text, const AllowPolicy& allow, Mount& mount) {
+    bool writable = false;
     for (const std::string& option : split(text, '+')) {
-        const std::string name = option.substr(0, option.find('='));
+        const bool is_size = option.rfind("size=", 0) == 0 && mount.type != MountType::bind;
         if (option == "ro")
             mount.read_only = true;
+        else if (option == "rw")
+            writable = true;
         else if (option == "noexec")
             mount.no_exec = true;
-        else if (name == "size" && option.size() > 5 && mount.type != MountType::bind &&
-                 parse_size(option.substr(5)))
+        else if (is_size && parse_size(option.substr(5)))
             mount.size = option.substr(5);
-        else if (option != "rw")
+        else
             return sys::Error{"'" + option + "' is not an option: ro, rw, noexec" +
                               (mount.type == MountType::bind ? "" : ", size=N[KMG]")};
-        if (allow != nullptr && name != "ro" &&
-            std::find(allow->options.begin(), allow->options.end(), name) == allow->options.end())
-            return sys::Error{"the site policy does not allow the option '" + name + "' here"};
     }
+    if (writable && mount.read_only) return sys::Error{"'ro' and 'rw' exclude each other"};
+    if (writable && allow.read_only)
+        return sys::Error{"the site policy allows it read-only, not 'rw'"};
     return {};
 }
 
@@ -78,12 +80,15 @@ sys::Result<void> limit(const AllowPolicy& allow, Mount& mount) {
     return {};
 }
 
+// The entry that covers a mount, the closest one where there are several.
 const AllowPolicy* allowing(const SitePolicy& policy, const Mount& mount) {
-    for (const AllowPolicy& allow : policy.allowed)
-        if (allow.type == mount.type &&
-            (mount.type == MountType::tmpfs || is_below(mount.source, allow.source)))
-            return &allow;
-    return nullptr;
+    const AllowPolicy* closest = nullptr;
+    for (const AllowPolicy& allow : policy.allowed) {
+        if (allow.type != mount.type) continue;
+        if (mount.type != MountType::tmpfs && !is_below(mount.source, allow.source)) continue;
+        if (closest == nullptr || allow.source.size() > closest->source.size()) closest = &allow;
+    }
+    return closest;
 }
 
 sys::Result<Mount> parse_mount(const std::string& text, const SitePolicy& policy) {
@@ -100,7 +105,7 @@ sys::Result<Mount> parse_mount(const std::string& text, const SitePolicy& policy
     if (allow == nullptr)
         return sys::Error{"'" + fields[0] + "' is not allowed by the site policy " + policy.file};
     if (fields.size() == 3) {
-        if (auto parsed = parse_options(fields[2], allow, *mount); !parsed) return parsed.error();
+        if (auto parsed = parse_options(fields[2], *allow, *mount); !parsed) return parsed.error();
     }
     if (auto limited = limit(*allow, *mount); !limited) return limited.error();
     return mount;

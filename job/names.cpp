@@ -11,6 +11,10 @@ bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+bool is_control(char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
 bool is_component(std::string_view text) {
     return !text.empty() && text.size() <= 255 && text != "." && text != ".." && text[0] != '-' &&
            std::all_of(text.begin(), text.end(),
@@ -30,7 +34,16 @@ bool is_relative_path(std::string_view text) {
 }
 
 bool is_absolute_path(std::string_view text) {
-    return text.size() > 1 && text[0] == '/' && is_relative_path(text.substr(1));
+    if (text.size() < 2 || text.size() > 4095 || text[0] != '/') return false;
+    if (std::any_of(text.begin(), text.end(), is_control)) return false;
+    while (!text.empty()) {
+        text.remove_prefix(1);
+        const std::size_t slash = std::min(text.find('/'), text.size());
+        const std::string_view name = text.substr(0, slash);
+        if (name.empty() || name == "." || name == "..") return false;
+        text.remove_prefix(slash);
+    }
+    return true;
 }
 
 bool is_variable_name(std::string_view text) {

@@ -9,10 +9,10 @@
 namespace batchai::job {
 
 // Components of [A-Za-z0-9_.-] separated by single slashes, none of them "." or "..", none starting
-// with '-'; at most 255 bytes each, 1024 in all.
+// with '-'; at most 255 bytes each, 1024 in all. What a job may name on a node.
 bool is_relative_path(std::string_view text);
 
-// The same with a leading slash.
+// Any names but "." and ".." between single slashes, the first at the start; no control characters.
 bool is_absolute_path(std::string_view text);
 
 // [A-Za-z_][A-Za-z0-9_]*

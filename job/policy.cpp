@@ -34,6 +34,11 @@ class Table {
                              message});
     }
 
+    bool has(const std::string& key) {
+        known_.insert(key);
+        return table_.get(key) != nullptr;
+    }
+
     template <class T>
     void read(const std::string& key, T& target, const char* type) {
         known_.insert(key);
@@ -58,31 +63,26 @@ class Table {
             target = static_cast<int>(value);
     }
 
-    void read(const std::string& key, std::vector<std::string>& target) {
-        known_.insert(key);
-        const toml::node* node = table_.get(key);
-        if (node == nullptr) return;
-        const toml::array* array = node->as_array();
-        if (array == nullptr) return error(key, "expected an array of strings");
-        for (const toml::node& element : *array) {
-            if (!element.is_string()) return error(key, "expected an array of strings");
-            target.push_back(element.as_string()->get());
-        }
-    }
-
     // A string that has to be there.
     void require(const std::string& key, std::string& target) {
         read(key, target);
-        if (table_.get(key) == nullptr)
+        const toml::node* node = table_.get(key);
+        if (node == nullptr)
             error(key, "required, but not there");
-        else if (target.empty())
+        else if (node->is_string() && target.empty())
             error(key, "is empty");
     }
 
+    // A directory.
     void read_path(const std::string& key, std::string& target) {
         read(key, target);
+        while (target.size() > 1 && target.back() == '/') target.pop_back();
         if (!target.empty() && !is_absolute_path(target))
-            error(key, "'" + target + "' is not an absolute path of plain names without '..'");
+            error(key, "'" + target + "' is not an absolute path without '..'");
+    }
+    void require_path(const std::string& key, std::string& target) {
+        read_path(key, target);
+        if (table_.get(key) == nullptr) error(key, "required, but not there");
     }
 
     // [key], or nothing.
@@ -90,8 +90,9 @@ class Table {
         known_.insert(key);
         const toml::node* node = table_.get(key);
         if (node == nullptr) return {};
-        if (node->is_table()) return {Table(*node->as_table(), key, file_, findings_)};
-        error(key, "expected a table: [" + key + "]");
+        const std::string path = path_.empty() ? key : path_ + "." + key;
+        if (node->is_table()) return {Table(*node->as_table(), path, file_, findings_)};
+        error(key, "expected a table: [" + path + "]");
         return {};
     }
 
@@ -154,8 +155,7 @@ SharePolicy read_share(Table& table) {
     table.require("share", share.share);
     read_type(table, share.type);
     if (share.type != MountType::bind) table.error("type", "a share is of type bind");
-    table.require("source", share.source);
-    table.read_path("source", share.source);
+    table.require_path("source", share.source);
     table.read_path("login_path", share.login_path);
     table.read("read_only", share.read_only);
     table.finish();
@@ -184,16 +184,11 @@ PreparationPolicy read_preparation(Table& table) {
 AllowPolicy read_allow(Table& table) {
     AllowPolicy allow;
     read_type(table, allow.type);
-    table.read_path("source", allow.source);
-    if (allow.type == MountType::tmpfs && !allow.source.empty())
+    if (allow.type != MountType::tmpfs)
+        table.require_path("source", allow.source);
+    else if (table.has("source"))
         table.error("source", "a tmpfs has none");
-    if (allow.type != MountType::tmpfs && allow.source.empty())
-        table.error("source", "required, but not there");
     table.read("read_only", allow.read_only);
-    table.read("options", allow.options);
-    for (const std::string& option : allow.options)
-        if (option != "ro" && option != "rw" && option != "noexec" && option != "size")
-            table.error("options", "'" + option + "' is not one of ro, rw, noexec and size");
     table.read("max_size", allow.max_size);
     if (!parse_size(allow.max_size))
         table.error("max_size", "'" + allow.max_size + "' is not a size such as 512M or 4G");

@@ -43,14 +43,14 @@ struct PreparationPolicy {
     std::string say;
 };
 
-// [[allow]]: a mount that users may ask for with --batchai-mount.
+// [[allow]]: a mount that users may ask for with --batchai-mount. What they may add to it (ro,
+// noexec, size within max_size) only narrows it.
 struct AllowPolicy {
     MountType type = MountType::bind;
     std::string
         source;  // bind: the directory and all below it; overlay: the lower directory; tmpfs: empty
-    bool read_only = false;            // only read-only
-    std::vector<std::string> options;  // of noexec, size, rw: those that a user may give besides ro
-    std::string max_size = "1G";       // tmpfs and overlay's upper: limit of size=
+    bool read_only = false;       // only read-only
+    std::string max_size = "1G";  // tmpfs and overlay's upper: limit of size=
 };
 
 // [cluster.NAME]: what a Batch AI cluster is here.

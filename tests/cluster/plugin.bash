@@ -39,19 +39,15 @@ login_path = "$share"
 type = "bind"
 source = "$data"
 read_only = true
-options = ["ro", "noexec"]
 [[allow]]
 type = "bind"
 source = "$open"
-options = ["ro", "rw", "noexec"]
 [[allow]]
 type = "overlay"
 source = "$data"
-options = ["size=", "noexec"]
 max_size = "16M"
 [[allow]]
 type = "tmpfs"
-options = ["size=", "noexec"]
 max_size = "64M"
 TOML
     } >"$MINISLURM_DIR/batchai.toml"

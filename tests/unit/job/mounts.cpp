@@ -16,6 +16,29 @@ BOOST_AUTO_TEST_CASE(reads_mounts_that_the_policy_allows) {
     BOOST_TEST((*mounts)[1].size == "32M");
     BOOST_TEST((*mounts)[2].read_only);
     BOOST_TEST((*mounts)[3].no_exec);
+    BOOST_TEST(!(*mounts)[3].read_only);
+}
+
+BOOST_AUTO_TEST_CASE(gives_what_can_be_written_in_memory_a_size) {
+    const auto mounts = parse_mounts("tmpfs:a,overlay=/sw/x:b", samples::policy());
+    BOOST_REQUIRE(mounts.has_value());
+    BOOST_TEST((*mounts)[0].size == "64M");
+    BOOST_TEST((*mounts)[1].size == "1G");
+    BOOST_TEST((*mounts)[1].source == "/sw/x");
+    BOOST_TEST((*mounts)[1].no_exec == false);
+}
+
+BOOST_AUTO_TEST_CASE(the_closest_entry_decides) {
+    const auto mounts = parse_mounts("/scratch/archive/x:a,/scratch/archives:b", samples::policy());
+    BOOST_REQUIRE(mounts.has_value());
+    BOOST_TEST((*mounts)[0].read_only);
+    BOOST_TEST(!(*mounts)[1].read_only);
+}
+
+BOOST_AUTO_TEST_CASE(takes_a_source_as_a_shell_completes_it) {
+    const auto mounts = parse_mounts("/scratch/my data@home/:x", samples::policy());
+    BOOST_REQUIRE(mounts.has_value());
+    BOOST_TEST((*mounts)[0].source == "/scratch/my data@home");
 }
 
 BOOST_AUTO_TEST_CASE(a_read_only_entry_makes_every_mount_read_only) {
@@ -39,8 +62,17 @@ const char* const kRefused[] = {
     "tmpfs:x:size=65M",           // over the limit
     "tmpfs:x:size=-1",            //
     "tmpfs:x:size=99999999999G",  // overflows
-    "tmpfs:x:noexec",             // option not in the entry
+    "/sw:x:rw",                   // the entry is read-only
+    "/scratch:x:ro+rw",           // which?
+    "/scratch:x:",                // an option without a name
+    "/scratch:x:size=3M",         // a bind has no size
+    "/scratch/a\nb:x",            // newline
+    "/scratch//a:x",              //
+    "/scratch/./a:x",             //
+    "/:x",                        //
     "overlay=/scratch:x",         // no overlay entry
+    "overlay=:x",                 //
+    "overlay=tmpfs:x",            //
     "/scratch:x,tmpfs:x",         // one target twice
     "",
     ",",

@@ -10,7 +10,40 @@ std::string first_finding(const std::string& text) {
     const auto parsed = parse_policy(text, "p.toml");
     return parsed.findings.empty() ? "" : parsed.findings[0].text();
 }
+
+std::string findings(const std::string& text) {
+    std::string all;
+    for (const Finding& finding : parse_policy(text, "p.toml").findings)
+        all += finding.text() + "\n";
+    return all;
+}
 }  // namespace
+
+// The original's commented examples, uncommented: they have to be right, and to name every key.
+BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
+    std::istringstream original(samples::file("etc/batchai.toml"));
+    std::string text;
+    bool example = false;
+    for (std::string line; std::getline(original, line);) {
+        if (line.rfind("# [", 0) == 0) example = true;
+        if (line.empty()) example = false;
+        text += (example ? line.substr(2) : line) + "\n";
+    }
+    BOOST_TEST(findings(text) == "");
+    const SitePolicy policy = parse_policy(text, "p.toml").policy.value();
+    BOOST_TEST(policy.shares.size() == 1u);
+    BOOST_TEST(policy.images.size() == 1u);
+    BOOST_TEST(policy.preparations.size() == 1u);
+    BOOST_TEST(policy.allowed.size() == 1u);
+    BOOST_TEST(policy.clusters.at("nc6cluster").gres == "gpu:1");
+    for (const char* key :
+         {"mount_root", "job_temp", "python",    "rank_per_gpu", "preparation_timeout",
+          "account",    "share",    "type",      "source",       "login_path",
+          "read_only",  "name",     "run_on",    "say",          "command",
+          "replace",    "max_size", "partition", "vm_size",      "gres"})
+        BOOST_TEST_CONTEXT(key)
+    BOOST_TEST((text.find("\n" + std::string(key) + " = ") != text.npos));
+}
 
 BOOST_AUTO_TEST_CASE(the_commented_original_is_a_policy_that_allows_nothing) {
     const auto parsed = parse_policy(samples::file("etc/batchai.toml"), "etc/batchai.toml");
@@ -28,6 +61,24 @@ BOOST_AUTO_TEST_CASE(an_admins_typo_is_an_error_with_its_place) {
     BOOST_TEST(first_finding("[[share]]\nshare = \"a\"\nsource = \"/data/../etc\"\n")
                    .find("share[0].source: '/data/../etc' is not an absolute path") !=
                std::string::npos);
+    BOOST_TEST(findings("[[share]]\nsource = 3\n") ==
+               "p.toml:1:1: share[0].share: required, but not there\n"
+               "p.toml:2:10: share[0].source: expected a string\n");
+    BOOST_TEST(findings("[cluster.a]\npartitoin = \"x\"\n") ==
+               "p.toml:2:13: cluster.a.partitoin: unknown key; did you mean 'partition'?\n");
+    BOOST_TEST(findings("[cluster]\na = 1\n") ==
+               "p.toml:2:5: cluster.a: expected a table: [cluster.a]\n");
+    BOOST_TEST(findings("[[allow]]\n") == "p.toml:1:1: allow[0].source: required, but not there\n");
+    BOOST_TEST(findings("[[allow]]\ntype = \"tmpfs\"\nsource = \"/x\"\n") ==
+               "p.toml:3:10: allow[0].source: a tmpfs has none\n");
+    BOOST_TEST(findings("[[allow]]\ntype = \"tmpfs\"\nmax_size = \"lots\"\n") ==
+               "p.toml:3:12: allow[0].max_size: 'lots' is not a size such as 512M or 4G\n");
+    BOOST_TEST(findings("[[image]]\nname = \"x\"\nrun_on = \"moon\"\n") ==
+               "p.toml:3:10: image[0].run_on: must be \"host\"\n");
+    BOOST_TEST(findings("share = 1\n") ==
+               "p.toml:1:9: share: expected an array of tables: [[share]]\n");
+    BOOST_TEST(findings("[paths]\nmount_root = \"here\"\n") ==
+               "p.toml:2:14: paths.mount_root: 'here' is not an absolute path without '..'\n");
     BOOST_TEST(first_finding("[[allow]]\ntype = \"nfs\"\n").find("allow[0].type") !=
                std::string::npos);
     BOOST_TEST(first_finding("x = [1,\n").find("p.toml:") == 0u);

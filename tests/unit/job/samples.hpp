@@ -34,9 +34,11 @@ inline batchai::job::SitePolicy policy() {
     std::string text = file("contrib/examples/tutorial/batchai.toml.in");
     for (std::size_t at; (at = text.find("@SHARE@")) != text.npos;)
         text.replace(at, 7, "/srv/myshare");
-    text += "[[allow]]\ntype = \"bind\"\nsource = \"/scratch\"\noptions = [\"rw\", \"noexec\"]\n";
+    text += "[[allow]]\ntype = \"bind\"\nsource = \"/scratch\"\n";
     text += "[[allow]]\ntype = \"bind\"\nsource = \"/sw\"\nread_only = true\n";
-    text += "[[allow]]\ntype = \"tmpfs\"\noptions = [\"size\"]\nmax_size = \"64M\"\n";
+    text += "[[allow]]\ntype = \"bind\"\nsource = \"/scratch/archive/\"\nread_only = true\n";
+    text += "[[allow]]\ntype = \"overlay\"\nsource = \"/sw\"\n";
+    text += "[[allow]]\ntype = \"tmpfs\"\nmax_size = \"64M\"\n";
     const auto parsed = batchai::job::parse_policy(text, "batchai.toml");
     for (const auto& finding : parsed.findings) BOOST_ERROR(finding.text());
     return parsed.policy.value();
