@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <sstream>
 
 #include "launcher/agent/binding.hpp"
 #include "launcher/agent/processes.hpp"
@@ -57,15 +58,15 @@ SessionResult Coordinator::run() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (auto opened = open(); !opened) {
         say(opened.error().message);
-        return {125, opened.error().message};
+        return {125, "batchai-launch: " + opened.error().message, false};
     }
     loop_.run();
     kill_descendants();
     if (outcome_.failed()) {
         std::fputs(outcome_.text(map_, true).c_str(), stderr);
-        if (srun_matters_) std::fputs(starter_words_.c_str(), stderr);
+        if (srun_matters_) say_starter_words();
     }
-    return {outcome_.exit_code(), outcome_.line(map_)};
+    return {outcome_.exit_code(), outcome_.line(map_), outcome_.logged()};
 }
 
 sys::Result<void> Coordinator::open() {
@@ -193,7 +194,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.master_address = agents_[0].peer->channel->peer_address();
     launch.master_port = agents_[0].hello.free_port;
     launch.shared_host = session_.allocation.local;
-    launch.required_file = work.required_file;
+
     if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
     launch.record = work.record;
     if (!work.preparations.empty()) launch.preparation = work.preparations[node];
@@ -235,7 +236,8 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             return;
         case Kind::agent_error:
             if (AgentError error; decode(reader, error)) {
-                fail(wall_clock(), agents_[node].hello.name + ": " + error.message, error.code);
+                outcome_.add(wall_clock(), error.line, error.code, error.logged);
+                end_job(SIGTERM);
             }
             return;
         case Kind::node_done:
@@ -287,7 +289,7 @@ void Coordinator::on_agent_lost(int node) {
 }
 
 void Coordinator::fail(double time, const std::string& line, int code) {
-    outcome_.add(time, line, code);
+    outcome_.add(time, "batchai-launch: " + line, code);
     end_job(SIGTERM);
 }
 
@@ -362,8 +364,20 @@ void Coordinator::on_signal(int signal) {
         return;
     }
     if (state_ == State::ending) return to_all(End{SIGKILL});  // the user insists
-    outcome_.add(wall_clock(), fmt::format("ended by {}", signal_name(signal)), 128 + signal);
+    outcome_.add(wall_clock(), fmt::format("batchai-launch: ended by {}", signal_name(signal)),
+                 128 + signal);
     end_job(signal == SIGHUP ? SIGTERM : signal);
+}
+
+// What srun said, but for its complaint about SLURM_CPU_BIND=none where there is no binding anyway.
+void Coordinator::say_starter_words() {
+    std::istringstream lines(starter_words_);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("lacks support for cpu binding") == std::string::npos) {
+            fmt::print(stderr, "{}\n", line);
+        }
+    }
+    starter_words_.clear();
 }
 
 // ---- somebody is late
@@ -388,8 +402,7 @@ void Coordinator::on_stall() {
         }
         say(fmt::format("still waiting for {} of {} agents: {}", missing.size(), agents_.size(),
                         names(missing)));
-        if (!starter_words_.empty()) std::fputs(starter_words_.c_str(), stderr);
-        starter_words_.clear();
+        say_starter_words();
         return;
     }
     const auto fence = relay_.missing();

@@ -27,7 +27,7 @@ struct Work {
     std::vector<std::string> argv;
     std::vector<env::Environment> environments;  // of each node
     std::string directory;
-    std::string required_file;
+
     std::vector<std::string> execution_logs;  // of each node; empty: none
     std::string record;
     // Before the ranks, on each node: a program and its standard input; an empty program: nothing.
@@ -48,7 +48,8 @@ struct Session {
 
 struct SessionResult {
     int exit_code = 0;
-    std::string failure;  // the line; empty: none
+    std::string failure;  // the whole line; empty: none
+    bool logged = false;  // the line is in the execution log and the record already
 };
 
 class Coordinator : private Relay::Sender {
@@ -89,6 +90,7 @@ class Coordinator : private Relay::Sender {
     void on_signal(int signal);
     void on_child();
     void on_stall();
+    void say_starter_words();
 
     void fail(double time, const std::string& line, int code);
     void end_job(int signal);

@@ -81,15 +81,20 @@ std::string JobRun::log_node(const std::string& node) const {
     return spec_.node_count == 1 ? std::string() : node;
 }
 
+// Outside the job's mount namespace the paths of the job are those of somebody else.
+sys::Result<void> JobRun::check_place(const env::Environment& environment) const {
+    const auto ready = environment.find("BATCHAI_NODE_READY");
+    if (allocation_.local) return {};
+    if (ready != environment.end() && ready->second == allocation_.job_id) return {};
+    return sys::Error{
+        "the job's mounts and preparation are missing here: run --job in a script submitted with "
+        "sbatch --batchai-job, or with --local"};
+}
+
 sys::Result<void> JobRun::prepare(const Allocation& allocation) {
     allocation_ = allocation;
-    const int nodes = static_cast<int>(allocation.nodes.size());
-    if (nodes != spec_.node_count) {
-        return sys::Error{
-            fmt::format("{}: nodeCount is {}, but {} {} nodes", file_, spec_.node_count,
-                        allocation.local ? "--local says" : "the allocation has", nodes)};
-    }
     job::Environment environment = env::current();
+    if (auto right = check_place(environment); !right) return right;
     if (allocation.local) {
         if (auto made = make_local_directories(); !made) return made;
         environment["AZ_BATCHAI_JOB_MOUNT_ROOT"] = local_ + "/mnt";
@@ -103,7 +108,11 @@ sys::Result<void> JobRun::prepare(const Allocation& allocation) {
         if (!created) return created.error();
         *fd = std::move(*created);
     }
-    return {};
+    const int nodes = static_cast<int>(allocation.nodes.size());
+    if (nodes == spec_.node_count) return {};
+    return sys::Error{fmt::format("{}: nodeCount is {}, but {} {} node{}", file_, spec_.node_count,
+                                  allocation.local ? "--local says" : "the allocation has", nodes,
+                                  nodes == 1 ? "" : "s")};
 }
 
 // The shares of the job as links, in place of the plugin's mounts.
@@ -119,6 +128,11 @@ sys::Result<void> JobRun::make_local_directories() {
         fs::create_directories(fmt::format("{}/temp-{}", local_, n), error);
     }
     if (error) return sys::Error{"making " + local_ + ": " + error.message()};
+    if (spec_.image) {
+        const auto image = job::resolve_image(policy_, *spec_.image);
+        if (!image) return image.error();
+        if (!image->say.empty()) fmt::print(stderr, "batchai-launch: {}\n", image->say);
+    }
     const auto mounts = job::plan_mounts(spec_, policy_);
     if (!mounts) return mounts.error();
     for (const job::Mount& mount : *mounts) {
@@ -171,23 +185,29 @@ sys::Result<env::Environment> JobRun::environment_of(const Hello& node) const {
     return env::Environment{};  // the plugin has set it
 }
 
-std::string JobRun::required_script(const env::Environment& environment) const {
+std::string JobRun::script_of(const env::Environment& environment) const {
     const auto* horovod = std::get_if<job::HorovodSettings>(&spec_.toolkit);
     return horovod == nullptr ? std::string() : job::expand(horovod->script, environment);
 }
 
-std::vector<std::string> JobRun::preparation_of(const Hello& node, const Work& work) const {
+// The plugin has prepared its nodes already.
+std::vector<std::string> JobRun::preparation_of(const Hello& node,
+                                                const env::Environment& environment) const {
     if (!allocation_.local) return {};
-    const job::Preparation preparation = job::resolve_preparation(policy_, spec_);
-    if (preparation.command.empty()) return {};
     std::vector<std::string> argv{sibling_program("batchai-prep"),
                                   "--output",
                                   stdouterr_,
-                                  "--node",
-                                  log_node(node.name),
+                                  "--name",
+                                  node.name,
                                   "--timeout",
                                   std::to_string(policy_.preparation_timeout)};
-    if (!work.record.empty()) argv.insert(argv.end(), {"--record", work.record});
+    const auto add = [&argv](const char* option, const std::string& value) {
+        if (!value.empty()) argv.insert(argv.end(), {option, value});
+    };
+    add("--node", log_node(node.name));
+    add("--record", record_);
+    add("--note", job::resolve_preparation(policy_, spec_).note);
+    add("--expect", script_of(environment));
     return argv;
 }
 
@@ -212,25 +232,25 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes) const {
     for (const Hello& node : nodes) {
         auto environment = environment_of(node);
         if (!environment) return environment.error();
+        work.preparations.push_back(preparation_of(node, *environment));
         work.environments.push_back(std::move(*environment));
         work.execution_logs.push_back(stdouterr_ + "/" +
                                       job::execution_log_name(log_node(node.name)));
-        work.preparations.push_back(preparation_of(node, work));
     }
     work.directory = allocation_.local ? local_ + "/temp-0" : fs::current_path().string();
-    work.required_file = required_script(allocation_.local ? work.environments[0] : env::current());
     return work;
 }
 
 void JobRun::finish(const SessionResult& result) const {
-    if (!result.failure.empty()) {
+    const bool log = !result.failure.empty() && !result.logged;
+    if (log && !stdouterr_.empty()) {
         for (const std::string& node : allocation_.nodes) {
             (void)job::append_execution_log(
                 stdouterr_ + "/" + job::execution_log_name(log_node(node)), result.failure);
         }
     }
     if (record_.empty()) return;
-    if (!result.failure.empty()) {
+    if (log) {
         (void)job::append_event(record_, {job::Event::Kind::failed, wall_clock(), "launch",
                                           "JobFailed", result.failure});
     }

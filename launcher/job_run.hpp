@@ -40,12 +40,14 @@ class JobRun {
 
   private:
     JobRun() = default;
+    sys::Result<void> check_place(const env::Environment& environment) const;
     sys::Result<void> make_local_directories();
     sys::Result<Work> plan(const std::vector<Hello>& nodes) const;
     sys::Result<env::Environment> environment_of(const Hello& node) const;
-    std::vector<std::string> preparation_of(const Hello& node, const Work& work) const;
+    std::vector<std::string> preparation_of(const Hello& node,
+                                            const env::Environment& environment) const;
     std::string log_node(const std::string& node) const;
-    std::string required_script(const env::Environment& environment) const;
+    std::string script_of(const env::Environment& environment) const;
 
     job::JobSpec spec_;
     job::SitePolicy policy_;

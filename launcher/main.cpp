@@ -56,7 +56,6 @@ int run_command(const Options& options) {
 }
 
 int run_job(const Options& options) {
-#ifdef BATCHAI_HAVE_JOB
     auto job = JobRun::load(options.job_file, options.policy_file);
     if (!job) return fail(job.error().message);
     JobRun& run = **job;
@@ -67,7 +66,7 @@ int run_job(const Options& options) {
     if (!allocation) return fail(allocation.error().message);
     SessionResult result;
     if (auto ready = run.prepare(*allocation); !ready) {
-        result = {fail(ready.error().message), ready.error().message};
+        result = {fail(ready.error().message), "batchai-launch: " + ready.error().message, false};
     } else {
         Session session = run.session();
         session.timeout = options.timeout;
@@ -76,9 +75,6 @@ int run_job(const Options& options) {
     }
     if (!options.dry_run) run.finish(result);
     return result.exit_code;
-#else
-    return fail("--job " + options.job_file + ": this build has no job files");
-#endif
 }
 
 int run(int argc, char** argv) {

@@ -71,8 +71,8 @@ struct Launch {
     std::map<std::string, std::string> environment;  // of this node, over the agent's own
     std::string master_address;
     int master_port = 0;
-    bool shared_host = false;              // --local: the agents share one machine's cores
-    std::string required_file;             // must exist on every node; empty: none
+    bool shared_host = false;  // --local: the agents share one machine's cores
+
     std::string execution_log;             // job file: this node's; empty: none
     std::string record;                    // job file: the record directory; empty: none
     std::vector<std::string> preparation;  // to be run first; empty: nothing
@@ -80,7 +80,7 @@ struct Launch {
     template <class A>
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, master_address, master_port,
-          shared_host, required_file, execution_log, record, preparation, preparation_input);
+          shared_host, execution_log, record, preparation, preparation_input);
     }
 };
 
@@ -160,11 +160,12 @@ struct RankEnd {
 // The agent cannot do its part; nothing was started, or everything is being ended.
 struct AgentError {
     static constexpr Kind kKind = Kind::agent_error;
-    std::string message;
+    std::string line;  // whole, with who says it and where
     int code = 125;
+    bool logged = false;  // in the execution log and the job's record already
     template <class A>
     void fields(A& a) {
-        a(message, code);
+        a(line, code, logged);
     }
 };
 

@@ -43,8 +43,8 @@ void Outcome::add(RankEnd end) {
     ends_.emplace(end.rank, std::move(end));
 }
 
-void Outcome::add(double time, std::string line, int code) {
-    others_.push_back({time, std::move(line), code});
+void Outcome::add(double time, std::string line, int code, bool logged) {
+    others_.push_back({time, std::move(line), code, logged});
 }
 
 // Of those that ended on their own; who only followed the root's order comes after all others.
@@ -83,13 +83,18 @@ std::string Outcome::line(const RankMap& map) const {
     if (const Other* other = first_other()) return other->line;
     const RankEnd* rank = first_rank();
     if (rank == nullptr) return {};
-    return fmt::format("rank {} on {} {}", rank->rank, map.nodes[map.node_of(rank->rank)],
-                       describe(*rank));
+    return fmt::format("batchai-launch: rank {} on {} {}", rank->rank,
+                       map.nodes[map.node_of(rank->rank)], describe(*rank));
+}
+
+bool Outcome::logged() const {
+    const Other* other = first_other();
+    return other != nullptr && other->logged;
 }
 
 std::string Outcome::text(const RankMap& map, bool with_tail) const {
     if (!failed()) return {};
-    std::string text = "batchai-launch: " + line(map) + "\n";
+    std::string text = line(map) + "\n";
     const RankEnd* culprit = first_other() != nullptr ? nullptr : first_rank();
     if (with_tail && culprit != nullptr && !culprit->tail.empty()) {
         text += fmt::format("  last lines of its stderr:\n");

@@ -22,14 +22,15 @@ class Outcome {
   public:
     // time is corrected to the root's clock.
     void add(RankEnd end);
-    // A failure that is no rank's: lost agents, time-outs, signals.
-    void add(double time, std::string line, int code);
+    // A failure that is no rank's: lost agents, time-outs, signals. logged: on the node already.
+    void add(double time, std::string line, int code, bool logged = false);
 
     bool failed() const;
     // Of the first failure; 0: none.
     int exit_code() const;
-    // "rank 2 on n2 exited with code 3 after 1.2 s"; empty: no failure.
+    // "batchai-launch: rank 2 on n2 exited with code 3 after 1.2 s"; empty: no failure.
     std::string line(const RankMap& map) const;
+    bool logged() const;
     // Everything to print: the line, the culprit's last words, the count of the others.
     std::string text(const RankMap& map, bool with_tail) const;
     std::size_t ended() const { return ends_.size(); }
@@ -40,6 +41,7 @@ class Outcome {
         double time;
         std::string line;
         int code;
+        bool logged;
     };
     const RankEnd* first_rank() const;
     const Other* first_other() const;

@@ -50,7 +50,7 @@ int Agent::run() {
     say_hello();
     loop_.run();
     pmix_.reset();
-    guarded_.remove();  // the guard does it too; but it may have been killed
+    guarded_.remove(exit_code_ == 0);  // the guard does it too; but it may have been killed
     return exit_code_;
 }
 
@@ -71,7 +71,7 @@ void Agent::on_message(Kind kind, Reader& reader) {
             if (Input input; decode(reader, input)) ranks_->input(std::move(input.bytes));
             return;
         case Kind::end:
-            if (End end; decode(reader, end)) ranks_->end(end.signal);
+            if (End end; decode(reader, end)) end_ranks(end.signal);
             return;
         case Kind::signal:
             if (Signal signal; decode(reader, signal)) ranks_->forward(signal.signal);
@@ -93,17 +93,30 @@ void Agent::launch(Launch job) {
 }
 
 void Agent::fail(const std::string& message) {
-    root_->send(AgentError{message, 125});
+    fail(AgentError{fmt::format("batchai-launch: {}: {}", bootstrap_.name, message), 125, false});
+}
+
+void Agent::fail(AgentError error) {
+    root_->send(error);
     ranks_->end(SIGKILL);
     ranks_->started_all();
+}
+
+void Agent::end_ranks(int signal) {
+    ending_ = true;
+    ranks_->end(signal);
+    if (preparation_.pid > 0) {
+        ::kill(-preparation_.pid, signal);  // on_child() comes when it has ended
+    } else {
+        ranks_->started_all();
+    }
 }
 
 void Agent::root_lost() {
     // Nobody is left to report to: end everything, and go.
     exit_code_ = 125;
     over_ = true;
-    ranks_->end(SIGTERM);
-    ranks_->started_all();
+    end_ranks(SIGTERM);
     giving_up_ = std::make_unique<Timer>(loop_, [this] { loop_.stop(); });
     giving_up_->start(Ranks::kGrace * 2);
 }
@@ -111,8 +124,11 @@ void Agent::root_lost() {
 void Agent::on_signal(int signal) {
     if (signal == SIGCHLD) return ranks_->reap();
     // Slurm ends the step, or the guard was killed.
-    if (launched_ && !over_)
-        root_->send(AgentError{fmt::format("the agent got {}", signal_name(signal)), 128 + signal});
+    if (launched_ && !over_) {
+        root_->send(AgentError{fmt::format("batchai-launch: {}: the agent got {}", bootstrap_.name,
+                                           signal_name(signal)),
+                               128 + signal, false});
+    }
     root_lost();
 }
 

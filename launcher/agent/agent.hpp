@@ -75,6 +75,8 @@ class Agent : private pmix::Host {
     void fail_modex_of(int rank);
 
     void fail(const std::string& message);
+    void fail(AgentError error);
+    void end_ranks(int signal);
 
     Bootstrap bootstrap_;
     Guarded guarded_;
@@ -97,7 +99,7 @@ class Agent : private pmix::Host {
     Preparation preparation_;
 
     Launch job_;
-    bool launched_ = false, over_ = false;
+    bool launched_ = false, ending_ = false, over_ = false;
     std::uint64_t unwritten_ = 0;  // output that the root has not taken yet
     int exit_code_ = 0;
 

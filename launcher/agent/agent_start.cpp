@@ -3,7 +3,6 @@
 // Agent, first part of its life: from hello to running ranks.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -88,20 +87,11 @@ std::map<std::string, std::string> Agent::environment_of(int rank, int cores,
     return environment;
 }
 
-// Job preparation where the plugin has not done it, then what can be known to fail before any rank
-// of any node runs.
+// Job preparation where the plugin has not done it. No rank of any node starts before all are done.
 void Agent::prepare() {
     if (!pmix_) return;  // said already
-    if (!job_.preparation.empty() && preparation_.pid < 0) {
-        if (!run_preparation()) fail("batchai-prep cannot be started");
-        return;  // on_child() comes back here
-    }
-    struct stat info {};
-    if (!job_.required_file.empty() && ::stat(job_.required_file.c_str(), &info) != 0) {
-        return fail(fmt::format("the script {} is not there: {}", job_.required_file,
-                                std::strerror(errno)));
-    }
-    root_->send(Prepared{});
+    if (job_.preparation.empty()) return root_->send(Prepared{});
+    if (!run_preparation()) fail("batchai-prep cannot be started");
 }
 
 bool Agent::run_preparation() {
@@ -124,12 +114,15 @@ bool Agent::run_preparation() {
 
 void Agent::on_child(pid_t pid, int status) {
     if (pid != preparation_.pid) return;  // left behind by a rank
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return prepare();
-    std::array<char, 4096> line{};
-    const ssize_t size = ::read(preparation_.error.get(), line.data(), line.size());
-    std::string said(line.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    said = said.substr(0, said.find('\n'));
-    fail(said.empty() ? "job preparation failed" : said);
+    preparation_.pid = -1;
+    if (ending_) return ranks_->started_all();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return root_->send(Prepared{});
+    // Its one line, which it has logged itself.
+    std::array<char, 4096> bytes{};
+    const ssize_t size = ::read(preparation_.error.get(), bytes.data(), bytes.size());
+    const std::string said(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    if (said.empty()) return fail("job preparation ended without a word");
+    fail(AgentError{said.substr(0, said.find('\n')), 1, true});
 }
 
 void Agent::start_ranks() {
@@ -174,20 +167,12 @@ void Agent::start_ranks() {
 
 // Best effort, both: a full disk must not end the job.
 void Agent::note(const std::string& line) const {
-#ifdef BATCHAI_HAVE_JOB
     if (!job_.execution_log.empty()) (void)job::append_execution_log(job_.execution_log, line);
-#else
-    (void)line;
-#endif
 }
 
 void Agent::record(job::Event::Kind kind) const {
-#ifdef BATCHAI_HAVE_JOB
     if (job_.record.empty()) return;
     (void)job::append_event(job_.record, {kind, wall_clock(), bootstrap_.name, {}, {}});
-#else
-    (void)kind;
-#endif
 }
 
 }  // namespace batchai::launcher

@@ -32,10 +32,10 @@ void ignore_signals() {
 
 }  // namespace
 
-void Guarded::remove() const {
+void Guarded::remove(bool orderly) const {
     scratch.remove();
     std::error_code ignored;
-    if (!job_directory.empty()) std::filesystem::remove_all(job_directory, ignored);
+    if (!orderly && !job_directory.empty()) std::filesystem::remove_all(job_directory, ignored);
 }
 
 Guarded start_guard(const std::string& job_directory) {
@@ -49,7 +49,7 @@ Guarded start_guard(const std::string& job_directory) {
     const pid_t guard = ::getpid();
     const pid_t agent = ::fork();
     if (agent < 0) {
-        guarded.remove();
+        guarded.remove(false);
         give_up(std::string("fork: ") + std::strerror(errno));
     }
     if (agent == 0) {
@@ -63,7 +63,7 @@ Guarded start_guard(const std::string& job_directory) {
     int status = 0;
     while (::waitpid(agent, &status, 0) < 0 && errno == EINTR) continue;
     kill_descendants();
-    guarded.remove();
+    guarded.remove(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     // Without the agent's exit code nobody has been told what happened; Slurm or the root see it.
     std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }

@@ -21,7 +21,8 @@ struct Guarded {
     std::string memory() const {
         return scratch.memory.empty() ? client_directory() : scratch.memory;
     }
-    void remove() const;
+    // orderly: the job is over and the root is there to remove the job's directory when it is done.
+    void remove(bool orderly) const;
 };
 
 // Forks. In the child (the agent) it returns; the parent waits for it, cleans up and exits with the

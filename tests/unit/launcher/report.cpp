@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(the_earliest_failure_is_the_cause_whoever_reports_first) {
     outcome.add(culprit);
     outcome.add(end_of(1, RankEnd::How::signaled, SIGTERM, 9.0, true));  // it was told to
     BOOST_TEST(outcome.exit_code() == 3);
-    BOOST_TEST(outcome.line(kMap) == "rank 2 on n2 exited with code 3 after 1.2 s");
+    BOOST_TEST(outcome.line(kMap) == "batchai-launch: rank 2 on n2 exited with code 3 after 1.2 s");
     BOOST_TEST(outcome.text(kMap, true) ==
                "batchai-launch: rank 2 on n2 exited with code 3 after 1.2 s\n"
                "  last lines of its stderr:\n    Traceback\n    ValueError\n"
@@ -54,8 +54,9 @@ BOOST_AUTO_TEST_CASE(signals_have_names_and_codes_above_128) {
     end.core = true;
     outcome.add(end);
     BOOST_TEST(outcome.exit_code() == 139);
-    BOOST_TEST(outcome.line(kMap) ==
-               "rank 3 on n2 was killed by signal 11 (SIGSEGV), core dumped, after 1.2 s");
+    BOOST_TEST(
+        outcome.line(kMap) ==
+        "batchai-launch: rank 3 on n2 was killed by signal 11 (SIGSEGV), core dumped, after 1.2 s");
 }
 
 BOOST_AUTO_TEST_CASE(an_abort_is_a_failure_even_with_code_0) {

@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A job file under batchai-launch --local: what the plugin does on a cluster, without it.
+# minislurm: none
+#
+# shellcheck disable=SC2154 # status, output and lines are set by run
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() {
+    export XDG_DATA_HOME=$BATS_TEST_TMPDIR/data BATCHAI_POLICY=$BATS_TEST_TMPDIR/batchai.toml
+    share=$BATS_TEST_TMPDIR/share
+    mkdir -p "$share"
+    cat >"$BATCHAI_POLICY" <<END
+[job]
+python = "/usr/bin/python3"
+preparation_timeout = 3
+[[share]]
+share = "data"
+source = "$share"
+END
+    printf 'import os, sys\nprint("rank", os.environ["RANK"], *sys.argv[1:])\n' >"$share/train.py"
+}
+
+teardown() {
+    deadline=10 eventually no_process_is_left
+}
+no_process_is_left() {
+    ! ps -eo args= | grep -F "$BATS_TEST_TMPDIR" | grep -qv -e grep -e bats
+}
+
+# job NODES TOOLKIT_SETTINGS [MORE_PROPERTIES]: a snapshot of a job file.
+job() {
+    record=$XDG_DATA_HOME/batchai/jobs/0123
+    mkdir -p "$record"
+    cat >"$record/job.json" <<END
+{
+    "properties": {
+        "nodeCount": $1,
+        $2,
+        "stdOutErrPathPrefix": "\$AZ_BATCHAI_JOB_MOUNT_ROOT/d/out",
+        "mountVolumes": { "azureFileShares": [ {
+            "azureFileUrl": "https://account.file.core.windows.net/data", "relativeMountPath": "d" } ] }
+        ${3:+, $3}
+    },
+    "batchai": { "subscription": "slurm", "resourceGroup": "group", "workspace": "ws", "experiment": "exp",
+                 "name": "job", "uuid": "0123" }
+}
+END
+    files=$share/out/slurm/group/workspaces/ws/experiments/exp/jobs/job/0123/stdouterr
+}
+horovod() { echo "\"horovodSettings\": { \"pythonScriptFilePath\": \"\$AZ_BATCHAI_JOB_MOUNT_ROOT/d/$1\", \"processCount\": ${2:-4} }"; }
+mpi() { echo "\"customMpiSettings\": { \"commandLine\": \"$1\", \"processCount\": ${2:-4} }"; }
+
+launch() { timeout -k 2 60 batchai-launch --local "$@" --job "$record/job.json"; }
+result() { jq -r "$1" "$record/result.json"; }
+events() { cat "$record"/events-*.jsonl; }
+
+@test "a job file runs with as many ranks as it says, and its output is where the service put it" {
+    job 2 "$(horovod train.py 4)"
+    launch
+    [ "$(sort "$files/stdout.txt")" = $'rank 0\nrank 1\nrank 2\nrank 3' ]
+    [ -f "$files/stderr.txt" ] && [ ! -s "$files/stderr.txt" ]
+    [ "$(find "$files" -name 'execution-*-[01].log' | wc -l)" -eq 2 ]
+    [ "$(result .exitCode)" = 0 ]
+}
+
+@test "a job without processCount runs one rank per node" {
+    job 3 '"customMpiSettings": { "commandLine": "echo $RANK" }'
+    launch 3
+    [ "$(sort "$files/stdout.txt")" = $'0\n1\n2' ]
+}
+
+@test "a one-node job's logs carry no node's name" {
+    job 1 "$(mpi true 1)" '"jobPreparation": { "commandLine": "echo ready" }'
+    launch
+    [ -f "$files/execution.log" ]
+    [ "$(cat "$files/stdout-job_prep.txt")" = ready ]
+}
+
+@test "a custom toolkit's command runs once, on the first node" {
+    job 2 '"customToolkitSettings": { "commandLine": "echo $BATCHAI_NODE_NAME" }'
+    launch
+    [ "$(cat "$files/stdout.txt")" = "$(hostname -s)-0" ]
+}
+
+@test "job preparation runs once on every node before any rank" {
+    job 2 "$(mpi 'cat $AZ_BATCHAI_JOB_MOUNT_ROOT/d/prepared | wc -l' 4)" \
+        '"jobPreparation": { "commandLine": "echo one >>$AZ_BATCHAI_JOB_MOUNT_ROOT/d/prepared" }'
+    launch
+    [ "$(sort -u "$files/stdout.txt")" = 2 ]
+    [ "$(find "$files" -name 'std*-job_prep-*.txt' | wc -l)" -eq 4 ]
+}
+
+@test "the job's variables and secrets reach the ranks" {
+    job 1 "$(mpi 'echo $A:$AZ_BATCHAI_JOB_WORKSPACE:$(ls $B)' 1)" \
+        '"environmentVariables": [ { "name": "A", "value": "text" }, { "name": "B", "value": "$AZ_BATCHAI_JOB_MOUNT_ROOT/d" } ]'
+    launch
+    [[ $(cat "$files/stdout.txt") = "text:"*"train.py"* ]]
+}
+
+# fails LINE: the same line on the user's stderr, in the execution logs, in the record, and nothing ran.
+fails() {
+    run --separate-stderr launch "${@:2}"
+    [ "$status" -ne 0 ]
+    local line
+    line=$(grep -F "$1" <<<"$stderr" | head -n 1)
+    [ -n "$line" ]
+    [ "$(cat "$files"/execution*.log | grep -cF "$line")" -ge 1 ]
+    events | jq -r 'select(.kind == "failed") | .message' | grep -qxF "$line"
+    [ "$(result .failure)" = "$line" ]
+    [ ! -s "$files/stdout.txt" ]
+}
+
+@test "a failing preparation step ends the job before any rank" {
+    job 2 "$(horovod train.py)" '"jobPreparation": { "commandLine": "exit 7" }'
+    fails "job preparation failed with exit code 7"
+}
+
+@test "a hanging preparation step is ended" {
+    job 2 "$(horovod train.py)" '"jobPreparation": { "commandLine": "sleep 100" }'
+    fails "job preparation was stopped after 3 seconds"
+}
+
+@test "a script that is not there ends the job before any rank" {
+    job 2 "$(horovod absent.py)"
+    fails "absent.py: the job's script is not there"
+}
+
+@test "a nodeCount that is not the number of nodes ends the job before any rank" {
+    job 2 "$(horovod train.py)"
+    fails "nodeCount is 2, but --local says 3 nodes" 3
+}
+
+@test "a failing rank is named in the user's stderr, the execution logs and the record" {
+    job 2 "$(mpi '[ $RANK != 3 ] || exit 5; sleep 60')"
+    fails "rank 3 on $(hostname -s)-1 exited with code 5"
+    [ "$status" -eq 5 ]
+    [ "$(result .exitCode)" = 5 ]
+}
+
+@test "nothing is left of a job whose launcher was killed" {
+    job 2 "$(mpi 'echo $AZ_BATCHAI_JOB_MOUNT_ROOT; sleep 300' 2)"
+    batchai-launch --local --job "$record/job.json" &
+    eventually grep -q batchai "$files/stdout.txt"
+    folder=$(head -n 1 "$files/stdout.txt")
+    [ -d "$folder" ]
+    kill -9 $!
+    deadline=10 eventually [ ! -e "$folder" ]
+}
+
+@test "a bad job file is refused with its line and column" {
+    job 2 '"horovodSettings": { "processCount": "four" }'
+    run launch
+    [ "$status" -eq 125 ]
+    [[ $output = *"job.json:4:"*"processCount"* ]]
+}
+
+@test "an unknown share is refused" {
+    job 1 "$(mpi true 1)"
+    sed -i 's/"data"/"other"/' "$record/job.json" "$BATCHAI_POLICY"
+    run launch
+    [ "$status" -eq 125 ]
+}
