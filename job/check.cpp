@@ -84,7 +84,7 @@ ParsedJob check_job(const std::string& text, const std::string& file_name, const
     ParsedJob parsed;
     const auto document = Document::parse(text, file_name, parsed.findings);
     if (!document) return parsed;
-    parsed = parse_job(*document, {});
+    parsed = parse_job(*document);
     if (parsed.spec) Checker(*document, policy, options, parsed).run();
     return parsed;
 }

@@ -2,6 +2,8 @@
 #include "job/document.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <set>
 
 namespace batchai::job {
 
@@ -9,84 +11,85 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxMessage = 200;  // nlohmann quotes the whole token that it stumbled over
 
-// Walks over text that is known to be JSON and notes where each value begins.
+// Walks over text that is known to be JSON, and over its values beside it, and notes where each
+// value begins.
 class Scanner {
   public:
-    Scanner(std::string_view text, std::map<std::string, std::size_t>& offsets)
+    Scanner(std::string_view text, std::unordered_map<const Json*, std::size_t>& offsets)
         : text_(text), offsets_(offsets) {}
 
-    // Returns false at the first duplicate key or when the nesting is too deep; see complaint.
-    bool scan() { return value("", 0); }
+    // False at the first repeated key, or where the nesting is too deep: see complaint.
+    bool value(const Json& json, int depth) {
+        offsets_[&json] = begin_of_next();
+        if (depth > kMaxDepth)
+            return complain("more than " + std::to_string(kMaxDepth) + " levels of nesting");
+        if (json.is_object()) return object(json, depth);
+        if (json.is_array()) return array(json, depth);
+        if (json.is_string())
+            skip_string();
+        else
+            at_ = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
+        return true;
+    }
 
     std::string complaint;
     std::string complaint_path;
     std::size_t complaint_offset = 0;
 
   private:
-    char peek() {
-        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != text_.npos)
-            ++at_;
-        return at_ < text_.size() ? text_[at_] : '\0';
-    }
-
-    bool complain(const std::string& message, const std::string& path, std::size_t offset) {
+    bool complain(const std::string& message) {
         complaint = message;
-        complaint_path = path;
-        complaint_offset = offset;
+        complaint_offset = at_;
+        return false;
+    }
+    bool complain_inside(const std::string& part) {
+        const bool dot = !complaint_path.empty() && complaint_path[0] != '[';
+        complaint_path = part + (dot ? "." : "") + complaint_path;
         return false;
     }
 
-    // The raw text of a string; at_ is behind its closing quote afterwards.
-    std::string string() {
-        const std::size_t begin = ++at_;
+    // Skips what lies between tokens, commas and colons included: that they are right is known.
+    std::size_t begin_of_next() {
+        at_ = std::min(text_.find_first_not_of(" \t\r\n,:", at_), text_.size() - 1);
+        return at_;
+    }
+
+    std::string_view skip_string() {
+        const std::size_t begin = at_++;
         while (text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
-        return std::string(text_.substr(begin, at_++ - begin));
+        return text_.substr(begin, ++at_ - begin);
     }
 
-    bool value(const std::string& path, int depth) {
-        const char c = peek();
-        offsets_.emplace(path, at_);
-        if (depth > kMaxDepth) return complain("more than 64 levels", path, at_);
-        if (c == '{') return object(path, depth);
-        if (c == '[') return array(path, depth);
-        if (c == '"')
-            string();
-        else
-            at_ = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
-        return true;
-    }
-
-    bool object(const std::string& path, int depth) {
+    bool object(const Json& json, int depth) {
+        std::set<std::string> seen;
         ++at_;
-        while (peek() != '}') {
-            if (peek() == ',') ++at_;
-            peek();
+        while (text_[begin_of_next()] != '}') {
             const std::size_t key_at = at_;
-            const std::string key = string();
-            const std::string inner = path.empty() ? key : path + "." + key;
-            peek();
-            ++at_;  // ':'
-            if (offsets_.count(inner) != 0)
-                return complain("the key stands here a second time", inner, key_at);
-            if (!value(inner, depth + 1)) return false;
+            const std::string key = Json::parse(skip_string()).get<std::string>();
+            if (!seen.insert(key).second) {
+                at_ = key_at;
+                complain("the key stands here a second time");
+                return complain_inside(key);
+            }
+            if (!value(json.at(key), depth + 1)) return complain_inside(key);
         }
         ++at_;
         return true;
     }
 
-    bool array(const std::string& path, int depth) {
+    bool array(const Json& json, int depth) {
         ++at_;
-        for (std::size_t i = 0; peek() != ']'; ++i) {
-            if (peek() == ',') ++at_;
-            if (!value(path + "[" + std::to_string(i) + "]", depth + 1)) return false;
-        }
+        for (std::size_t i = 0; text_[begin_of_next()] != ']'; ++i)
+            if (!value(json.at(i), depth + 1))
+                return complain_inside("[" + std::to_string(i) + "]");
         ++at_;
         return true;
     }
 
     std::string_view text_;
-    std::map<std::string, std::size_t>& offsets_;
+    std::unordered_map<const Json*, std::size_t>& offsets_;
     std::size_t at_ = 0;
 };
 
@@ -95,46 +98,42 @@ class Scanner {
 std::string syntax_message(const std::string& what) {
     const std::size_t place = what.find("column ");
     const std::size_t colon = place == what.npos ? what.npos : what.find(": ", place);
-    return colon == what.npos ? what : what.substr(colon + 2);
+    const std::string message = colon == what.npos ? what : what.substr(colon + 2);
+    return message.size() <= kMaxMessage ? message : message.substr(0, kMaxMessage) + " ...";
 }
 
 }  // namespace
 
 std::optional<Document> Document::parse(std::string_view text, const std::string& file_name,
                                         std::vector<Finding>& findings) {
-    Document document;
-    document.file_name_ = file_name;
-    document.line_starts_.push_back(0);
-    for (std::size_t i = 0; i < text.size(); ++i)
-        if (text[i] == '\n') document.line_starts_.push_back(i + 1);
-    if (text.size() > kMaxBytes) {
-        findings.push_back({Finding::Severity::error, file_name, 0, 0, "", "larger than 1 MiB"});
+    Document document(text, file_name);
+    const auto refuse = [&](std::size_t offset, const std::string& path,
+                            const std::string& message) {
+        findings.push_back(document.at(offset));
+        findings.back().path = path;
+        findings.back().message = message;
         return std::nullopt;
-    }
-    if (text.substr(0, 3) == "\xEF\xBB\xBF") {
-        findings.push_back(document.at(0));
-        findings.back().message = "starts with a byte order mark: save it without one";
-        return std::nullopt;
-    }
+    };
+    if (text.size() > kMaxBytes) return refuse(0, "", "larger than 1 MiB");
+    if (text.substr(0, 3) == "\xEF\xBB\xBF")
+        return refuse(0, "", "starts with a byte order mark: save it without one");
     try {
-        document.root_ = Json::parse(text);
-    } catch (const nlohmann::json::parse_error& error) {
-        Finding finding = document.at(error.byte == 0 ? 0 : error.byte - 1);
-        finding.message = syntax_message(error.what());
-        findings.push_back(finding);
-        return std::nullopt;
-    } catch (const nlohmann::json::exception& error) {  // a number that no type can hold
-        findings.push_back(document.at(0));
-        findings.back().message = syntax_message(error.what());
-        return std::nullopt;
+        document.root_ = std::make_unique<Json>(Json::parse(text));
+    } catch (const Json::parse_error& error) {
+        return refuse(error.byte == 0 ? 0 : error.byte - 1, "", syntax_message(error.what()));
+    } catch (const Json::exception& error) {  // a number that no type can hold
+        return refuse(0, "", syntax_message(error.what()));
     }
     Scanner scanner(text, document.offsets_);
-    if (scanner.scan()) return document;
-    Finding finding = document.at(scanner.complaint_offset);
-    finding.path = scanner.complaint_path;
-    finding.message = scanner.complaint;
-    findings.push_back(finding);
-    return std::nullopt;
+    if (scanner.value(*document.root_, 0)) return document;
+    return refuse(scanner.complaint_offset, scanner.complaint_path, scanner.complaint);
+}
+
+Document::Document(std::string_view text, std::string file_name)
+    : file_name_(std::move(file_name)) {
+    line_starts_.push_back(0);
+    for (std::size_t i = 0; i < text.size(); ++i)
+        if (text[i] == '\n') line_starts_.push_back(i + 1);
 }
 
 Finding Document::at(std::size_t offset) const {
@@ -146,15 +145,29 @@ Finding Document::at(std::size_t offset) const {
     return finding;
 }
 
+const Json& Document::nearest(std::string_view path) const {
+    const Json* json = root_.get();
+    while (!path.empty()) {
+        if (path[0] == '[') {
+            std::size_t index = 0;
+            std::from_chars(path.data() + 1, path.data() + path.size(), index);
+            if (!json->is_array() || index >= json->size()) break;
+            json = &(*json)[index];
+            path.remove_prefix(std::min(path.find(']'), path.size() - 1) + 1);
+        } else {
+            if (path[0] == '.') path.remove_prefix(1);
+            const std::string key(path.substr(0, path.find_first_of(".[")));
+            if (!json->is_object() || !json->contains(key)) break;
+            json = &(*json)[key];
+            path.remove_prefix(key.size());
+        }
+    }
+    return *json;
+}
+
 Finding Document::finding(Finding::Severity severity, const std::string& path,
                           const std::string& message) const {
-    std::string around = path;
-    while (!around.empty() && offsets_.count(around) == 0) {
-        const std::size_t end = around.find_last_of(".[");
-        around.resize(end == around.npos ? 0 : end);
-    }
-    const auto found = offsets_.find(around);
-    Finding finding = at(found == offsets_.end() ? 0 : found->second);
+    Finding finding = at(offsets_.at(&nearest(path)));
     finding.severity = severity;
     finding.path = path;
     finding.message = message;

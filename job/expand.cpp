@@ -7,10 +7,6 @@ namespace batchai::job {
 
 namespace {
 
-bool is_ours(std::string_view name) {
-    return name.rfind("AZ_BATCHAI_", 0) == 0 || name.rfind("AZ_LEARNING_", 0) == 0;
-}
-
 // The length of the variable's name at the start of text.
 std::size_t name_length(std::string_view text) {
     std::size_t n = 0;
@@ -18,13 +14,6 @@ std::size_t name_length(std::string_view text) {
            (std::isalnum(static_cast<unsigned char>(text[n])) != 0 || text[n] == '_'))
         ++n;
     return n;
-}
-
-std::string value_of(std::string name, const Environment& environment) {
-    constexpr std::string_view kOld = "AZ_LEARNING_";
-    if (name.rfind(kOld, 0) == 0) name = "AZ_BATCHAI_" + name.substr(kOld.size());
-    const auto it = environment.find(name);
-    return it == environment.end() ? std::string() : it->second;
 }
 
 }  // namespace
@@ -42,8 +31,9 @@ std::string expand(std::string_view text, const Environment& environment) {
         const std::size_t end = begin + length + (braces ? 1 : 0);
         const std::string name(text.substr(begin, length));
         const bool closed = !braces || text.substr(begin + length, 1) == "}";
-        if (closed && is_ours(name)) {
-            result += value_of(name, environment);
+        if (closed && name.starts_with("AZ_BATCHAI_")) {
+            const auto value = environment.find(name);
+            if (value != environment.end()) result += value->second;
             text.remove_prefix(end);
         } else {
             result += '$';

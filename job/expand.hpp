@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// $NAME and ${NAME} in paths and values of a job file. Only variables named AZ_BATCHAI_* (and the
-// old AZ_LEARNING_*) are replaced: everything else is the shell's business ("$oauthtoken" must
-// survive). An unknown AZ_BATCHAI_ variable becomes empty, as in the service.
+// $NAME and ${NAME} in paths and values of a job file. Only variables named AZ_BATCHAI_* are
+// replaced: everything else is the shell's business ("$oauthtoken" must survive). An unknown
+// AZ_BATCHAI_ variable becomes empty, as in the service.
 #pragma once
 
 #include <map>

@@ -21,10 +21,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
     }
 }
 
-bool is_below(const std::string& path, const std::string& directory) {
-    return path == directory || path.rfind(directory + "/", 0) == 0;
-}
-
 sys::Result<Mount> parse_source(const std::string& source) {
     Mount mount;
     if (source == "tmpfs") {
@@ -85,7 +81,7 @@ const AllowPolicy* allowing(const SitePolicy& policy, const Mount& mount) {
     const AllowPolicy* closest = nullptr;
     for (const AllowPolicy& allow : policy.allowed) {
         if (allow.type != mount.type) continue;
-        if (mount.type != MountType::tmpfs && !is_below(mount.source, allow.source)) continue;
+        if (mount.type != MountType::tmpfs && !is_within(mount.source, allow.source)) continue;
         if (closest == nullptr || allow.source.size() > closest->source.size()) closest = &allow;
     }
     return closest;

@@ -46,6 +46,10 @@ bool is_absolute_path(std::string_view text) {
     return true;
 }
 
+bool is_within(const std::string& path, const std::string& directory) {
+    return path == directory || path.rfind(directory + "/", 0) == 0;
+}
+
 bool is_variable_name(std::string_view text) {
     return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
            std::all_of(text.begin(), text.end(), is_word);

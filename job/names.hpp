@@ -15,6 +15,9 @@ bool is_relative_path(std::string_view text);
 // Any names but "." and ".." between single slashes, the first at the start; no control characters.
 bool is_absolute_path(std::string_view text);
 
+// Whether a path is a directory or below it, going by the names alone.
+bool is_within(const std::string& path, const std::string& directory);
+
 // [A-Za-z_][A-Za-z0-9_]*
 bool is_variable_name(std::string_view text);
 

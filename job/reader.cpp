@@ -30,6 +30,17 @@ std::size_t distance(const std::string& a, const std::string& b) {
     return row[b.size()];
 }
 
+// The service's variables were named AZ_LEARNING_* before September 2017.
+std::string with_todays_variables(std::string text) {
+    constexpr std::string_view kOld = "AZ_LEARNING_";
+    for (std::size_t at = 0; (at = text.find(kOld, at)) != text.npos; ++at) {
+        const std::string_view before = std::string_view(text).substr(0, at);
+        if (before.ends_with("$") || before.ends_with("${"))
+            text.replace(at, kOld.size(), "AZ_BATCHAI_");
+    }
+    return text;
+}
+
 bool is_comment(const std::string& key) {
     return key.rfind("comment", 0) == 0 || key.rfind("$comment", 0) == 0;
 }
@@ -79,12 +90,12 @@ std::string Reader::string(const std::string& key) {
         error(key, "expected a string, " + found_a(*value));
         return {};
     }
-    auto text = value->get<std::string>();
+    const auto text = value->get<std::string>();
     if (text.find('\0') != text.npos) {
         error(key, "holds a null character");
         return {};
     }
-    return text;
+    return with_todays_variables(text);
 }
 
 std::string Reader::required_string(const std::string& key) {

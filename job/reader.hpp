@@ -24,7 +24,7 @@ class Reader {
 
     const std::string& path() const { return path_; }
     std::string path(const std::string& key) const {
-        return path_.empty() ? key : path_ + "." + key;
+        return path_.empty() || key.empty() ? path_ + key : path_ + "." + key;
     }
 
     bool has(const std::string& key) const;

@@ -14,6 +14,8 @@ namespace batchai::job {
 
 namespace {
 
+using OrderedJson = nlohmann::ordered_json;  // the snapshot's keys stand as the user's did
+
 constexpr std::string_view kPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
 
 // Creates a directory and those above it; new ones are the user's alone.
@@ -32,10 +34,10 @@ sys::Result<std::string> new_uuid() {
     return uuid;
 }
 
-void fill_in_account(Json& root, const std::string& account) {
-    const Json::json_pointer pointer("/properties/mountVolumes/azureFileShares");
+void fill_in_account(OrderedJson& root, const std::string& account) {
+    const OrderedJson::json_pointer pointer("/properties/mountVolumes/azureFileShares");
     if (account.empty() || !root.contains(pointer)) return;
-    for (Json& share : root[pointer]) {
+    for (OrderedJson& share : root[pointer]) {
         for (const char* key : {"azureFileUrl", "accountName"}) {
             if (!share.contains(key) || !share[key].is_string()) continue;
             auto text = share[key].get<std::string>();
@@ -45,7 +47,7 @@ void fill_in_account(Json& root, const std::string& account) {
     }
 }
 
-Json identity_json(const Identity& identity) {
+OrderedJson identity_json(const Identity& identity) {
     return {{"subscription", identity.subscription},
             {"resourceGroup", identity.resource_group},
             {"workspace", identity.workspace},
@@ -89,7 +91,7 @@ sys::Result<std::string> write_snapshot(const std::string& text, const std::stri
         if (!uuid) return uuid;
         identity.uuid = *uuid;
     }
-    Json root = Json::parse(text);  // parse_job has read it: it does not throw
+    OrderedJson root = OrderedJson::parse(text);  // parse_job has read it: it does not throw
     fill_in_account(root, storage_account);
     root["batchai"] = identity_json(identity);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/spec.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 #include "job/names.hpp"
 #include "job/toolkit/toolkit.hpp"
 
@@ -29,9 +32,24 @@ void read_url(Reader& reader, AzureFileShare& share) {
     const std::size_t end = path.find('/');
     share.share = path.substr(0, end);
     if (end != path.npos) share.directory = path.substr(end + 1);
-    if (!is_relative_path(share.share) ||
-        (!share.directory.empty() && !is_relative_path(share.directory)))
+    if (!is_relative_path(share.share) || !is_absolute_path("/" + path))
         reader.error("azureFileUrl", "'" + path + "' is not a share and a directory below it");
+}
+
+std::string read_mount_path(Reader& reader, const JobSpec& spec) {
+    const char* const key = "relativeMountPath";
+    const std::string path = reader.required_string(key);
+    if (path.empty()) return path;
+    if (!is_relative_path(path))
+        reader.error(key, "'" + path +
+                              "' is not a path below the mount root: no '..', no leading '/', "
+                              "names of letters, digits, '.', '_' and '-'");
+    for (const AzureFileShare& other : spec.azure_file_shares)
+        if (is_within(path, other.relative_mount_path) ||
+            is_within(other.relative_mount_path, path))
+            reader.error(key, "another volume of this job is mounted at '" +
+                                  other.relative_mount_path + "'");
+    return path;
 }
 
 void read_share(Reader& reader, JobSpec& spec) {
@@ -39,16 +57,7 @@ void read_share(Reader& reader, JobSpec& spec) {
     read_url(reader, share);
     const std::string account = reader.string("accountName");
     if (!account.empty() && account != kAccountPlaceholder) share.account = account;
-    share.relative_mount_path = reader.required_string("relativeMountPath");
-    if (!share.relative_mount_path.empty() && !is_relative_path(share.relative_mount_path))
-        reader.error("relativeMountPath",
-                     "'" + share.relative_mount_path +
-                         "' is not a path below the mount root: no '..', no leading '/', names of "
-                         "letters, digits, '.', '_' and '-'");
-    for (const AzureFileShare& other : spec.azure_file_shares)
-        if (other.relative_mount_path == share.relative_mount_path)
-            reader.error("relativeMountPath",
-                         "another volume of this job is mounted there already");
+    share.relative_mount_path = read_mount_path(reader, spec);
     // Credentials are the storage account's; a site's share needs none of them.
     reader.ignore({"credentials", "fileMode", "directoryMode"});
     reader.finish();
@@ -80,16 +89,11 @@ void read_toolkit(Reader& properties, JobSpec& spec) {
     for (const char* key : unsupported_toolkits()) {
         if (!properties.object(key)) continue;
         ++found;
-        properties.error(key,
-                         "batchai does not run this toolkit; it runs horovodSettings, "
-                         "customMpiSettings and customToolkitSettings");
+        properties.error(key, "batchai does not run this toolkit; it runs " + toolkit_names());
     }
     for (const ToolkitKind& kind : toolkit_kinds())
         if (properties.has(kind.key)) return;  // of a wrong type: said already
-    if (found == 0)
-        properties.error("",
-                         "no toolkit: one of horovodSettings, customMpiSettings and "
-                         "customToolkitSettings is required");
+    if (found == 0) properties.error("", "no toolkit; batchai runs " + toolkit_names());
 }
 
 void read_container(Reader& properties, JobSpec& spec) {
@@ -115,12 +119,20 @@ void read_preparation(Reader& properties, JobSpec& spec) {
     preparation->finish();
 }
 
+// Variables that say where a job's files are: one that the user sets would contradict them.
+bool is_reserved(const std::string& name) {
+    return name.rfind("AZ_BATCHAI_", 0) == 0 || name == "AZ_BATCH_HOST_LIST" ||
+           name == "BATCHAI_JOB_FILE" || name == "BATCHAI_POLICY" || name == "BATCHAI_NODE_READY";
+}
+
 std::vector<Variable> read_variables(Reader& properties, const std::string& key) {
     std::vector<Variable> variables;
     for (Reader& entry : properties.objects(key)) {
         Variable variable{entry.required_string("name"), entry.string("value")};
         if (!variable.name.empty() && !is_variable_name(variable.name))
             entry.error("name", "'" + variable.name + "' is not a name of a variable");
+        if (is_reserved(variable.name))
+            entry.error("name", "'" + variable.name + "' is set by batchai");
         if (entry.has("valueSecretReference"))
             entry.error("valueSecretReference",
                         "there is no key vault here: give the value in 'value'");
@@ -196,12 +208,15 @@ std::string Finding::text() const {
     text += ": ";
     if (severity == Severity::warning) text += "warning: ";
     if (!path.empty()) text += path + ": ";
-    return text + message;
+    text += message;
+    // Names and values of the file are quoted in it: it stays one line all the same.
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    return text;
 }
 
-ParsedJob parse_job(const Document& document, std::vector<Finding> findings) {
+ParsedJob parse_job(const Document& document) {
     ParsedJob parsed;
-    parsed.findings = std::move(findings);
     JobSpec spec;
     if (document.root().is_object()) {
         Reader root(document, document.root(), "", parsed.findings);
@@ -214,9 +229,14 @@ ParsedJob parse_job(const Document& document, std::vector<Finding> findings) {
         parsed.findings.push_back(
             document.finding(Finding::Severity::error, "", "expected an object"));
     }
-    for (const Finding& finding : parsed.findings)
-        if (finding.severity == Finding::Severity::error) return parsed;
-    parsed.spec = spec;
+    std::stable_sort(parsed.findings.begin(), parsed.findings.end(),
+                     [](const Finding& a, const Finding& b) {
+                         return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+                     });
+    const bool failed = std::any_of(
+        parsed.findings.begin(), parsed.findings.end(),
+        [](const Finding& finding) { return finding.severity == Finding::Severity::error; });
+    if (!failed) parsed.spec = spec;
     return parsed;
 }
 
@@ -224,7 +244,7 @@ ParsedJob parse_job(std::string_view text, const std::string& file_name) {
     ParsedJob parsed;
     const auto document = Document::parse(text, file_name, parsed.findings);
     if (!document) return parsed;
-    return parse_job(*document, {});
+    return parse_job(*document);
 }
 
 }  // namespace batchai::job

@@ -3,8 +3,9 @@
 // JobSpec: what a Batch AI job asks for, as a value. Made by parse_job from a job.json of any of
 // the service's API versions; everything later (policy, plan, layout) works on this value only.
 //
-// Strings keep their $AZ_BATCHAI_* variables; expand.hpp replaces them once a node's values are
-// known. Source: Microsoft.BatchAI 2018-05-01 JobCreateParameters.
+// Strings keep their $AZ_BATCHAI_* variables ($AZ_LEARNING_*, as they were called before September
+// 2017, has become that); expand.hpp replaces them once a node's values are known. Source:
+// Microsoft.BatchAI 2018-05-01 JobCreateParameters.
 #pragma once
 
 #include <optional>

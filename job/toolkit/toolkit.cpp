@@ -12,6 +12,13 @@ const std::vector<ToolkitKind>& toolkit_kinds() {
     return kinds;
 }
 
+std::string toolkit_names() {
+    std::string names;
+    for (const ToolkitKind& kind : toolkit_kinds())
+        names += (names.empty() ? "" : ", ") + std::string(kind.key);
+    return names;
+}
+
 const std::vector<const char*>& unsupported_toolkits() {
     static const std::vector<const char*> keys = {"cntkSettings",   "pyTorchSettings",
                                                   "caffeSettings",  "tensorFlowSettings",

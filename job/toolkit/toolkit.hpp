@@ -21,6 +21,9 @@ struct ToolkitKind {
 // Toolkits in the order of the alternatives of job::Toolkit.
 const std::vector<ToolkitKind>& toolkit_kinds();
 
+// "horovodSettings, customMpiSettings, customToolkitSettings", for messages.
+std::string toolkit_names();
+
 // Toolkits that the service had and that are refused here.
 const std::vector<const char*>& unsupported_toolkits();
 

@@ -17,7 +17,6 @@ BOOST_AUTO_TEST_CASE(expands_only_the_services_variables) {
     BOOST_TEST(expand("$AZ_BATCHAI_JOB_TEMP/x ${AZ_BATCHAI_JOB_TEMP}y", environment) == "/t/x /ty");
     BOOST_TEST(expand("$HOME $oauthtoken $ ${", environment) == "$HOME $oauthtoken $ ${");
     BOOST_TEST(expand("a$AZ_BATCHAI_INPUT_DATASET", environment) == "a");
-    BOOST_TEST(expand("$AZ_LEARNING_JOB_TEMP", environment) == "/t");
     BOOST_TEST(expand("${AZ_BATCHAI_JOB_TEMP", environment) == "${AZ_BATCHAI_JOB_TEMP");
 }
 

@@ -36,15 +36,60 @@ const Spoilt kSpoilt[] = {
      "job.json:4:22: properties.nodeCount: must be from 1 to 100000, is 0"},
     {"\"nodeCount\": 4", "\"nodeCount\": 4.5",
      "job.json:4:22: properties.nodeCount: expected an integer, found a fraction"},
+    {"\"nodeCount\": 4", "\"nodeCount\": true",
+     "job.json:4:22: properties.nodeCount: expected an integer, found a boolean"},
+    {"\"nodeCount\": 4", "\"nodeCount\": 100001",
+     "job.json:4:22: properties.nodeCount: must be from 1 to 100000, is 100001"},
+    {"\"nodeCount\": 4", "\"nodeCount\": 18446744073709551615",
+     "job.json:4:22: properties.nodeCount: must be from 1 to 100000, is 18446744073709551615"},
     {"\"nodeCount\": 4,", "", "job.json:3:19: properties.nodeCount: required, but not there"},
+    {"\"nodeCount\": 4,", "\"nodeCount\": null,",
+     "job.json:4:22: properties.nodeCount: required, but not there"},
+    {"\"stdOutErrPathPrefix\"", "\"stdOutErrPath\"",
+     "job.json:3:19: properties.stdOutErrPathPrefix: required, but not there"},
+    {"\"properties\"", "\"property\"", "job.json:1:1: properties: required, but not there"},
+    {"\"nodeCount\": 4,", "\"nodeCount\": 4, \"node\\u0043ount\": 2,",
+     "job.json:4:25: properties.nodeCount: the key stands here a second time"},
+    {"\"commandLineArgs\"", "\"processCount\": 0, \"commandLineArgs\"",
+     "properties.horovodSettings.processCount: must be from 1 to 1000000, is 0"},
+    {"\"commandLineArgs\"", "\"pythonInterpreterPath\": [], \"commandLineArgs\"",
+     "properties.horovodSettings.pythonInterpreterPath: expected a string, found an array"},
+    {"\"commandLineArgs\": \"", "\"commandLineArgs\": \"\\u0000",
+     "properties.horovodSettings.commandLineArgs: holds a null character"},
+    {"\"horovodSettings\"", "\"customMpiSettings\": {\"commandLine\": \"x\"}, \"horovodSettings\"",
+     "properties.customMpiSettings: a job has one toolkit, this is a second one"},
+    {"\"jobPreparation\": {", "\"jobPreparation\": {}, \"x\": {",
+     "properties.jobPreparation.commandLine: required, but not there"},
+    {"\"image\"", "\"images\"",
+     "properties.containerSettings.imageSourceRegistry.image: required, but not there"},
+    {"\"jobPreparation\": {", "\"inputDirectories\": [{\"id\": \"A\"}], \"jobPreparation\": {",
+     "properties.inputDirectories: batchai does not set"},
+    {"\"jobPreparation\": {",
+     "\"environmentVariables\": [{\"name\": \"AZ_BATCHAI_JOB_TEMP\", \"value\": \"/x\"}], "
+     "\"jobPreparation\": {",
+     "properties.environmentVariables[0].name: 'AZ_BATCHAI_JOB_TEMP' is set by batchai"},
+    {"\"jobPreparation\": {", "\"environmentVariables\": [3], \"jobPreparation\": {",
+     "properties.environmentVariables[0]: expected an object, found a number"},
+    {"\"azureFileShares\": [",
+     "\"azureFileShares\": [{\"azureFileUrl\": \"https://a/b\", "
+     "\"relativeMountPath\": \"myshare/inner\"},",
+     "azureFileShares[1].relativeMountPath: another volume of this job is mounted at"},
+    {"\"relativeMountPath\": \"myshare\"", "\"relativeMountPath\": \"my\\nshare\"",
+     "azureFileShares[0].relativeMountPath: 'my?share' is not a path"},
+    {"\"relativeMountPath\": \"myshare\"", "\"relativeMountPath\": \"a//b\"",
+     "azureFileShares[0].relativeMountPath: 'a//b' is not a path"},
+    {"net/myshare", "net/", "azureFileUrl: expected https://"},
+    {"net/myshare", "net//myshare", "azureFileUrl: '/myshare' is not a share"},
     {"\"nodeCount\": 4,", "\"nodeCount\": 4 ", "job.json:5:25: syntax error while parsing object"},
     {"\"nodeCount\": 4,", "\"nodeCount\": 4, \"nodeCount\": 2,",
      "job.json:4:25: properties.nodeCount: the key stands here a second time"},
     {"\"pythonScriptFilePath\"", "\"pythonScriptPath\"",
      "properties.horovodSettings.pythonScriptFilePath: required, but not there"},
     {"\"horovodSettings\"", "\"pyTorchSettings\"",
-     "properties.pyTorchSettings: batchai does not run this toolkit"},
-    {"\"horovodSettings\"", "\"horovodSetting\"", "no toolkit"},
+     "properties.pyTorchSettings: batchai does not run this toolkit; it runs horovodSettings, "},
+    {"\"horovodSettings\"", "\"horovodSetting\"",
+     "job.json:3:19: properties: no toolkit; batchai runs horovodSettings, customMpiSettings, "
+     "customToolkitSettings"},
     {"\"relativeMountPath\": \"myshare\"", "\"relativeMountPath\": \"../myshare\"",
      "properties.mountVolumes.azureFileShares[0].relativeMountPath: '../myshare' is not a path"},
     {"\"relativeMountPath\": \"myshare\"", "\"relativeMountPath\": \"/myshare\"",
@@ -79,8 +124,78 @@ BOOST_AUTO_TEST_CASE(warns_of_unknown_keys_and_suggests_known_ones) {
 }
 
 BOOST_AUTO_TEST_CASE(reports_every_error_of_a_file) {
-    const auto parsed = parse_job(R"({"properties": {"nodeCount": -1}})", "j");
-    BOOST_TEST(parsed.findings.size() == 3u);
+    const auto parsed = parse_job(R"({"properties":
+        {"mountVolumes": {"azureFileShares": [{"azureFileUrl": 1}]}, "nodeCount": -1}})",
+                                  "j");
+    std::string all;
+    for (const Finding& finding : parsed.findings) all += finding.text() + "\n";
+    BOOST_TEST(all ==
+               "j:2:9: properties.stdOutErrPathPrefix: required, but not there\n"
+               "j:2:9: properties: no toolkit; batchai runs horovodSettings, customMpiSettings, "
+               "customToolkitSettings\n"
+               "j:2:47: properties.mountVolumes.azureFileShares[0].relativeMountPath: required, "
+               "but not there\n"
+               "j:2:64: properties.mountVolumes.azureFileShares[0].azureFileUrl: expected a "
+               "string, found a number\n"
+               "j:2:83: properties.nodeCount: must be from 1 to 100000, is -1\n");
+}
+
+BOOST_AUTO_TEST_CASE(reads_what_the_other_recipes_use) {
+    const std::string text = R"({
+        "comment": "as Microsoft's own files have them",
+        "location": "eastus",
+        "properties": {
+            "nodeCount": 2,
+            "$comment": {"nodeCount": "no count"},
+            "cluster": {"id": "/subscriptions/x"},
+            "experimentName": "e", "priority": 0, "toolType": "custommpi",
+            "stdOutErrPathPrefix": "$AZ_LEARNING_MOUNT_ROOT/out",
+            "horovodSettings": null,
+            "customMpiSettings": {
+                "commandLine": "python ${AZ_LEARNING_JOB_TEMP}/a.py AZ_LEARNING_ $oauthtoken",
+                "processCount": 8
+            },
+            "mountVolumes": {"azureBlobFileSystems": [], "fileServers": null, "azureFileShares": [{
+                "accountName": "<AZURE_BATCHAI_STORAGE_ACCOUNT>",
+                "azureFileUrl": "https://acct.file.core.windows.net/batchshare/some logs/",
+                "credentials": {"accountKey": "secret"},
+                "fileMode": "0777",
+                "relativeMountPath": "external/data"
+            }]},
+            "environmentVariables": [
+                {"name": "B", "value": "$AZ_BATCHAI_JOB_TEMP/t"}, {"name": "A"}],
+            "secrets": [{"name": "TOKEN", "value": "hush"}],
+            "a.b": 1, "a": {"b": 2}
+        }})";
+    const auto parsed = parse_job(text, "j");
+    for (const Finding& finding : parsed.findings)
+        BOOST_TEST((finding.severity == Finding::Severity::warning), finding.text());
+    BOOST_TEST(parsed.findings.size() == 2u);  // a.b and a
+    const JobSpec& spec = parsed.spec.value();
+    BOOST_TEST(spec.std_out_err_path_prefix == "$AZ_BATCHAI_MOUNT_ROOT/out");
+    BOOST_TEST(tool_type(spec.toolkit) == "custommpi");
+    const auto& mpi = std::get<CustomMpiSettings>(spec.toolkit);
+    BOOST_TEST(mpi.command_line == "python ${AZ_BATCHAI_JOB_TEMP}/a.py AZ_LEARNING_ $oauthtoken");
+    BOOST_TEST(mpi.process_count.value() == 8);
+    BOOST_TEST(spec.azure_file_shares.at(0).account == "acct");
+    BOOST_TEST(spec.azure_file_shares[0].directory == "some logs");
+    BOOST_TEST(spec.azure_file_shares[0].relative_mount_path == "external/data");
+    BOOST_TEST(spec.environment.at(0).name == "B");
+    BOOST_TEST(spec.environment.at(1).value.empty());
+    BOOST_TEST(spec.secrets.at(0).value == "hush");
+    BOOST_TEST(!spec.image);
+    BOOST_TEST(!spec.preparation_command);
+}
+
+BOOST_AUTO_TEST_CASE(a_large_or_strange_file_costs_little) {
+    // A long key above many values: places are kept for values, not for paths.
+    std::string many = "{\"" + std::string(1 << 19, 'k') + "\": [";
+    for (int i = 0; i < 200'000; ++i) many += "0,";
+    BOOST_TEST(parse_job(many + "0]}", "j").findings.size() == 2u);
+    const auto unended = parse_job("{\"" + std::string(1 << 19, 'k'), "j");
+    BOOST_TEST(unended.findings.at(0).text().size() < 300u);
+    const auto larger = parse_job(std::string((1 << 20) + 1, ' '), "j");
+    BOOST_TEST(larger.findings.at(0).text() == "j:1:1: larger than 1 MiB");
 }
 
 BOOST_AUTO_TEST_CASE(survives_any_prefix_and_any_changed_byte) {
