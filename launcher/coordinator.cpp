@@ -66,6 +66,10 @@ SessionResult Coordinator::run() {
         std::fputs(outcome_.text(map_, true).c_str(), stderr);
         if (srun_matters_) say_starter_words();
     }
+    // A write that nobody lets finish is still in libuv's hands; the process ends soon.
+    for (auto* sink : {&out_, &err_}) {
+        if (!(*sink)->idle()) (void)sink->release();
+    }
     return {outcome_.exit_code(), outcome_.line(map_), outcome_.logged()};
 }
 
@@ -199,6 +203,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.record = work.record;
     if (!work.preparations.empty()) launch.preparation = work.preparations[node];
     launch.preparation_input = work.preparation_input;
+    launch.host_file = work.host_file;
     return launch;
 }
 

@@ -33,6 +33,7 @@ struct Work {
     // Before the ranks, on each node: a program and its standard input; an empty program: nothing.
     std::vector<std::vector<std::string>> preparations;
     std::string preparation_input;
+    std::string host_file;
 };
 using Planner = std::function<sys::Result<Work>(const std::vector<Hello>& nodes)>;
 

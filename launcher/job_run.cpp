@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -228,6 +229,9 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes) const {
     work.map = *map;
     work.argv = {"bash", "-c", launch.command};
     work.record = record_;
+    const std::vector<std::string> hosts =
+        allocation_.local ? std::vector<std::string>(names.size(), "127.0.0.1") : names;
+    work.host_file = job::host_file(hosts, std::max(1, map->local_size(0)));
     work.preparation_input = job::resolve_preparation(policy_, spec_).command;
     for (const Hello& node : nodes) {
         auto environment = environment_of(node);

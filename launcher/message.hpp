@@ -77,10 +77,11 @@ struct Launch {
     std::string record;                    // job file: the record directory; empty: none
     std::vector<std::string> preparation;  // to be run first; empty: nothing
     std::string preparation_input;
+    std::string host_file;  // content of $AZ_BATCHAI_MPI_HOST_FILE; empty: none
     template <class A>
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, master_address, master_port,
-          shared_host, execution_log, record, preparation, preparation_input);
+          shared_host, execution_log, record, preparation, preparation_input, host_file);
     }
 };
 

@@ -46,6 +46,7 @@ class Agent : private pmix::Host {
                                                       std::string& error) const;
     void note(const std::string& line) const;  // into the execution log
     void record(job::Event::Kind kind) const;
+    void write_host_file() const;
 
     // What the ranks do.
     void on_output(Stream stream, std::string bytes);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <fstream>
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
@@ -150,6 +151,7 @@ void Agent::start_ranks() {
                             : fmt::format("bound to cpus {}", fmt::join(info.cpusets, ", ")));
     }
     record(job::Event::Kind::started);
+    write_host_file();
     for (int i = 0; i < count; ++i) {
         const int rank = first + i;
         SpawnRequest request;
@@ -163,6 +165,15 @@ void Agent::start_ranks() {
         ranks_->start(rank, request);
     }
     ranks_->started_all();
+}
+
+// For scripts that start MPI themselves.
+void Agent::write_host_file() const {
+    env::Environment environment = environment_;
+    for (const auto& [name, value] : job_.environment) environment[name] = value;
+    const std::string path = value_of(environment, "AZ_BATCHAI_MPI_HOST_FILE");
+    if (job_.host_file.empty() || path.empty()) return;
+    std::ofstream(path) << job_.host_file;
 }
 
 // Best effort, both: a full disk must not end the job.

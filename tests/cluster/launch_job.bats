@@ -100,6 +100,12 @@ events() { cat "$record"/events-*.jsonl; }
     [[ $(cat "$files/stdout.txt") = "text:"*"train.py"* ]]
 }
 
+@test "a script that starts Open MPI itself finds the host file of the service" {
+    job 2 '"customToolkitSettings": { "commandLine": "cat $AZ_BATCHAI_MPI_HOST_FILE; mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 sh -c \"echo \\$OMPI_COMM_WORLD_SIZE\"" }'
+    launch
+    [ "$(cat "$files/stdout.txt")" = $'127.0.0.1 slots=1\n127.0.0.1 slots=1\n2\n2' ]
+}
+
 # fails LINE: the same line on the user's stderr, in the execution logs, in the record, and nothing ran.
 fails() {
     run --separate-stderr launch "${@:2}"

@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# batchai-launch in a job of the plugin: mounts, preparation and variables are there already.
+# minislurm: -n 2 -g 1
+# plugin: policy=/run/minislurm/batchai.toml
+#
+# shellcheck disable=SC2154 # share is set by plugin.bash, job by submit_alice
+
+bats_require_minimum_version 1.5.0
+load plugin
+
+# job NODES TOOLKIT_SETTINGS [MORE_PROPERTIES]
+job_file() {
+    cat >"$share/job.json" <<END
+{
+    "properties": {
+        "nodeCount": $1,
+        $2,
+        "stdOutErrPathPrefix": "\$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/out",
+        "mountVolumes": { "azureFileShares": [ {
+            "azureFileUrl": "https://account.file.core.windows.net/myshare", "relativeMountPath": "myshare" } ] }
+        ${3:+, $3}
+    }
+}
+END
+}
+
+# run_job SCRIPT [SBATCH_OPTION]...: submits it, waits, and finds the files.
+run_job() {
+    rm -rf "$share/out"
+    printf '#!/bin/sh\n%s\n' "$1" >"$share/script"
+    submit_alice -N2 --batchai-job="$share/job.json" --output="$share/slurm.out" "${@:2}" "$share/script"
+    state=$(wait_job "$job")
+    files=$(find "$share/out" -name stdouterr)
+    record=$(alice_home)/.local/share/batchai/jobs/$(basename "$(dirname "$files")")
+}
+
+@test "a script of one word runs the job it was submitted with" {
+    echo 'import os; print("rank", os.environ["RANK"], os.environ["AZ_BATCHAI_JOB_MOUNT_ROOT"])' >"$share/train.py"
+    job_file 2 '"horovodSettings": { "pythonScriptFilePath": "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/train.py", "processCount": 4 }' \
+        '"jobPreparation": { "commandLine": "echo prepared" }'
+    run_job batchai-launch
+    [ "$state" = COMPLETED ]
+    [ "$(sort "$files/stdout.txt")" = "$(for r in 0 1 2 3; do echo "rank $r /run/batchai/mnt"; done)" ]
+    for node in n1 n2; do
+        [ "$(cat "$files/stdout-job_prep-$node.txt")" = prepared ]
+        grep -q 'starting ranks' "$files/execution-$node.log"
+        grep -q '"kind":"finished"' "$record/events-$node.jsonl"
+    done
+    [ "$(jq .exitCode "$record/result.json")" = 0 ]
+}
+
+@test "a failing rank fails the Slurm job with its code, and is named everywhere" {
+    job_file 2 '"customMpiSettings": { "commandLine": "[ $RANK != 3 ] || exit 5; sleep 60", "processCount": 4 }'
+    run_job batchai-launch
+    [ "$state" = FAILED ]
+    [ "$(job_field "$job" ExitCode)" = 5:0 ]
+    line="batchai-launch: rank 3 on n2 exited with code 5 after"
+    grep -q "^$line" "$share/slurm.out"
+    grep -q "$line" "$files/execution-n2.log"
+    jq -r .failure "$record/result.json" | grep -q "^$line"
+    cat "$record"/events-*.jsonl | jq -r 'select(.kind == "failed").message' | grep -q "^$line"
+}
+
+@test "a command in a job of the plugin finds the mounts on every node" {
+    job_file 2 '"customMpiSettings": { "commandLine": "true" }'
+    run_job 'batchai-launch --ranks-per-node 1 ls $AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/job.json'
+    [ "$state" = COMPLETED ]
+    [ "$(grep -c myshare/job.json "$share/slurm.out")" -eq 2 ]
+}
+
+@test "a job file in an allocation without the plugin's work is refused, and how to submit it is told" {
+    job_file 2 '"customMpiSettings": { "commandLine": "true" }'
+    run salloc --quiet -N2 batchai-launch --policy "$MINISLURM_DIR/batchai.toml" --job "$share/job.json"
+    [ "$status" -eq 125 ]
+    [[ $output = *"sbatch --batchai-job"* ]]
+}

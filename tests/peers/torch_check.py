@@ -1,0 +1,13 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""torch.distributed with its env:// rendezvous, as torchrun would start it."""
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+total = torch.full((1000,), float(dist.get_rank() + 1))
+dist.all_reduce(total)
+size = dist.get_world_size()
+assert torch.all(total == size * (size + 1) / 2)
+print(f"rank {dist.get_rank()} of {size} is fine", flush=True)
+dist.destroy_process_group()
