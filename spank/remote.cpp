@@ -186,7 +186,8 @@ void prepare_node(const slurm::Task& task, const Site& site, const State& state,
                   int seconds) {
     const char* command = state.field("command");
     const char* script = state.field("script");
-    if ((!*command && !*script) || is_prepared(fd)) return;
+    const bool idle = !*command && !*script && !*state.field("note");
+    if (idle || is_prepared(fd)) return;
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-prep", site.libexec);
     const char* argv[24] = {"batchai-prep", "--once", "3"};

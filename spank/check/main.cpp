@@ -45,6 +45,14 @@ bool print(const std::vector<job::Finding>& findings) {
     return good;
 }
 
+// What this site does otherwise than the service.
+void say_what_differs(const job::JobSpec& spec, const job::SitePolicy& policy) {
+    if (spec.image)
+        if (const auto image = job::resolve_image(policy, *spec.image)) say(image->say);
+    const auto preparation = job::resolve_preparation(policy, spec);
+    if (!preparation.note.empty()) say(preparation.note);
+}
+
 // The snapshot's path; empty after the reasons were printed.
 std::string check_job_file(const std::string& file, const job::SitePolicy& policy) {
     const auto text = spank::read_regular_file(file, kJobFileMaximum);
@@ -58,10 +66,12 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     const auto parsed = job::check_job(*text, file, policy, options);
     if (!print(parsed.findings) || !parsed.spec) return "";
     job::Identity identity;
-    if (parsed.spec->identity)
+    if (parsed.spec->identity) {  // `batchai job create` has said the rest
         identity = *parsed.spec->identity;
-    else
+    } else {
         identity.name = std::filesystem::path(file).stem();
+        say_what_differs(*parsed.spec, policy);
+    }
     auto snapshot = job::write_snapshot(*text, std::filesystem::absolute(file), identity, "");
     if (!snapshot) {
         say("--batchai-job: " + snapshot.error().message);

@@ -3,9 +3,9 @@
 
 #include <fcntl.h>
 
-#include <charconv>
 #include <vector>
 
+#include "job/size.hpp"
 #include "spank/helper/files.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -43,8 +43,8 @@ bool covers(const Entry& entry, const job::Mount& mount, const std::string& sour
         if (allowed.empty() || !is_within(source, allowed)) return false;
     }
     if (mount.type == job::MountType::bind || entry.max_size.empty()) return true;
-    const auto size = parse_size(mount.size.empty() ? entry.max_size : mount.size);
-    const auto limit = parse_size(entry.max_size);
+    const auto size = job::parse_size(mount.size.empty() ? entry.max_size : mount.size);
+    const auto limit = job::parse_size(entry.max_size);
     return size && limit && *size <= *limit;
 }
 
@@ -70,22 +70,9 @@ sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
     }
     mount.read_only = mount.read_only || !writable;
     if (mount.size.empty()) mount.size = size;
-    if (!mount.size.empty() && !parse_size(mount.size))
+    if (!mount.size.empty() && !job::parse_size(mount.size))
         return sys::Error{"size=" + mount.size + ": not a size such as 64M"};
     return mount;
-}
-
-std::optional<unsigned long long> parse_size(const std::string& text) {
-    unsigned long long number = 0;
-    const char* end = text.data() + text.size();
-    const auto [unit, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || number == 0 || number > 1ULL << 40) return std::nullopt;
-    const std::string_view rest(unit, static_cast<std::size_t>(end - unit));
-    if (rest.empty()) return number;
-    if (rest == "K" || rest == "k") return number << 10;
-    if (rest == "M" || rest == "m") return number << 20;
-    if (rest == "G" || rest == "g") return number << 30;
-    return std::nullopt;
 }
 
 }  // namespace batchai::spank

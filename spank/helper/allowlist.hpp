@@ -5,7 +5,6 @@
 // opened.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "job/plan.hpp"
@@ -19,8 +18,5 @@ namespace batchai::spank {
 // so.
 sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
                                 const job::SitePolicy&);
-
-// "64M" in bytes; nothing when it is not a number with K, M or G.
-std::optional<unsigned long long> parse_size(const std::string& text);
 
 }  // namespace batchai::spank

@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "job/size.hpp"
 #include "spank/helper/allowlist.hpp"
 #include "spank/helper/fields.hpp"
 #include "spank/helper/files.hpp"
@@ -27,7 +28,7 @@ unsigned long mount_flags(const job::Mount& mount) {
 std::string kernel_options(const std::string& size, const Credentials& user, const char* mode) {
     std::string options = std::string("mode=") + mode + ",uid=" + std::to_string(user.uid) +
                           ",gid=" + std::to_string(user.gid);
-    if (!size.empty()) options += ",size=" + std::to_string(*parse_size(size));
+    if (!size.empty()) options += ",size=" + std::to_string(*job::parse_size(size));
     return options;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -20,6 +21,7 @@
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/node_plan.hpp"
 #include "spank/protocol.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -128,6 +130,9 @@ class Setup {
         if (lstat(plan_.job_temp.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
             info.st_uid != request_.user.uid)
             return sys::Error{plan_.job_temp + ": is there already and is not the job's"};
+        const std::string hosts = job::host_file(request_.hosts, std::max(request_.gpus, 1));
+        if (auto written = sys::write_file(plan_.job_temp + "/hostfile", hosts, 0644); !written)
+            return written.error();
         if (!plan_.shared_temp.empty())
             if (auto made = make_directories(plan_.shared_temp); !made) return made.error();
         if (!plan_.log_directory.empty())

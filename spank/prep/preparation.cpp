@@ -74,10 +74,7 @@ sys::Result<void> run(const Preparation& what, const Logs& logs) {
             "JobPreparationFailed",
             "job preparation: its logs cannot be written: " + (out ? err : out).error().message);
     logs.event(job::Event::Kind::preparing, "", "");
-    if (!what.note.empty()) {
-        logs.execution(what.note);
-        (void)write_all(out->get(), what.note + "\n");
-    }
+    if (!what.note.empty()) (void)write_all(out->get(), what.note + "\n");
     logs.execution("Executing 'job preparation' on " + what.node);
     const auto end = run_command(what.command, out->get(), err->get(), what.seconds);
     if (!end)
@@ -99,6 +96,7 @@ sys::Result<void> prepare(const Preparation& what) {
         if (auto made = make_directories(what.output); !made)
             return logs.failure("JobPreparationFailed",
                                 "output directory: " + made.error().message);
+    if (!what.note.empty()) logs.execution(what.note);
     if (!what.command.empty())
         if (auto done = run(what, logs); !done) return done;
     if (!what.expect.empty() && access(what.expect.c_str(), F_OK) != 0)
