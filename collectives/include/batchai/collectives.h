@@ -9,13 +9,21 @@
  * Calling: every rank of a communicator makes the same sequence of collective calls with matching
  * arguments; a mismatch is an error on all ranks (BATCHAI_COLL_ERR_MISMATCH), never a hang.
  * Counts are elements and size_t; any count, zero included. Send and receive buffers are either
- * the same (in place) or do not overlap. Buffers belong to the caller and must stay untouched until
- * the operation has completed.
+ * the same (in place; of an allgather: send is this rank's block of receive) or do not overlap.
+ * Buffers belong to the caller and must stay untouched until the operation has completed.
  *
  * Threads: one thread at a time may use a communicator and its requests. Errors: every function
  * returns a batchai_coll_status; batchai_coll_last_error() has the sentence. After an error other
  * than BATCHAI_COLL_ERR_ARGUMENT the communicator only answers with that error until it is
  * finalized.
+ *
+ * Results: for the same ranks on the same nodes, the bits of a reduction depend on the reduced
+ * numbers alone, not on the count, the place in the buffer or the algorithm.
+ *
+ * Environment: BATCHAI_COLL_TIMEOUT: seconds without any progress until BATCHAI_COLL_ERR_TIMEOUT
+ * (default 600; 0: never). BATCHAI_COLL_NODE: the name of the node that this rank counts as
+ * (default: the host's). UCX_TLS, UCX_NET_DEVICES and the like: as in UCX, for the traffic between
+ * nodes.
  */
 #ifndef BATCHAI_COLLECTIVES_H
 #define BATCHAI_COLLECTIVES_H
@@ -34,7 +42,7 @@ typedef enum {
     BATCHAI_COLL_IN_PROGRESS = 1, /* of batchai_coll_test only */
     BATCHAI_COLL_ERR_ARGUMENT = -1,
     BATCHAI_COLL_ERR_MISMATCH = -2, /* ranks disagree on operation, type or count */
-    BATCHAI_COLL_ERR_TIMEOUT = -3,  /* a rank did not arrive within BATCHAI_COLL_TIMEOUT seconds */
+    BATCHAI_COLL_ERR_TIMEOUT = -3,  /* a rank did not arrive in time */
     BATCHAI_COLL_ERR_PEER = -4,     /* a rank died or closed its connection */
     BATCHAI_COLL_ERR_SYSTEM = -5    /* memory, PMIx, UCX, shared memory */
 } batchai_coll_status;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Allreduce, hierarchical, with the rails sharing the load ("split rail"): inside the node each
+// reducer combines its part of a chunk over all local ranks, in their order; between the nodes it
+// exchanges that part with its counterparts; all ranks then copy the parts from the out slot.
+//
+// Reducers are all ranks of the only node, or the rails. Ranks beyond the rails bring their data
+// and take the result.
+//
+// Cost for S bytes, N nodes of G ranks, R rails, Bi bytes a second in the node, Be on a rail: the
+// larger of (3 + 1/G) S / Bi and 2 (N-1)/N S / (R Be), as the two overlap. Barriers are allreduces
+// of one number.
+//
+// Source: Träff, Hunold, "Decomposing MPI Collectives for Exploiting Multi-lane Communication",
+// CLUSTER 2020.
+#pragma once
+
+#include "collectives/algorithm/direct.hpp"
+#include "collectives/algorithm/pipeline.hpp"
+#include "collectives/algorithm/recursive_doubling.hpp"
+
+namespace batchai::coll {
+
+class Allreduce final : public Pipeline {
+  public:
+    explicit Allreduce(Context& context);
+
+  protected:
+    std::uint64_t plan() override;
+    void copy_in(std::uint64_t k) override;
+    bool can_work(std::uint64_t k) override;
+    Exchange* work(std::uint64_t k) override;
+    void finish(std::uint64_t k) override;
+    bool can_copy_out(std::uint64_t k) override;
+    void copy_out(std::uint64_t k) override;
+
+  private:
+    // Elements of the chunk, from its begin.
+    Range part(std::uint64_t k, int reducer) const;
+    Range chunk(std::uint64_t k) const { return chunk_of(count_, per_chunk_, k); }
+    bool reduces(std::uint64_t k) const;
+    std::byte* result(std::uint64_t k) const;
+
+    Reduction reduction_;
+    const std::byte* send_ = nullptr;
+    std::byte* receive_ = nullptr;
+    std::size_t count_ = 0, per_chunk_ = 0;
+    int reducers_ = 1;
+    std::int32_t nothing_ = 0;         // what a barrier reduces
+    std::vector<const void*> inputs_;  // of the node's ranks
+    std::array<RecursiveDoubling, kSlots> doubling_;
+    std::array<Direct, kSlots> direct_;
+    std::array<std::vector<std::byte>, kSlots> scratch_;
+};
+
+}  // namespace batchai::coll

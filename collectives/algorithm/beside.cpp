@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/algorithm/beside.hpp"
+
+namespace batchai::coll {
+
+void Beside::begin(const Call& call, std::uint64_t number, std::uint64_t) {
+    enter(call, number, {call.send, bytes_of(call.signature)});
+}
+
+Step Beside::step() {
+    const Agreement agreement = agree();
+    if (agreement == Agreement::broken) return Step::failed;
+    if (agreement == Agreement::waiting) return Step::idle;
+    const Signature& signature = call_.signature;
+    if (signature.count == 0) return Step::done;
+    for (int r = 0; r < context_.node.size(); ++r) {
+        inputs_[r] = context_.node.entered(r, number_)->data;
+    }
+    const Reduction reduction = reduction_of(signature.type, signature.op);
+    reduction.combine(call_.receive, inputs_.data(), context_.node.size(), signature.count);
+    if (reduction.divide != nullptr) {
+        reduction.divide(call_.receive, signature.count, context_.topology.size);
+    }
+    return Step::done;
+}
+
+}  // namespace batchai::coll

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Broadcast: the root copies its chunk into its in slot; its node's ranks copy it from there, and
+// its node's rails send a part each to their counterparts, who put it into their nodes' out slots.
+//
+// A rank that has got its data does not depend on the others, and could not know that one of them
+// calls something else. So where there are several nodes, one more chunk ends the operation: a
+// barrier between them, on the first rail. Inside a node, that all ranks have entered is enough.
+//
+// Cost: see spread.hpp, for the parts of the rails.
+#pragma once
+
+#include "collectives/algorithm/pipeline.hpp"
+#include "collectives/algorithm/recursive_doubling.hpp"
+#include "collectives/algorithm/spread.hpp"
+
+namespace batchai::coll {
+
+class Broadcast final : public Pipeline {
+  public:
+    using Pipeline::Pipeline;
+
+  protected:
+    std::uint64_t plan() override;
+    void copy_in(std::uint64_t k) override;
+    bool can_work(std::uint64_t k) override;
+    Exchange* work(std::uint64_t k) override;
+    bool can_copy_out(std::uint64_t k) override;
+    void copy_out(std::uint64_t k) override;
+
+  private:
+    bool is_barrier(std::uint64_t k) const { return k == data_chunks_; }
+    Range chunk(std::uint64_t k) const { return chunk_of(bytes_, node().slot_bytes(), k); }
+    Exchange* barrier(std::uint64_t k);
+
+    std::size_t bytes_ = 0;
+    std::uint64_t data_chunks_ = 0;
+    int local_root_ = -1;
+    Spread::Shape shape_ = Spread::Shape::binomial;
+    std::array<Spread, kSlots> spread_;
+    RecursiveDoubling barrier_;
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Direct allreduce: the data is cut into a block per node. Every node sends block i to node i,
+// which combines the N blocks that it then has in the canonical tree's order and sends the result
+// to all.
+//
+// Cost for m bytes: 2 a + 2 (N-1)/N m b. No more bytes than the lower bound and only two latencies,
+// as long as the network takes N-1 messages at once: the best for long messages on up to some tens
+// of nodes.
+//
+// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
+// JPDC 69(2), 2009, for the bound; the schedule is the radix-N case of scatter-reduce-allgather.
+#pragma once
+
+#include "collectives/algorithm/exchange.hpp"
+#include "collectives/chunking.hpp"
+#include "collectives/reduce/tree.hpp"
+
+namespace batchai::coll {
+
+class Direct final : public Exchange {
+  public:
+    static double cost(int nodes, std::size_t bytes) {
+        return 2 * LinkCost::kLatency +
+               2.0 * (nodes - 1) / nodes * static_cast<double>(bytes) * LinkCost::kPerByte;
+    }
+    // Bytes of scratch memory for data of `bytes`: blocks are rounded up to whole lines.
+    static std::size_t scratch_needed(int nodes, std::size_t bytes) {
+        return bytes + static_cast<std::size_t>(nodes) * 2 * kAlignment;
+    }
+
+    // data: this node's partial result, then the result.
+    void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
+               std::byte* data, std::byte* scratch, std::size_t count);
+
+  protected:
+    bool advance() override;
+
+  private:
+    enum class Stage { scatter, gather, end };
+
+    std::byte* block(int node) const { return data_ + range(node).begin * reduction_.element; }
+    std::size_t bytes(int node) const { return range(node).size() * reduction_.element; }
+    Range range(int node) const { return part_of(count_, reduction_.element, node, nodes_); }
+    void scatter();
+    void combine();
+    void gather();
+
+    Reduction reduction_;
+    std::byte *data_ = nullptr, *scratch_ = nullptr;
+    std::size_t count_ = 0;
+    int node_ = 0, nodes_ = 1;
+    std::vector<std::byte*> blocks_;  // this node's block, as each node has sent it
+    Stage stage_ = Stage::end;
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exchange: what one rail does with one chunk between the nodes. A state machine: start() of a
+// derived class posts the first messages, step() posts the next ones when those have arrived. It
+// never waits. Works on memory of the library, never on the caller's buffers.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "collectives/transport/ucx.hpp"
+
+namespace batchai::coll {
+
+// What the costs in the algorithms' headers are made of. a: seconds until a message arrives, b: per
+// byte. Measured on TCP; what matters is their ratio, which decides between algorithms.
+struct LinkCost {
+    static constexpr double kLatency = 20e-6;
+    static constexpr double kPerByte = 0.4e-9;
+};
+
+class Exchange {
+  public:
+    Exchange() = default;
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
+    virtual ~Exchange() = default;
+
+    // True once everything has been sent and received. Not to be called again then.
+    bool step() {
+        while (arrived()) {
+            if (!advance()) return true;
+        }
+        return false;
+    }
+    void abandon() {
+        for (Ticket& ticket : tickets_) wire_->cancel(ticket);
+        tickets_.clear();
+    }
+    // Nodes whose messages are missing.
+    std::vector<int> missing() const {
+        std::vector<int> nodes;
+        for (const Ticket& ticket : tickets_) {
+            if (ticket.request != nullptr && ticket.receives) nodes.push_back(ticket.node);
+        }
+        return nodes;
+    }
+
+  protected:
+    void begin(Wire& wire, Tag tag, int slot) {
+        wire_ = &wire;
+        tag_ = tag;
+        slot_ = slot;
+        tickets_.clear();
+    }
+    // Posts what comes next, all earlier messages being done. False: there is nothing more to do.
+    virtual bool advance() = 0;
+
+    void send(int node, int step, const void* data, std::size_t bytes) {
+        wire_->send(node, tag_.at(slot_, step), data, bytes, tickets_.emplace_back());
+    }
+    void receive(int node, int step, void* data, std::size_t bytes) {
+        wire_->receive(node, tag_.at(slot_, step), data, bytes, tickets_.emplace_back());
+    }
+
+  private:
+    bool arrived() {
+        std::erase_if(tickets_, [this](Ticket& ticket) { return wire_->done(ticket); });
+        return tickets_.empty();
+    }
+
+    Wire* wire_ = nullptr;
+    Tag tag_;
+    int slot_ = 0;
+    std::vector<Ticket> tickets_;  // keeps its memory
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operation: a collective under way on this rank, as a state machine. The engine calls step() until
+// it is done; a step never waits.
+#pragma once
+
+#include "collectives/call.hpp"
+#include "collectives/topology.hpp"
+#include "collectives/transport/shm.hpp"
+#include "collectives/transport/ucx.hpp"
+
+namespace batchai::coll {
+
+// What operations work with.
+struct Context {
+    const Topology& topology;
+    Node& node;
+    Wire* wire;  // null where there is one node, and on ranks that are on no rail
+};
+
+enum class Step { idle, moved, done, failed };
+
+struct Missing {
+    std::string who;  // "rank 3", "ranks 2, 5"
+    bool certain;     // it is them, and not one of their neighbours
+};
+
+class Operation {
+  public:
+    explicit Operation(Context& context) : context_(context) {}
+    Operation(const Operation&) = delete;
+    Operation& operator=(const Operation&) = delete;
+    virtual ~Operation() = default;
+
+    // number: counts the communicator's operations, from 1. chunk: how many chunks they have used.
+    virtual void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) = 0;
+    virtual Step step() = 0;
+    // Chunks that this operation uses. After begin.
+    virtual std::uint64_t chunks() const = 0;
+    // Whose arrival or data is missing.
+    virtual Missing waiting_for() const = 0;
+    // Lets go of messages under way. After a failure.
+    virtual void abandon() = 0;
+    // Why step() has failed.
+    const Failure& failure() const { return failure_; }
+    Tag tag() const { return Tag::of(number_, call_.signature); }
+    const Call& call() const { return call_; }
+
+  protected:
+    enum class Agreement { waiting, reached, broken };
+    // Checks the local ranks that have entered since the last call.
+    Agreement agree();
+    void enter(const Call& call, std::uint64_t number, std::span<const std::byte> data = {});
+    // Ranks of this node that have not entered.
+    Missing absent() const;
+    int local_root() const {  // of a broadcast; -1 on other nodes
+        const int root = call_.signature.root;
+        const Topology& topology = context_.topology;
+        return topology.node_of[root] == topology.node() ? topology.local_of[root] : -1;
+    }
+
+    Context& context_;
+    Call call_;
+    std::uint64_t number_ = 0;
+
+  private:
+    int arrived_ = 0;  // local ranks 0 .. arrived_ - 1 have entered and agree
+    Failure failure_;
+};
+
+std::string list_ranks(const std::vector<int>& ranks);
+
+}  // namespace batchai::coll

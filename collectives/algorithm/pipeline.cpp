@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/algorithm/pipeline.hpp"
+
+namespace batchai::coll {
+
+void Pipeline::begin(const Call& call, std::uint64_t number, std::uint64_t chunk) {
+    enter(call, number);
+    base_ = chunk;
+    copied_ = worked_ = finished_ = delivered_ = 0;
+    exchanges_.fill(nullptr);
+    agreed_ = false;
+    chunks_ = plan();
+}
+
+Step Pipeline::step() {
+    bool moved = try_copy_in();
+    if (!agreed_) {
+        const Agreement agreement = agree();
+        if (agreement == Agreement::broken) return Step::failed;
+        if (agreement == Agreement::waiting) return moved ? Step::moved : Step::idle;
+        agreed_ = true;
+    }
+    moved |= try_work();
+    moved |= try_exchange();
+    moved |= try_copy_out();
+    if (delivered_ == chunks_) return Step::done;
+    return moved ? Step::moved : Step::idle;
+}
+
+bool Pipeline::try_copy_in() {
+    if (copied_ == chunks_ || !node().slot_free(at(copied_))) return false;
+    copy_in(copied_);
+    node().publish(node().copied(node().rank()), at(copied_));
+    ++copied_;
+    return true;
+}
+
+bool Pipeline::try_work() {
+    if (worked_ == copied_ || !can_work(worked_)) return false;
+    exchanges_[slot(at(worked_))] = work(worked_);
+    ++worked_;
+    return true;
+}
+
+bool Pipeline::try_exchange() {
+    for (std::uint64_t k = finished_; k < worked_; ++k) {
+        Exchange*& exchange = exchanges_[slot(at(k))];
+        if (exchange != nullptr && exchange->step()) exchange = nullptr;
+    }
+    if (finished_ == worked_ || exchanges_[slot(at(finished_))] != nullptr) return false;
+    finish(finished_);
+    node().publish(node().reduced(node().rank()), at(finished_));
+    ++finished_;
+    return true;
+}
+
+bool Pipeline::try_copy_out() {
+    if (delivered_ == finished_ || !can_copy_out(delivered_)) return false;
+    copy_out(delivered_);
+    node().publish(node().taken(node().rank()), at(delivered_));
+    ++delivered_;
+    return true;
+}
+
+bool Pipeline::all_reduced(std::uint64_t k, int reducers) const {
+    for (int r = 0; r < reducers; ++r) {
+        if (!Node::reached(node().reduced(r), at(k))) return false;
+    }
+    return true;
+}
+
+Missing Pipeline::waiting_for() const {
+    if (!agreed_) return absent();
+    for (std::uint64_t k = finished_; k < worked_; ++k) {
+        const Exchange* exchange = exchanges_[slot(at(k))];
+        if (exchange == nullptr) continue;
+        std::vector<int> ranks;
+        for (const int other : exchange->missing()) {
+            if (ranks.empty() || ranks.back() != topology().rail_rank(other)) {
+                ranks.push_back(topology().rail_rank(other));
+            }
+        }
+        return {list_ranks(ranks) + " or a neighbour", false};
+    }
+    return {"a rank", false};
+}
+
+void Pipeline::abandon() {
+    for (Exchange*& exchange : exchanges_) {
+        if (exchange != nullptr) exchange->abandon();
+        exchange = nullptr;
+    }
+}
+
+}  // namespace batchai::coll

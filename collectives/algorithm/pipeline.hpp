@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipeline: the course that allreduce, broadcast and allgather share. The buffers stream through
+// the slots of the node's shared memory in chunks, each in four stages:
+//
+//   copy in    this rank's data of the chunk, into its in slot
+//   work       the rank's share of the node's work, and the start of its exchange with other nodes
+//   exchange   between the nodes, on the rails, several chunks at a time
+//   copy out   the chunk's result, into the receive buffer
+//
+// A step tries every stage once, so the stages of different chunks overlap: while one chunk is on
+// the wire the next is reduced and the one before copied out. No stage but copy in begins before
+// all ranks of the node have entered the operation with the same signature; a message from a node
+// hence says that the whole node agrees.
+//
+// Derived classes say what a stage does. k counts an operation's chunks from 0.
+#pragma once
+
+#include <array>
+
+#include "collectives/algorithm/exchange.hpp"
+#include "collectives/algorithm/operation.hpp"
+
+namespace batchai::coll {
+
+class Pipeline : public Operation {
+  public:
+    using Operation::Operation;
+
+    void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) final;
+    Step step() final;
+    std::uint64_t chunks() const final { return chunks_; }
+    Missing waiting_for() const final;
+    void abandon() final;
+
+  protected:
+    // How many chunks call_ takes, at least 1.
+    virtual std::uint64_t plan() = 0;
+    virtual void copy_in(std::uint64_t k) = 0;
+    // Whether work(k) has what it needs. This rank has copied in.
+    virtual bool can_work(std::uint64_t k) = 0;
+    // Returns the exchange that it has started, if any.
+    virtual Exchange* work(std::uint64_t k) = 0;
+    // After the exchange.
+    virtual void finish(std::uint64_t) {}
+    virtual bool can_copy_out(std::uint64_t k) = 0;
+    virtual void copy_out(std::uint64_t k) = 0;
+
+    Node& node() const { return context_.node; }
+    const Topology& topology() const { return context_.topology; }
+    // The communicator's number of chunk k, for slots and counters.
+    std::uint64_t at(std::uint64_t k) const { return base_ + k + 1; }
+    static int slot(std::uint64_t chunk) { return static_cast<int>(chunk % kSlots); }
+    // Reduced by all ranks that reduce: local ranks 0 .. reducers - 1.
+    bool all_reduced(std::uint64_t k, int reducers) const;
+
+  private:
+    bool try_copy_in();
+    bool try_work();
+    bool try_exchange();
+    bool try_copy_out();
+
+    std::uint64_t base_ = 0, chunks_ = 0;
+    std::uint64_t copied_ = 0, worked_ = 0, finished_ = 0, delivered_ = 0;  // chunks past a stage
+    std::array<Exchange*, kSlots> exchanges_{};
+    bool agreed_ = false;
+};
+
+}  // namespace batchai::coll

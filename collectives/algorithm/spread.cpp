@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/algorithm/spread.hpp"
+
+#include <bit>
+
+namespace batchai::coll {
+
+Spread::Shape Spread::shape_for(int nodes, std::size_t bytes, std::size_t chunk) {
+    const double m = static_cast<double>(bytes), c = static_cast<double>(std::min(chunk, bytes));
+    const double hops = std::bit_width(static_cast<unsigned>(nodes - 1));
+    const double binomial = hops * (LinkCost::kLatency + m * LinkCost::kPerByte);
+    const double chain =
+        (nodes - 1) * (LinkCost::kLatency + c * LinkCost::kPerByte) + m * LinkCost::kPerByte;
+    return chain < binomial ? Shape::chain : Shape::binomial;
+}
+
+// Binomial: without the lowest bit of the position.
+int Spread::parent(Shape shape, int position) {
+    if (position == 0) return -1;
+    return shape == Shape::chain ? position - 1 : position & (position - 1);
+}
+
+std::vector<int> Spread::children(Shape shape, int position, int nodes) {
+    std::vector<int> list;
+    if (shape == Shape::chain) {
+        if (position + 1 < nodes) list.push_back(position + 1);
+        return list;
+    }
+    const int lowest = position & -position;
+    for (int bit = static_cast<int>(std::bit_floor(static_cast<unsigned>(nodes))); bit > 0;
+         bit /= 2) {
+        if ((position == 0 || bit < lowest) && position + bit < nodes) {
+            list.push_back(position + bit);
+        }
+    }
+    return list;
+}
+
+void Spread::start(Wire& wire, Tag tag, int slot, int node, int nodes, int root_node, Shape shape,
+                   std::byte* data, std::size_t bytes) {
+    begin(wire, tag, slot);
+    data_ = data;
+    bytes_ = bytes;
+    const int position = (node - root_node + nodes) % nodes;
+    const auto node_at = [&](int p) { return (p + root_node) % nodes; };
+    parent_ = position == 0 ? -1 : node_at(parent(shape, position));
+    children_ = children(shape, position, nodes);
+    for (int& child : children_) child = node_at(child);
+    stage_ = Stage::receive;
+}
+
+bool Spread::advance() {
+    switch (stage_) {
+        case Stage::receive:
+            if (parent_ >= 0) receive(parent_, 0, data_, bytes_);
+            stage_ = Stage::send;
+            return true;
+        case Stage::send:
+            for (const int child : children_) send(child, 0, data_, bytes_);
+            stage_ = Stage::end;
+            return true;
+        case Stage::end:
+            return false;
+    }
+    return false;
+}
+
+}  // namespace batchai::coll

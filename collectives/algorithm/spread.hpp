@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Spread: one chunk of a broadcast, from the root's node to all others, along a tree.
+//
+// Cost for m bytes in chunks of c, which follow each other through the tree:
+//   binomial tree   log2 N (a + m b)              short messages: few hops, but the root sends log2
+//   N times chain           (N - 1) (a + c b) + m b       long messages: every node sends the data
+//   once
+//
+// Source: Thakur, Rabenseifner, Gropp (see recursive_doubling.hpp) for the tree; Worringen,
+// "Pipelining and Overlapping for MPI Collective Operations", LCN 2003, for the chain.
+#pragma once
+
+#include <vector>
+
+#include "collectives/algorithm/exchange.hpp"
+
+namespace batchai::coll {
+
+class Spread final : public Exchange {
+  public:
+    enum class Shape { binomial, chain };
+    static Shape shape_for(int nodes, std::size_t bytes, std::size_t chunk);
+
+    // Nodes that hand the data on, by position: 0 is the root's node. parent of 0: -1.
+    static int parent(Shape shape, int position);
+    static std::vector<int> children(Shape shape, int position, int nodes);
+
+    // data: on the root's node what is sent, elsewhere where it goes.
+    void start(Wire& wire, Tag tag, int slot, int node, int nodes, int root_node, Shape shape,
+               std::byte* data, std::size_t bytes);
+
+  protected:
+    bool advance() override;
+
+  private:
+    enum class Stage { receive, send, end };
+
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+    int parent_ = -1;            // a node
+    std::vector<int> children_;  // nodes
+    Stage stage_ = Stage::end;
+};
+
+}  // namespace batchai::coll

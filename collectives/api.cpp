@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The C interface: checks arguments, keeps the last error's sentence, lets no exception out.
+#include <fmt/format.h>
+
+#include <functional>
+#include <limits>
+#include <new>
+
+#include "batchai/collectives.h"
+#include "collectives/comm.hpp"
+
+using namespace batchai::coll;
+
+struct batchai_coll_comm {
+    std::unique_ptr<Communicator> communicator;
+};
+
+namespace {
+
+thread_local std::string last_error;
+
+batchai_coll_status fail(batchai_coll_status status, const std::string& sentence) {
+    last_error = "collectives: " + sentence;
+    return status;
+}
+
+batchai_coll_status bad_argument(const char* function, const std::string& what) {
+    return fail(BATCHAI_COLL_ERR_ARGUMENT, fmt::format("{}: {}", function, what));
+}
+
+// Runs what may throw: out of memory is the only thing that does.
+template <class Body>
+batchai_coll_status guarded(Body body) noexcept {
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        last_error.clear();
+        return BATCHAI_COLL_ERR_SYSTEM;
+    } catch (const std::exception& error) {
+        return fail(BATCHAI_COLL_ERR_SYSTEM, error.what());
+    }
+}
+
+batchai_coll_status concluded(const Engine& engine, batchai_coll_status status) {
+    if (status == BATCHAI_COLL_OK || status == BATCHAI_COLL_IN_PROGRESS) return status;
+    return fail(status, engine.failure().sentence);
+}
+
+Engine::Request* engine_request(batchai_coll_request* request) {
+    return reinterpret_cast<Engine::Request*>(request);
+}
+
+batchai_coll_status start(batchai_coll_comm* comm, const Call& call,
+                          batchai_coll_request** request) {
+    Engine& engine = comm->communicator->engine();
+    if (engine.failure().status != BATCHAI_COLL_OK) {
+        return concluded(engine, engine.failure().status);
+    }
+    *request = reinterpret_cast<batchai_coll_request*>(engine.start(call));
+    return BATCHAI_COLL_OK;
+}
+
+bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+    const std::less<const char*> before;
+    const auto *left = static_cast<const char*>(a), *right = static_cast<const char*>(b);
+    return before(left, right + b_bytes) && before(right, left + a_bytes);
+}
+
+// Whether count elements of type, from each of `ranks`, are a number of bytes at all.
+bool fits(std::size_t count, batchai_coll_type type, int ranks) {
+    const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
+    return count <=
+           most / type_size(static_cast<std::uint8_t>(type)) / static_cast<std::size_t>(ranks);
+}
+
+bool is_type(batchai_coll_type type) {
+    return type >= BATCHAI_COLL_FLOAT32 && type <= BATCHAI_COLL_UINT8;
+}
+
+Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type) {
+    Signature signature;
+    signature.kind = kind;
+    signature.count = count;
+    signature.type = static_cast<std::uint8_t>(type);
+    return signature;
+}
+
+// The blocking form of an operation.
+template <class Start>
+batchai_coll_status blocking(Start start_async) {
+    batchai_coll_request* request = nullptr;
+    const batchai_coll_status status = start_async(&request);
+    return status == BATCHAI_COLL_OK ? batchai_coll_wait(request) : status;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* batchai_coll_version(void) {
+    return BATCHAI_VERSION;
+}
+
+const char* batchai_coll_last_error(void) {
+    return last_error.c_str();
+}
+
+const char* batchai_coll_status_name(batchai_coll_status status) {
+    switch (status) {
+        case BATCHAI_COLL_OK:
+            return "ok";
+        case BATCHAI_COLL_IN_PROGRESS:
+            return "in progress";
+        case BATCHAI_COLL_ERR_ARGUMENT:
+            return "argument";
+        case BATCHAI_COLL_ERR_MISMATCH:
+            return "mismatch";
+        case BATCHAI_COLL_ERR_TIMEOUT:
+            return "timeout";
+        case BATCHAI_COLL_ERR_PEER:
+            return "peer";
+        case BATCHAI_COLL_ERR_SYSTEM:
+            return "system";
+    }
+    return "unknown";
+}
+
+batchai_coll_status batchai_coll_init(batchai_coll_comm** comm) {
+    return guarded([&] {
+        if (comm == nullptr) return bad_argument("init", "comm is null");
+        *comm = nullptr;
+        auto created = Communicator::create();
+        if (!created) return fail(BATCHAI_COLL_ERR_SYSTEM, created.error().in("init").message);
+        *comm = new batchai_coll_comm{std::move(*created)};
+        return BATCHAI_COLL_OK;
+    });
+}
+
+batchai_coll_status batchai_coll_finalize(batchai_coll_comm* comm) {
+    return guarded([&] {
+        if (comm == nullptr) return BATCHAI_COLL_OK;
+        const std::unique_ptr<batchai_coll_comm> owner(comm);
+        Communicator& communicator = *owner->communicator;
+        if (communicator.engine().failure().status != BATCHAI_COLL_OK) return BATCHAI_COLL_OK;
+        const auto done = communicator.finalize();
+        if (done.status == BATCHAI_COLL_OK) return BATCHAI_COLL_OK;
+        return fail(done.status, done.sentence);
+    });
+}
+
+int batchai_coll_rank(const batchai_coll_comm* comm) {
+    return comm->communicator->topology().rank;
+}
+int batchai_coll_size(const batchai_coll_comm* comm) {
+    return comm->communicator->topology().size;
+}
+int batchai_coll_local_rank(const batchai_coll_comm* comm) {
+    return comm->communicator->topology().local_rank();
+}
+int batchai_coll_local_size(const batchai_coll_comm* comm) {
+    return comm->communicator->topology().local_size();
+}
+int batchai_coll_node_rank(const batchai_coll_comm* comm) {
+    return comm->communicator->topology().node();
+}
+int batchai_coll_node_count(const batchai_coll_comm* comm) {
+    return comm->communicator->topology().nodes();
+}
+
+batchai_coll_status batchai_coll_allreduce_async(batchai_coll_comm* comm, const void* send,
+                                                 void* receive, size_t count,
+                                                 batchai_coll_type type, batchai_coll_op op,
+                                                 batchai_coll_request** request) {
+    return guarded([&] {
+        constexpr const char* kName = "allreduce";
+        if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
+        if (!is_type(type) || type == BATCHAI_COLL_UINT8) {
+            return bad_argument(
+                kName, fmt::format("type {} is not one that it takes", static_cast<int>(type)));
+        }
+        if (op < BATCHAI_COLL_SUM || op > BATCHAI_COLL_PRODUCT) {
+            return bad_argument(kName, fmt::format("no operation {}", static_cast<int>(op)));
+        }
+        if (!fits(count, type, 1)) return bad_argument(kName, "the count is too large");
+        if (count > 0 && (send == nullptr || receive == nullptr)) {
+            return bad_argument(kName, "a null buffer");
+        }
+        Signature signature = signature_of(Kind::allreduce, count, type);
+        signature.op = static_cast<std::uint8_t>(op);
+        if (send != receive && overlap(send, bytes_of(signature), receive, bytes_of(signature))) {
+            return bad_argument(kName, "send and receive overlap without being the same");
+        }
+        return start(
+            comm,
+            {signature, static_cast<const std::byte*>(send), static_cast<std::byte*>(receive)},
+            request);
+    });
+}
+
+batchai_coll_status batchai_coll_broadcast_async(batchai_coll_comm* comm, void* buffer,
+                                                 size_t count, batchai_coll_type type, int root,
+                                                 batchai_coll_request** request) {
+    return guarded([&] {
+        constexpr const char* kName = "broadcast";
+        if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
+        if (!is_type(type)) {
+            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
+        }
+        if (root < 0 || root >= comm->communicator->topology().size) {
+            return bad_argument(kName, fmt::format("no rank {} to be the root", root));
+        }
+        if (!fits(count, type, 1)) return bad_argument(kName, "the count is too large");
+        if (count > 0 && buffer == nullptr) return bad_argument(kName, "a null buffer");
+        Signature signature = signature_of(Kind::broadcast, count, type);
+        signature.root = root;
+        auto* data = static_cast<std::byte*>(buffer);
+        return start(comm, {signature, data, data}, request);
+    });
+}
+
+batchai_coll_status batchai_coll_allgather_async(batchai_coll_comm* comm, const void* send,
+                                                 void* receive, size_t count,
+                                                 batchai_coll_type type,
+                                                 batchai_coll_request** request) {
+    return guarded([&] {
+        constexpr const char* kName = "allgather";
+        if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
+        if (!is_type(type)) {
+            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
+        }
+        const Topology& topology = comm->communicator->topology();
+        if (!fits(count, type, topology.size)) {
+            return bad_argument(kName, "the count is too large");
+        }
+        if (count > 0 && (send == nullptr || receive == nullptr)) {
+            return bad_argument(kName, "a null buffer");
+        }
+        const Signature signature = signature_of(Kind::allgather, count, type);
+        const std::size_t bytes = bytes_of(signature);
+        auto* to = static_cast<std::byte*>(receive);
+        const bool in_place = send == to + static_cast<std::size_t>(topology.rank) * bytes;
+        if (!in_place &&
+            overlap(send, bytes, receive, bytes * static_cast<std::size_t>(topology.size))) {
+            return bad_argument(kName,
+                                "send overlaps receive without being this rank's block of it");
+        }
+        return start(comm, {signature, static_cast<const std::byte*>(send), to}, request);
+    });
+}
+
+batchai_coll_status batchai_coll_barrier_async(batchai_coll_comm* comm,
+                                               batchai_coll_request** request) {
+    return guarded([&] {
+        if (comm == nullptr || request == nullptr)
+            return bad_argument("barrier", "a null argument");
+        return start(comm, {}, request);
+    });
+}
+
+batchai_coll_status batchai_coll_test(batchai_coll_request* request) {
+    return guarded([&] {
+        if (request == nullptr) return bad_argument("test", "request is null");
+        Engine& engine = *engine_request(request)->engine;
+        return concluded(engine, engine.test(engine_request(request)));
+    });
+}
+
+batchai_coll_status batchai_coll_wait(batchai_coll_request* request) {
+    return guarded([&] {
+        if (request == nullptr) return bad_argument("wait", "request is null");
+        Engine& engine = *engine_request(request)->engine;
+        return concluded(engine, engine.wait(engine_request(request)));
+    });
+}
+
+batchai_coll_status batchai_coll_allreduce(batchai_coll_comm* comm, const void* send, void* receive,
+                                           size_t count, batchai_coll_type type,
+                                           batchai_coll_op op) {
+    return blocking([&](batchai_coll_request** request) {
+        return batchai_coll_allreduce_async(comm, send, receive, count, type, op, request);
+    });
+}
+
+batchai_coll_status batchai_coll_broadcast(batchai_coll_comm* comm, void* buffer, size_t count,
+                                           batchai_coll_type type, int root) {
+    return blocking([&](batchai_coll_request** request) {
+        return batchai_coll_broadcast_async(comm, buffer, count, type, root, request);
+    });
+}
+
+batchai_coll_status batchai_coll_allgather(batchai_coll_comm* comm, const void* send, void* receive,
+                                           size_t count, batchai_coll_type type) {
+    return blocking([&](batchai_coll_request** request) {
+        return batchai_coll_allgather_async(comm, send, receive, count, type, request);
+    });
+}
+
+batchai_coll_status batchai_coll_barrier(batchai_coll_comm* comm) {
+    return blocking(
+        [&](batchai_coll_request** request) { return batchai_coll_barrier_async(comm, request); });
+}
+
+}  // extern "C"

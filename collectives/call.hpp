@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Call: one collective operation as a rank asked for it. Signature: the part of it that has to be
+// the same on all ranks; it travels with every operation so that a mismatch is noticed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "batchai/collectives.h"
+
+namespace batchai::coll {
+
+enum class Kind : std::uint8_t { barrier, allreduce, broadcast, allgather, finalize };
+
+struct Signature {
+    std::uint64_t count = 0;
+    std::int32_t root = 0;  // of a broadcast
+    Kind kind = Kind::barrier;
+    std::uint8_t type = BATCHAI_COLL_UINT8;
+    std::uint8_t op = BATCHAI_COLL_SUM;
+
+    bool operator==(const Signature&) const = default;
+};
+
+struct Call {
+    Signature signature;
+    const std::byte* send = nullptr;  // of a broadcast: the buffer, as receive
+    std::byte* receive = nullptr;
+};
+
+std::size_t type_size(std::uint8_t type);
+
+inline std::size_t bytes_of(const Signature& signature) {
+    return signature.count * type_size(signature.type);
+}
+
+// "allreduce (sum) of 5 float32", "broadcast of 7 int64 from rank 3".
+std::string describe(const Signature& signature);
+
+// A reason to give up, for batchai_coll_last_error.
+struct Failure {
+    batchai_coll_status status = BATCHAI_COLL_OK;
+    std::string sentence;
+};
+
+}  // namespace batchai::coll

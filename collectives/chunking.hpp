@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a buffer is cut: into chunks that stream through the shared memory's slots, a chunk into the
+// parts of the ranks that reduce it. Pure; every rank computes the same cuts from the same numbers.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace batchai::coll {
+
+constexpr int kSlots = 4;  // chunks under way at a time
+constexpr std::size_t kAlignment = 64;
+
+struct Range {
+    std::size_t begin = 0, end = 0;
+    std::size_t size() const { return end - begin; }
+    bool operator==(const Range&) const = default;
+};
+
+// Part `index` of `parts` of [0, count): whole cache lines of elements, so that two ranks never
+// write the same line, and as equal as that allows. Few elements all fall to part 0.
+inline Range part_of(std::size_t count, std::size_t element, int index, int parts) {
+    const std::size_t granule = kAlignment / element;
+    const auto edge = [&](int i) {
+        // count * i / parts, rounded up; the product itself could overflow.
+        const std::size_t at = count / parts * i + (count % parts * i + parts - 1) / parts;
+        return i == parts ? count : std::min(count, (at + granule - 1) / granule * granule);
+    };
+    return {edge(index), edge(index + 1)};
+}
+
+// Bytes of a chunk, where the largest node has `ranks`: all slots of a node together stay small
+// enough for a last-level cache, a chunk large enough that its bookkeeping does not count.
+inline std::size_t chunk_bytes(int ranks) {
+    constexpr std::size_t kBudget = 8u << 20, kLeast = 16u << 10, kMost = 256u << 10;
+    const std::size_t share = kBudget / (static_cast<std::size_t>(ranks) + 1) / kSlots;
+    return std::clamp(std::bit_floor(share), kLeast, kMost);
+}
+
+inline std::uint64_t chunks_of(std::size_t count, std::size_t elements_per_chunk) {
+    return count / elements_per_chunk + (count % elements_per_chunk != 0);
+}
+
+// Chunk k of [0, count).
+inline Range chunk_of(std::size_t count, std::size_t elements_per_chunk, std::uint64_t k) {
+    const std::size_t begin = elements_per_chunk * k;
+    return {begin, begin + std::min(elements_per_chunk, count - begin)};
+}
+
+}  // namespace batchai::coll

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Communicator: all ranks of the job, from init to finalize: who they are, the node's shared
+// memory, the wire to the other nodes, and the engine that uses both.
+#pragma once
+
+#include <memory>
+
+#include "collectives/bootstrap.hpp"
+#include "collectives/engine.hpp"
+
+namespace batchai::coll {
+
+class Communicator {
+  public:
+    // Collective.
+    static sys::Result<std::unique_ptr<Communicator>> create();
+    // Collective: returns when all ranks have called it. Not after a failure.
+    Failure finalize();
+    ~Communicator();
+    Communicator(const Communicator&) = delete;
+    Communicator& operator=(const Communicator&) = delete;
+
+    const Topology& topology() const { return topology_; }
+    Engine& engine() { return *engine_; }
+
+  private:
+    Communicator() = default;
+    sys::Result<void> find_others();
+    sys::Result<void> share_memory();
+    sys::Result<void> connect_nodes();
+
+    // Destroyed from the last to the first, but for the wire: see the destructor.
+    std::unique_ptr<Bootstrap> bootstrap_;
+    Topology topology_;
+    bool one_host_ = true;
+    bool crowded_ = false;
+    std::vector<int> pids_;  // of this node's ranks
+    std::unique_ptr<Node> node_;
+    std::unique_ptr<Engine> engine_;
+    std::unique_ptr<Wire> wire_;
+};
+
+}  // namespace batchai::coll

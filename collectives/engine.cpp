@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace batchai::coll {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kLookEvery = 10ms;
+constexpr auto kSayAfter = 100ms;
+constexpr unsigned kStepsPerWatch = 32;  // reading the clock costs as much as a step
+
+}  // namespace
+
+Engine::Engine(const Context& context, const std::vector<int>& local_pids, Patience patience)
+    : context_(context),
+      peers_(local_pids),
+      patience_(patience),
+      backoff_(patience.crowded),
+      beside_(context_),
+      allreduce_(context_),
+      broadcast_(context_),
+      allgather_(context_) {}
+
+void Engine::abandon() {
+    if (current_ != nullptr) current_->abandon();
+    current_ = nullptr;
+}
+
+Operation& Engine::operation_for(const Signature& signature) {
+    if (context_.topology.nodes() == 1 && Beside::takes(signature)) return beside_;
+    if (signature.count == 0) return allreduce_;
+    switch (signature.kind) {
+        case Kind::broadcast:
+            return broadcast_;
+        case Kind::allgather:
+            return allgather_;
+        default:
+            return allreduce_;
+    }
+}
+
+Engine::Request* Engine::start(const Call& call) {
+    if (unused_.empty()) {
+        requests_.emplace_back();
+        unused_.push_back(&requests_.back());
+    }
+    Request* request = unused_.back();
+    unused_.pop_back();
+    *request = {this, call, BATCHAI_COLL_IN_PROGRESS};
+    queue_.push_back(request);
+    advance();
+    return request;
+}
+
+batchai_coll_status Engine::conclude(Request* request) {
+    unused_.push_back(request);
+    return request->status;
+}
+
+batchai_coll_status Engine::test(Request* request) {
+    if (request->status == BATCHAI_COLL_IN_PROGRESS && advance() == Step::idle) {
+        idle_steps_ = kStepsPerWatch;
+        watch();
+    }
+    return request->status == BATCHAI_COLL_IN_PROGRESS ? request->status : conclude(request);
+}
+
+batchai_coll_status Engine::wait(Request* request) {
+    backoff_.reset();
+    while (request->status == BATCHAI_COLL_IN_PROGRESS) {
+        if (advance() != Step::idle) {
+            backoff_.reset();
+            continue;
+        }
+        watch();
+        backoff_.pause();
+    }
+    return conclude(request);
+}
+
+Step Engine::advance() {
+    if (queue_.empty()) return Step::idle;
+    if (current_ == nullptr) {
+        const Call& call = queue_.front()->call;
+        current_ = &operation_for(call.signature);
+        current_->begin(call, ++operations_, chunks_);
+    }
+    const bool received = context_.wire != nullptr && context_.wire->progress();
+    const Step step = current_->step();
+    if (step == Step::failed) fail(current_->failure(), true);
+    if (step == Step::done) complete_head();
+    if (step == Step::idle) return received ? Step::moved : Step::idle;
+    idle_since_.reset();
+    idle_steps_ = 0;
+    return step;
+}
+
+void Engine::complete_head() {
+    chunks_ += current_->chunks();
+    current_ = nullptr;
+    queue_.front()->status = BATCHAI_COLL_OK;
+    queue_.pop_front();
+}
+
+// After a step that moved nothing.
+void Engine::watch() {
+    if (queue_.empty() || ++idle_steps_ < kStepsPerWatch) return;
+    idle_steps_ = 0;
+    const auto now = Clock::now();
+    if (!idle_since_) idle_since_ = now;
+    if (now - looked_at_ >= kLookEvery) {
+        looked_at_ = now;
+        bool told = false;
+        if (const auto failure = look(&told)) return fail(*failure, !told);
+    }
+    if (patience_.timeout > 0s) give_up_on(now - *idle_since_);
+}
+
+// Ranks that see who is missing on their own node speak first; the others only know which node it
+// is.
+void Engine::give_up_on(std::chrono::nanoseconds idle) {
+    if (idle < patience_.timeout) return;
+    const auto [missing, certain] = current_->waiting_for();
+    if (!certain && idle < patience_.timeout + 1s) return;
+    fail({BATCHAI_COLL_ERR_TIMEOUT,
+          fmt::format(
+              "operation {}, {}: {} did not arrive within {} s; BATCHAI_COLL_TIMEOUT sets the "
+              "limit",
+              operations_, describe(current_->call().signature), missing,
+              std::chrono::duration<double>(patience_.timeout).count())},
+         true);
+}
+
+// What others report comes first: they know better what happened than a connection that breaks.
+// told: the other nodes know already.
+std::optional<Failure> Engine::look(bool* told) {
+    const auto reported = [&]() -> std::optional<Failure> {
+        if (context_.wire != nullptr) {
+            if (const auto note = context_.wire->take_note(Note::failed)) {
+                *told = true;
+                return Failure{
+                    static_cast<batchai_coll_status>(static_cast<signed char>((*note)[0])),
+                    note->substr(1)};
+            }
+        }
+        return context_.node.failure();
+    };
+    if (auto failure = reported()) return failure;
+    if (auto failure = look_for_mismatches()) return failure;
+    auto failure = look_for_losses();
+    if (!failure) return std::nullopt;
+    const auto better = reported();
+    return better ? better : failure;
+}
+
+// Ranks that disagree may wait for each other without any message between them. So each node tells
+// rank 0 what it calls, once it has waited for a while, and rank 0 compares.
+std::optional<Failure> Engine::look_for_mismatches() {
+    const Topology& topology = context_.topology;
+    if (context_.wire == nullptr || topology.local_rank() != 0) return std::nullopt;
+    if (topology.node() != 0) {
+        say_what_is_called();
+        return std::nullopt;
+    }
+    entered_.resize(topology.nodes());
+    while (const auto note = context_.wire->take_note(Note::entered)) {
+        Entered entered;
+        if (note->size() != sizeof entered) continue;
+        std::memcpy(&entered, note->data(), sizeof entered);
+        entered_[topology.node_of[entered.rank]] = entered;
+    }
+    const Signature& own = current_->call().signature;
+    for (const Entered& other : entered_) {
+        if (other.operation != operations_ || other.signature == own) continue;
+        return Failure{
+            BATCHAI_COLL_ERR_MISMATCH,
+            fmt::format("operation {}: ranks disagree: rank {} calls {}, rank {} calls {}",
+                        operations_, topology.rank, describe(own), other.rank,
+                        describe(other.signature))};
+    }
+    return std::nullopt;
+}
+
+void Engine::say_what_is_called() {
+    if (said_ == operations_ || Clock::now() - *idle_since_ < kSayAfter) return;
+    said_ = operations_;
+    const Entered own{operations_, current_->call().signature, context_.topology.rank};
+    context_.wire->send_note(0, Note::entered,
+                             std::string(reinterpret_cast<const char*>(&own), sizeof own));
+}
+
+std::optional<Failure> Engine::look_for_losses() {
+    if (const auto local = peers_.ended()) {
+        const int rank = context_.topology.members[context_.topology.node()][*local];
+        return Failure{BATCHAI_COLL_ERR_PEER,
+                       fmt::format("operation {}: rank {} has ended", operations_, rank)};
+    }
+    if (context_.wire != nullptr && context_.wire->lost()) {
+        const auto& loss = *context_.wire->lost();
+        return Failure{BATCHAI_COLL_ERR_PEER,
+                       fmt::format("operation {}: lost the connection to rank {}: {}", operations_,
+                                   context_.topology.rail_rank(loss.node), loss.why)};
+    }
+    return std::nullopt;
+}
+
+void Engine::fail(const Failure& failure, bool tell) {
+    failure_ = context_.node.fail(failure);
+    if (tell && context_.wire != nullptr) {
+        const std::string text = static_cast<char>(failure_.status) + failure_.sentence;
+        for (int node = 0; node < context_.topology.nodes(); ++node) {
+            if (node == context_.topology.node()) continue;
+            context_.wire->send_note(node, Note::failed, text);
+        }
+        context_.wire->send_out_notes();
+    }
+    abandon();
+    for (Request* request : queue_) request->status = failure_.status;
+    queue_.clear();
+}
+
+}  // namespace batchai::coll

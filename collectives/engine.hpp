@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Engine: runs a communicator's operations one after another, in the order in which they were
+// started, in whatever call the caller makes; there is no thread. It also watches: an operation
+// that does not move is checked for dead ranks, for failures that other ranks have reported, for
+// ranks that call something else, and for the deadline.
+//
+// The first failure is the engine's last word: every request ends with it, here and, through the
+// node's memory and the wire, on all other ranks.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "collectives/algorithm/allgather.hpp"
+#include "collectives/algorithm/allreduce.hpp"
+#include "collectives/algorithm/beside.hpp"
+#include "collectives/algorithm/broadcast.hpp"
+#include "collectives/backoff.hpp"
+#include "collectives/peers.hpp"
+
+namespace batchai::coll {
+
+struct Patience {
+    std::chrono::milliseconds timeout{0};  // without any progress; 0: none
+    bool crowded = false;                  // more ranks than cores
+};
+
+class Engine {
+  public:
+    // Valid until test or wait has reported its end.
+    struct Request {
+        Engine* engine;
+        Call call;
+        batchai_coll_status status;
+    };
+
+    Engine(const Context& context, const std::vector<int>& local_pids, Patience patience);
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    // Only while there is no failure.
+    Request* start(const Call& call);
+    // Move things along. Other than IN_PROGRESS, of test only: the request has ended and is gone.
+    batchai_coll_status test(Request* request);
+    batchai_coll_status wait(Request* request);
+    // Lets go of messages under way, which the wire may still be reading and writing until it is
+    // destroyed.
+    void abandon();
+
+    // Its status is OK while all is well.
+    const Failure& failure() const { return failure_; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    Operation& operation_for(const Signature& signature);
+    Step advance();
+    void complete_head();
+    void watch();
+    std::optional<Failure> look(bool* told);
+    std::optional<Failure> look_for_mismatches();
+    std::optional<Failure> look_for_losses();
+    void say_what_is_called();
+    void fail(const Failure& failure, bool tell);
+    batchai_coll_status conclude(Request* request);
+    void give_up_on(std::chrono::nanoseconds idle);
+
+    Context context_;
+    Peers peers_;
+    Patience patience_;
+    Backoff backoff_;
+    Beside beside_;
+    Allreduce allreduce_;
+    Broadcast broadcast_;
+    Allgather allgather_;
+
+    Operation* current_ = nullptr;  // runs queue_.front()
+    std::uint64_t operations_ = 0, chunks_ = 0;
+    std::deque<Request*> queue_;
+    std::deque<Request> requests_;  // all that there are; they do not move
+    std::vector<Request*> unused_;
+
+    // What the other nodes call, as far as they have said; on rank 0.
+    struct Entered {
+        std::uint64_t operation = 0;
+        Signature signature;
+        int rank = 0;
+    };
+    std::vector<Entered> entered_;  // by node
+    std::uint64_t said_ = 0;        // the last operation that this rank has told rank 0 of
+
+    unsigned idle_steps_ = 0;
+    std::optional<Clock::time_point> idle_since_;
+    Clock::time_point looked_at_{};
+    Failure failure_;
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Topology: which rank is on which node. Pure. Nodes are numbered by their lowest rank, the ranks
+// of a node by rank.
+//
+// Rails: between nodes, local rank r of a node talks to local rank r of every other node. There are
+// as many rails as the smallest node has ranks; ranks beyond them only take part inside their node.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace batchai::coll {
+
+struct Topology {
+    int rank = 0;
+    int size = 1;
+    std::vector<int> node_of;               // by rank
+    std::vector<int> local_of;              // by rank
+    std::vector<std::vector<int>> members;  // by node: its ranks, ascending
+
+    // node_names: of every rank; equal names are one node.
+    static Topology from_names(int rank, const std::vector<std::string>& node_names);
+
+    int node() const { return node_of[rank]; }
+    int nodes() const { return static_cast<int>(members.size()); }
+    int local_rank() const { return local_of[rank]; }
+    int local_size() const { return static_cast<int>(members[node()].size()); }
+    int rails() const { return smallest_; }
+    int largest_node() const { return largest_; }
+    // This rank's counterpart on another node. Only for ranks of a rail.
+    int rail_rank(int other_node) const { return members[other_node][local_rank()]; }
+
+  private:
+    int smallest_ = 1, largest_ = 1;
+};
+
+}  // namespace batchai::coll

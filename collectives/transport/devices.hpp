@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which network devices nodes reach each other through, for UCX_NET_DEVICES.
+#pragma once
+
+#include <string>
+
+namespace batchai::coll {
+
+// On one host: the loopback. Else what is up, but for the loopback and the private networks of
+// container and virtual machine managers, whose addresses are the same on every host; and the
+// InfiniBand devices. "all" where nothing remains.
+std::string network_devices(bool one_host);
+
+}  // namespace batchai::coll

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/shm.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+namespace batchai::coll {
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+sys::Result<Segment> Segment::map(sys::UniqueFd fd, std::size_t bytes) {
+    void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    if (data == MAP_FAILED) {
+        return sys::errno_error(fmt::format("mapping {} bytes of shared memory", bytes));
+    }
+    return Segment(static_cast<std::byte*>(data), bytes, std::move(fd));
+}
+
+sys::Result<Segment> Segment::create(std::size_t bytes) {
+    sys::UniqueFd fd(::memfd_create("batchai-collectives", MFD_CLOEXEC));
+    if (!fd) return sys::errno_error("creating shared memory");
+    if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
+        ::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
+        return sys::errno_error(fmt::format("allocating {} bytes of shared memory", bytes));
+    }
+    return map(std::move(fd), bytes);
+}
+
+sys::Result<Segment> Segment::open(int pid, int fd, std::size_t bytes) {
+    const std::string path = fmt::format("/proc/{}/fd/{}", pid, fd);
+    sys::UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!file) return sys::errno_error("opening the node's shared memory " + path);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0 || static_cast<std::size_t>(status.st_size) != bytes) {
+        return sys::Error{path +
+                          ": not the node's shared memory; do its ranks see each other's "
+                          "processes (one PID namespace)?"};
+    }
+    return map(std::move(file), bytes);
+}
+
+Segment::Segment(Segment&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), fd_(std::move(other.fd_)) {}
+
+Segment& Segment::operator=(Segment&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(fd_, other.fd_);
+    return *this;
+}
+
+Segment::~Segment() {
+    if (data_ != nullptr) ::munmap(data_, bytes_);
+}
+
+std::size_t Node::bytes_needed(int local_size, std::size_t slot_bytes) {
+    const auto ranks = static_cast<std::size_t>(local_size);
+    constexpr std::size_t kPage = 4096;
+    const std::size_t control = (sizeof(Head) + ranks * sizeof(Rank) + kPage - 1) / kPage * kPage;
+    return control + (ranks + 1) * kSlots * slot_bytes;
+}
+
+Node::Node(Segment segment, int local_rank, int local_size, std::size_t slot_bytes)
+    : segment_(std::move(segment)), rank_(local_rank), size_(local_size), slot_bytes_(slot_bytes) {
+    const std::size_t slots = (static_cast<std::size_t>(size_) + 1) * kSlots * slot_bytes_;
+    head_ = reinterpret_cast<Head*>(segment_.data());
+    ranks_ = reinterpret_cast<Rank*>(segment_.data() + sizeof(Head));
+    slots_ = segment_.data() + segment_.size() - slots;
+}
+
+void Node::enter(std::uint64_t operation, const Signature& signature,
+                 std::span<const std::byte> data) {
+    Entry& entry = ranks_[rank_].entries[operation % 2];
+    entry.signature = signature;
+    if (!data.empty()) std::memcpy(entry.data, data.data(), data.size());
+    entry.operation.store(operation, std::memory_order_release);
+}
+
+const Node::Entry* Node::entered(int rank, std::uint64_t operation) const {
+    const Entry& entry = ranks_[rank].entries[operation % 2];
+    return entry.operation.load(std::memory_order_acquire) == operation ? &entry : nullptr;
+}
+
+bool Node::all_copied(std::uint64_t chunk) const {
+    return std::all_of(ranks_, ranks_ + size_,
+                       [&](const Rank& rank) { return reached(rank.copied, chunk); });
+}
+
+bool Node::slot_free(std::uint64_t chunk) const {
+    if (chunk <= kSlots) return true;
+    return std::all_of(ranks_, ranks_ + size_,
+                       [&](const Rank& rank) { return reached(rank.taken, chunk - kSlots); });
+}
+
+void Node::attach() {
+    head_->attached.fetch_add(1, std::memory_order_release);
+}
+
+bool Node::all_attached() const {
+    return head_->attached.load(std::memory_order_acquire) == size_;
+}
+
+Failure Node::fail(const Failure& failure) {
+    int none = 0;
+    if (head_->failed.compare_exchange_strong(none, 1, std::memory_order_acquire)) {
+        head_->status = failure.status;
+        const std::size_t length = std::min(failure.sentence.size(), sizeof head_->sentence - 1);
+        std::memcpy(head_->sentence, failure.sentence.data(), length);
+        head_->sentence[length] = '\0';
+        head_->failed.store(2, std::memory_order_release);
+        return failure;
+    }
+    return this->failure().value_or(failure);
+}
+
+std::optional<Failure> Node::failure() const {
+    if (head_->failed.load(std::memory_order_acquire) != 2) return std::nullopt;
+    return Failure{static_cast<batchai_coll_status>(head_->status), head_->sentence};
+}
+
+}  // namespace batchai::coll

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Segment: memory that the ranks of a node share. Node: what is in it, seen from one of them.
+//
+// The segment is a memfd, which needs no /dev/shm and vanishes with its last user; it is allocated
+// at once, so that a lack of memory is an error here and no SIGBUS later. Peers open it through
+// /proc/PID/fd, which the kernel allows to processes of the same user.
+//
+// The protocol. Every counter and slot has one writer, its owner; readers only read. Counters
+// number chunks, count from 1, only grow and are never reset. For each chunk a rank
+//   1. copies its data into its in slot          and stores `copied`
+//   2. a reducer makes the result in the out slot and stores `reduced`
+//   3. reads what it needs from all slots        and stores `taken`.
+// Stores are releases and loads acquires, so whoever sees the counter sees the slot as it was
+// before the store. A slot is used again for chunk k + kSlots only when every rank has stored taken
+// >= k: the release of `taken` comes after its reads of the slot, and its acquire by the slot's
+// owner before the next writes, so no reader sees them. Nothing else is ordered and nothing else
+// needs to be.
+//
+// An operation begins with `enter`: its number and signature in the rank's entry. There are two
+// entries, used in turn: a rank writes the entry of operation n only after all ranks have entered
+// n - 1 and thereby left n - 2, whose entry it overwrites (Pipeline completes no operation before
+// all ranks of the node have entered it).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "collectives/call.hpp"
+#include "collectives/chunking.hpp"
+#include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::coll {
+
+class Segment {
+  public:
+    static sys::Result<Segment> create(std::size_t bytes);
+    // Maps what another process has created: its descriptor's number and the segment's size.
+    static sys::Result<Segment> open(int pid, int fd, std::size_t bytes);
+
+    Segment(Segment&& other) noexcept;
+    Segment& operator=(Segment&& other) noexcept;
+    ~Segment();
+
+    std::byte* data() const { return data_; }
+    std::size_t size() const { return bytes_; }
+    int fd() const { return fd_.get(); }
+    void close_fd() { fd_.reset(); }  // the mapping stays
+
+  private:
+    Segment(std::byte* data, std::size_t bytes, sys::UniqueFd fd)
+        : data_(data), bytes_(bytes), fd_(std::move(fd)) {}
+    static sys::Result<Segment> map(sys::UniqueFd fd, std::size_t bytes);
+
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+    sys::UniqueFd fd_;
+};
+
+class Node {
+  public:
+    static constexpr std::size_t kInline = 88;  // bytes of data that fit beside a signature
+
+    // 128 bytes apart: adjacent lines are fetched in pairs.
+    struct alignas(128) Counter {
+        std::atomic<std::uint64_t> value;
+    };
+    struct alignas(128) Entry {
+        std::atomic<std::uint64_t> operation;
+        Signature signature;
+        std::byte data[kInline];
+    };
+    static_assert(sizeof(Entry) == 128);
+
+    static std::size_t bytes_needed(int local_size, std::size_t slot_bytes);
+    // The segment is zero or in use by other Nodes with the same numbers.
+    Node(Segment segment, int local_rank, int local_size, std::size_t slot_bytes);
+
+    int rank() const { return rank_; }
+    int size() const { return size_; }
+    std::size_t slot_bytes() const { return slot_bytes_; }
+
+    // `data`, at most kInline bytes, travels along.
+    void enter(std::uint64_t operation, const Signature& signature,
+               std::span<const std::byte> data = {});
+    // The rank's entry, or null while it has not entered the operation.
+    const Entry* entered(int rank, std::uint64_t operation) const;
+
+    Counter& copied(int rank) { return ranks_[rank].copied; }
+    Counter& reduced(int rank) { return ranks_[rank].reduced; }
+    Counter& taken(int rank) { return ranks_[rank].taken; }
+    void publish(Counter& counter, std::uint64_t chunk) {
+        counter.value.store(chunk, std::memory_order_release);
+    }
+    static bool reached(const Counter& counter, std::uint64_t chunk) {
+        return counter.value.load(std::memory_order_acquire) >= chunk;
+    }
+    bool all_copied(std::uint64_t chunk) const;
+    // Whether the slots of this chunk may be written.
+    bool slot_free(std::uint64_t chunk) const;
+
+    std::byte* in_slot(int rank, std::uint64_t chunk) const {
+        return slots_ + (static_cast<std::size_t>(rank) * kSlots + chunk % kSlots) * slot_bytes_;
+    }
+    std::byte* out_slot(std::uint64_t chunk) const { return in_slot(size_, chunk); }
+
+    // Once all ranks have mapped the segment, nobody needs its descriptor any more.
+    void attach();
+    bool all_attached() const;
+    void close_descriptor() { segment_.close_fd(); }
+
+    // The first failure of the node, for all of its ranks. Returns the one that holds.
+    Failure fail(const Failure& failure);
+    std::optional<Failure> failure() const;
+
+  private:
+    struct alignas(128) Head {
+        std::atomic<int> attached;
+        std::atomic<int> failed;  // 0, 1 while the failure is written, 2
+        int status;
+        char sentence[512];
+    };
+    struct Rank {
+        Entry entries[2];
+        Counter copied, reduced, taken;
+    };
+
+    Segment segment_;
+    int rank_, size_;
+    std::size_t slot_bytes_;
+    Head* head_;
+    Rank* ranks_;
+    std::byte* slots_;
+};
+
+}  // namespace batchai::coll

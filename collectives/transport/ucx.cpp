@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/ucx.hpp"
+
+#include <fmt/format.h>
+#include <ucs/debug/debug.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "collectives/transport/devices.hpp"
+
+namespace batchai::coll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+sys::Error ucx_error(const std::string& what, ucs_status_t status) {
+    return sys::Error{what + ": " + ucs_status_string(status)};
+}
+
+sys::Result<ucp_context_h> open_context(bool one_host) {
+    ucp_config_t* config = nullptr;
+    ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
+    if (status != UCS_OK) return ucx_error("reading UCX's configuration", status);
+    const auto set = [&](const char* name, const std::string& value) {
+        if (std::getenv((std::string("UCX_") + name).c_str()) == nullptr) {
+            ucp_config_modify(config, name, value.c_str());
+        }
+    };
+    set("TLS", "^sm");
+    set("NET_DEVICES", network_devices(one_host));
+    set("KEEPALIVE_INTERVAL", "3s");  // a host that goes away silently
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+    params.features = UCP_FEATURE_TAG;
+    params.name = "batchai-collectives";
+    ucp_context_h context = nullptr;
+    status = ucp_init(&params, config, &context);
+    ucp_config_release(config);
+    if (status != UCS_OK) return ucx_error("starting UCX", status);
+    return context;
+}
+
+}  // namespace
+
+void remove_signal_handlers() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        if (std::getenv("UCX_HANDLE_ERRORS") != nullptr) return;  // the user has decided
+        for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ucs_debug_disable_signal(signal);
+    });
+}
+
+sys::Result<std::unique_ptr<Wire>> Wire::create(int node, int node_count, bool one_host) {
+    std::unique_ptr<Wire> wire(new Wire(node));
+    auto context = open_context(one_host);
+    if (!context) return context.error();
+    wire->context_ = *context;
+
+    ucp_worker_params_t params{};
+    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+    ucs_status_t status = ucp_worker_create(wire->context_, &params, &wire->worker_);
+    if (status != UCS_OK) return ucx_error("starting a UCX worker", status);
+
+    ucp_address_t* address = nullptr;
+    std::size_t length = 0;
+    status = ucp_worker_get_address(wire->worker_, &address, &length);
+    if (status != UCS_OK) return ucx_error("asking UCX for its address", status);
+    wire->address_.assign(reinterpret_cast<const char*>(address), length);
+    ucp_worker_release_address(wire->worker_, address);
+
+    for (int n = 0; n < node_count; ++n) wire->peers_.push_back({wire.get(), n});
+    return wire;
+}
+
+sys::Result<void> Wire::connect(int node, const std::string& address) {
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler = {on_endpoint_error, &peers_[node]};
+    const ucs_status_t status = ucp_ep_create(worker_, &params, &peers_[node].endpoint);
+    if (status != UCS_OK) return ucx_error(fmt::format("connecting to node {}", node), status);
+    return {};
+}
+
+void Wire::on_endpoint_error(void* peer, ucp_ep_h, ucs_status_t status) {
+    auto* self = static_cast<Peer*>(peer);
+    self->broken = true;
+    self->wire->lose(self->node, ucs_status_string(status));
+}
+
+void Wire::lose(int node, const std::string& why) {
+    if (!loss_) loss_ = Loss{node, why};
+}
+
+void Wire::send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) {
+    ucp_request_param_t param{};
+    ticket.receives = false;
+    ticket.node = node;
+    ticket.request =
+        ucp_tag_send_nbx(peers_[node].endpoint, data, bytes, tag.from(node_).bits, &param);
+}
+
+void Wire::receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) {
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // the request knows what has arrived
+    ticket.receives = true;
+    ticket.node = node;
+    ticket.expected = bytes;
+    ticket.request =
+        ucp_tag_recv_nbx(worker_, data, bytes, tag.from(node).bits, ~std::uint64_t{0}, &param);
+}
+
+bool Wire::done(Ticket& ticket) {
+    if (ticket.request == nullptr) return true;
+    if (UCS_PTR_IS_ERR(ticket.request)) {
+        lose(ticket.node, ucs_status_string(UCS_PTR_STATUS(ticket.request)));
+        return false;
+    }
+    ucp_tag_recv_info_t info{};
+    const ucs_status_t status = ticket.receives ? ucp_tag_recv_request_test(ticket.request, &info)
+                                                : ucp_request_check_status(ticket.request);
+    if (status == UCS_INPROGRESS) return false;
+    if (status != UCS_OK || (ticket.receives && info.length != ticket.expected)) {
+        lose(ticket.node,
+             status != UCS_OK ? ucs_status_string(status) : "a message of another length");
+        return false;
+    }
+    ucp_request_free(ticket.request);
+    ticket.request = nullptr;
+    return true;
+}
+
+void Wire::cancel(Ticket& ticket) {
+    if (ticket.request != nullptr && !UCS_PTR_IS_ERR(ticket.request)) {
+        if (ticket.receives) ucp_request_cancel(worker_, ticket.request);
+        ucp_request_free(ticket.request);
+    }
+    ticket.request = nullptr;
+}
+
+// Waits for a request, a few seconds at most, and frees it; UCX keeps one that is not done yet.
+void Wire::finish(ucs_status_ptr_t request) {
+    if (request == nullptr || UCS_PTR_IS_ERR(request)) return;
+    const auto deadline = Clock::now() + milliseconds(2000);
+    while (ucp_request_check_status(request) == UCS_INPROGRESS && Clock::now() < deadline) {
+        ucp_worker_progress(worker_);
+    }
+    ucp_request_free(request);
+}
+
+void Wire::flush() {
+    const ucp_request_param_t param{};
+    finish(ucp_worker_flush_nbx(worker_, &param));
+}
+
+void Wire::send_note(int node, Note note, std::string text) {
+    failed_ |= note == Note::failed;
+    letters_.remove_if([this](Letter& letter) { return done(letter.ticket); });
+    if (peers_[node].broken) return;
+    Letter& letter = letters_.emplace_back(Letter{std::move(text), {}});
+    send(node, Tag::of(note), letter.text.data(), letter.text.size(), letter.ticket);
+}
+
+void Wire::send_out_notes() {
+    const auto deadline = Clock::now() + milliseconds(500);
+    while (!letters_.empty() && Clock::now() < deadline) {
+        progress();
+        letters_.remove_if([this](Letter& letter) {
+            return done(letter.ticket) || peers_[letter.ticket.node].broken;
+        });
+    }
+}
+
+std::optional<std::string> Wire::take_note(Note note) {
+    ucp_tag_recv_info_t info;
+    const auto found = ucp_tag_probe_nb(worker_, Tag::of(note).bits, Tag::kClass, 1, &info);
+    if (found == nullptr) return std::nullopt;
+    failed_ |= note == Note::failed;
+    std::string text(info.length, '\0');
+    const ucp_request_param_t param{};
+    finish(ucp_tag_msg_recv_nbx(worker_, text.data(), text.size(), found, &param));
+    return text;
+}
+
+// Receives what nobody has asked for, which UCX would warn of. Returns the buffers, which have to
+// stay until the worker is destroyed.
+std::vector<std::string> Wire::discard_unread() {
+    std::vector<std::string> buffers;
+    ucp_tag_recv_info_t info;
+    while (const auto found = ucp_tag_probe_nb(worker_, 0, 0, 1, &info)) {
+        std::string& buffer = buffers.emplace_back(info.length, '\0');
+        const ucp_request_param_t param{};
+        const ucs_status_ptr_t request =
+            ucp_tag_msg_recv_nbx(worker_, buffer.data(), buffer.size(), found, &param);
+        if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
+    }
+    return buffers;
+}
+
+Wire::~Wire() {
+    // What others have sent last is read before the sockets close: unread data would reset the
+    // connection, and with it what they have not read yet.
+    if (worker_ != nullptr && failed_) {
+        for (const auto deadline = Clock::now() + milliseconds(100); Clock::now() < deadline;) {
+            progress();
+        }
+    }
+    const auto unread = worker_ != nullptr ? discard_unread() : std::vector<std::string>();
+    ucp_request_param_t force{};
+    force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    force.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    for (const Peer& peer : peers_) {
+        if (peer.endpoint != nullptr) finish(ucp_ep_close_nbx(peer.endpoint, &force));
+    }
+    while (worker_ != nullptr && progress()) continue;  // ends what was under way on them
+    if (worker_ != nullptr) ucp_worker_destroy(worker_);
+    if (context_ != nullptr) ucp_cleanup(context_);
+}
+
+}  // namespace batchai::coll
