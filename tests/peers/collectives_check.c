@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A rank of a job that uses libbatchai_collectives, in C. Prints "rank R of N is fine" where
+// everything was as expected; exits 9 after a sentence where not.
+//
+// collectives_check places            prints rank, local rank and node, and their numbers
+// collectives_check matrix            all types, operations and counts, in and out of place
+// collectives_check async             many operations under way at once, waited for in another
+// order collectives_check again             init and finalize three times collectives_check bits
+// results do not depend on place and size of the message collectives_check large             more
+// than 2^31 bytes collectives_check arguments         what is refused, and that the communicator
+// survives it collectives_check mismatch KIND     KIND: count, type, op, kind, root, missing; all
+// ranks get MISMATCH collectives_check killed RANK       RANK kills itself; all others get PEER
+// collectives_check left RANK         RANK exits without finalize; all others get PEER
+// collectives_check late RANK         RANK comes too late; all get TIMEOUT
+#include <batchai/collectives.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static batchai_coll_comm* comm;
+static int rank, size;
+
+static void fail(const char* what) {
+    fprintf(stderr, "rank %d: %s: %s\n", rank, what, batchai_coll_last_error());
+    exit(9);
+}
+
+static void expect(batchai_coll_status status, const char* what) {
+    if (status != BATCHAI_COLL_OK) fail(what);
+}
+
+static void expect_status(batchai_coll_status status, batchai_coll_status wanted) {
+    if (status == wanted) return;
+    fprintf(stderr, "rank %d: %s instead of %s: %s\n", rank, batchai_coll_status_name(status),
+            batchai_coll_status_name(wanted), batchai_coll_last_error());
+    exit(9);
+}
+
+static void start(void) {
+    expect(batchai_coll_init(&comm), "init");
+    rank = batchai_coll_rank(comm);
+    size = batchai_coll_size(comm);
+}
+
+static void* memory(size_t bytes) {
+    void* data = malloc(bytes > 0 ? bytes : 1);
+    if (data == NULL) fail("out of memory");
+    return data;
+}
+
+// ---- what is expected
+// -----------------------------------------------------------------------------
+
+// Element i of a rank, small enough for every type and operation to be exact.
+static double element(size_t i, int of_rank) {
+    return (double)((i + of_rank * 3) % 5) - 1;
+}
+
+static double reduced(size_t i, batchai_coll_op op) {
+    double value = element(i, 0);
+    for (int r = 1; r < size; ++r) {
+        const double next = element(i, r);
+        if (op == BATCHAI_COLL_SUM || op == BATCHAI_COLL_AVERAGE) value += next;
+        if (op == BATCHAI_COLL_PRODUCT) value *= next;
+        if (op == BATCHAI_COLL_MIN && next < value) value = next;
+        if (op == BATCHAI_COLL_MAX && next > value) value = next;
+    }
+    return value;
+}
+
+static size_t bytes_of(batchai_coll_type type) {
+    return type == BATCHAI_COLL_UINT8                                   ? 1
+           : type == BATCHAI_COLL_FLOAT64 || type == BATCHAI_COLL_INT64 ? 8
+                                                                        : 4;
+}
+
+static void put(void* data, size_t i, batchai_coll_type type, double value) {
+    if (type == BATCHAI_COLL_FLOAT32) ((float*)data)[i] = (float)value;
+    if (type == BATCHAI_COLL_FLOAT64) ((double*)data)[i] = value;
+    if (type == BATCHAI_COLL_INT32) ((int32_t*)data)[i] = (int32_t)value;
+    if (type == BATCHAI_COLL_INT64) ((int64_t*)data)[i] = (int64_t)value;
+    if (type == BATCHAI_COLL_UINT8) ((uint8_t*)data)[i] = (uint8_t)(int)value;
+}
+
+// value, as the type has it, for an average of `size`.
+static int is(const void* data, size_t i, batchai_coll_type type, double value, int divisor) {
+    switch (type) {
+        case BATCHAI_COLL_FLOAT32:
+            return ((const float*)data)[i] == (float)value / (float)divisor;
+        case BATCHAI_COLL_FLOAT64:
+            return ((const double*)data)[i] == value / divisor;
+        case BATCHAI_COLL_INT32:
+            return ((const int32_t*)data)[i] == (int32_t)value / divisor;
+        case BATCHAI_COLL_INT64:
+            return ((const int64_t*)data)[i] == (int64_t)value / divisor;
+        default:
+            return ((const uint8_t*)data)[i] == (uint8_t)(int)value;
+    }
+}
+
+// ---- one operation, checked
+// -------------------------------------------------------------------------
+
+static void check_allreduce(size_t count, batchai_coll_type type, batchai_coll_op op,
+                            int in_place) {
+    const size_t bytes = count * bytes_of(type);
+    // Off by one element from what malloc aligns.
+    char* send = (char*)memory(bytes + 8) + bytes_of(type);
+    char* receive = in_place ? send : (char*)memory(bytes + 8) + bytes_of(type);
+    for (size_t i = 0; i < count; ++i) put(send, i, type, element(i, rank));
+    expect(batchai_coll_allreduce(comm, send, receive, count, type, op), "allreduce");
+    for (size_t i = 0; i < count; ++i) {
+        if (!is(receive, i, type, reduced(i, op), op == BATCHAI_COLL_AVERAGE ? size : 1)) {
+            fprintf(stderr,
+                    "rank %d: allreduce: count %zu type %d op %d in place %d: element %zu\n", rank,
+                    count, type, op, in_place, i);
+            exit(9);
+        }
+    }
+    free(send - bytes_of(type));
+    if (!in_place) free(receive - bytes_of(type));
+}
+
+static void check_broadcast(size_t count, batchai_coll_type type, int root) {
+    void* data = memory(count * bytes_of(type));
+    for (size_t i = 0; i < count; ++i) put(data, i, type, rank == root ? element(i, root) : 99);
+    expect(batchai_coll_broadcast(comm, data, count, type, root), "broadcast");
+    for (size_t i = 0; i < count; ++i) {
+        if (!is(data, i, type, element(i, root), 1)) fail("broadcast: a wrong element");
+    }
+    free(data);
+}
+
+static void check_allgather(size_t count, batchai_coll_type type, int in_place) {
+    const size_t bytes = count * bytes_of(type);
+    char* receive = memory(bytes * (size_t)size);
+    char* own = receive + bytes * (size_t)rank;
+    char* send = in_place ? own : memory(bytes);
+    for (size_t i = 0; i < count; ++i) put(send, i, type, element(i, rank));
+    expect(batchai_coll_allgather(comm, send, receive, count, type), "allgather");
+    for (int r = 0; r < size; ++r) {
+        for (size_t i = 0; i < count; ++i) {
+            if (!is(receive + bytes * (size_t)r, i, type, element(i, r), 1)) {
+                fprintf(stderr, "rank %d: allgather: count %zu type %d: element %zu of rank %d\n",
+                        rank, count, type, i, r);
+                exit(9);
+            }
+        }
+    }
+    if (!in_place) free(send);
+    free(receive);
+}
+
+// ---- modes
+// ----------------------------------------------------------------------------------------
+
+static void places(void) {
+    printf("rank %d of %d: local rank %d of %d, node %d of %d\n", rank, size,
+           batchai_coll_local_rank(comm), batchai_coll_local_size(comm),
+           batchai_coll_node_rank(comm), batchai_coll_node_count(comm));
+}
+
+static void matrix(void) {
+    static const size_t counts[] = {0, 1, 2, 3, 7, 22, 23, 1023, 65537, 1000003};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+        for (int type = BATCHAI_COLL_FLOAT32; type <= BATCHAI_COLL_UINT8; ++type) {
+            for (int root = 0; root < size; ++root) check_broadcast(counts[c], type, root);
+            for (int in_place = 0; in_place < 2; ++in_place) {
+                check_allgather(counts[c], type, in_place);
+                for (int op = 0; type != BATCHAI_COLL_UINT8 && op <= BATCHAI_COLL_PRODUCT; ++op) {
+                    check_allreduce(counts[c], type, op, in_place);
+                }
+            }
+            expect(batchai_coll_barrier(comm), "barrier");
+        }
+    }
+}
+
+static void async(void) {
+    enum { kMany = 24 };
+    static const size_t counts[] = {1, 5000, 0, 300001};
+    batchai_coll_request* requests[kMany];
+    float* data[kMany];
+    for (int i = 0; i < kMany; ++i) {
+        const size_t count = counts[i % 4];
+        data[i] = memory(count * sizeof(float) * (i % 3 == 2 ? (size_t)size : 1));
+        float* own = data[i] + (i % 3 == 2 ? count * (size_t)rank : 0);
+        for (size_t k = 0; k < count; ++k) own[k] = (float)element(k, rank);
+        if (i % 3 == 0) {
+            expect(batchai_coll_allreduce_async(comm, own, own, count, BATCHAI_COLL_FLOAT32,
+                                                BATCHAI_COLL_SUM, &requests[i]),
+                   "allreduce_async");
+        } else if (i % 3 == 1) {
+            expect(batchai_coll_broadcast_async(comm, own, count, BATCHAI_COLL_FLOAT32, i % size,
+                                                &requests[i]),
+                   "broadcast_async");
+        } else {
+            expect(batchai_coll_allgather_async(comm, own, data[i], count, BATCHAI_COLL_FLOAT32,
+                                                &requests[i]),
+                   "allgather_async");
+        }
+    }
+    for (int j = 0; j < kMany; ++j) {
+        const int i = kMany - 1 - j;  // the last one first
+        if (j % 2 == 0) {
+            expect(batchai_coll_wait(requests[i]), "wait");
+        } else {
+            batchai_coll_status status;
+            while ((status = batchai_coll_test(requests[i])) == BATCHAI_COLL_IN_PROGRESS)
+                usleep(50);
+            expect(status, "test");
+        }
+        const size_t count = counts[i % 4];
+        for (size_t k = 0; k < count; ++k) {
+            const double wanted = i % 3 == 0   ? reduced(k, BATCHAI_COLL_SUM)
+                                  : i % 3 == 1 ? element(k, i % size)
+                                               : element(k, size - 1);
+            if (data[i][i % 3 == 2 ? count * (size_t)(size - 1) + k : k] != (float)wanted) {
+                fail("async: a wrong element");
+            }
+        }
+        free(data[i]);
+    }
+}
+
+static void again(void) {
+    for (int i = 0; i < 2; ++i) {
+        check_allreduce(1000 + (size_t)i, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM, 0);
+        expect(batchai_coll_finalize(comm), "finalize");
+        start();
+    }
+    check_allreduce(100000, BATCHAI_COLL_FLOAT64, BATCHAI_COLL_MAX, 1);
+}
+
+// The same numbers, alone and within messages of several sizes: equal bits, also on all ranks.
+static void bits(void) {
+    enum { kFew = 5, kMany = 300007 };
+    float few[kFew], many[kMany];
+    uint32_t* all = memory(sizeof few * (size_t)size);
+    for (int i = 0; i < kFew; ++i) few[i] = sinf((float)(i + 1) * (float)(rank + 1)) * 1e3f;
+    static const int sizes[] = {kFew, 40, 1000, 70000, kMany};
+    uint32_t first[kFew], now[kFew];
+    for (int s = 0; s < 5; ++s) {
+        for (int i = 0; i < sizes[s]; ++i) many[i] = few[(i + kFew - sizes[s] % kFew) % kFew];
+        expect(batchai_coll_allreduce(comm, many, many, (size_t)sizes[s], BATCHAI_COLL_FLOAT32,
+                                      BATCHAI_COLL_SUM),
+               "allreduce");
+        memcpy(now, many + sizes[s] - kFew, sizeof now);  // the message's end
+        if (s == 0) memcpy(first, now, sizeof now);
+        if (memcmp(first, now, sizeof now) != 0) fail("bits: they depend on the message's size");
+        expect(batchai_coll_allgather(comm, now, all, sizeof now, BATCHAI_COLL_UINT8), "allgather");
+        for (int r = 0; r < size; ++r) {
+            if (memcmp(all + kFew * r, now, sizeof now) != 0) fail("bits: ranks differ");
+        }
+    }
+    free(all);
+}
+
+static void large(void) {
+    const size_t count = ((size_t)1 << 29) + 3, step = 999983;
+    float* data = memory(count * sizeof *data);
+    for (size_t i = 0; i < count; ++i) data[i] = (float)((i >> 20) + (size_t)rank);
+    expect(batchai_coll_allreduce(comm, data, data, count, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM),
+           "allreduce");
+    const float ranks = (float)size, offset = (float)(size * (size - 1) / 2);
+    for (size_t i = 0; i < count; i += i + step < count ? step : 1) {
+        if (data[i] != ranks * (float)(i >> 20) + offset) fail("large: allreduce: a wrong element");
+    }
+    uint8_t* bytes = (uint8_t*)data;
+    const size_t many = count * sizeof *data - 5;
+    bytes[many - 1] = (uint8_t)(40 + rank);
+    expect(batchai_coll_broadcast(comm, bytes, many, BATCHAI_COLL_UINT8, size - 1), "broadcast");
+    if (bytes[many - 1] != 40 + size - 1) fail("large: broadcast: a wrong element");
+    const size_t block = count * sizeof *data / (size_t)size;
+    memset(bytes + block * (size_t)rank, 60 + rank, block);
+    expect(batchai_coll_allgather(comm, bytes + block * (size_t)rank, bytes, block,
+                                  BATCHAI_COLL_UINT8),
+           "allgather");
+    for (size_t i = 0; i < block * (size_t)size; i += step) {
+        if (bytes[i] != 60 + i / block) fail("large: allgather: a wrong element");
+    }
+    free(data);
+}
+
+static void arguments(void) {
+    float data[4] = {1, 1, 1, 1};
+    const batchai_coll_status refused = BATCHAI_COLL_ERR_ARGUMENT;
+    expect_status(batchai_coll_allreduce(comm, data, data, 4, BATCHAI_COLL_UINT8, BATCHAI_COLL_SUM),
+                  refused);
+    expect_status(
+        batchai_coll_allreduce(comm, data, data + 1, 3, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM),
+        refused);
+    expect_status(
+        batchai_coll_allreduce(comm, NULL, data, 3, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM),
+        refused);
+    expect_status(
+        batchai_coll_allreduce(comm, data, data, 4, BATCHAI_COLL_FLOAT32, (batchai_coll_op)7),
+        refused);
+    expect_status(batchai_coll_allreduce(comm, data, data, SIZE_MAX / 2, BATCHAI_COLL_FLOAT32,
+                                         BATCHAI_COLL_SUM),
+                  refused);
+    expect_status(batchai_coll_broadcast(comm, data, 4, BATCHAI_COLL_FLOAT32, size), refused);
+    expect_status(batchai_coll_broadcast(comm, data, 4, (batchai_coll_type)9, 0), refused);
+    expect_status(batchai_coll_init(NULL), refused);
+    expect_status(batchai_coll_wait(NULL), refused);
+    check_allreduce(4, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM, 0);
+}
+
+// The last rank calls something else.
+static void mismatch(const char* kind) {
+    static int64_t data[100000], gathered[800000];
+    const int odd = rank == size - 1;
+    check_allreduce(1000, BATCHAI_COLL_INT32, BATCHAI_COLL_SUM, 0);
+    batchai_coll_status status;
+    if (strcmp(kind, "root") == 0) {
+        status = batchai_coll_broadcast(comm, data, 10, BATCHAI_COLL_INT64, odd);
+    } else if (strcmp(kind, "kind") == 0) {
+        status = odd ? batchai_coll_allgather(comm, data, gathered, 10, BATCHAI_COLL_INT64)
+                     : batchai_coll_broadcast(comm, data, 10, BATCHAI_COLL_INT64, 0);
+    } else if (strcmp(kind, "missing") == 0) {
+        status =
+            odd ? batchai_coll_finalize(comm)
+                : batchai_coll_allreduce(comm, data, data, 5, BATCHAI_COLL_INT64, BATCHAI_COLL_SUM);
+    } else {
+        const size_t count = odd && strcmp(kind, "count") == 0 ? 99999 : 7;
+        const batchai_coll_type type =
+            odd && strcmp(kind, "type") == 0 ? BATCHAI_COLL_FLOAT64 : BATCHAI_COLL_INT64;
+        const batchai_coll_op op =
+            odd && strcmp(kind, "op") == 0 ? BATCHAI_COLL_MAX : BATCHAI_COLL_SUM;
+        status = batchai_coll_allreduce(comm, data, data, count, type, op);
+    }
+    expect_status(status, BATCHAI_COLL_ERR_MISMATCH);
+    printf("rank %d: %s\n", rank, batchai_coll_last_error());
+    if (odd && strcmp(kind, "missing") == 0) return;
+    expect_status(batchai_coll_barrier(comm), BATCHAI_COLL_ERR_MISMATCH);
+}
+
+// Reduces until something is wrong.
+static void until(batchai_coll_status wanted) {
+    static float data[100000];
+    batchai_coll_status status;
+    do {
+        status = batchai_coll_allreduce(comm, data, data, 100000, BATCHAI_COLL_FLOAT32,
+                                        BATCHAI_COLL_SUM);
+    } while (status == BATCHAI_COLL_OK);
+    expect_status(status, wanted);
+    printf("rank %d: %s\n", rank, batchai_coll_last_error());
+}
+
+static void lost(const char* mode, int victim) {
+    check_allreduce(100000, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM, 0);
+    if (rank != victim) return until(BATCHAI_COLL_ERR_PEER);
+    if (strcmp(mode, "killed") == 0) raise(SIGKILL);
+    _exit(0);
+}
+
+static void late(int victim) {
+    check_allreduce(100000, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM, 0);
+    if (rank == victim) sleep(5);  // the test's BATCHAI_COLL_TIMEOUT is shorter
+    until(BATCHAI_COLL_ERR_TIMEOUT);
+}
+
+int main(int count, char** words) {
+    const char* mode = count > 1 ? words[1] : "";
+    const char* which = count > 2 ? words[2] : "0";
+    start();
+    if (strcmp(mode, "places") == 0) places();
+    if (strcmp(mode, "matrix") == 0) matrix();
+    if (strcmp(mode, "async") == 0) async();
+    if (strcmp(mode, "again") == 0) again();
+    if (strcmp(mode, "bits") == 0) bits();
+    if (strcmp(mode, "large") == 0) large();
+    if (strcmp(mode, "arguments") == 0) arguments();
+    if (strcmp(mode, "mismatch") == 0) mismatch(which);
+    if (strcmp(mode, "killed") == 0 || strcmp(mode, "left") == 0) lost(mode, atoi(which));
+    if (strcmp(mode, "late") == 0) late(atoi(which));
+    if (strcmp(mode, "mismatch") != 0 || strcmp(which, "missing") != 0 || rank != size - 1) {
+        expect(batchai_coll_finalize(comm), "finalize");
+    }
+    printf("rank %d of %d is fine\n", rank, size);
+    return 0;
+}
