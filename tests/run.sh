@@ -25,14 +25,14 @@ esac
 
 contrib/install-packages.sh test
 
-build() { # preset
-    cmake --preset "$1" -DBATCHAI_BUILD_TESTS=ON -Wno-dev >/dev/null
+build() { # preset kind-of-tests
+    cmake --preset "$1" -DBATCHAI_BUILD_TESTS="$2" -Wno-dev >/dev/null
     cmake --build --preset "$1"
 }
 
 rc=0
-build dev
+build dev unit
 ctest --preset dev -L 'unit|lint' || rc=1
-build release
+build release cluster
 ctest --preset release -L 'cluster|peers' || rc=1
 exit $rc
