@@ -3,6 +3,7 @@
 
 #include "job/document.hpp"
 #include "job/layout.hpp"
+#include "job/plan.hpp"
 
 namespace batchai::job {
 
@@ -17,16 +18,21 @@ class Checker {
     void run() {
         fill_in_account();
         check_shares();
+        check_output();
         check_image();
+        check_preparation();
         check_node_count();
         check_script();
-        if (failed_) parsed_.spec.reset();
+        sort(parsed_.findings);
+        if (has_error(parsed_.findings)) parsed_.spec.reset();
     }
 
   private:
+    void say(Finding::Severity severity, const std::string& path, const std::string& message) {
+        parsed_.findings.push_back(document_.finding(severity, path, message));
+    }
     void error(const std::string& path, const std::string& message) {
-        parsed_.findings.push_back(document_.finding(Finding::Severity::error, path, message));
-        failed_ = true;
+        say(Finding::Severity::error, path, message);
     }
 
     void fill_in_account() {
@@ -46,11 +52,27 @@ class Checker {
         }
     }
 
+    void check_output() {
+        const std::string& prefix = parsed_.spec->std_out_err_path_prefix;
+        if (below_mount_root(prefix) && volume_of(*parsed_.spec, prefix) == nullptr)
+            say(Finding::Severity::warning, "properties.stdOutErrPathPrefix",
+                "'" + prefix + "' is on no volume of this job");
+    }
+
     void check_image() {
         if (!parsed_.spec->image) return;
+        const char* const path = "properties.containerSettings.imageSourceRegistry.image";
         const auto image = resolve_image(policy_, *parsed_.spec->image);
         if (!image)
-            error("properties.containerSettings.imageSourceRegistry.image", image.error().message);
+            error(path, image.error().message);
+        else
+            say(Finding::Severity::note, path, image->say);
+    }
+
+    void check_preparation() {
+        const Preparation preparation = resolve_preparation(policy_, *parsed_.spec);
+        if (!preparation.note.empty())
+            say(Finding::Severity::note, "properties.jobPreparation.commandLine", preparation.note);
     }
 
     void check_node_count() {
@@ -63,7 +85,10 @@ class Checker {
 
     void check_script() {
         const auto* horovod = std::get_if<HorovodSettings>(&parsed_.spec->toolkit);
-        if (horovod == nullptr || !options_.file_exists) return;
+        // Where the script is, a shell may have to say.
+        const Environment anywhere = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "/"},
+                                      {"AZ_BATCHAI_MOUNT_ROOT", "/"}};
+        if (!options_.file_exists || script_path(*parsed_.spec, anywhere).empty()) return;
         const auto path = login_path(*parsed_.spec, policy_, horovod->script);
         if (path && !options_.file_exists(*path))
             error("properties.horovodSettings.pythonScriptFilePath",
@@ -74,7 +99,6 @@ class Checker {
     const SitePolicy& policy_;
     const CheckOptions& options_;
     ParsedJob& parsed_;
-    bool failed_ = false;
 };
 
 }  // namespace

@@ -20,9 +20,9 @@ struct CheckOptions {
     std::function<bool(const std::string&)> file_exists;
 };
 
-// Parses text and holds it against the policy: unknown share or image, target with "..", nodeCount
-// over the cluster, a script that does not exist where the login node can see its share. Findings
-// point into the file.
+// Parses text and holds it against the policy: unknown share or image, nodeCount over the cluster,
+// a script that does not exist where the login node can see its share are errors; what the site
+// does differently (image, preparation) is a note. Findings point into the file.
 ParsedJob check_job(const std::string& text, const std::string& file_name, const SitePolicy&,
                     const CheckOptions&);
 

@@ -9,7 +9,7 @@ namespace batchai::job {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 1 << 20;
+constexpr std::size_t kMaxJobBytes = 1 << 20;
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxMessage = 200;  // nlohmann quotes the whole token that it stumbled over
 
@@ -114,7 +114,7 @@ std::optional<Document> Document::parse(std::string_view text, const std::string
         findings.back().message = message;
         return std::nullopt;
     };
-    if (text.size() > kMaxBytes) return refuse(0, "", "larger than 1 MiB");
+    if (text.size() > kMaxJobBytes) return refuse(0, "", "larger than 1 MiB");
     if (text.substr(0, 3) == "\xEF\xBB\xBF")
         return refuse(0, "", "starts with a byte order mark: save it without one");
     try {

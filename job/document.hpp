@@ -47,6 +47,9 @@ class Document {
     std::unordered_map<const Json*, std::size_t> offsets_;  // of values
 };
 
+// By place in the file.
+void sort(std::vector<Finding>& findings);
+
 // parse_job for a text that is parsed already.
 ParsedJob parse_job(const Document& document);
 

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+
+#include "job/names.hpp"
 
 namespace batchai::job {
 
@@ -23,17 +26,6 @@ std::string without_trailing_slashes(std::string path) {
     return path;
 }
 
-// What follows $AZ_BATCHAI_JOB_MOUNT_ROOT/ in a path.
-std::optional<std::string> below_mount_root(const std::string& path) {
-    for (const std::string root : {"$AZ_BATCHAI_JOB_MOUNT_ROOT/", "${AZ_BATCHAI_JOB_MOUNT_ROOT}/"})
-        if (path.rfind(root, 0) == 0) return without_trailing_slashes(path.substr(root.size()));
-    return std::nullopt;
-}
-
-bool has_dots(const std::string& path) {
-    return ("/" + path + "/").find("/../") != std::string::npos;
-}
-
 }  // namespace
 
 std::string output_segment(const Identity& identity) {
@@ -48,23 +40,37 @@ std::string stdouterr_directory(const JobSpec& spec, const Identity& identity,
            output_segment(identity) + "/stdouterr";
 }
 
+std::optional<std::string> below_mount_root(const std::string& path) {
+    for (const std::string name : {"AZ_BATCHAI_JOB_MOUNT_ROOT", "AZ_BATCHAI_MOUNT_ROOT"}) {
+        for (const std::string& root : {"$" + name + "/", "${" + name + "}/"}) {
+            if (path.rfind(root, 0) != 0) continue;
+            const std::string below = path.substr(root.size());
+            if (("/" + below + "/").find("/../") != below.npos || below.find('$') != below.npos)
+                return std::nullopt;
+            // "//" and "." go, and a leading slash is no more than a separator.
+            const auto normal = std::filesystem::path("/" + below).lexically_normal();
+            return without_trailing_slashes(normal.relative_path());
+        }
+    }
+    return std::nullopt;
+}
+
+const AzureFileShare* volume_of(const JobSpec& spec, const std::string& path) {
+    const auto below = below_mount_root(path);
+    if (!below) return nullptr;
+    for (const AzureFileShare& share : spec.azure_file_shares)
+        if (is_within(*below, share.relative_mount_path)) return &share;
+    return nullptr;
+}
+
 std::optional<std::string> login_path(const JobSpec& spec, const SitePolicy& policy,
                                       const std::string& path) {
-    const auto below = below_mount_root(path);
-    if (!below || has_dots(*below) || below->find('$') != std::string::npos) return std::nullopt;
-    const AzureFileShare* best = nullptr;  // the innermost mount
-    for (const AzureFileShare& share : spec.azure_file_shares) {
-        const std::string& mount = share.relative_mount_path;
-        const bool inside = *below == mount || below->rfind(mount + "/", 0) == 0;
-        if (inside && (best == nullptr || mount.size() > best->relative_mount_path.size()))
-            best = &share;
-    }
-    if (best == nullptr) return std::nullopt;
-    const auto share = resolve_share(policy, *best);
+    const AzureFileShare* volume = volume_of(spec, path);
+    if (volume == nullptr) return std::nullopt;
+    const auto share = resolve_share(policy, *volume);
     if (!share || share->login_path.empty()) return std::nullopt;
-    return without_trailing_slashes(share->login_path) +
-           (best->directory.empty() ? "" : "/" + best->directory) +
-           below->substr(best->relative_mount_path.size());
+    return share->login_path + (volume->directory.empty() ? "" : "/" + volume->directory) +
+           below_mount_root(path)->substr(volume->relative_mount_path.size());
 }
 
 std::optional<std::string> login_stdouterr_directory(const JobSpec& spec, const SitePolicy& policy,

@@ -20,6 +20,13 @@ std::string output_segment(const Identity&);
 // AZ_BATCHAI_STDOUTERR_DIR on a node; environment must hold AZ_BATCHAI_JOB_MOUNT_ROOT.
 std::string stdouterr_directory(const JobSpec&, const Identity&, const Environment&);
 
+// What follows $AZ_BATCHAI_JOB_MOUNT_ROOT/ (or $AZ_BATCHAI_MOUNT_ROOT/) in a path of the job file;
+// nothing when it does not begin so, or goes on with ".." or with a variable.
+std::optional<std::string> below_mount_root(const std::string& path);
+
+// The volume of the job that such a path is on, or nullptr.
+const AzureFileShare* volume_of(const JobSpec&, const std::string& path);
+
 // A path of the job file (it starts with $AZ_BATCHAI_JOB_MOUNT_ROOT/<relativeMountPath>/…) as the
 // login node sees it; nothing when it is on no share or the share has no login_path.
 std::optional<std::string> login_path(const JobSpec&, const SitePolicy&, const std::string& path);

@@ -47,6 +47,14 @@ std::string host_file(const std::vector<std::string>& hosts, int slots) {
     return text;
 }
 
+std::string script_path(const JobSpec& spec, const Environment& environment) {
+    const auto* horovod = std::get_if<HorovodSettings>(&spec.toolkit);
+    if (horovod == nullptr) return {};
+    const std::string path = expand(horovod->script, environment);
+    const bool plain = path.find_first_of(" \t\n\"'`$\\;&|<>()*?[]{}#!") == path.npos;
+    return plain && path.starts_with('/') ? path : std::string();
+}
+
 LaunchPlan plan_launch(const JobSpec& spec, const SitePolicy& policy,
                        const std::vector<int>& gpus_per_node) {
     const int gpus = std::accumulate(gpus_per_node.begin(), gpus_per_node.end(), 0);

@@ -48,6 +48,10 @@ Environment job_environment(const JobSpec&, const Identity&, const NodeContext&)
 // The text of $AZ_BATCHAI_MPI_HOST_FILE, in Open MPI's syntax.
 std::string host_file(const std::vector<std::string>& hosts, int slots);
 
+// Where the script of a Horovod job is, to look whether it is there; empty when there is none, when
+// the path is relative, or holds what only a shell can resolve (quotes, globs, other variables).
+std::string script_path(const JobSpec&, const Environment&);
+
 enum class Placement { every_node, first_node_only };
 
 // What batchai-launch starts for a job file.

@@ -16,7 +16,7 @@ namespace batchai::job {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 1 << 20;
+constexpr std::size_t kMaxPolicyBytes = 1 << 20;
 
 // Typed access to one table of the policy; as Reader is for a job file, but an unknown key is an
 // error.
@@ -251,7 +251,7 @@ ParsedPolicy parse_policy(std::string_view text, const std::string& file_name) {
 }
 
 sys::Result<SitePolicy> load_policy(const std::string& file) {
-    const auto text = sys::read_file(file, kMaxBytes);
+    const auto text = sys::read_file(file, kMaxPolicyBytes);
     if (!text) return text.error().in("site policy");
     const ParsedPolicy parsed = parse_policy(*text, file);
     if (parsed.policy) return *parsed.policy;

@@ -15,26 +15,26 @@ namespace batchai::job {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-constexpr std::size_t kMaxBytes = 4 << 20;
+constexpr std::size_t kMaxRecordBytes = 4 << 20;
 constexpr std::array<const char*, 6> kKinds = {"mounted", "preparing", "prepared",
                                                "started", "finished",  "failed"};
 
 // Bytes of a failing program may be in a message: what is not UTF-8 is replaced, not thrown about.
-std::string line_of(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string line_of(const OrderedJson& json) {
+    return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::optional<Event> event_of(const std::string& line) {
-    const Json json = Json::parse(line, nullptr, false);
+    const OrderedJson json = OrderedJson::parse(line, nullptr, false);
     if (!json.is_object()) return std::nullopt;
     try {
         const auto kind = std::find(kKinds.begin(), kKinds.end(), json.at("kind"));
         if (kind == kKinds.end()) return std::nullopt;
         return Event{static_cast<Event::Kind>(kind - kKinds.begin()), json.at("time"),
                      json.at("node"), json.value("code", ""), json.value("message", "")};
-    } catch (const Json::exception&) {  // a torn or foreign line
+    } catch (const OrderedJson::exception&) {  // a torn or foreign line
         return std::nullopt;
     }
 }
@@ -42,11 +42,11 @@ std::optional<Event> event_of(const std::string& line) {
 }  // namespace
 
 sys::Result<void> append_event(const std::string& directory, const Event& event) {
-    const Json json = {{"time", event.time},
-                       {"node", event.node},
-                       {"kind", kKinds[static_cast<std::size_t>(event.kind)]},
-                       {"code", event.code},
-                       {"message", event.message}};
+    const OrderedJson json = {{"time", event.time},
+                              {"node", event.node},
+                              {"kind", kKinds[static_cast<std::size_t>(event.kind)]},
+                              {"code", event.code},
+                              {"message", event.message}};
     return sys::append_file(directory + "/events-" + event.node + ".jsonl", line_of(json), 0600);
 }
 
@@ -56,7 +56,7 @@ std::vector<Event> read_events(const std::string& directory) {
     for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
         const std::string name = entry.path().filename();
         if (name.rfind("events-", 0) != 0) continue;
-        const auto text = sys::read_file(entry.path(), kMaxBytes);
+        const auto text = sys::read_file(entry.path(), kMaxRecordBytes);
         if (!text) continue;
         std::istringstream lines(*text);
         for (std::string line; std::getline(lines, line);)
@@ -68,21 +68,21 @@ std::vector<Event> read_events(const std::string& directory) {
 }
 
 sys::Result<void> write_result(const std::string& directory, const JobResult& result) {
-    const Json json = {{"startTime", result.start_time},
-                       {"endTime", result.end_time},
-                       {"exitCode", result.exit_code},
-                       {"failure", result.failure}};
+    const OrderedJson json = {{"startTime", result.start_time},
+                              {"endTime", result.end_time},
+                              {"exitCode", result.exit_code},
+                              {"failure", result.failure}};
     return sys::write_file(directory + "/result.json", line_of(json), 0600);
 }
 
 std::optional<JobResult> read_result(const std::string& directory) {
-    const auto text = sys::read_file(directory + "/result.json", kMaxBytes);
+    const auto text = sys::read_file(directory + "/result.json", kMaxRecordBytes);
     if (!text) return std::nullopt;
-    const Json json = Json::parse(*text, nullptr, false);
+    const OrderedJson json = OrderedJson::parse(*text, nullptr, false);
     try {
         return JobResult{json.at("startTime"), json.at("endTime"), json.at("exitCode"),
                          json.at("failure")};
-    } catch (const Json::exception&) {
+    } catch (const OrderedJson::exception&) {
         return std::nullopt;
     }
 }

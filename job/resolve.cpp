@@ -17,10 +17,16 @@ bool matches(const std::string& glob, const std::string& text) {
 }  // namespace
 
 sys::Result<SharePolicy> resolve_share(const SitePolicy& policy, const AzureFileShare& share) {
+    bool by_account = false;
     for (const SharePolicy& candidate : policy.shares) {
         if (candidate.share != share.share) continue;
         if (candidate.account == "*" || matches(candidate.account, share.account)) return candidate;
+        by_account = true;
     }
+    if (by_account && share.account.empty())
+        return sys::Error{"share '" + share.share +
+                          "' depends on the storage account here: put its name in place of "
+                          "<AZURE_BATCHAI_STORAGE_ACCOUNT>, or give --storage-account-name"};
     return sys::Error{"share '" + share.share + "'" +
                       (share.account.empty() ? "" : " of account '" + share.account + "'") +
                       " is unknown here: no [[share]] of " + policy.file + " names it"};

@@ -83,9 +83,10 @@ sys::Result<std::string> write_snapshot(const std::string& text, const std::stri
     const std::string records = *data + "/jobs";
     const ParsedJob parsed = parse_job(text, file_name);
     if (!parsed.spec) return sys::Error{file_name + ": not a job file"};
-    if (parsed.spec->identity && is_in_place(file_name, *parsed.spec->identity, records))
-        return file_name;
-
+    if (parsed.spec->identity) {
+        if (is_in_place(file_name, *parsed.spec->identity, records)) return file_name;
+        identity.uuid.clear();  // that record is another job's
+    }
     if (identity.uuid.empty()) {
         const auto uuid = new_uuid();
         if (!uuid) return uuid;

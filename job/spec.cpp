@@ -206,6 +206,7 @@ std::string Finding::text() const {
     std::string text = file;
     if (line > 0) text += ":" + std::to_string(line) + ":" + std::to_string(column);
     text += ": ";
+    if (severity == Severity::note) text += "note: ";
     if (severity == Severity::warning) text += "warning: ";
     if (!path.empty()) text += path + ": ";
     text += message;
@@ -213,6 +214,18 @@ std::string Finding::text() const {
     for (char& c : text)
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
     return text;
+}
+
+bool has_error(const std::vector<Finding>& findings) {
+    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+        return finding.severity == Finding::Severity::error;
+    });
+}
+
+void sort(std::vector<Finding>& findings) {
+    std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+        return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+    });
 }
 
 ParsedJob parse_job(const Document& document) {
@@ -229,14 +242,8 @@ ParsedJob parse_job(const Document& document) {
         parsed.findings.push_back(
             document.finding(Finding::Severity::error, "", "expected an object"));
     }
-    std::stable_sort(parsed.findings.begin(), parsed.findings.end(),
-                     [](const Finding& a, const Finding& b) {
-                         return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-                     });
-    const bool failed = std::any_of(
-        parsed.findings.begin(), parsed.findings.end(),
-        [](const Finding& finding) { return finding.severity == Finding::Severity::error; });
-    if (!failed) parsed.spec = spec;
+    sort(parsed.findings);
+    if (!has_error(parsed.findings)) parsed.spec = spec;
     return parsed;
 }
 

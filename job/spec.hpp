@@ -76,9 +76,10 @@ struct JobSpec {
     std::optional<Identity> identity;  // present: the file is a snapshot
 };
 
-// One finding in a job file. path is the JSON path of the key ("properties.nodeCount").
+// One finding in a job file. path is the JSON path of the key ("properties.nodeCount"). A note says
+// what the site makes of something that is right.
 struct Finding {
-    enum class Severity { warning, error };
+    enum class Severity { note, warning, error };
     Severity severity = Severity::error;
     std::string file;
     int line = 0;    // 1-based; 0 when the finding is about no place in the file
@@ -86,7 +87,8 @@ struct Finding {
     std::string path;
     std::string message;
 
-    // "job.json:4:22: properties.nodeCount: expected an integer, found a string"
+    // "job.json:4:22: properties.nodeCount: expected an integer, found a string";
+    // "job.json:4:22: warning: properties.nodes: unknown key, ignored".
     std::string text() const;
 };
 
@@ -94,6 +96,8 @@ struct ParsedJob {
     std::optional<JobSpec> spec;  // absent when any finding is an error
     std::vector<Finding> findings;
 };
+
+bool has_error(const std::vector<Finding>& findings);
 
 // Parses the text of a job.json. file_name is used in the findings only. Unknown keys are
 // warnings; wrong types, missing required keys and impossible values are errors; every error of

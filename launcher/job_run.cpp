@@ -9,7 +9,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "job/expand.hpp"
 #include "job/layout.hpp"
 #include "job/plan.hpp"
 #include "job/record.hpp"
@@ -186,11 +185,6 @@ sys::Result<env::Environment> JobRun::environment_of(const Hello& node) const {
     return env::Environment{};  // the plugin has set it
 }
 
-std::string JobRun::script_of(const env::Environment& environment) const {
-    const auto* horovod = std::get_if<job::HorovodSettings>(&spec_.toolkit);
-    return horovod == nullptr ? std::string() : job::expand(horovod->script, environment);
-}
-
 // The plugin has prepared its nodes already.
 std::vector<std::string> JobRun::preparation_of(const Hello& node,
                                                 const env::Environment& environment) const {
@@ -208,7 +202,7 @@ std::vector<std::string> JobRun::preparation_of(const Hello& node,
     add("--node", log_node(node.name));
     add("--record", record_);
     add("--note", job::resolve_preparation(policy_, spec_).note);
-    add("--expect", script_of(environment));
+    add("--expect", job::script_path(spec_, environment));
     return argv;
 }
 

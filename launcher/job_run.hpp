@@ -47,7 +47,6 @@ class JobRun {
     std::vector<std::string> preparation_of(const Hello& node,
                                             const env::Environment& environment) const;
     std::string log_node(const std::string& node) const;
-    std::string script_of(const env::Environment& environment) const;
 
     job::JobSpec spec_;
     job::SitePolicy policy_;

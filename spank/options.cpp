@@ -13,11 +13,11 @@ namespace {
 
 // Slurm calls back without a place for our own data, hence the one variable of this plugin. The
 // last call wins: first comes the environment, then #SBATCH lines, then the command line.
-char* given[kOptionCount];
+char* texts[kOptionCount];
 
 int remember(int option, const char* text, int) {
-    free(given[option]);
-    given[option] = text ? strdup(text) : nullptr;
+    free(texts[option]);
+    texts[option] = text ? strdup(text) : nullptr;
     return 0;
 }
 
@@ -81,7 +81,7 @@ void register_options(slurm::Handle spank) {
 
 Options given_options() {
     Options options;
-    for (int i = 0; i < kOptionCount; ++i) options.value[i] = given[i];
+    for (int i = 0; i < kOptionCount; ++i) options.value[i] = texts[i];
     return options;
 }
 

@@ -2,9 +2,10 @@
 #include "sys/file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <cstdlib>
 
 #include "sys/unique_fd.hpp"
 
@@ -12,13 +13,29 @@ namespace batchai::sys {
 
 namespace {
 
-Result<void> write_all(int fd, std::string_view text, const std::string& path) {
+Result<void> write_all(int fd, std::string_view text) {
     while (!text.empty()) {
         const ssize_t n = ::write(fd, text.data(), text.size());
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno_error(path);
+        if (n < 0) return errno_error("write");
         text.remove_prefix(static_cast<std::size_t>(n));
     }
+    return {};
+}
+
+// NFS says only here that a disk is full or a quota used up.
+Result<void> close_written(UniqueFd fd) {
+    if (::close(fd.release()) != 0) return errno_error("close");
+    return {};
+}
+
+Result<void> write_and_rename(UniqueFd fd, std::string_view text, mode_t mode,
+                              const std::string& from, const std::string& to) {
+    if (auto written = write_all(fd.get(), text); !written) return written;
+    if (::fchmod(fd.get(), mode) != 0) return errno_error("fchmod");
+    if (::fsync(fd.get()) != 0) return errno_error("fsync");
+    if (auto closed = close_written(std::move(fd)); !closed) return closed;
+    if (::rename(from.c_str(), to.c_str()) != 0) return errno_error("rename");
     return {};
 }
 
@@ -41,22 +58,21 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
 }
 
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode) {
-    const std::string beside = path + "." + std::to_string(::getpid()) + ".tmp";
-    const UniqueFd fd(
-        ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
-    if (!fd) return errno_error(beside);
-    const Result<void> written = write_all(fd.get(), text, beside);
-    if (written && ::rename(beside.c_str(), path.c_str()) == 0) return {};
-    const Error error = written ? errno_error(path) : written.error();
+    std::string beside = path + ".XXXXXX";
+    UniqueFd fd(::mkostemp(beside.data(), O_CLOEXEC));
+    if (!fd) return errno_error(path);
+    auto written = write_and_rename(std::move(fd), text, mode, beside, path);
+    if (written) return written;
     ::unlink(beside.c_str());
-    return error;
+    return written.error().in(path);
 }
 
 Result<void> append_file(const std::string& path, std::string_view text, mode_t mode) {
-    const UniqueFd fd(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, mode));
+    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, mode));
     if (!fd) return errno_error(path);
-    return write_all(fd.get(), text, path);
+    if (auto written = write_all(fd.get(), text); !written) return written.error().in(path);
+    if (auto closed = close_written(std::move(fd)); !closed) return closed.error().in(path);
+    return {};
 }
 
 }  // namespace batchai::sys

@@ -16,10 +16,11 @@ namespace batchai::sys {
 // The file's bytes; an error when it holds more than limit bytes.
 Result<std::string> read_file(const std::string& path, std::size_t limit);
 
-// Writes a file beside path and renames it over path.
+// Writes a file beside path, waits until it is on the disk, and renames it over path. What others
+// read is the old or the new one.
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode);
 
-// Appends text with one write; creates the file with mode.
+// Appends text, with one write unless the disk is full; creates the file with mode, less the umask.
 Result<void> append_file(const std::string& path, std::string_view text, mode_t mode);
 
 }  // namespace batchai::sys

@@ -34,25 +34,6 @@ void say(const std::string& line) {
     std::fprintf(stderr, "batchai: %s\n", line.c_str());
 }
 
-// True when nothing is an error; all findings are printed.
-bool print(const std::vector<job::Finding>& findings) {
-    bool good = true;
-    for (const auto& finding : findings) {
-        const bool warning = finding.severity == job::Finding::Severity::warning;
-        say((warning ? "warning: " : "") + finding.text());
-        good = good && warning;
-    }
-    return good;
-}
-
-// What this site does otherwise than the service.
-void say_what_differs(const job::JobSpec& spec, const job::SitePolicy& policy) {
-    if (spec.image)
-        if (const auto image = job::resolve_image(policy, *spec.image)) say(image->say);
-    const auto preparation = job::resolve_preparation(policy, spec);
-    if (!preparation.note.empty()) say(preparation.note);
-}
-
 // The snapshot's path; empty after the reasons were printed.
 std::string check_job_file(const std::string& file, const job::SitePolicy& policy) {
     const auto text = spank::read_regular_file(file, kJobFileMaximum);
@@ -64,14 +45,17 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     options.cluster_nodes = spank::count_cluster_nodes();
     options.file_exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
     const auto parsed = job::check_job(*text, file, policy, options);
-    if (!print(parsed.findings) || !parsed.spec) return "";
-    job::Identity identity;
-    if (parsed.spec->identity) {  // `batchai job create` has said the rest
-        identity = *parsed.spec->identity;
-    } else {
-        identity.name = std::filesystem::path(file).stem();
-        say_what_differs(*parsed.spec, policy);
+    const bool is_snapshot = parsed.spec && parsed.spec->identity;
+    for (const auto& finding : parsed.findings) {
+        const bool note = finding.severity == job::Finding::Severity::note;
+        if (!note || !is_snapshot) say(finding.text());  // `batchai job create` has said the notes
     }
+    if (!parsed.spec) return "";
+    job::Identity identity;
+    if (is_snapshot)
+        identity = *parsed.spec->identity;
+    else
+        identity.name = std::filesystem::path(file).stem();
     auto snapshot = job::write_snapshot(*text, std::filesystem::absolute(file), identity, "");
     if (!snapshot) {
         say("--batchai-job: " + snapshot.error().message);

@@ -57,9 +57,7 @@ void plan_job(const job::JobSpec& spec, const Request& request, const job::SiteP
     const auto preparation = job::resolve_preparation(policy, spec);
     plan.command = preparation.command;
     plan.note = preparation.note;
-    if (const auto* horovod = std::get_if<job::HorovodSettings>(&spec.toolkit))
-        plan.script = job::expand(horovod->script, environment);
-    if (!plan.script.starts_with('/')) plan.script.clear();
+    plan.script = job::script_path(spec, environment);
 
     auto mounts = job::plan_mounts(spec, policy);
     if (!mounts)

@@ -9,8 +9,11 @@ namespace {
 std::string only_error(const std::string& text, const CheckOptions& options) {
     const auto parsed = check_job(text, "job.json", samples::policy(), options);
     BOOST_TEST(!parsed.spec);
-    BOOST_TEST(parsed.findings.size() == 1u);
-    return parsed.findings.empty() ? "" : parsed.findings[0].text();
+    std::string errors;
+    for (const Finding& finding : parsed.findings)
+        if (finding.severity == Finding::Severity::error) errors += finding.text() + "\n";
+    BOOST_TEST(errors.find('\n') == errors.size() - 1, errors);
+    return errors;
 }
 bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
@@ -25,7 +28,12 @@ BOOST_AUTO_TEST_CASE(passes_the_walk_throughs_job) {
         return path == "/srv/myshare/cifar/cifar_cnn_distributed.py";
     };
     const auto parsed = check_job(samples::tutorial(), "job.json", samples::policy(), options);
-    BOOST_TEST(parsed.findings.empty());
+    BOOST_TEST(!has_error(parsed.findings));
+    BOOST_REQUIRE(parsed.findings.size() == 2u);  // what the site does differently
+    BOOST_TEST(contains(parsed.findings[0].text(),
+                        "job.json:19:28: note: properties.jobPreparation.commandLine: "
+                        "preparation: this site replaces 'apt update"));
+    BOOST_TEST(contains(parsed.findings[1].text(), "this site runs it on the host"));
     BOOST_TEST(parsed.spec.value().azure_file_shares[0].account == "mystorageaccount");
 }
 
@@ -46,4 +54,28 @@ BOOST_AUTO_TEST_CASE(refuses_a_script_that_is_not_on_the_share) {
     options.file_exists = [](const std::string&) { return false; };
     BOOST_TEST(contains(only_error(samples::tutorial(), options),
                         "upload it to /srv/myshare/cifar/cifar_cnn_distributed.py"));
+}
+
+BOOST_AUTO_TEST_CASE(leaves_a_script_to_the_shell_that_only_a_shell_can_find) {
+    CheckOptions options;
+    options.file_exists = [](const std::string&) { return false; };
+    for (const char* script :
+         {"\\\"$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/a b.py\\\"",
+          "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/$NAME.py", "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/*.py",
+          "train.py", "$AZ_BATCHAI_JOB_TEMP/train.py"}) {
+        const auto parsed = check_job(
+            samples::tutorial_with(
+                "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/cifar/cifar_cnn_distributed.py", script),
+            "job.json", samples::policy(), options);
+        BOOST_TEST(parsed.spec.has_value(), script);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(warns_of_outputs_that_are_on_no_volume) {
+    const auto parsed = check_job(
+        samples::tutorial_with("\"stdOutErrPathPrefix\": \"$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare",
+                               "\"stdOutErrPathPrefix\": \"$AZ_BATCHAI_JOB_MOUNT_ROOT/external"),
+        "job.json", samples::policy(), {});
+    BOOST_REQUIRE(parsed.spec.has_value());
+    BOOST_TEST(contains(parsed.findings.at(0).text(), "external/cifar' is on no volume"));
 }

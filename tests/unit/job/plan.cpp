@@ -43,9 +43,24 @@ BOOST_AUTO_TEST_CASE(finds_the_login_path_of_a_share_only) {
     };
     BOOST_TEST(path("$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/a/b.py") == "/srv/myshare/a/b.py");
     BOOST_TEST(path("${AZ_BATCHAI_JOB_MOUNT_ROOT}/myshare") == "/srv/myshare");
+    BOOST_TEST(path("$AZ_BATCHAI_MOUNT_ROOT//myshare/./a//b/") == "/srv/myshare/a/b");
+    BOOST_TEST(path("$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/$AZ_BATCHAI_TASK_INDEX") == "none");
+    BOOST_TEST(path("$AZ_BATCHAI_JOB_MOUNT_ROOT") == "none");
     BOOST_TEST(path("$AZ_BATCHAI_JOB_MOUNT_ROOT/myshares/a") == "none");
     BOOST_TEST(path("$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/../x") == "none");
     BOOST_TEST(path("/etc/passwd") == "none");
+}
+
+BOOST_AUTO_TEST_CASE(knows_where_a_plain_script_is) {
+    JobSpec spec = tutorial();
+    const Environment environment = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "/m"}};
+    BOOST_TEST(script_path(spec, environment) == "/m/myshare/cifar/cifar_cnn_distributed.py");
+    std::get<HorovodSettings>(spec.toolkit).script = "-m module";
+    BOOST_TEST(script_path(spec, environment).empty());
+    std::get<HorovodSettings>(spec.toolkit).script = "$HOME/train.py";
+    BOOST_TEST(script_path(spec, environment).empty());
+    spec.toolkit = CustomToolkitSettings{"x"};
+    BOOST_TEST(script_path(spec, environment).empty());
 }
 
 BOOST_AUTO_TEST_CASE(sets_the_services_variables_and_the_jobs_own) {

@@ -93,6 +93,15 @@ BOOST_AUTO_TEST_CASE(maps_the_walk_throughs_names) {
     BOOST_TEST(preparation.command.find("import torch") != std::string::npos);
     BOOST_TEST(!preparation.note.empty());
     BOOST_TEST(!resolve_image(policy, "ubuntu").has_value());
+    SitePolicy by_account = policy;
+    by_account.shares[0].account = "my*";
+    AzureFileShare share = spec.azure_file_shares[0];
+    BOOST_TEST(resolve_share(by_account, share).error().message.find("--storage-account-name") !=
+               std::string::npos);
+    share.account = "myaccount";
+    BOOST_TEST(resolve_share(by_account, share)->source == "/srv/myshare");
+    share.account = "yours";
+    BOOST_TEST(!resolve_share(by_account, share).has_value());
     AzureFileShare other;
     other.share = "other";
     BOOST_TEST(resolve_share(policy, other).error().message.find("[[share]]") != std::string::npos);

@@ -54,14 +54,15 @@ BOOST_AUTO_TEST_CASE(writes_a_snapshot_that_is_the_users_alone) {
     struct stat status {};
     BOOST_REQUIRE(::stat(path->c_str(), &status) == 0);
     BOOST_TEST((status.st_mode & 0777) == 0600u);
-    std::ifstream stream(*path);
-    const std::string text((std::istreambuf_iterator<char>(stream)), {});
+    const std::string text = samples::text_of(*path);
     const JobSpec spec = parse_job(text, *path).spec.value();
     BOOST_TEST(spec.identity.value().name == "cifar");
     BOOST_TEST(spec.identity->uuid.size() == 36u);
     BOOST_TEST(spec.azure_file_shares[0].account == "account");
     // A snapshot is used as it is; a copy of one elsewhere becomes a new job.
     BOOST_TEST(*write_snapshot(text, *path, identity, "") == *path);
-    BOOST_TEST(*write_snapshot(text, "elsewhere.json", identity, "") != *path);
+    const auto copy = write_snapshot(text, "elsewhere.json", *spec.identity, "");
+    BOOST_TEST(*copy != *path);
+    BOOST_TEST(samples::text_of(*path) == text);
     ::unsetenv("XDG_DATA_HOME");
 }

@@ -11,11 +11,15 @@
 
 namespace samples {
 
-inline std::string file(const std::string& name) {
-    std::ifstream stream(std::string(BATCHAI_SOURCE_DIR) + "/" + name);
+inline std::string text_of(const std::string& path) {
+    std::ifstream stream(path);
     std::stringstream text;
     text << stream.rdbuf();
     return text.str();
+}
+
+inline std::string file(const std::string& name) {
+    return text_of(std::string(BATCHAI_SOURCE_DIR) + "/" + name);
 }
 
 inline std::string tutorial() {

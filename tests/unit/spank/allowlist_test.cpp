@@ -16,10 +16,10 @@ struct Site {
             std::filesystem::create_directory(directory / name);
         std::filesystem::create_directory_symlink(directory / "share", directory / "link");
         policy.shares.push_back({"*", "s", MountType::bind, directory / "share", "", false});
-        policy.allowed.push_back({MountType::bind, directory / "readonly", true, {}, ""});
-        policy.allowed.push_back({MountType::bind, directory / "gone", false, {}, ""});
-        policy.allowed.push_back({MountType::tmpfs, "", false, {}, "64M"});
-        policy.allowed.push_back({MountType::overlay, directory / "readonly", false, {}, "1M"});
+        policy.allowed.push_back({MountType::bind, directory / "readonly", true, ""});
+        policy.allowed.push_back({MountType::bind, directory / "gone", false, ""});
+        policy.allowed.push_back({MountType::tmpfs, "", false, "64M"});
+        policy.allowed.push_back({MountType::overlay, directory / "readonly", false, "1M"});
     }
 
     sys::Result<job::Mount> approve(MountType type, const std::string& name,

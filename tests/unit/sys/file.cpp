@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/file.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+using namespace batchai::sys;
+
+namespace {
+struct Directory {
+    Directory() {
+        char name[] = "/tmp/batchai-test-XXXXXX";
+        path = ::mkdtemp(name);
+    }
+    ~Directory() { std::filesystem::remove_all(path); }
+    std::string path;
+};
+
+std::size_t files_in(const std::string& path) {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path), {}));
+}
+
+mode_t mode_of(const std::string& path) {
+    struct stat status {};
+    BOOST_TEST(::stat(path.c_str(), &status) == 0);
+    return status.st_mode & 07777;
+}
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(reads_a_file_of_at_most_the_limit) {
+    const Directory directory;
+    const std::string path = directory.path + "/file";
+    const std::string text(100'000, 'x');
+    BOOST_TEST(write_file(path, text, 0600).has_value());
+    BOOST_TEST((*read_file(path, text.size()) == text));
+    BOOST_TEST(read_file(path, text.size() - 1).error().message ==
+               path + ": larger than 99999 bytes");
+    BOOST_TEST(read_file(directory.path + "/none", 1).error().message ==
+               directory.path + "/none: No such file or directory");
+    BOOST_TEST(!read_file(directory.path, 1));
+}
+
+BOOST_AUTO_TEST_CASE(replaces_a_file_at_once_and_leaves_nothing_beside_it) {
+    const Directory directory;
+    const std::string path = directory.path + "/file";
+    BOOST_TEST(write_file(path, "old and long", 0644).has_value());
+    BOOST_TEST(write_file(path, "new", 0600).has_value());
+    BOOST_TEST(*read_file(path, 100) == "new");
+    BOOST_TEST(mode_of(path) == 0600u);
+    BOOST_TEST(files_in(directory.path) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_replaced_stays) {
+    const Directory directory;
+    const std::string path = directory.path + "/file";
+    std::filesystem::create_directory(path);
+    BOOST_TEST(write_file(path, "new", 0600).error().message == path + ": rename: Is a directory");
+    BOOST_TEST(files_in(directory.path) == 1u);
+    BOOST_TEST(!write_file(directory.path + "/none/file", "new", 0600));
+    BOOST_TEST(write_file("/dev/full/x", "new", 0600).error().message ==
+               "/dev/full/x: Not a directory");
+}
+
+BOOST_AUTO_TEST_CASE(appends_and_follows_no_link) {
+    const Directory directory;
+    const std::string path = directory.path + "/log";
+    BOOST_TEST(append_file(path, "one\n", 0640).has_value());
+    BOOST_TEST(append_file(path, "two\n", 0600).has_value());
+    BOOST_TEST(*read_file(path, 100) == "one\ntwo\n");
+    const mode_t mask = ::umask(022);
+    ::umask(mask);
+    BOOST_TEST(mode_of(path) == (0640u & ~mask));
+    const std::string link = directory.path + "/link";
+    BOOST_TEST(::symlink(path.c_str(), link.c_str()) == 0);
+    BOOST_TEST(!append_file(link, "three\n", 0600));
+    BOOST_TEST(append_file("/dev/full", "x", 0600).error().message ==
+               "/dev/full: write: No space left on device");
+}
