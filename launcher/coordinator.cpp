@@ -28,12 +28,6 @@ constexpr seconds kStall{10};
 constexpr milliseconds kEndDeadline{5000};
 constexpr milliseconds kByeDeadline{5000};
 
-template <class Message>
-bool decode(Reader& reader, Message& message) {
-    message.fields(reader);
-    return reader.ok();
-}
-
 void say(const std::string& line) {
     fmt::print(stderr, "batchai-launch: {}\n", line);
 }

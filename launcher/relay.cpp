@@ -4,15 +4,6 @@
 #include <pmix_common.h>
 
 namespace batchai::launcher {
-namespace {
-
-template <class Message>
-bool decode(Reader& reader, Message& message) {
-    message.fields(reader);
-    return reader.ok();
-}
-
-}  // namespace
 
 void Relay::on_message(int node, Kind kind, Reader& reader) {
     const auto is_node = [this](int n) {

@@ -113,4 +113,11 @@ class Reader {
     bool ok_ = true;
 };
 
+// False when the message was short or malformed; its fields are not to be used then.
+template <class Message>
+bool decode(Reader& reader, Message& message) {
+    message.fields(reader);
+    return reader.ok();
+}
+
 }  // namespace batchai::launcher

@@ -14,12 +14,6 @@ namespace {
 // again.
 constexpr std::uint64_t kHighWater = 8 << 20, kLowWater = 4 << 20;
 
-template <class Message>
-bool decode(Reader& reader, Message& message) {
-    message.fields(reader);
-    return reader.ok();
-}
-
 }  // namespace
 
 Agent::Agent(Bootstrap bootstrap, Guarded guarded)
