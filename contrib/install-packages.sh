@@ -16,7 +16,7 @@ build=(
     libucx-dev   # the wire between nodes
     libhwloc-dev # binding
     libuv1-dev   # the agents' event loop
-    libfmt-dev libspdlog-dev libcli11-dev
+    libfmt-dev libcli11-dev
     nlohmann-json3-dev libtomlplusplus-dev # job.json, the site policy
     libsqlite3-dev # job history
 )
@@ -27,7 +27,7 @@ run=(
     libopenblas0-openmp # PyTorch trains twice as fast as with the reference BLAS that it comes with
 )
 test=(
-    libboost-test-dev bats procps
+    libboost-test-dev bats procps jq
     openmpi-bin libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
     clang-format-14 clang-tidy-14 shellcheck
 )

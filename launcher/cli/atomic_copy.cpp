@@ -12,7 +12,7 @@
 namespace batchai::cli {
 namespace {
 
-constexpr std::size_t kBlock = 1024 * 1024;
+constexpr std::size_t kCopyBlock = 1024 * 1024;
 
 // A file under a temporary name in a directory; removed unless it was put in place.
 class PendingFile {
@@ -63,7 +63,7 @@ sys::Result<void> write_all(int fd, const char* data, std::size_t size) {
 }
 
 sys::Result<void> copy_bytes(int from, int to, std::int64_t total, const Progress& progress) {
-    std::vector<char> block(kBlock);
+    std::vector<char> block(kCopyBlock);
     std::int64_t copied = 0;
     for (;;) {
         const ssize_t n = ::read(from, block.data(), block.size());

@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Args {
+struct ClusterArgs {
     Scope scope;
     std::string name;
     std::string vm_size;
@@ -135,14 +135,14 @@ job::ClusterPolicy site_cluster(const std::string& name) {
     return found == policy->clusters.end() ? job::ClusterPolicy{} : found->second;
 }
 
-int refuse_target(const Args& args, const Partition& partition) {
+int refuse_target(const ClusterArgs& args, const Partition& partition) {
     return fail(kBadInput,
                 fmt::format("cluster {}: --target {}: partition {} has {} node{}", args.name,
                             args.target, partition.name, partition.nodes.size(),
                             partition.nodes.size() == 1 ? "" : "s"));
 }
 
-int create(const Session& session, const Args& args) {
+int create(const Session& session, const ClusterArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const auto site = site_cluster(args.name);
@@ -168,7 +168,7 @@ int create(const Session& session, const Args& args) {
 }
 
 // A cluster that was created, else one that the site policy names.
-sys::Result<Resource> find(Store& store, const Args& args) {
+sys::Result<Resource> find(Store& store, const ClusterArgs& args) {
     auto found = store.history.find(Resource::Kind::cluster, args.scope.resource_group,
                                     args.scope.workspace, args.name);
     if (!found) return found.error();
@@ -185,7 +185,7 @@ sys::Result<Resource> find(Store& store, const Args& args) {
     return sys::Error{"cluster " + args.name + ": not found: see 'batchai cluster list'"};
 }
 
-int show(const Session& session, const Args& args) {
+int show(const Session& session, const ClusterArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const auto resource = find(*store, args);
@@ -193,7 +193,7 @@ int show(const Session& session, const Args& args) {
     return print(session, *store, *resource);
 }
 
-int list(const Session& session, const Args& args) {
+int list(const Session& session, const ClusterArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const auto all = store->history.list(Resource::Kind::cluster, args.scope.resource_group,
@@ -209,7 +209,7 @@ int list(const Session& session, const Args& args) {
 }
 
 // Only the number is changed. Nodes come and go as the site's Slurm has it (power saving).
-int resize(const Session& session, const Args& args) {
+int resize(const Session& session, const ClusterArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     auto resource = find(*store, args);
@@ -225,7 +225,7 @@ int resize(const Session& session, const Args& args) {
     return print(session, *store, *resource);
 }
 
-int remove(const Args& args) {
+int remove(const ClusterArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const Resource resource{Resource::Kind::cluster, args.scope.resource_group,
@@ -242,7 +242,7 @@ void add_create(CLI::App& parent, Session& session) {
     CLI::App* verb = add_verb(parent, session, "create", "bind a cluster's name to a partition",
                               "batchai cluster create -g mygroup -w mywork -n nc6cluster "
                               "--vm-size Standard_NC6 --target 4");
-    const auto args = std::make_shared<Args>();
+    const auto args = std::make_shared<ClusterArgs>();
     verb->add_option("-n,--name", args->name, "cluster")->check(kName)->required();
     add_workspace_options(*verb, args->scope);
     verb->add_option("--partition", args->partition,
@@ -266,7 +266,7 @@ void add_create(CLI::App& parent, Session& session) {
 
 void add_clusters(CLI::App& parent, Session& session) {
     add_create(parent, session);
-    const auto args = std::make_shared<Args>();
+    const auto args = std::make_shared<ClusterArgs>();
     const auto add_name = [&args](CLI::App& verb) {
         verb.add_option("-n,--name", args->name, "cluster")->check(kName)->required();
         add_workspace_options(verb, args->scope);
@@ -280,7 +280,7 @@ void add_clusters(CLI::App& parent, Session& session) {
 
     verb = add_verb(parent, session, "list", "the clusters that you named",
                     "batchai cluster list -o table");
-    const auto all = std::make_shared<Args>();
+    const auto all = std::make_shared<ClusterArgs>();
     all->scope = {"", "", ""};
     add_workspace_options(*verb, all->scope);
     verb->callback(

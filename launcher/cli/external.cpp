@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ namespace batchai::cli {
 namespace {
 
 constexpr int kSignalBase = 128;
+constexpr int kNotStarted = 127;
 
 struct Pipe {
     sys::UniqueFd read;
@@ -64,22 +66,17 @@ class SpawnActions {
     posix_spawn_file_actions_t actions_;
 };
 
-// mask: the child's blocked signals; left out, this program's.
-sys::Result<pid_t> spawn(const std::vector<std::string>& argv, SpawnActions& actions,
-                         const sigset_t* mask = nullptr) {
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    if (mask != nullptr) {
-        posix_spawnattr_setsigmask(&attributes, mask);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    }
+std::vector<char*> exec_arguments(const std::vector<std::string>& argv) {
     std::vector<char*> arguments;
     for (const auto& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
+    return arguments;
+}
+
+sys::Result<pid_t> spawn(const std::vector<std::string>& argv, SpawnActions& actions) {
     pid_t pid = 0;
-    const int code = ::posix_spawnp(&pid, argv[0].c_str(), actions.get(), &attributes,
-                                    arguments.data(), environ);
-    posix_spawnattr_destroy(&attributes);
+    const int code = ::posix_spawnp(&pid, argv[0].c_str(), actions.get(), nullptr,
+                                    exec_arguments(argv).data(), environ);
     if (code != 0) return sys::errno_error(argv[0], code);
     return pid;
 }
@@ -142,16 +139,24 @@ class BlockedSignals {
 
 sys::Result<int> run_foreground(const std::vector<std::string>& argv) {
     const BlockedSignals signals;
-    SpawnActions actions;
-    const auto pid = spawn(argv, actions, &signals.before());
-    if (!pid) return pid.error();
+    const auto arguments = exec_arguments(argv);
+    const pid_t parent = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid < 0) return sys::errno_error(argv[0]);
+    if (pid == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // killed, this program takes the child along
+        if (::getppid() != parent) ::_exit(kNotStarted);
+        ::sigprocmask(SIG_SETMASK, &signals.before(), nullptr);
+        ::execv(argv[0].c_str(), arguments.data());
+        ::_exit(kNotStarted);
+    }
     for (;;) {
         const siginfo_t info = signals.take();
         int status = 0;
-        if (::waitpid(*pid, &status, WNOHANG) == *pid)
+        if (::waitpid(pid, &status, WNOHANG) == pid)
             return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
         // From the terminal (SI_KERNEL) the child got it as well.
-        if (info.si_signo != SIGCHLD && info.si_code != SI_KERNEL) ::kill(*pid, info.si_signo);
+        if (info.si_signo != SIGCHLD && info.si_code != SI_KERNEL) ::kill(pid, info.si_signo);
     }
 }
 

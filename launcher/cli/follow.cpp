@@ -13,7 +13,7 @@
 namespace batchai::cli {
 namespace {
 
-constexpr std::size_t kBlock = 64 * 1024;
+constexpr std::size_t kReadBlock = 64 * 1024;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ sys::Result<bool> FileFollower::read_on() {
     if (!S_ISREG(status.st_mode)) return sys::Error{path_ + ": not a file"};
     if (status.st_size < offset_) offset_ = 0;
 
-    std::vector<char> block(kBlock);
+    std::vector<char> block(kReadBlock);
     for (;;) {
         const ssize_t n = ::pread(file.get(), block.data(), block.size(), offset_);
         if (n < 0 && errno == EINTR) continue;

@@ -8,20 +8,32 @@
 
 #include "launcher/cli/job_input.hpp"
 #include "launcher/cli/options.hpp"
-#include "launcher/cli/text_file.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::cli {
 namespace {
 
-struct Args {
+struct CheckArgs {
     std::string file;
     std::string storage_account;
     bool json = false;
 };
 
+const char* severity_name(job::Finding::Severity severity) {
+    switch (severity) {
+        case job::Finding::Severity::note:
+            return "note";
+        case job::Finding::Severity::warning:
+            return "warning";
+        case job::Finding::Severity::error:
+            break;
+    }
+    return "error";
+}
+
 nlohmann::json finding_json(const job::Finding& finding) {
-    return {{"severity", finding.severity == job::Finding::Severity::error ? "error" : "warning"},
+    return {{"severity", severity_name(finding.severity)},
             {"file", finding.file},
             {"line", finding.line},
             {"column", finding.column},
@@ -29,10 +41,10 @@ nlohmann::json finding_json(const job::Finding& finding) {
             {"message", finding.message}};
 }
 
-int run(const Session& session, const Args& args) {
+int run(const Session& session, const CheckArgs& args) {
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
-    const auto text = read_text(args.file);
+    const auto text = sys::read_file(args.file, kLargestJobFile);
     if (!text) return fail(kBadInput, text.error());
     const auto parsed = check_text(*text, args.file, *policy, args.storage_account, {});
     if (args.json) {
@@ -40,9 +52,7 @@ int run(const Session& session, const Args& args) {
         for (const auto& finding : parsed.findings) findings.push_back(finding_json(finding));
         if (const int code = session.print(findings); code != kOk) return code;
     } else {
-        for (const auto& finding : parsed.findings)
-            std::cerr << (finding.severity == job::Finding::Severity::warning ? "warning: " : "")
-                      << finding.text() << '\n';
+        for (const auto& finding : parsed.findings) std::cerr << finding.text() << '\n';
     }
     return parsed.spec ? kOk : kBadInput;
 }
@@ -53,7 +63,7 @@ void add_job_check(CLI::App& parent, Session& session) {
     CLI::App* verb =
         add_verb(parent, session, "check", "check a job file: exit 0, or 2 with one line per error",
                  "batchai job check job.json");
-    const auto args = std::make_shared<Args>();
+    const auto args = std::make_shared<CheckArgs>();
     verb->add_option("FILE,-f,--config-file", args->file, "the job file")->required();
     verb->add_flag("--json", args->json, "the findings as JSON on standard output");
     verb->add_option("--storage-account-name", args->storage_account,

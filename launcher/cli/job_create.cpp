@@ -11,14 +11,14 @@
 #include "launcher/cli/job_input.hpp"
 #include "launcher/cli/options.hpp"
 #include "launcher/cli/slurm.hpp"
-#include "launcher/cli/text_file.hpp"
 #include "launcher/cli/verbs.hpp"
 #include "launcher/paths.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::cli {
 namespace {
 
-struct Args {
+struct CreateArgs {
     JobInput input;
     std::string partition;
     std::vector<std::string> pass_through;
@@ -26,7 +26,7 @@ struct Args {
 };
 
 // What is submitted, but for the snapshot's path.
-sys::Result<Submission> plan(const Args& args, const CheckedJob& job,
+sys::Result<Submission> plan(const CreateArgs& args, const CheckedJob& job,
                              const ClusterBinding& cluster) {
     const std::string launcher = launcher::sibling_program("batchai-launch");
     if (launcher.empty()) return sys::Error{"batchai-launch: not found beside batchai"};
@@ -48,7 +48,7 @@ int show_command(const Submission& submission) {
     return kOk;
 }
 
-int submit_job(const Session& session, Store& store, const Args& args, const CheckedJob& job,
+int submit_job(const Session& session, Store& store, const CreateArgs& args, const CheckedJob& job,
                Submission submission) {
     auto taken = take_name(store, args.input, job, false);
     if (!taken) return fail(kFailed, taken.error());
@@ -66,14 +66,15 @@ int submit_job(const Session& session, Store& store, const Args& args, const Che
     row.slurm_id = *id;
     if (auto done = store.history.set_slurm_id(row.identity.uuid, *id); !done)
         return fail(kFailed, done.error().in(fmt::format("job {} was submitted, but", *id)));
-    if (auto done = replace_text(record + "/slurm_job_id", std::to_string(*id) + "\n"); !done)
+    if (auto done = sys::write_file(record + "/slurm_job_id", std::to_string(*id) + "\n", 0600);
+        !done)
         return fail(kFailed, done.error().in(fmt::format("job {} was submitted, but", *id)));
     const auto snapshot = read_snapshot(store, row);
     return session.print(job_document(row, Execution{}, snapshot ? *snapshot : nlohmann::json()),
                          job_table);
 }
 
-int run(const Session& session, const Args& args) {
+int run(const Session& session, const CreateArgs& args) {
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
     auto store = open_store();
@@ -92,8 +93,9 @@ int run(const Session& session, const Args& args) {
 }
 
 // sbatch's own options that are handed on as they are.
-void add_sbatch_option(CLI::App& verb, const std::shared_ptr<Args>& args, const std::string& names,
-                       const std::string& option, const std::string& description) {
+void add_sbatch_option(CLI::App& verb, const std::shared_ptr<CreateArgs>& args,
+                       const std::string& names, const std::string& option,
+                       const std::string& description) {
     verb.add_option_function<std::string>(
             names,
             [args, option](const std::string& value) {
@@ -109,7 +111,7 @@ void add_job_create(CLI::App& parent, Session& session) {
     CLI::App* verb = add_verb(parent, session, "create", "check a job file and submit it",
                               "batchai job create -g mygroup -w mywork -e cifar -n train "
                               "-c nc6cluster -f job.json --storage-account-name mystorageaccount");
-    const auto args = std::make_shared<Args>();
+    const auto args = std::make_shared<CreateArgs>();
     add_job_input(*verb, args->input);
     verb->add_option("-c,--cluster", args->input.cluster,
                      "cluster; left out: Slurm's default partition");

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 constexpr auto kReadPause = std::chrono::milliseconds(200);
 constexpr double kLongestPoll = 5;  // seconds between questions to Slurm
 
-struct Args {
+struct FileArgs {
     JobName job;
     std::string directory = "stdouterr";
     std::string path = ".";
@@ -80,7 +80,7 @@ Table file_table(const nlohmann::json& entries) {
                               {"Modified", "lastModified"}});
 }
 
-int list(const Session& session, const Args& args) {
+int list(const Session& session, const FileArgs& args) {
     auto job = open_job(args.job);
     if (!job) return fail(kBadInput, job.error());
     const auto directory = output_directory(*job, args.directory, args.path);
@@ -100,7 +100,7 @@ sys::Result<void> write_out(std::string_view bytes) {
     return {};
 }
 
-int stream(const Args& args) {
+int stream(const FileArgs& args) {
     auto job = open_job(args.job);
     if (!job) return fail(kBadInput, job.error());
     const auto directory = output_directory(*job, args.directory, args.path);
@@ -110,11 +110,12 @@ int stream(const Args& args) {
 
     const std::string path = *directory + "/" + args.file;
     FileFollower file(path, write_out);
+    JobWatch watch(*job);
     Poll poll{Poll::Seconds(kLongestPoll)};
     FollowCallbacks callbacks;
     callbacks.is_over = [&]() -> sys::Result<bool> {
         if (!poll.due()) return false;
-        const auto execution = execution_of(job->store, job->row);
+        const auto execution = watch.now();
         if (!execution) return execution.error();
         return execution->over();
     };
@@ -133,7 +134,7 @@ int stream(const Args& args) {
     return kFailed;
 }
 
-void add_directory_options(CLI::App& verb, Args& args) {
+void add_directory_options(CLI::App& verb, FileArgs& args) {
     add_job_name(verb, args.job);
     verb.add_option("-d,--output-directory-id", args.directory, "output directory")
         ->capture_default_str();
@@ -146,7 +147,7 @@ void add_directory_options(CLI::App& verb, Args& args) {
 void add_job_files(CLI::App& parent, Session& session) {
     CLI::App* verb = add_verb(parent, session, "list", "list a job's output files",
                               "batchai job file list -j train -o table");
-    const auto args = std::make_shared<Args>();
+    const auto args = std::make_shared<FileArgs>();
     add_directory_options(*verb, *args);
     verb->callback(
         [args, &session] { session.action = [args, &session] { return list(session, *args); }; });

@@ -10,8 +10,8 @@
 
 #include "job/snapshot.hpp"
 #include "launcher/cli/records.hpp"
-#include "launcher/cli/text_file.hpp"
 #include "launcher/cli/time_text.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::cli {
 
@@ -56,7 +56,7 @@ job::ParsedJob check_text(const std::string& text, const std::string& file,
 
 std::optional<CheckedJob> check_input(const JobInput& input, const job::SitePolicy& policy,
                                       std::optional<int> cluster_nodes) {
-    auto text = read_text(input.config_file);
+    auto text = sys::read_file(input.config_file, kLargestJobFile);
     if (!text) {
         note(text.error().message);
         return std::nullopt;

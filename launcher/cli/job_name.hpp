@@ -21,11 +21,7 @@ struct JobName {
 
 void add_job_name(CLI::App&, JobName&);
 
-// The store and the named job in it; says what is wrong and yields the exit code otherwise.
-struct NamedJob {
-    Store store;
-    JobRow row;
-};
+// The store and the named job in it.
 sys::Result<NamedJob> open_job(const JobName&);
 
 }  // namespace batchai::cli

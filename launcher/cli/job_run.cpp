@@ -4,6 +4,7 @@
 // checks, same output files; the record is kept, so that job show, list and file work on it.
 #include <memory>
 
+#include "job/layout.hpp"
 #include "launcher/cli/external.hpp"
 #include "launcher/cli/job_input.hpp"
 #include "launcher/cli/options.hpp"
@@ -13,12 +14,12 @@
 namespace batchai::cli {
 namespace {
 
-struct Args {
+struct RunArgs {
     JobInput input;
     int local = 0;  // nodes; 0: as many as the file asks for
 };
 
-int run(const Args& args) {
+int run(const RunArgs& args) {
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
     auto store = open_store();
@@ -30,6 +31,9 @@ int run(const Args& args) {
     if (!job) return kBadInput;
     const auto started = take_name(*store, args.input, *job, true);
     if (!started) return fail(kFailed, started.error());
+    if (const auto output =
+            job::login_stdouterr_directory(job->spec, *policy, started->row.identity))
+        note("job " + args.input.name + ": output in " + *output);
     const std::string snapshot = store->snapshot(started->row.identity.uuid);
     const auto code =
         run_foreground({launcher, "--local", std::to_string(nodes.value_or(job->spec.node_count)),
@@ -44,7 +48,7 @@ void add_job_run(CLI::App& parent, Session& session) {
     CLI::App* verb =
         add_verb(parent, session, "run", "run a job file in the foreground, without Slurm",
                  "batchai job run --local -n train -f job.json");
-    const auto args = std::make_shared<Args>();
+    const auto args = std::make_shared<RunArgs>();
     add_job_input(*verb, args->input);
     verb->add_option("--local", args->local,
                      "on this machine alone, as NODES nodes (left out: the file's nodeCount)")

@@ -11,12 +11,12 @@
 namespace batchai::cli {
 namespace {
 
-struct Args {
+struct EndArgs {
     JobName job;
     bool yes = false;
 };
 
-int terminate(const Args& args) {
+int terminate(const EndArgs& args) {
     auto job = open_job(args.job);
     if (!job) return fail(kBadInput, job.error());
     const auto execution = execution_of(job->store, job->row);
@@ -33,7 +33,7 @@ int terminate(const Args& args) {
     return kOk;
 }
 
-int remove(const Args& args) {
+int remove(const EndArgs& args) {
     auto job = open_job(args.job);
     if (!job) return fail(kBadInput, job.error());
     const auto execution = execution_of(job->store, job->row);
@@ -50,10 +50,10 @@ int remove(const Args& args) {
 }
 
 void add(CLI::App& parent, Session& session, const std::string& name,
-         const std::string& description, int (*action)(const Args&)) {
+         const std::string& description, int (*action)(const EndArgs&)) {
     CLI::App* verb =
         add_verb(parent, session, name, description, "batchai job " + name + " -n train --yes");
-    const auto args = std::make_shared<Args>();
+    const auto args = std::make_shared<EndArgs>();
     add_job_name(*verb, args->job);
     add_yes_flag(*verb, args->yes);
     verb->callback(

@@ -44,11 +44,12 @@ int wait(const JobName& name, double interval) {
     auto job = open_job(name);
     if (!job) return fail(kBadInput, job.error());
     say("Job submitted at " + plain_time(job->row.created));
+    JobWatch watch(*job);
     Poll poll{Poll::Seconds(interval)};
     std::optional<Execution::State> last;
     bool started = false;
     for (;;) {
-        const auto execution = execution_of(job->store, job->row);
+        const auto execution = watch.now();
         if (!execution) return fail(kEnvironment, execution.error());
         if (execution->start_time && !started) {
             say("Job started execution at " + plain_time(*execution->start_time));

@@ -12,7 +12,7 @@
 #include "job/record.hpp"
 #include "job/snapshot.hpp"
 #include "launcher/cli/slurm.hpp"
-#include "launcher/cli/text_file.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::int64_t recorded_slurm_id(const std::string& record) {
-    const auto text = read_text(record + "/slurm_job_id");
+    const auto text = sys::read_file(record + "/slurm_job_id", kLargestJobFile);
     std::int64_t id = 0;
     if (text) std::from_chars(text->data(), text->data() + text->size(), id);
     return id;
@@ -73,15 +73,17 @@ bool launcher_alive(const std::string& snapshot) {
 sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row) {
     const std::string record = store.record(row.identity.uuid);
     Evidence evidence;
+    evidence.result = job::read_result(record);
     evidence.local = row.local;
     evidence.terminating = row.terminating;
     if (row.local) evidence.local_alive = launcher_alive(record + "/job.json");
     if (!row.local) {
         auto slurm = query_job(row.slurm_id);
-        if (!slurm) return slurm.error();
-        evidence.slurm = *std::move(slurm);
+        if (slurm)
+            evidence.slurm = *std::move(slurm);
+        else if (!evidence.result)
+            return slurm.error();
     }
-    evidence.result = job::read_result(record);
     evidence.events = job::read_events(record);
     return evidence;
 }
@@ -92,7 +94,8 @@ sys::Result<Store> open_store() {
     const auto directory = job::data_directory();
     if (!directory) return directory.error();
     std::error_code error;
-    fs::create_directories(*directory, error);
+    if (fs::create_directories(*directory, error))
+        fs::permissions(*directory, fs::perms::owner_all, error);
     if (error) return sys::Error{*directory + ": " + error.message()};
     auto history = History::open(*directory);
     if (!history) return history.error();
@@ -138,6 +141,15 @@ sys::Result<Execution> execution_of(Store& store, JobRow& row) {
     return execution;
 }
 
+sys::Result<Execution> JobWatch::now() {
+    auto execution = execution_of(job_.store, job_.row);
+    if (!execution && !last_) return execution;
+    if (!execution && !told_) note(execution.error().message + "; waiting for it to answer");
+    told_ = !execution;
+    if (execution) last_ = *std::move(execution);
+    return *last_;
+}
+
 sys::Result<void> remove_job(Store& store, const JobRow& row) {
     const std::string record = store.record(row.identity.uuid);
     std::error_code error;
@@ -148,7 +160,7 @@ sys::Result<void> remove_job(Store& store, const JobRow& row) {
 
 sys::Result<nlohmann::json> read_snapshot(const Store& store, const JobRow& row) {
     const std::string file = store.snapshot(row.identity.uuid);
-    const auto text = read_text(file);
+    const auto text = sys::read_file(file, kLargestJobFile);
     if (!text) return text.error();
     auto document = nlohmann::json::parse(*text, nullptr, false, true);
     if (document.is_discarded()) return sys::Error{file + ": no JSON any more"};
@@ -157,7 +169,7 @@ sys::Result<nlohmann::json> read_snapshot(const Store& store, const JobRow& row)
 
 sys::Result<job::JobSpec> read_spec(const Store& store, const JobRow& row) {
     const std::string file = store.snapshot(row.identity.uuid);
-    const auto text = read_text(file);
+    const auto text = sys::read_file(file, kLargestJobFile);
     if (!text) return text.error();
     auto parsed = job::parse_job(*text, file);
     if (!parsed.spec)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
+
+// No job file is larger, in bytes.
+inline constexpr std::size_t kLargestJobFile = 1024 * 1024;
 
 // The user's data directory (made where it is missing) and the history in it.
 struct Store {
@@ -35,6 +39,24 @@ sys::Result<JobRow> find_job(Store&, const Scope&, const std::string& name);
 // Where the job stands now. Asks Slurm only while the job is not over; an end is kept in the
 // history.
 sys::Result<Execution> execution_of(Store&, JobRow&);
+
+struct NamedJob {
+    Store store;
+    JobRow row;
+};
+
+// Where a job stands, asked again and again: a Slurm that answered once and then does not (a
+// restart of its controller) is waited for.
+class JobWatch {
+  public:
+    explicit JobWatch(NamedJob& job) : job_(job) {}
+    sys::Result<Execution> now();
+
+  private:
+    NamedJob& job_;
+    std::optional<Execution> last_;
+    bool told_ = false;
+};
 
 // Removes the job's row and its record directory; its output files stay.
 sys::Result<void> remove_job(Store&, const JobRow&);

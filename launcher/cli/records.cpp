@@ -39,7 +39,7 @@ const Noun& noun(Kind kind) {
     return kind == Kind::group ? group : kind == Kind::workspace ? workspace : experiment;
 }
 
-struct Args {
+struct RecordArgs {
     Scope scope;
     std::string name;
     std::string location;
@@ -77,7 +77,7 @@ json document_of(const Resource& resource) {
 }
 
 // The resource that the options name, without a document.
-Resource resource_of(Kind kind, const Args& args) {
+Resource resource_of(Kind kind, const RecordArgs& args) {
     Resource resource{kind, args.scope.resource_group, "", args.name, json::object()};
     if (kind == Kind::group) resource.resource_group = args.name;
     if (kind == Kind::experiment) resource.workspace = args.scope.workspace;
@@ -114,7 +114,7 @@ sys::Result<void> record_parents(History& history, Kind kind, const Scope& scope
     return {};
 }
 
-int create(const Session& session, Kind kind, const Args& args) {
+int create(const Session& session, Kind kind, const RecordArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     if (auto done = record_parents(store->history, kind, args.scope); !done)
@@ -124,7 +124,7 @@ int create(const Session& session, Kind kind, const Args& args) {
     return session.print(document_of(*resource));
 }
 
-sys::Result<Resource> find(Store& store, Kind kind, const Args& args) {
+sys::Result<Resource> find(Store& store, Kind kind, const RecordArgs& args) {
     const Resource wanted = resource_of(kind, args);
     auto found = store.history.find(kind, wanted.resource_group, wanted.workspace, wanted.name);
     if (!found) return found.error();
@@ -133,7 +133,7 @@ sys::Result<Resource> find(Store& store, Kind kind, const Args& args) {
                       ": not found: see 'batchai " + kind_name(kind) + " list'"};
 }
 
-int show(const Session& session, Kind kind, const Args& args) {
+int show(const Session& session, Kind kind, const RecordArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const auto resource = find(*store, kind, args);
@@ -143,7 +143,7 @@ int show(const Session& session, Kind kind, const Args& args) {
     });
 }
 
-int list(const Session& session, Kind kind, const Args& args) {
+int list(const Session& session, Kind kind, const RecordArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const auto all = store->history.list(kind, args.scope.resource_group, args.scope.workspace);
@@ -155,7 +155,7 @@ int list(const Session& session, Kind kind, const Args& args) {
 }
 
 // Records only: files on a share are never touched. A job that is not over stands in the way.
-int remove(Kind kind, const Args& args) {
+int remove(Kind kind, const RecordArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const auto resource = find(*store, kind, args);
@@ -181,7 +181,7 @@ int remove(Kind kind, const Args& args) {
 }
 
 // The options that say which one.
-void add_name(CLI::App& verb, Kind kind, Args& args) {
+void add_name(CLI::App& verb, Kind kind, RecordArgs& args) {
     switch (kind) {
         case Kind::group:
             verb.add_option("-n,--name,-g,--resource-group", args.name, "its name")
@@ -208,7 +208,7 @@ void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
     const std::string sample = kind == Kind::group       ? " --name mygroup"
                                : kind == Kind::workspace ? " -g mygroup --workspace mywork"
                                                          : " -g mygroup -w mywork --name cifar";
-    const auto args = std::make_shared<Args>();
+    const auto args = std::make_shared<RecordArgs>();
 
     CLI::App* verb =
         add_verb(parent, session, "create", "record a " + name, command + "create" + sample);
@@ -224,7 +224,7 @@ void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
         [=, &session] { session.action = [=, &session] { return show(session, kind, *args); }; });
 
     verb = add_verb(parent, session, "list", "list them", command + "list -o table");
-    const auto all = std::make_shared<Args>(Args{Scope{"", "", ""}, "", "", false});
+    const auto all = std::make_shared<RecordArgs>(RecordArgs{Scope{"", "", ""}, "", "", false});
     if (kind == Kind::experiment)
         add_workspace_options(*verb, all->scope);
     else if (kind == Kind::workspace)

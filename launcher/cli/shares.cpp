@@ -14,27 +14,27 @@ void add_share_options(CLI::App& verb, ShareName& name, const std::string& share
     ignore_options(verb, {"--account-key", "--connection-string", "--sas-token"});
 }
 
-Coded<job::SharePolicy> find_share(const ShareName& name) {
+int with_policy_share(const ShareName& name,
+                      const std::function<int(const job::SharePolicy&)>& action) {
     const auto policy = load_site_policy();
-    if (!policy) return {kEnvironment, policy.error()};
+    if (!policy) return fail(kEnvironment, policy.error());
     job::AzureFileShare wanted;
     wanted.account = name.account;
     wanted.share = name.share;
     const auto share = job::resolve_share(*policy, wanted);
-    if (!share) return {kBadInput, share.error()};
-    return *share;
+    if (!share) return fail(kBadInput, share.error());
+    return action(*share);
 }
 
-Coded<ShareFiles> open_share(const ShareName& name) {
-    const auto share = find_share(name);
-    if (!share) return {share.code(), share.error()};
-    if (share->login_path.empty())
-        return {kEnvironment,
-                sys::Error{"share " + name.share + ": not seen from this machine: the site " +
-                           "policy's [[share]] has no login_path"}};
-    auto files = ShareFiles::open(share->login_path);
-    if (!files) return {kEnvironment, files.error().in("share " + name.share)};
-    return *std::move(files);
+int with_share(const ShareName& name, const std::function<int(const ShareFiles&)>& action) {
+    return with_policy_share(name, [&](const job::SharePolicy& share) {
+        if (share.login_path.empty())
+            return fail(kEnvironment, "share " + name.share + ": not seen from this machine: the " +
+                                          "site policy's [[share]] has no login_path");
+        const auto files = ShareFiles::open(share.login_path);
+        if (!files) return fail(kEnvironment, files.error().in("share " + name.share));
+        return action(*files);
+    });
 }
 
 }  // namespace batchai::cli

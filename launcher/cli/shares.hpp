@@ -3,6 +3,7 @@
 // From --account-name and --share-name to a directory of this machine, by the site policy.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "job/policy.hpp"
@@ -23,26 +24,9 @@ struct ShareName {
 // share_option: "-s,--share-name", or "-n,--name" for the verb about shares themselves.
 void add_share_options(CLI::App&, ShareName&, const std::string& share_option);
 
-// A value, or an error with the exit code that it means.
-template <class T>
-class Coded {
-  public:
-    Coded(T value) : result_(std::move(value)) {}  // NOLINT: implicit
-    Coded(ExitCode code, sys::Error error) : result_(std::move(error)), code_(code) {}
-    explicit operator bool() const { return result_.has_value(); }
-    const T& operator*() const& { return *result_; }
-    const T* operator->() const { return &*result_; }
-    ExitCode code() const { return code_; }
-    const sys::Error& error() const { return result_.error(); }
-
-  private:
-    sys::Result<T> result_;
-    ExitCode code_ = kOk;
-};
-
-// The policy's entry for the share. No policy: kEnvironment; no such share in it: kBadInput.
-Coded<job::SharePolicy> find_share(const ShareName&);
-// Its files through its login_path. None, or not there: kEnvironment.
-Coded<ShareFiles> open_share(const ShareName&);
+// Each runs an action, or says why it cannot: there is no policy, no such share in it, no way to
+// its files from this machine. The exit code is the action's or tells that.
+int with_policy_share(const ShareName&, const std::function<int(const job::SharePolicy&)>& action);
+int with_share(const ShareName&, const std::function<int(const ShareFiles&)>& action);
 
 }  // namespace batchai::cli

@@ -50,17 +50,17 @@ int create_account(const Session& session, const AccountArgs& args) {
 
 // The share must be one of the site's: nothing is created.
 int create_share(const Session& session, const ShareArgs& args) {
-    const auto share = find_share(args.share);
-    if (!share) return fail(share.code(), share.error());
-    return session.print({{"created", true}});
+    return with_policy_share(args.share, [&](const job::SharePolicy&) {
+        return session.print({{"created", true}});
+    });
 }
 
 int create_directory(const Session& session, const ShareArgs& args) {
-    const auto files = open_share(args.share);
-    if (!files) return fail(files.code(), files.error());
-    const auto made = files->make_directory(args.directory);
-    if (!made) return fail(kFailed, made.error());
-    return session.print({{"created", *made}});
+    return with_share(args.share, [&](const ShareFiles& files) {
+        const auto made = files.make_directory(args.directory);
+        if (!made) return fail(kFailed, made.error());
+        return session.print({{"created", *made}});
+    });
 }
 
 void add_account(CLI::App& parent, Session& session) {

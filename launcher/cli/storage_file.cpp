@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kBarWidth = 40;
 
-struct Args {
+struct TransferArgs {
     ShareName share;
     std::string path;
     std::string source;
@@ -39,45 +39,44 @@ Progress progress_bar() {
     };
 }
 
-int upload(const Args& args) {
-    const auto files = open_share(args.share);
-    if (!files) return fail(files.code(), files.error());
-    const auto done = files->upload(args.source, args.path, progress_bar());
+int upload(const TransferArgs& args, const ShareFiles& files) {
+    const auto done = files.upload(args.source, args.path, progress_bar());
     return done ? kOk : fail(kFailed, done.error());
 }
 
-int download(const Args& args) {
-    const auto files = open_share(args.share);
-    if (!files) return fail(files.code(), files.error());
-    const auto done = files->download(args.path, args.destination, progress_bar());
+int download(const TransferArgs& args, const ShareFiles& files) {
+    const auto done = files.download(args.path, args.destination, progress_bar());
     return done ? kOk : fail(kFailed, done.error());
 }
 
-int list(const Session& session, const Args& args) {
-    const auto files = open_share(args.share);
-    if (!files) return fail(files.code(), files.error());
-    const auto entries = files->list(args.path);
+nlohmann::json entry_json(const ShareEntry& entry) {
+    const nlohmann::json length =
+        entry.is_directory ? nlohmann::json() : nlohmann::json(entry.size);
+    return {
+        {"name", entry.name},
+        {"type", entry.is_directory ? "dir" : "file"},
+        {"properties", {{"contentLength", length}, {"lastModified", iso_seconds(entry.modified)}}}};
+}
+
+Table file_table(const nlohmann::json& rows) {
+    return table_of(rows, {{"Name", "name"},
+                           {"Content Length", "properties/contentLength"},
+                           {"Type", "type"},
+                           {"Last Modified", "properties/lastModified"}});
+}
+
+int list(const Session& session, const TransferArgs& args, const ShareFiles& files) {
+    const auto entries = files.list(args.path);
     if (!entries) return fail(kFailed, entries.error());
     auto result = nlohmann::json::array();
-    for (const auto& entry : *entries)
-        result.push_back({{"name", entry.name},
-                          {"type", entry.is_directory ? "dir" : "file"},
-                          {"properties",
-                           {{"contentLength",
-                             entry.is_directory ? nlohmann::json() : nlohmann::json(entry.size)},
-                            {"lastModified", iso_seconds(entry.modified)}}}});
-    return session.print(result, [](const nlohmann::json& rows) {
-        return table_of(rows, {{"Name", "name"},
-                               {"Content Length", "properties/contentLength"},
-                               {"Type", "type"},
-                               {"Last Modified", "properties/lastModified"}});
-    });
+    for (const auto& entry : *entries) result.push_back(entry_json(entry));
+    return session.print(result, file_table);
 }
 
 }  // namespace
 
 void add_storage_files(CLI::App& parent, Session& session) {
-    const auto args = std::make_shared<Args>();
+    const auto args = std::make_shared<TransferArgs>();
     CLI::App* verb =
         add_verb(parent, session, "upload", "copy a file to a share",
                  "batchai storage file upload --share-name myshare --path cifar --source train.py");
@@ -87,7 +86,12 @@ void add_storage_files(CLI::App& parent, Session& session) {
                      "where on the share: a directory or a file's new name");
     ignore_options(*verb, {"--content-type", "--max-connections", "--metadata"});
     ignore_flags(*verb, {"--no-progress", "--validate-content"});
-    verb->callback([args, &session] { session.action = [args] { return upload(*args); }; });
+    verb->callback([args, &session] {
+        session.action = [args] {
+            return with_share(args->share,
+                              [&](const ShareFiles& files) { return upload(*args, files); });
+        };
+    });
 
     verb = add_verb(parent, session, "download", "copy a file from a share",
                     "batchai storage file download --share-name myshare --path cifar/model.h5");
@@ -96,14 +100,23 @@ void add_storage_files(CLI::App& parent, Session& session) {
     verb->add_option("--dest", args->destination, "local file or directory")->capture_default_str();
     ignore_options(*verb, {"--max-connections"});
     ignore_flags(*verb, {"--no-progress", "--validate-content"});
-    verb->callback([args, &session] { session.action = [args] { return download(*args); }; });
+    verb->callback([args, &session] {
+        session.action = [args] {
+            return with_share(args->share,
+                              [&](const ShareFiles& files) { return download(*args, files); });
+        };
+    });
 
     verb = add_verb(parent, session, "list", "list a directory of a share",
                     "batchai storage file list --share-name myshare --path cifar -o table");
     add_share_options(*verb, args->share, "-s,--share-name");
     verb->add_option("-p,--path", args->path, "the directory on the share");
-    verb->callback(
-        [args, &session] { session.action = [args, &session] { return list(session, *args); }; });
+    verb->callback([args, &session] {
+        session.action = [args, &session] {
+            return with_share(args->share,
+                              [&](const ShareFiles& files) { return list(session, *args, files); });
+        };
+    });
 }
 
 }  // namespace batchai::cli

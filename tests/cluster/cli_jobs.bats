@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A job's life as batchai tells it: states, exit codes, failures, output while it runs.
+# minislurm: -n 2 -g 1
+# plugin: policy=/run/minislurm/batchai.toml
+
+load cli
+
+@test "job wait says what happens and exits with the job's own exit code" {
+    start three 1 'exit 3'
+    run batchai job wait "${scope[@]}" -n three
+    [ "$status" = 3 ]
+    [[ $output == "Job submitted at "* ]]
+    [[ $output == *"Job state: failed"* ]]
+    [[ $output == *'The job "three" in resource group "batchai.horovod" failed.'* ]]
+    [[ $output == *"Job failed with exit code 3 at "* ]]
+    start zero 1 true
+    run batchai job wait "${scope[@]}" -n zero
+    [ "$status" = 0 ]
+    [[ $output == *"Job completed at "*"; execution took "* ]]
+}
+
+@test "job file stream loses not one byte" {
+    for ((round = 0; round < (BATCHAI_SOAK ? 20 : 2); round++)); do
+        start "bytes$round" 1 'for i in $(seq 200); do echo line $i; sleep 0.01; done; seq 50000; printf last'
+        batchai job file stream "${scope[@]}" -j "bytes$round" -f stdout.txt >streamed
+        { for i in $(seq 200); do echo "line $i"; done && seq 50000 && printf last; } | cmp - streamed
+    done
+}
+
+@test "job file stream shows output while the job runs" {
+    start slow 1 'echo first; until [ -e '"$work"'/go ]; do sleep 0.1; done; echo second'
+    batchai job file stream "${scope[@]}" -j slow -f stdout.txt >streamed &
+    stream=$!
+    eventually grep -q first streamed
+    run ! grep -q second streamed
+    is_in_state slow running
+    touch go
+    wait $stream
+    [ "$(cat streamed)" = $'first\nsecond' ]
+}
+
+@test "job file stream of a file that never came says so when the job has ended" {
+    start nothing 1 true
+    run batchai job file stream "${scope[@]}" -j nothing -f other.txt
+    [ "$status" = 1 ]
+    [[ $output == *'The file "other.txt" not found for the completed job.'* ]]
+}
+
+@test "job file stream does not leave the job's output directory" {
+    start nothing 1 true
+    refused_with '*must stay below*' job file stream "${scope[@]}" -j nothing -p ../.. -f stdout.txt
+    refused_with '*a name, no path*' job file stream "${scope[@]}" -j nothing -f ../stdout.txt
+    batchai job wait "${scope[@]}" -n nothing
+}
+
+@test "job show of a failed command has its exit code and its one line" {
+    start failed 1 'echo "no such data" >&2; exit 7'
+    run ! batchai job wait "${scope[@]}" -n failed
+    batchai job show "${scope[@]}" -n failed >said
+    [ "$(jq -r '"\(.executionState) \(.executionInfo.exitCode) \(.executionInfo.errors[0].code)"' said)" = "failed 7 JobFailed" ]
+    [[ $(jq -r '.executionInfo.errors[0].message' said) == *"code 7"* ]]
+}
+
+@test "job show of a preparation that failed has the node's one line" {
+    write_job prep.json 2 '[ $(hostname) = n1 ] || exit 5'
+    batchai job create "${scope[@]}" -n prep -f prep.json
+    run ! batchai job wait "${scope[@]}" -n prep
+    batchai job show "${scope[@]}" -n prep >said
+    [ "$(jq -r .executionState said)" = failed ]
+    line=$(jq -r '.executionInfo.errors[0].message' said)
+    [[ $line == *n2* ]]
+    grep -qF "$line" "$(record)"/slurm-*.out
+    grep -qF "$line" "$(stdouterr)/execution-n2.log"
+}
+
+@test "a terminated job is failed, without an exit code, by the user" {
+    start long 2 'sleep 60'
+    eventually is_in_state long running
+    batchai job terminate "${scope[@]}" -n long --yes
+    eventually is_in_state long failed
+    batchai job show "${scope[@]}" -n long >said
+    [ "$(jq -r '.executionInfo | "\(.exitCode) \(.errors[0].code)"' said)" = "null JobTerminated" ]
+    run batchai job wait "${scope[@]}" -n long
+    [ "$status" = 255 ]
+}
+
+@test "a queued job is queued, and can be terminated" {
+    scontrol update NodeName=n1,n2 State=DRAIN Reason=test
+    start waits 1 true
+    is_in_state waits queued
+    batchai job terminate "${scope[@]}" -n waits --yes
+    eventually is_in_state waits failed
+    scontrol update NodeName=n1,n2 State=RESUME
+}
+
+@test "a job's state survives Slurm's memory of it" {
+    start kept 1 'exit 4'
+    run ! batchai job wait "${scope[@]}" -n kept
+    id=$(batchai job show "${scope[@]}" -n kept --query slurmJobId)
+    rm "$(alice_home)/.local/share/batchai/history.db" # all that is left is the record
+    [ "$(batchai job show -n "$id" --query executionInfo.exitCode)" = 4 ]
+}
+
+@test "a job of plain sbatch is known by its Slurm number" {
+    write_command plain.json 1 'echo plain'
+    sed -i 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' plain.json
+    submit_alice -N 1 -o out --batchai-job=plain.json --wrap 'exec batchai-launch --job "$BATCHAI_JOB_FILE"'
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(batchai job show -n "$job" --query executionState)" = '"succeeded"' ]
+    [ "$(batchai job file stream -j "$job" -f stdout.txt 2>/dev/null)" = plain ]
+    [ "$(batchai job list --query "[].slurmJobId | [0]")" = "$job" ]
+}
+
+@test "what runs is a snapshot: editing the job file changes nothing" {
+    scontrol update NodeName=n1,n2 State=DRAIN Reason=test
+    start edited 1 'echo before'
+    sed -i s/before/after/ edited.json
+    scontrol update NodeName=n1,n2 State=RESUME
+    batchai job wait "${scope[@]}" -n edited
+    [ "$(batchai job file stream "${scope[@]}" -j edited -f stdout.txt 2>/dev/null)" = before ]
+}
+
+@test "job delete takes the record and leaves the output" {
+    start gone 1 'echo kept'
+    batchai job wait "${scope[@]}" -n gone
+    output_directory=$(stdouterr)
+    batchai job delete "${scope[@]}" -n gone --yes
+    [ "$(batchai job list)" = "[]" ]
+    [ "$(cat "$output_directory/stdout.txt")" = kept ]
+    start gone 1 true # the name is free again
+    batchai job wait "${scope[@]}" -n gone
+}
+
+@test "a running job is not deleted, nor its group" {
+    start busy 1 'sleep 60'
+    eventually is_in_state busy running
+    run batchai job delete "${scope[@]}" -n busy --yes
+    [ "$status" = 1 ]
+    [[ $output == *"is running: terminate it first" ]]
+    run batchai group delete -n batchai.horovod --yes
+    [ "$status" = 1 ]
+    [[ $output == *"job busy is running: terminate it first" ]]
+    batchai job terminate "${scope[@]}" -n busy --yes
+    eventually is_in_state busy failed
+}

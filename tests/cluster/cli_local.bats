@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# batchai job run --local: the same job file without Slurm, in a plain container.
+# minislurm: none
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    [ -x "$BATCHAI_BUILD/bin/batchai" ] || skip "batchai is not built"
+    cd "$BATS_TEST_TMPDIR" || return
+    export HOME=$PWD/home BATCHAI_POLICY=$PWD/batchai.toml
+    mkdir home share
+    printf '[[share]]\nshare = "myshare"\nsource = "%s"\nlogin_path = "%s"\n' "$PWD/share" "$PWD/share" >"$BATCHAI_POLICY"
+}
+
+# write_job COMMAND [NODES]
+write_job() {
+    jq -n --arg command "$1" --argjson nodes "${2-2}" '{properties: {
+        nodeCount: $nodes,
+        customMpiSettings: {commandLine: $command, processCount: $nodes},
+        stdOutErrPathPrefix: "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/out",
+        mountVolumes: {azureFileShares: [{
+            azureFileUrl: "https://a.file.core.windows.net/myshare", relativeMountPath: "myshare"}]}}}' >job.json
+}
+
+local_run() { timeout 60 batchai job run --local -n job -f job.json "$@"; }
+
+@test "a job file runs without Slurm and leaves the same files" {
+    write_job 'echo rank $OMPI_COMM_WORLD_RANK'
+    local_run
+    [ "$(batchai job show -n job --query executionState)" = '"succeeded"' ]
+    [ "$(batchai job file stream -j job -f stdout.txt 2>/dev/null | sort)" = $'rank 0\nrank 1' ]
+    batchai job file list -j job -o table | grep -q '^stdout.txt  *file  *14  '
+    batchai job wait -n job
+}
+
+@test "its exit code is the job's, and job show says why" {
+    write_job '[ $OMPI_COMM_WORLD_RANK = 0 ] || exit 9'
+    run local_run
+    [ "$status" = 9 ]
+    [ "$(batchai job show -n job --query '[executionState, executionInfo.exitCode]' | jq -c .)" = '["failed",9]' ]
+    [[ $(batchai job show -n job --query 'executionInfo.errors[0].message') == *"code 9"* ]]
+}
+
+# Starts the job in the background: timeout is $!, batchai its child. Returns once it runs.
+start_in_background() {
+    timeout 60 batchai job run --local -n job -f job.json 3>&- &
+    for ((try = 0; try < 100; try++)); do
+        [ "$(batchai job show -n job --query executionState 2>/dev/null)" = '"running"' ] && return
+        sleep 0.1
+    done
+    return 1
+}
+
+# Its end, as job show tells it.
+ends_as() {
+    for ((try = 0; try < 100; try++)); do
+        [ "$(batchai job show -n job --query executionState)" = '"running"' ] || break
+        sleep 0.1
+    done
+    [ "$(batchai job show -n job --query executionState)" = "\"$1\"" ]
+}
+
+no_launcher() { ! pgrep -f "batchai-launch --local .*$BATS_TEST_TMPDIR"; }
+
+@test "while it runs others see it running, and it cannot be deleted" {
+    write_job 'until [ -e '"$PWD"'/go ]; do sleep 0.1; done' 1
+    start_in_background
+    run batchai job delete -n job --yes
+    [ "$status" = 1 ]
+    [[ $output == *"terminate it first" ]]
+    run batchai job terminate -n job --yes
+    [ "$status" = 1 ]
+    [[ $output == *"end it there"* ]]
+    touch go
+    wait $!
+    [ "$(batchai job show -n job --query executionState)" = '"succeeded"' ]
+}
+
+@test "killed at once, it is failed and nothing of it runs on" {
+    write_job 'sleep 60' 1
+    start_in_background
+    kill -KILL "$(pgrep -P $!)"
+    wait $! || :
+    ends_as failed
+    for ((try = 0; try < 100; try++)); do no_launcher && break || sleep 0.1; done
+    no_launcher
+}
+
+@test "a termination signal to batchai ends the job" {
+    write_job 'sleep 60' 1
+    start_in_background
+    kill -TERM "$(pgrep -P $!)"
+    code=0
+    wait $! || code=$?
+    [ "$code" = 143 ]
+    ends_as failed
+    no_launcher
+}
+
+@test "what job check refuses does not run" {
+    write_job true
+    jq 'del(.properties.nodeCount)' job.json >bad.json
+    run timeout 60 batchai job run --local -n bad -f bad.json
+    [ "$status" = 2 ]
+    [[ $output == "batchai: bad.json:"*"properties.nodeCount"* ]]
+    [ "$(batchai job list)" = "[]" ]
+}
+
+@test "--local with another number of nodes than the file's is refused" {
+    write_job true
+    run timeout 60 batchai job run --local 1 -n job -f job.json
+    [ "$status" -ne 0 ]
+    [[ $output == *nodeCount* ]]
+}

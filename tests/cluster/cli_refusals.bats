@@ -1,0 +1,163 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What batchai refuses before anything is submitted: exit code 2 and one line that says where and why.
+# minislurm: -n 2 -g 1
+# plugin: policy=/run/minislurm/batchai.toml
+
+load cli
+
+create() { echo job create "${scope[@]}" -n refused -f "$1"; }
+
+# refuses FILE PATTERN: by job create, and by job check where the cluster has no say in it.
+refuses() {
+    # shellcheck disable=SC2046 # words
+    refused_with "$2" $(create "$1")
+    [ "${3-}" = create-only ] || refused_with "${2#batchai: }" job check "$1"
+}
+
+# edited JQ_FILTER: a good job file, made worse.
+edited() {
+    write_job good.json 2
+    jq "$1" good.json >bad.json
+}
+
+@test "a good file passes job check in silence" {
+    write_job good.json 2
+    run batchai job check good.json
+    [ "$status" = 0 ]
+    [ -z "$output" ]
+}
+
+@test "a syntax error, with its line and column" {
+    write_job bad.json 2
+    sed -i 's/"nodeCount": 2,/"nodeCount": 2/' bad.json
+    refuses bad.json 'batchai: bad.json:[0-9]*:[0-9]*: *'
+}
+
+@test "a missing required key" {
+    edited 'del(.properties.nodeCount)'
+    refuses bad.json 'batchai: bad.json:*properties.nodeCount*'
+    edited 'del(.properties.stdOutErrPathPrefix)'
+    refuses bad.json 'batchai: bad.json:*properties.stdOutErrPathPrefix*'
+    edited 'del(.properties.horovodSettings.pythonScriptFilePath)'
+    refuses bad.json 'batchai: bad.json:*properties.horovodSettings.pythonScriptFilePath*'
+}
+
+@test "a wrong type" {
+    edited '.properties.nodeCount = "2"'
+    refuses bad.json 'batchai: bad.json:3:*properties.nodeCount*'
+}
+
+@test "every error is said, a line each" {
+    edited '.properties.nodeCount = "2" | del(.properties.stdOutErrPathPrefix)'
+    run batchai job check bad.json
+    [ "$status" = 2 ]
+    [ "${#lines[@]}" = 2 ]
+    [ "$(batchai job check bad.json --json | jq -r '.[].path' | sort)" = $'properties.nodeCount\nproperties.stdOutErrPathPrefix' ]
+}
+
+@test "an unknown share" {
+    edited '.properties.mountVolumes.azureFileShares[0].azureFileUrl = "https://a.file.core.windows.net/other"'
+    refuses bad.json 'batchai: bad.json:*other*share*'
+    refused_with '*\[\[share\]\]*' storage share create --name other --account-name a
+}
+
+@test "a mount target with .." {
+    edited '.properties.mountVolumes.azureFileShares[0].relativeMountPath = "../myshare"'
+    refuses bad.json 'batchai: bad.json:*relativeMountPath*'
+}
+
+@test "a nodeCount larger than the cluster" {
+    write_job bad.json 3
+    refuses bad.json 'batchai: bad.json:3:*properties.nodeCount*' create-only
+}
+
+@test "a script that is not there, where the login node sees the share" {
+    # shellcheck disable=SC2016 # the service's variable
+    write_job bad.json 2 '' '$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code/none.py'
+    refuses bad.json 'batchai: bad.json:*none.py*'
+}
+
+@test "an unknown cluster, with what to do" {
+    write_job good.json 2
+    # shellcheck disable=SC2046 # words
+    refused_with '*\[cluster.nc7\]*' $(create good.json) -c nc7
+}
+
+@test "a file that is not there, or is a snapshot already" {
+    refuses none.json '*none.json: No such file or directory'
+    start real 1 true
+    batchai job wait "${scope[@]}" -n real
+    # shellcheck disable=SC2046 # words
+    refused_with '*snapshot*' $(create "$(record)/job.json")
+}
+
+@test "a name that is no name" {
+    write_job good.json 2
+    refused_with '*no name*' job create -n ../x -f good.json
+    refused_with '*no name*' job create -n x -w ../../w -f good.json
+    refused_with '*no such command*' job crate -n x
+    refused_with '*required*' job create -n x
+}
+
+@test "a job of a name that is taken" {
+    start twice 1 true
+    before=$(submissions)
+    run start twice 1 true
+    [ "$status" = 1 ]
+    [[ $output == *"A job with given name, experiment, workspace and resource group already exists." ]]
+    [ "$before" = "$(submissions)" ]
+    batchai job wait "${scope[@]}" -n twice
+}
+
+@test "what Slurm refuses, in Slurm's words, and the name stays free" {
+    write_job good.json 2
+    before=$(submissions)
+    run batchai job create "${scope[@]}" -n slurm -f good.json --time nonsense
+    [ "$status" = 1 ]
+    [ "${#lines[@]}" = 1 ]
+    [[ $output == "batchai: sbatch: "*time* ]]
+    [ "$before" = "$(submissions)" ]
+}
+
+@test "job create --dry-run prints the sbatch command and submits nothing" {
+    write_job good.json 2
+    before=$(submissions)
+    # shellcheck disable=SC2046 # words
+    run batchai $(create good.json) -c nc6cluster -A project --dry-run
+    [ "$status" = 0 ]
+    [[ ${lines[0]} == "sbatch "*"--nodes=2"*"--gres=gpu:1 --account=project"* ]]
+    [ "$before" = "$(submissions)" ]
+}
+
+@test "an upload that would leave the share" {
+    echo x >file
+    before=$(find "$MINISLURM_DIR" -maxdepth 1 | sort)
+    run batchai storage file upload -s myshare --source file --path ../file
+    [ "$status" = 1 ]
+    [[ $output == "batchai: ../file: must stay below the share" ]]
+    run batchai storage directory create -s myshare -n ../up
+    [ "$status" = 1 ]
+    [ "$before" = "$(find "$MINISLURM_DIR" -maxdepth 1 | sort)" ]
+}
+
+@test "without a site policy nothing is done, and its name is said" {
+    write_job good.json 2
+    BATCHAI_POLICY=$work/none run batchai job check good.json
+    [ "$status" = 3 ]
+    [[ $output == *"site policy $work/none: No such file or directory" ]]
+}
+
+@test "without Slurm job create says so" {
+    write_job good.json 2
+    # shellcheck disable=SC2046 # words
+    run env PATH="$BATCHAI_BUILD/bin" "$BATCHAI_BUILD/bin/batchai" $(create good.json)
+    [ "$status" = 3 ]
+    [[ $output == *"is Slurm installed"* ]]
+}
+
+@test "without jp --query says so" {
+    run env PATH="$BATCHAI_BUILD/bin" "$BATCHAI_BUILD/bin/batchai" group list --query x
+    [ "$status" = 3 ]
+    [[ $output == *"package jp"* ]]
+}
