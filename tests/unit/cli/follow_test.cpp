@@ -9,7 +9,7 @@ namespace batchai::cli {
 namespace {
 
 // A job as a sequence of steps: each pause of the follower takes one.
-struct Fixture {
+struct Following {
     test::TemporaryDirectory directory;
     std::string seen;
     FileFollower file{directory / "stdout.txt", [this](std::string_view bytes) {
@@ -35,7 +35,7 @@ struct Fixture {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(follow_a_file, Fixture)
+BOOST_FIXTURE_TEST_SUITE(follow_a_file, Following)
 
 BOOST_AUTO_TEST_CASE(prints_every_byte_in_order) {
     append("one\n");

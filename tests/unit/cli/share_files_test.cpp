@@ -12,12 +12,12 @@
 namespace batchai::cli {
 namespace {
 
-struct Fixture {
+struct ShareFixture {
     test::TemporaryDirectory local;
     test::TemporaryDirectory share;
     ShareFiles files = *ShareFiles::open(share.path());
 
-    Fixture() { local.write("train.py", "print()\n"); }
+    ShareFixture() { local.write("train.py", "print()\n"); }
     std::string upload(const std::string& path) {
         const auto done = files.upload(local / "train.py", path, {});
         return done ? *done : "error: " + done.error().message;
@@ -30,7 +30,7 @@ bool is_refused(const std::string& text) {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(share_files, Fixture)
+BOOST_FIXTURE_TEST_SUITE(share_files, ShareFixture)
 
 BOOST_AUTO_TEST_CASE(directories_are_made_once) {
     BOOST_TEST(*files.make_directory("cifar"));
