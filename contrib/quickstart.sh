@@ -56,6 +56,7 @@ prepare() {
 }
 
 in_experiment=(--resource-group batchai.horovod --workspace batchaidev)
+job=("${in_experiment[@]}" --experiment cifar --name cifar_distributed)
 
 # The walk-through up to the job, in its own words.
 set_the_scene() {
@@ -75,31 +76,33 @@ set_the_scene() {
 
 # Submits to Slurm and follows the output until the job ends.
 run_on_cluster() {
-    run batchai job create --cluster nc6cluster --name cifar_distributed "${in_experiment[@]}" --experiment cifar \
+    run batchai job create --cluster nc6cluster "${job[@]}" \
         --config-file job.json --storage-account-name mystorageaccount
-    run batchai job file stream --job cifar_distributed "${in_experiment[@]}" --experiment cifar --file-name stdout.txt &
-    local stream=$!
-    sleep 5
-    run batchai job show --name cifar_distributed "${in_experiment[@]}" --experiment cifar --query executionState
+    run batchai job file stream "${job[@]}" --file-name stdout.txt &
+    local stream=$! tries=0
+    while [ "$(batchai job show "${job[@]}" --query executionState)" = '"queued"' ] && [ $((tries += 1)) -lt 300 ]; do
+        sleep 0.2
+    done
+    run batchai job show "${job[@]}" --query executionState
     run batchai cluster show --name nc6cluster "${in_experiment[@]}" --query nodeStateCounts
     wait $stream
-    run batchai job wait --name cifar_distributed "${in_experiment[@]}" --experiment cifar
+    run batchai job wait "${job[@]}"
 }
 
 # The same file on this machine alone: four agents here play the nodes.
 run_locally() {
-    run batchai job run --local --name cifar_distributed "${in_experiment[@]}" --experiment cifar \
+    run batchai job run --local "${job[@]}" \
         --config-file job.json --storage-account-name mystorageaccount
 }
 
 # What the job left: its files, its accuracy, its model. Fails unless all of it is there and good enough.
 show_result() {
-    run batchai job file list --job cifar_distributed "${in_experiment[@]}" --experiment cifar --output table
+    run batchai job file list "${job[@]}" --output table
     run batchai storage file download --path cifar/saved_models/keras_cifar10_trained_model.h5 --share-name myshare \
         --account-name mystorageaccount --dest "$work"
     local state accuracy model=$work/keras_cifar10_trained_model.h5
-    state=$(batchai job show --name cifar_distributed "${in_experiment[@]}" --experiment cifar --query executionState)
-    accuracy=$(batchai job file stream --job cifar_distributed "${in_experiment[@]}" --experiment cifar --file-name stdout.txt |
+    state=$(batchai job show "${job[@]}" --query executionState)
+    accuracy=$(batchai job file stream "${job[@]}" --file-name stdout.txt 2>/dev/null |
         sed -n 's/.*Test accuracy: *\([0-9.]*\).*/\1/p' | tail -n 1)
     say "result"
     echo "state:               $state"

@@ -134,7 +134,13 @@ void Agent::start_ranks() {
     // On a shared host all agents' ranks divide its cores.
     const int sharing = job_.shared_host ? job_.map.size() : count;
     const int offset = job_.shared_host ? first : 0;
-    const auto shares = share_cores(cores_, sharing);
+    const int cores =
+        job_.shared_host
+            ? static_cast<int>(cores_.size())
+            : granted_cores(cores_, value_of(environment_, "SLURM_JOB_CPUS_PER_NODE"), node);
+    // Which of the cores are ours Slurm has not said where it has not granted all: nobody is bound.
+    const bool all = cores == static_cast<int>(cores_.size());
+    const auto shares = all ? share_cores(cores_, sharing) : std::vector<std::vector<int>>();
     pmix::JobInfo info{
         job_.nspace, job_.map, node, job_.directory, fmt::format("{}", fmt::join(job_.argv, " ")),
         {}};
@@ -147,7 +153,8 @@ void Agent::start_ranks() {
     if (count > 0) {
         note(fmt::format("starting ranks {} of {}: {}", place_of(first).local_ranks,
                          job_.map.size(), fmt::join(job_.argv, " ")));
-        note(shares.empty() ? fmt::format("{} ranks on {} cores: not bound", sharing, cores_.size())
+        note(shares.empty() ? fmt::format("{} ranks on {} of {} cores: not bound", sharing, cores,
+                                          cores_.size())
                             : fmt::format("bound to cpus {}", fmt::join(info.cpusets, ", ")));
     }
     record(job::Event::Kind::started);
@@ -158,9 +165,8 @@ void Agent::start_ranks() {
         request.argv = job_.argv;
         request.directory = job_.directory;
         request.with_input = rank == 0;
-        int cores = std::max<int>(1, static_cast<int>(cores_.size()) / std::max(1, sharing));
         if (!shares.empty()) request.cpus = shares[offset + i];
-        request.environment = environment_of(rank, cores, error);
+        request.environment = environment_of(rank, std::max(1, cores / sharing), error);
         if (!error.empty()) return fail(error);
         ranks_->start(rank, request);
     }

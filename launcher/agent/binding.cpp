@@ -4,7 +4,9 @@
 #include <hwloc.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
+#include <sstream>
 
 namespace batchai::launcher {
 namespace {
@@ -49,6 +51,23 @@ std::vector<Core> allowed_cores() {
         if (!cpus.empty()) cores.push_back(std::move(cpus));
     }
     return cores;
+}
+
+int granted_cores(const std::vector<Core>& cores, const std::string& cpus_per_node, int node) {
+    std::size_t cpus = 0;
+    for (const Core& core : cores) cpus += core.size();
+    const int all = static_cast<int>(cores.size());
+    std::istringstream entries(cpus_per_node);
+    for (std::string entry; std::getline(entries, entry, ',');) {
+        std::size_t granted = 0;
+        int times = 1;
+        if (std::sscanf(entry.c_str(), "%zu(x%d)", &granted, &times) < 1) return all;
+        node -= times;
+        if (node >= 0) continue;
+        if (granted == 0 || granted >= cpus) return all;
+        return std::max<int>(1, static_cast<int>(granted * cores.size() / cpus));
+    }
+    return all;
 }
 
 std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ranks) {

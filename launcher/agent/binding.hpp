@@ -18,6 +18,10 @@ std::vector<Core> allowed_cores();
 // The CPUs of each rank; empty when there are more ranks than cores: then nobody is bound.
 std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ranks);
 
+// How many of the cores the job may use on its node-th node: all, or as many as Slurm has granted
+// (cpus_per_node: SLURM_JOB_CPUS_PER_NODE, "4(x2),8") where it does not confine jobs to them.
+int granted_cores(const std::vector<Core>& cores, const std::string& cpus_per_node, int node);
+
 // "0-3,8".
 std::string cpu_list(const std::vector<int>& cpus);
 

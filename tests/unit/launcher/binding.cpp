@@ -26,6 +26,18 @@ BOOST_AUTO_TEST_CASE(every_core_goes_to_exactly_one_rank) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_slurm_has_not_granted_is_not_used) {
+    const std::vector<Core> cores = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
+    BOOST_TEST(granted_cores(cores, "", 0) == 4);
+    BOOST_TEST(granted_cores(cores, "8(x3)", 2) == 4);
+    BOOST_TEST(granted_cores(cores, "4(x2),1,6", 1) == 2);
+    BOOST_TEST(granted_cores(cores, "4(x2),1,6", 2) == 1);
+    BOOST_TEST(granted_cores(cores, "4(x2),1,6", 3) == 3);
+    BOOST_TEST(granted_cores(cores, "4(x2),1,6", 4) == 4);
+    BOOST_TEST(granted_cores(cores, "many", 0) == 4);
+    BOOST_TEST(granted_cores({}, "1", 0) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(more_ranks_than_cores_are_not_bound) {
     BOOST_TEST(share_cores({{0}, {1}}, 3).empty());
     BOOST_TEST(share_cores({}, 1).empty());
