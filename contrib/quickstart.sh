@@ -76,6 +76,8 @@ set_the_scene() {
 
 # Submits to Slurm and follows the output until the job ends.
 run_on_cluster() {
+    # Each of the four nodes believes that all of this machine is its own.
+    export OMP_NUM_THREADS=$((($(nproc) + 3) / 4))
     run batchai job create --cluster nc6cluster "${job[@]}" \
         --config-file job.json --storage-account-name mystorageaccount
     run batchai job file stream "${job[@]}" --file-name stdout.txt &
