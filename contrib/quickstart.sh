@@ -46,7 +46,7 @@ prepare() {
     say "packages"
     "$root/contrib/install-packages.sh" run
     say "build"
-    (cd "$root" && cmake --preset release -DBATCHAI_BUILD_TESTS= -Wno-dev >/dev/null && cmake --build --preset release) || {
+    (cd "$root" && cmake --preset release -Wno-dev >/dev/null && cmake --build --preset release) || {
         echo "quickstart.sh: the build failed; its output is above" >&2
         exit 1
     }
@@ -94,7 +94,11 @@ run_on_cluster() {
 # The same file on this machine alone: four agents here play the nodes.
 run_locally() {
     run batchai job run --local "${job[@]}" \
-        --config-file job.json --storage-account-name mystorageaccount
+        --config-file job.json --storage-account-name mystorageaccount &
+    local running=$!
+    until batchai job show "${job[@]}" >/dev/null 2>&1 || ! kill -0 $running 2>/dev/null; do sleep 0.2; done
+    run batchai job file stream "${job[@]}" --file-name stdout.txt
+    wait $running
 }
 
 # What the job left: its files, its accuracy, its model. Fails unless all of it is there and good enough.
@@ -148,7 +152,7 @@ setpriv --pdeathsig KILL "$root/contrib/minislurm" -n 4 -g 1 \
     -p "required $build/lib/spank_batchai.so policy=$work/batchai.toml libexec=$build/bin" \
     -- "$root/contrib/quickstart.sh" "${again[@]}" 9>&- || rc=$?
 if [ $rc = 77 ]; then
-    echo "namespaces are not permitted here: running the same file with 'batchai job run --local' instead"
+    echo "so the same file runs with 'batchai job run --local' instead"
     rc=0
     walk_through local || rc=1
 fi

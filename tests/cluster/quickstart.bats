@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# contrib/quickstart.sh: the walk-through's job from one command.
+# minislurm: none
+
+bats_require_minimum_version 1.5.0
+load lib
+
+export BATS_TEST_TIMEOUT=280 # it trains a network
+
+setup() {
+    /usr/bin/python3 -c 'import torch, h5py' 2>/dev/null || skip "PyTorch or h5py is not installed"
+    [ "$BATCHAI_BUILD" = "$BATCHAI_SOURCE/build/release" ] || skip "the quick start uses build/release"
+    export BATCHAI_TEST_MARK=mark-$$-$RANDOM # in the environment of all that it starts
+}
+
+teardown() {
+    [ -n "${BATS_TEST_COMPLETED-}" ] || tail -n 40 "$BATS_TEST_TMPDIR/out"
+}
+
+started() { grep -lszF "BATCHAI_TEST_MARK=$BATCHAI_TEST_MARK" /proc/[0-9]*/environ; }
+
+only_we_run() {
+    local file
+    for file in $(started); do
+        [[ $(cat "${file%/*}/cmdline" 2>/dev/null | tr '\0' ' ') != *@(quickstart|slurm|train|batchai-launch|batchai\ job)* ]] || return 1
+    done
+}
+
+# What a good run ends with.
+good() {
+    grep -q '^state: *"succeeded"$' "$1"
+    grep -q '^validation accuracy: *0\.[7-9]' "$1"
+    grep -Eq '^stdout.txt +file +[1-9]' "$1"
+    [ -s "$(sed -n 's/^model: *//p' "$1")" ]
+}
+
+@test "the walk-through's job runs on four nodes, also after runs that were killed at any moment" {
+    local wait out=$BATS_TEST_TMPDIR/out
+    for wait in 0.5 3 12; do
+        "$BATCHAI_SOURCE/contrib/quickstart.sh" >"$out" 2>&1 3>&- &
+        sleep $wait
+        kill -KILL $!
+        { wait $! || true; } 2>/dev/null
+        deadline=20 eventually only_we_run
+    done
+    "$BATCHAI_SOURCE/contrib/quickstart.sh" >"$out" 2>&1
+    good "$out"
+    grep -q '"preparingNodeCount": 4\|"runningNodeCount": 4' "$out"
+    local node
+    for node in n1 n2 n3 n4; do grep -q "^execution-$node.log " "$out"; done
+    deadline=20 eventually only_we_run
+}
+
+@test "where namespaces are not permitted the same file runs on this machine alone" {
+    need_root
+    local out=$BATS_TEST_TMPDIR/out
+    setpriv --bounding-set -sys_admin --inh-caps -sys_admin "$BATCHAI_SOURCE/contrib/quickstart.sh" >"$out" 2>&1
+    grep -q "^minislurm: namespaces are not permitted here" "$out"
+    grep -q '^\$ batchai job run --local ' "$out"
+    good "$out"
+}
+
+@test "an unknown option is refused" {
+    run -2 "$BATCHAI_SOURCE/contrib/quickstart.sh" --kepe
+    [ "$output" = "quickstart.sh: --kepe: unknown option, see --help" ]
+}
