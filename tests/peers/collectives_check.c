@@ -3,22 +3,27 @@
 // A rank of a job that uses libbatchai_collectives, in C. Prints "rank R of N is fine" where
 // everything was as expected; exits 9 after a sentence where not.
 //
-// collectives_check places            prints rank, local rank and node, and their numbers
-// collectives_check matrix            all types, operations and counts, in and out of place
-// collectives_check async             many operations under way at once, waited for in another
-// order collectives_check again             init and finalize three times collectives_check bits
-// results do not depend on place and size of the message collectives_check large             more
-// than 2^31 bytes collectives_check arguments         what is refused, and that the communicator
-// survives it collectives_check mismatch KIND     KIND: count, type, op, kind, root, missing; all
-// ranks get MISMATCH collectives_check killed RANK       RANK kills itself; all others get PEER
-// collectives_check left RANK         RANK exits without finalize; all others get PEER
-// collectives_check late RANK         RANK comes too late; all get TIMEOUT
+// collectives_check MODE [ARGUMENT], where MODE is one of
+//
+//   places         prints rank, local rank and node, and their numbers
+//   matrix         all types, operations and counts, in and out of place
+//   async          many operations under way at once, waited for in another order
+//   again          init and finalize three times
+//   bits           results do not depend on the message's size nor on the number's place in it
+//   large          more than 2^31 bytes
+//   arguments      what is refused; the communicator survives it
+//   mismatch KIND  KIND: count, type, op, kind, root, missing; all ranks get MISMATCH
+//   killed RANK    RANK kills itself amid operations; all others get PEER
+//   left RANK      RANK exits without finalize; all others get PEER
+//   late RANK      RANK comes too late; all get TIMEOUT
+#define _GNU_SOURCE
 #include <batchai/collectives.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static batchai_coll_comm* comm;
@@ -52,8 +57,7 @@ static void* memory(size_t bytes) {
     return data;
 }
 
-// ---- what is expected
-// -----------------------------------------------------------------------------
+// ---- what is expected --------------------------------------------------------------------------
 
 // Element i of a rank, small enough for every type and operation to be exact.
 static double element(size_t i, int of_rank) {
@@ -102,8 +106,7 @@ static int is(const void* data, size_t i, batchai_coll_type type, double value, 
     }
 }
 
-// ---- one operation, checked
-// -------------------------------------------------------------------------
+// ---- one operation, checked --------------------------------------------------------------------
 
 static void check_allreduce(size_t count, batchai_coll_type type, batchai_coll_op op,
                             int in_place) {
@@ -155,8 +158,7 @@ static void check_allgather(size_t count, batchai_coll_type type, int in_place) 
     free(receive);
 }
 
-// ---- modes
-// ----------------------------------------------------------------------------------------
+// ---- modes -------------------------------------------------------------------------------------
 
 static void places(void) {
     printf("rank %d of %d: local rank %d of %d, node %d of %d\n", rank, size,
@@ -164,8 +166,25 @@ static void places(void) {
            batchai_coll_node_rank(comm), batchai_coll_node_count(comm));
 }
 
+// One rank's NaN is everybody's minimum and maximum.
+static void check_nan(size_t count) {
+    double* data = memory(count * sizeof *data);
+    for (int op = BATCHAI_COLL_MIN; op <= BATCHAI_COLL_MAX; ++op) {
+        for (int odd = 0; odd < size; ++odd) {
+            for (size_t i = 0; i < count; ++i) data[i] = rank == odd ? (double)NAN : 1;
+            expect(batchai_coll_allreduce(comm, data, data, count, BATCHAI_COLL_FLOAT64,
+                                          (batchai_coll_op)op),
+                   "allreduce");
+            for (size_t i = 0; i < count; ++i) {
+                if (!isnan(data[i])) fail("min and max: a NaN got lost");
+            }
+        }
+    }
+    free(data);
+}
+
 static void matrix(void) {
-    static const size_t counts[] = {0, 1, 2, 3, 7, 22, 23, 1023, 65537, 1000003};
+    static const size_t counts[] = {0, 1, 2, 3, 7, 22, 23, 1023, 65537, 300007};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
         for (int type = BATCHAI_COLL_FLOAT32; type <= BATCHAI_COLL_UINT8; ++type) {
             for (int root = 0; root < size; ++root) check_broadcast(counts[c], type, root);
@@ -178,51 +197,56 @@ static void matrix(void) {
             expect(batchai_coll_barrier(comm), "barrier");
         }
     }
+    check_nan(1);
+    check_nan(3000);
+}
+
+enum { kOperations = 24 };
+static const size_t async_counts[] = {1, 5000, 0, 300001};
+
+// The i-th operation: an allreduce, a broadcast or an allgather.
+static batchai_coll_request* start_one(int i, float** data) {
+    const size_t count = async_counts[i % 4];
+    const int gathers = i % 3 == 2;
+    *data = memory(count * sizeof(float) * (gathers ? (size_t)size : 1));
+    float* own = *data + (gathers ? count * (size_t)rank : 0);
+    for (size_t k = 0; k < count; ++k) own[k] = (float)element(k, rank);
+    const batchai_coll_type type = BATCHAI_COLL_FLOAT32;
+    batchai_coll_request* request = NULL;
+    expect(i % 3 == 0 ? batchai_coll_allreduce_async(comm, own, own, count, type, BATCHAI_COLL_SUM,
+                                                     &request)
+           : gathers  ? batchai_coll_allgather_async(comm, own, *data, count, type, &request)
+                      : batchai_coll_broadcast_async(comm, own, count, type, i % size, &request),
+           "starting an operation");
+    return request;
+}
+
+static void check_one(int i, const float* data) {
+    const size_t count = async_counts[i % 4];
+    const int gathers = i % 3 == 2;
+    for (size_t k = 0; k < count; ++k) {
+        const double wanted = i % 3 == 0 ? reduced(k, BATCHAI_COLL_SUM)
+                              : gathers  ? element(k, size - 1)
+                                         : element(k, i % size);
+        if (data[gathers ? count * (size_t)(size - 1) + k : k] != (float)wanted) {
+            fail("async: a wrong element");
+        }
+    }
 }
 
 static void async(void) {
-    enum { kMany = 24 };
-    static const size_t counts[] = {1, 5000, 0, 300001};
-    batchai_coll_request* requests[kMany];
-    float* data[kMany];
-    for (int i = 0; i < kMany; ++i) {
-        const size_t count = counts[i % 4];
-        data[i] = memory(count * sizeof(float) * (i % 3 == 2 ? (size_t)size : 1));
-        float* own = data[i] + (i % 3 == 2 ? count * (size_t)rank : 0);
-        for (size_t k = 0; k < count; ++k) own[k] = (float)element(k, rank);
-        if (i % 3 == 0) {
-            expect(batchai_coll_allreduce_async(comm, own, own, count, BATCHAI_COLL_FLOAT32,
-                                                BATCHAI_COLL_SUM, &requests[i]),
-                   "allreduce_async");
-        } else if (i % 3 == 1) {
-            expect(batchai_coll_broadcast_async(comm, own, count, BATCHAI_COLL_FLOAT32, i % size,
-                                                &requests[i]),
-                   "broadcast_async");
-        } else {
-            expect(batchai_coll_allgather_async(comm, own, data[i], count, BATCHAI_COLL_FLOAT32,
-                                                &requests[i]),
-                   "allgather_async");
+    batchai_coll_request* requests[kOperations];
+    float* data[kOperations];
+    for (int i = 0; i < kOperations; ++i) requests[i] = start_one(i, &data[i]);
+    for (int i = kOperations - 1; i >= 0; --i) {  // the last one first
+        batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
+        if (i % 2 == 0) status = batchai_coll_wait(requests[i]);
+        while (status == BATCHAI_COLL_IN_PROGRESS) {
+            usleep(50);
+            status = batchai_coll_test(requests[i]);
         }
-    }
-    for (int j = 0; j < kMany; ++j) {
-        const int i = kMany - 1 - j;  // the last one first
-        if (j % 2 == 0) {
-            expect(batchai_coll_wait(requests[i]), "wait");
-        } else {
-            batchai_coll_status status;
-            while ((status = batchai_coll_test(requests[i])) == BATCHAI_COLL_IN_PROGRESS)
-                usleep(50);
-            expect(status, "test");
-        }
-        const size_t count = counts[i % 4];
-        for (size_t k = 0; k < count; ++k) {
-            const double wanted = i % 3 == 0   ? reduced(k, BATCHAI_COLL_SUM)
-                                  : i % 3 == 1 ? element(k, i % size)
-                                               : element(k, size - 1);
-            if (data[i][i % 3 == 2 ? count * (size_t)(size - 1) + k : k] != (float)wanted) {
-                fail("async: a wrong element");
-            }
-        }
+        expect(status, "async");
+        check_one(i, data[i]);
         free(data[i]);
     }
 }
@@ -260,30 +284,69 @@ static void bits(void) {
     free(all);
 }
 
-static void large(void) {
-    const size_t count = ((size_t)1 << 29) + 3, step = 999983;
-    float* data = memory(count * sizeof *data);
-    for (size_t i = 0; i < count; ++i) data[i] = (float)((i >> 20) + (size_t)rank);
-    expect(batchai_coll_allreduce(comm, data, data, count, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM),
+// More than 2^31 bytes of addresses on little memory: the first kPeriod bytes again and again, and
+// memory of its own at the end. The period is no power of two: a wrong multiple of 2^31 shows.
+static const size_t kPeriod = (size_t)31 << 20, kLarge = ((size_t)1 << 31) + 4;
+#define LAST (kLarge / kPeriod * kPeriod)
+
+static void* window(void) {
+    const int fd = memfd_create("window", MFD_CLOEXEC);
+    char* data =
+        mmap(NULL, LAST + kPeriod, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (fd < 0 || ftruncate(fd, 2 * (off_t)kPeriod) != 0 || data == MAP_FAILED) fail("window");
+    for (size_t at = 0; at <= LAST; at += kPeriod) {
+        if (mmap(data + at, kPeriod, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE,
+                 fd, at == LAST ? (off_t)kPeriod : 0) == MAP_FAILED) {
+            fail("window");
+        }
+    }
+    close(fd);
+    return data;
+}
+
+static void large_allreduce(void) {
+    const size_t count = kLarge / sizeof(int32_t), period = kPeriod / sizeof(int32_t);
+    const size_t last = LAST / sizeof(int32_t);
+    int32_t *in = window(), *out = window();
+    for (size_t i = 0; i < count; i = i == period - 1 ? last : i + 1) {
+        in[i] = (int32_t)(i % period) + rank;
+    }
+    expect(batchai_coll_allreduce(comm, in, out, count, BATCHAI_COLL_INT32, BATCHAI_COLL_SUM),
            "allreduce");
-    const float ranks = (float)size, offset = (float)(size * (size - 1) / 2);
-    for (size_t i = 0; i < count; i += i + step < count ? step : 1) {
-        if (data[i] != ranks * (float)(i >> 20) + offset) fail("large: allreduce: a wrong element");
+    for (size_t i = 0; i < count; i += i < last ? 9973 : 1) {
+        if (out[i] != size * (int32_t)(i % period) + size * (size - 1) / 2) {
+            fail("large: allreduce: a wrong element");
+        }
     }
-    uint8_t* bytes = (uint8_t*)data;
-    const size_t many = count * sizeof *data - 5;
-    bytes[many - 1] = (uint8_t)(40 + rank);
-    expect(batchai_coll_broadcast(comm, bytes, many, BATCHAI_COLL_UINT8, size - 1), "broadcast");
-    if (bytes[many - 1] != 40 + size - 1) fail("large: broadcast: a wrong element");
-    const size_t block = count * sizeof *data / (size_t)size;
-    memset(bytes + block * (size_t)rank, 60 + rank, block);
-    expect(batchai_coll_allgather(comm, bytes + block * (size_t)rank, bytes, block,
-                                  BATCHAI_COLL_UINT8),
+    munmap(in, LAST + kPeriod);
+    munmap(out, LAST + kPeriod);
+}
+
+static void check_large(const uint8_t* data, const char* what) {
+    for (size_t i = 0; i < kLarge; i += i < LAST ? 9973 : 1) {
+        if (data[i] != i % kPeriod % 251 + 1) fail(what);
+    }
+}
+
+static void large_copies(void) {
+    uint8_t *from = window(), *to = window();
+    for (size_t i = 0; i < kLarge; i = i == kPeriod - 1 ? LAST : i + 1) {
+        from[i] = (uint8_t)(i % kPeriod % 251 + 1);
+    }
+    const size_t block = kLarge / (size_t)size;  // of 1, 2, 3, 4 or 6 ranks nothing remains
+    expect(batchai_coll_allgather(comm, from + block * (size_t)rank, to, block, BATCHAI_COLL_UINT8),
            "allgather");
-    for (size_t i = 0; i < block * (size_t)size; i += step) {
-        if (bytes[i] != 60 + i / block) fail("large: allgather: a wrong element");
-    }
-    free(data);
+    check_large(to, "large: allgather: a wrong element");
+    memset(from, 0, kPeriod);
+    memset(from + LAST, 0, kPeriod);
+    uint8_t* data = rank == size - 1 ? to : from;
+    expect(batchai_coll_broadcast(comm, data, kLarge, BATCHAI_COLL_UINT8, size - 1), "broadcast");
+    check_large(data, "large: broadcast: a wrong element");
+}
+
+static void large(void) {
+    large_allreduce();
+    large_copies();
 }
 
 static void arguments(void) {
@@ -325,6 +388,7 @@ static void mismatch(const char* kind) {
         status =
             odd ? batchai_coll_finalize(comm)
                 : batchai_coll_allreduce(comm, data, data, 5, BATCHAI_COLL_INT64, BATCHAI_COLL_SUM);
+        if (odd) comm = NULL;
     } else {
         const size_t count = odd && strcmp(kind, "count") == 0 ? 99999 : 7;
         const batchai_coll_type type =
@@ -335,8 +399,7 @@ static void mismatch(const char* kind) {
     }
     expect_status(status, BATCHAI_COLL_ERR_MISMATCH);
     printf("rank %d: %s\n", rank, batchai_coll_last_error());
-    if (odd && strcmp(kind, "missing") == 0) return;
-    expect_status(batchai_coll_barrier(comm), BATCHAI_COLL_ERR_MISMATCH);
+    if (comm != NULL) expect_status(batchai_coll_barrier(comm), BATCHAI_COLL_ERR_MISMATCH);
 }
 
 // Reduces until something is wrong.
@@ -351,10 +414,17 @@ static void until(batchai_coll_status wanted) {
     printf("rank %d: %s\n", rank, batchai_coll_last_error());
 }
 
-static void lost(const char* mode, int victim) {
+static void lost(int signal, int victim) {
     check_allreduce(100000, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM, 0);
     if (rank != victim) return until(BATCHAI_COLL_ERR_PEER);
-    if (strcmp(mode, "killed") == 0) raise(SIGKILL);
+    // Now sooner, now later, while the others are at any stage of an operation.
+    static float data[100000];
+    for (int i = (int)getpid() % 16; i > 0; --i) {
+        expect(batchai_coll_allreduce(comm, data, data, 100000, BATCHAI_COLL_FLOAT32,
+                                      BATCHAI_COLL_SUM),
+               "allreduce");
+    }
+    if (signal != 0) raise(signal);
     _exit(0);
 }
 
@@ -364,23 +434,26 @@ static void late(int victim) {
     until(BATCHAI_COLL_ERR_TIMEOUT);
 }
 
+static void run(const char* mode, const char* argument) {
+    if (strcmp(mode, "places") == 0) return places();
+    if (strcmp(mode, "matrix") == 0) return matrix();
+    if (strcmp(mode, "async") == 0) return async();
+    if (strcmp(mode, "again") == 0) return again();
+    if (strcmp(mode, "bits") == 0) return bits();
+    if (strcmp(mode, "large") == 0) return large();
+    if (strcmp(mode, "arguments") == 0) return arguments();
+    if (strcmp(mode, "mismatch") == 0) return mismatch(argument);
+    if (strcmp(mode, "killed") == 0) return lost(SIGKILL, atoi(argument));
+    if (strcmp(mode, "left") == 0) return lost(0, atoi(argument));
+    if (strcmp(mode, "late") == 0) return late(atoi(argument));
+    fprintf(stderr, "collectives_check: no mode '%s'\n", mode);
+    exit(64);
+}
+
 int main(int count, char** words) {
-    const char* mode = count > 1 ? words[1] : "";
-    const char* which = count > 2 ? words[2] : "0";
     start();
-    if (strcmp(mode, "places") == 0) places();
-    if (strcmp(mode, "matrix") == 0) matrix();
-    if (strcmp(mode, "async") == 0) async();
-    if (strcmp(mode, "again") == 0) again();
-    if (strcmp(mode, "bits") == 0) bits();
-    if (strcmp(mode, "large") == 0) large();
-    if (strcmp(mode, "arguments") == 0) arguments();
-    if (strcmp(mode, "mismatch") == 0) mismatch(which);
-    if (strcmp(mode, "killed") == 0 || strcmp(mode, "left") == 0) lost(mode, atoi(which));
-    if (strcmp(mode, "late") == 0) late(atoi(which));
-    if (strcmp(mode, "mismatch") != 0 || strcmp(which, "missing") != 0 || rank != size - 1) {
-        expect(batchai_coll_finalize(comm), "finalize");
-    }
+    run(count > 1 ? words[1] : "", count > 2 ? words[2] : "");
+    if (comm != NULL) expect(batchai_coll_finalize(comm), "finalize");
     printf("rank %d of %d is fine\n", rank, size);
     return 0;
 }

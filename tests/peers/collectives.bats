@@ -1,0 +1,156 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# minislurm: -n 4
+#
+# The collective library, rank by rank: collectives_check.c says what each mode does.
+# shellcheck disable=SC2154 # output and status are set by run
+
+bats_require_minimum_version 1.5.0
+load ../cluster/lib
+
+setup() {
+    check=$BATCHAI_BUILD/tests/peers/collectives_check
+    rounds=2
+    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=100
+    deadline=60
+}
+
+# --local runs on the login node, which assert_clean does not look at.
+teardown() {
+    [ -n "${BATS_TEST_COMPLETED-}" ] || show_logs
+    assert_clean
+    [ -z "$(ls -A /dev/shm)" ]
+}
+
+# Layouts: local_launch NODES RANKS, slurm_launch NODES RANKS; the ranks are dealt out evenly, the first nodes get
+# one more.
+local_launch() { timeout -k 2 "$deadline" batchai-launch --local "$1" -n "$2" -- "${@:3}"; }
+slurm_launch() { salloc --quiet "-N$1" batchai-launch -n "$2" -- "${@:3}"; }
+
+# fine COUNT: so many ranks are content, and nothing was said but by ranks.
+fine() {
+    [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]
+    ! grep -qv "^rank " <<<"$output"
+}
+
+# all_fine LAYOUT NODES RANKS COMMAND...
+all_fine() {
+    run "$@"
+    [ "$status" -eq 0 ]
+    fine "$3"
+}
+
+@test "every rank knows its place and its node's, also where nodes have different numbers of ranks" {
+    all_fine slurm_launch 4 7 "$check" places
+    for line in "0 of 7: local rank 0 of 2, node 0" "1 of 7: local rank 1 of 2, node 0" \
+        "5 of 7: local rank 1 of 2, node 2" "6 of 7: local rank 0 of 1, node 3"; do
+        grep -qx "rank $line of 4" <<<"$output"
+    done
+}
+
+@test "every operation is right for every type and count on one node" {
+    all_fine slurm_launch 1 4 "$check" matrix
+}
+
+@test "every operation is right for every type and count on four nodes" {
+    all_fine slurm_launch 4 4 "$check" matrix
+}
+
+@test "every operation is right for every type and count on nodes with different numbers of ranks" {
+    all_fine slurm_launch 2 5 "$check" matrix
+}
+
+@test "every operation is right for every type and count on a machine that plays three nodes" {
+    all_fine local_launch 3 4 "$check" matrix
+}
+
+@test "every operation is right for every type and count in a process that nobody has launched" {
+    run timeout -k 2 60 "$check" matrix
+    [ "$status" -eq 0 ]
+    fine 1
+}
+
+@test "other PMIx launchers start the same program" {
+    run srun -Q -N2 -n3 --mpi=pmix "$check" again
+    [ "$status" -eq 0 ]
+    fine 3
+}
+
+@test "a message may be larger than 2^31 bytes" {
+    all_fine slurm_launch 2 3 "$check" large
+}
+
+@test "operations may be under way at once and waited for in any order" {
+    for ((i = 0; i < rounds; ++i)); do
+        all_fine local_launch 1 3 "$check" async
+        all_fine slurm_launch 4 7 "$check" async
+    done
+}
+
+@test "init may follow finalize" {
+    for ((i = 0; i < rounds; ++i)); do
+        all_fine local_launch 1 3 "$check" again
+        all_fine slurm_launch 4 7 "$check" again
+    done
+}
+
+@test "a sum has the same bits whatever message it is a part of" {
+    all_fine local_launch 1 3 "$check" bits
+    all_fine local_launch 3 4 "$check" bits
+    all_fine slurm_launch 4 7 "$check" bits
+}
+
+@test "arguments that make no sense are refused, and nothing is lost by it" {
+    all_fine slurm_launch 2 3 "$check" arguments
+}
+
+@test "ranks that call different things are all told so, on one node" {
+    for kind in count type op kind root missing; do
+        all_fine slurm_launch 1 3 "$check" mismatch "$kind"
+        [ "$(grep -c ': collectives: operation 2: ranks disagree: .*rank 2 calls ' <<<"$output")" -eq 3 ]
+    done
+}
+
+@test "ranks that call different things are all told so, on several nodes" {
+    for kind in count type op kind root missing; do
+        all_fine slurm_launch 4 7 "$check" mismatch "$kind"
+        [ "$(grep -c ': collectives: operation 2: ranks disagree: .*rank 6 calls ' <<<"$output")" -eq 7 ]
+    done
+}
+
+# The launcher ends a job in which a rank fails: here the rank's shell says that all is well.
+# shellcheck disable=SC2016 # expanded by the rank's shell
+@test "all others are told when a rank is killed" {
+    for ((i = 0; i < rounds; ++i)); do
+        for layout in "local_launch 1 3" "local_launch 2 4" "slurm_launch 4 7"; do
+            # shellcheck disable=SC2086 # words
+            run $layout sh -c '[ $RANK != 1 ] || exec 2>/dev/null; "$0" killed 1 || [ $RANK = 1 ]' "$check"
+            [ "$status" -eq 0 ]
+            others=$((${layout##* } - 1))
+            [ "$(grep -cE ': (rank 1 has ended|lost the connection to rank 1: .*)$' <<<"$output")" -eq $others ]
+            fine $others
+        done
+    done
+}
+
+@test "all others are told when a rank leaves" {
+    for ((i = 0; i < rounds; ++i)); do
+        for layout in "local_launch 1 3" "local_launch 2 4" "slurm_launch 4 7"; do
+            # shellcheck disable=SC2086 # words
+            run $layout "$check" left 2
+            [ "$status" -eq 0 ]
+            others=$((${layout##* } - 1))
+            [ "$(grep -cE ': (rank 2 has ended|lost the connection to rank 2: .*)$' <<<"$output")" -eq $others ]
+            fine $others
+        done
+    done
+}
+
+@test "all ranks are told when one does not arrive in time" {
+    export BATCHAI_COLL_TIMEOUT=1
+    for layout in "local_launch 1 3" "slurm_launch 4 7"; do
+        # shellcheck disable=SC2086 # words
+        all_fine $layout "$check" late 1
+        [ "$(grep -c ': rank 1 did not arrive within 1 s;' <<<"$output")" -eq "${layout##* }" ]
+    done
+}
