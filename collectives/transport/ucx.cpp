@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <ucs/debug/debug.h>
+#include <ucs/debug/log_def.h>
 
 #include <algorithm>
 #include <chrono>
@@ -44,6 +45,12 @@ sys::Result<ucp_context_h> open_context(bool one_host) {
     ucp_config_release(config);
     if (status != UCS_OK) return ucx_error("starting UCX", status);
     return context;
+}
+
+// UCX warns of messages that a failure has left under way, after the failure has been reported.
+ucs_log_func_rc_t no_warnings(const char*, unsigned, const char*, ucs_log_level_t level,
+                              const ucs_log_component_config_t*, const char*, va_list) {
+    return level >= UCS_LOG_LEVEL_WARN ? UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
 }  // namespace
@@ -148,13 +155,17 @@ void Wire::cancel(Ticket& ticket) {
 }
 
 // Waits for a request, a few seconds at most, and frees it; UCX keeps one that is not done yet.
-void Wire::finish(ucs_status_ptr_t request) {
-    if (request == nullptr || UCS_PTR_IS_ERR(request)) return;
+bool Wire::finish(ucs_status_ptr_t request) {
+    if (request == nullptr) return true;
+    if (UCS_PTR_IS_ERR(request)) return false;
     const auto deadline = Clock::now() + milliseconds(2000);
-    while (ucp_request_check_status(request) == UCS_INPROGRESS && Clock::now() < deadline) {
+    ucs_status_t status = ucp_request_check_status(request);
+    while (status == UCS_INPROGRESS && Clock::now() < deadline) {
         ucp_worker_progress(worker_);
+        status = ucp_request_check_status(request);
     }
     ucp_request_free(request);
+    return status == UCS_OK;
 }
 
 void Wire::flush() {
@@ -170,13 +181,14 @@ void Wire::send_note(int node, Note note, std::string text) {
     send(node, Tag::of(note), letter.text.data(), letter.text.size(), letter.ticket);
 }
 
+// A letter to a peer that is gone stays: UCX may still read it.
 void Wire::send_out_notes() {
+    const auto under_way = [this](Letter& letter) {
+        return !peers_[letter.ticket.node].broken && !done(letter.ticket);
+    };
     const auto deadline = Clock::now() + milliseconds(500);
-    while (!letters_.empty() && Clock::now() < deadline) {
+    while (std::any_of(letters_.begin(), letters_.end(), under_way) && Clock::now() < deadline) {
         progress();
-        letters_.remove_if([this](Letter& letter) {
-            return done(letter.ticket) || peers_[letter.ticket.node].broken;
-        });
     }
 }
 
@@ -185,44 +197,56 @@ std::optional<std::string> Wire::take_note(Note note) {
     const auto found = ucp_tag_probe_nb(worker_, Tag::of(note).bits, Tag::kClass, 1, &info);
     if (found == nullptr) return std::nullopt;
     failed_ |= note == Note::failed;
-    std::string text(info.length, '\0');
+    std::string& buffer = unread_.emplace_back(info.length, '\0');
     const ucp_request_param_t param{};
-    finish(ucp_tag_msg_recv_nbx(worker_, text.data(), text.size(), found, &param));
+    if (!finish(ucp_tag_msg_recv_nbx(worker_, buffer.data(), buffer.size(), found, &param))) {
+        return std::nullopt;
+    }
+    std::string text = std::move(buffer);
+    unread_.pop_back();
     return text;
 }
 
-// Receives what nobody has asked for, which UCX would warn of. Returns the buffers, which have to
-// stay until the worker is destroyed.
-std::vector<std::string> Wire::discard_unread() {
-    std::vector<std::string> buffers;
+// Receives what nobody has asked for, which UCX would warn of.
+void Wire::discard_unread() {
     ucp_tag_recv_info_t info;
     while (const auto found = ucp_tag_probe_nb(worker_, 0, 0, 1, &info)) {
-        std::string& buffer = buffers.emplace_back(info.length, '\0');
+        std::string& buffer = unread_.emplace_back(info.length, '\0');
         const ucp_request_param_t param{};
         const ucs_status_ptr_t request =
             ucp_tag_msg_recv_nbx(worker_, buffer.data(), buffer.size(), found, &param);
         if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
     }
-    return buffers;
 }
 
-Wire::~Wire() {
+void Wire::close() {
     // What others have sent last is read before the sockets close: unread data would reset the
     // connection, and with it what they have not read yet.
-    if (worker_ != nullptr && failed_) {
+    if (failed_) {
         for (const auto deadline = Clock::now() + milliseconds(100); Clock::now() < deadline;) {
             progress();
         }
     }
-    const auto unread = worker_ != nullptr ? discard_unread() : std::vector<std::string>();
+    discard_unread();
+    for (Letter& letter : letters_) cancel(letter.ticket);
     ucp_request_param_t force{};
     force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     force.flags = UCP_EP_CLOSE_FLAG_FORCE;
     for (const Peer& peer : peers_) {
-        if (peer.endpoint != nullptr) finish(ucp_ep_close_nbx(peer.endpoint, &force));
+        if (peer.endpoint == nullptr) continue;
+        const ucs_status_ptr_t request = ucp_ep_close_nbx(peer.endpoint, &force);
+        if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
     }
-    while (worker_ != nullptr && progress()) continue;  // ends what was under way on them
-    if (worker_ != nullptr) ucp_worker_destroy(worker_);
+    // No progress from here on: it may meet an event of a connection that is closed already, which
+    // UCX 1.13 does not survive. The worker's end is the end of what was under way.
+    const bool quiet = failed_ || loss_;
+    if (quiet) ucs_log_push_handler(no_warnings);
+    ucp_worker_destroy(worker_);
+    if (quiet) ucs_log_pop_handler();
+}
+
+Wire::~Wire() {
+    if (worker_ != nullptr) close();
     if (context_ != nullptr) ucp_cleanup(context_);
 }
 

@@ -4,8 +4,8 @@
 // inside a node, so UCX's own shared memory is off and nodes that share a host really talk through
 // a socket. UCX_TLS and UCX_NET_DEVICES, where set, decide instead.
 //
-// Nothing that carries data blocks or allocates. Buffers
-// must stay until their Ticket is done. A failed send or receive is never done: lost() says why.
+// Nothing that carries data blocks. Buffers must stay until their Ticket is done. A failed send or
+// receive is never done: lost() says why. One thread at a time.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -81,8 +81,9 @@ class Wire {
 
     explicit Wire(int node) : node_(node) {}
     void lose(int node, const std::string& why);
-    void finish(ucs_status_ptr_t request);
-    std::vector<std::string> discard_unread();
+    bool finish(ucs_status_ptr_t request);
+    void discard_unread();
+    void close();
     static void on_endpoint_error(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
     int node_;
@@ -91,8 +92,9 @@ class Wire {
     std::string address_;
     std::vector<Peer> peers_;  // by node
     std::optional<Loss> loss_;
-    std::list<Letter> letters_;  // notes under way
-    bool failed_ = false;        // a note of failure has been sent or received
+    std::list<Letter> letters_;      // notes under way
+    std::list<std::string> unread_;  // buffers that UCX may still write to
+    bool failed_ = false;            // a note of failure has been sent or received
 };
 
 // UCX, as it is loaded, installs signal handlers that print backtraces. A library must not change
