@@ -46,22 +46,31 @@ struct Introduction {
     }
 };
 
+// What a rank has for others: the first of a node its memory's descriptor, a rank on a rail its
+// address. Nothing where it has failed.
+struct Offer {
+    int memory = -1;
+    std::string address;
+
+    std::string text() const { return fmt::format("{}\n", memory) + address; }
+    static Offer from(const std::string& text) {
+        return {std::atoi(text.c_str()), text.substr(text.find('\n') + 1)};
+    }
+};
+
 }  // namespace
 
 sys::Result<std::unique_ptr<Communicator>> Communicator::create() {
     remove_signal_handlers();
-    const auto limit = timeout();
-    if (!limit) return limit.error();
     auto bootstrap = Bootstrap::open();
     if (!bootstrap) return bootstrap.error();
     std::unique_ptr<Communicator> comm(new Communicator);
     comm->bootstrap_ = std::move(*bootstrap);
     if (auto found = comm->find_others(); !found) return found.error();
-    if (auto shared = comm->share_memory(); !shared) return shared.error();
-    if (auto connected = comm->connect_nodes(); !connected) return connected.error();
+    if (auto joined = comm->join(); !joined) return joined.error();
     comm->engine_ =
         std::make_unique<Engine>(Context{comm->topology_, *comm->node_, comm->wire_.get()},
-                                 comm->pids_, Patience{*limit, comm->crowded_});
+                                 comm->pids_, Patience{comm->timeout_, comm->crowded_});
     return comm;
 }
 
@@ -90,51 +99,78 @@ sys::Result<void> Communicator::find_others() {
     return {};
 }
 
-// The lowest rank of the node creates the memory; the others open it once they know how.
-sys::Result<void> Communicator::share_memory() {
-    const int ranks = topology_.local_size();
-    const std::size_t slot = chunk_bytes(topology_.largest_node());
-    const std::size_t bytes = Node::bytes_needed(ranks, slot);
-    const bool creates = topology_.local_rank() == 0;
-    sys::Result<Segment> segment = sys::Error{"nobody has shared memory"};
-    if (creates) segment = Segment::create(bytes);
-    const std::string descriptor = creates ? segment ? std::to_string(segment->fd()) : "-" : "";
-    if (auto done = bootstrap_->publish("memory", descriptor); !done) return done;
-    if (!creates) {
-        const int leader = topology_.members[topology_.node()][0];
-        const auto fd = bootstrap_->lookup(leader, "memory");
-        if (!fd) return fd.error();
-        if (*fd == "-") return sys::Error{fmt::format("rank {} could not share memory", leader)};
-        segment = Segment::open(pids_[0], std::atoi(fd->c_str()), bytes);
+// A rank that cannot take part stays until all ranks know: they wait for it in every step.
+sys::Result<void> Communicator::join() {
+    sys::Result<void> joined = prepare();
+    Offer own;
+    if (joined && topology_.local_rank() == 0) own.memory = node_->descriptor();
+    if (joined && wire_ != nullptr) own.address = wire_->address();
+    if (auto done = bootstrap_->publish("offer", own.text()); !done) return done;
+    if (joined) joined = accept_offers();
+    return agree(joined);
+}
+
+sys::Result<void> Communicator::prepare() {
+    const auto limit = timeout();
+    if (!limit) return limit.error();
+    timeout_ = *limit;
+    if (topology_.local_rank() == 0) {
+        auto memory = Segment::create(Node::bytes_needed(topology_.local_size(), slot_bytes()));
+        if (!memory) return memory.error();
+        use(std::move(*memory));
     }
-    if (!segment) return segment.error();
-    node_ = std::make_unique<Node>(std::move(*segment), topology_.local_rank(), ranks, slot);
-    node_->attach();
+    if (topology_.nodes() == 1 || topology_.local_rank() >= topology_.rails()) return {};
+    auto wire = Wire::create(topology_.node(), topology_.nodes(), one_host_);
+    if (!wire) return wire.error();
+    wire_ = std::move(*wire);
     return {};
 }
 
-// A rank that cannot take part says so to the others ("-") before it leaves.
-sys::Result<void> Communicator::connect_nodes() {
-    const bool on_rail = topology_.nodes() > 1 && topology_.local_rank() < topology_.rails();
-    sys::Result<std::unique_ptr<Wire>> wire = std::unique_ptr<Wire>();
-    if (on_rail) wire = Wire::create(topology_.node(), topology_.nodes(), one_host_);
-    const std::string address = !wire ? "-" : on_rail ? (*wire)->address() : "";
-    if (auto done = bootstrap_->publish("wire", address); !done) return done;
-    if (!wire) return wire.error();
-    wire_ = std::move(*wire);
-
-    // Everybody has opened the node's memory by now.
-    node_->close_descriptor();
-    if (!node_->all_attached()) return sys::Error{"a rank of this node could not share memory"};
-    for (int node = 0; on_rail && node < topology_.nodes(); ++node) {
+// Who offers nothing has failed, and says so itself.
+sys::Result<void> Communicator::accept_offers() {
+    if (node_ == nullptr) {
+        const auto offer = bootstrap_->lookup(topology_.members[topology_.node()][0], "offer");
+        if (!offer) return offer.error();
+        const int descriptor = Offer::from(*offer).memory;
+        if (descriptor < 0) return {};
+        auto memory = Segment::open(pids_[0], descriptor,
+                                    Node::bytes_needed(topology_.local_size(), slot_bytes()));
+        if (!memory) return memory.error();
+        use(std::move(*memory));
+    }
+    for (int node = 0; wire_ != nullptr && node < topology_.nodes(); ++node) {
         if (node == topology_.node()) continue;
-        const int rank = topology_.rail_rank(node);
-        const auto other = bootstrap_->lookup(rank, "wire");
-        if (!other) return other.error();
-        if (*other == "-") return sys::Error{fmt::format("rank {} could not start UCX", rank)};
-        if (auto done = wire_->connect(node, *other); !done) return done;
+        const auto offer = bootstrap_->lookup(topology_.rail_rank(node), "offer");
+        if (!offer) return offer.error();
+        const std::string address = Offer::from(*offer).address;
+        if (address.empty()) return {};
+        if (auto done = wire_->connect(node, address); !done) return done;
     }
     return {};
+}
+
+// All ranks have a communicator, or none has.
+sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
+    const std::string word = own ? "joined" : "failed: " + own.error().message;
+    if (auto done = bootstrap_->publish("result", word); !done) return done;
+    if (!own) return own;
+    for (int rank = 0; rank < topology_.size; ++rank) {
+        if (rank == topology_.rank) continue;
+        const auto other = bootstrap_->lookup(rank, "result");
+        if (!other) return other.error();
+        if (*other != "joined") return sys::Error{fmt::format("rank {} has {}", rank, *other)};
+    }
+    node_->close_descriptor();  // everybody has opened it
+    return {};
+}
+
+std::size_t Communicator::slot_bytes() const {
+    return chunk_bytes(topology_.largest_node(), topology_.size);
+}
+
+void Communicator::use(Segment memory) {
+    node_ = std::make_unique<Node>(std::move(memory), topology_.local_rank(),
+                                   topology_.local_size(), slot_bytes());
 }
 
 Failure Communicator::finalize() {

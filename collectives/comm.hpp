@@ -13,7 +13,7 @@ namespace batchai::coll {
 
 class Communicator {
   public:
-    // Collective.
+    // Collective: an error on one rank is an error on all.
     static sys::Result<std::unique_ptr<Communicator>> create();
     // Collective: returns when all ranks have called it. Not after a failure.
     Failure finalize();
@@ -27,12 +27,17 @@ class Communicator {
   private:
     Communicator() = default;
     sys::Result<void> find_others();
-    sys::Result<void> share_memory();
-    sys::Result<void> connect_nodes();
+    sys::Result<void> join();
+    sys::Result<void> prepare();
+    sys::Result<void> accept_offers();
+    sys::Result<void> agree(const sys::Result<void>& own);
+    std::size_t slot_bytes() const;
+    void use(Segment memory);
 
     // Destroyed from the last to the first, but for the wire: see the destructor.
     std::unique_ptr<Bootstrap> bootstrap_;
     Topology topology_;
+    std::chrono::milliseconds timeout_{0};
     bool one_host_ = true;
     bool crowded_ = false;
     std::vector<int> pids_;  // of this node's ranks

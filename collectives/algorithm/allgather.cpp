@@ -9,7 +9,7 @@ std::uint64_t Allgather::plan() {
     bytes_ = bytes_of(call_.signature);
     const auto ranks = static_cast<std::size_t>(topology().size);
     const std::size_t room = node().slot_bytes();
-    per_chunk_ = topology().nodes() == 1 ? room : std::max<std::size_t>(room / ranks, 1);
+    per_chunk_ = topology().nodes() == 1 ? room : room / ranks;
     return chunks_of(bytes_, per_chunk_);
 }
 

@@ -96,14 +96,6 @@ bool Node::slot_free(std::uint64_t chunk) const {
                        [&](const Rank& rank) { return reached(rank.taken, chunk - kSlots); });
 }
 
-void Node::attach() {
-    head_->attached.fetch_add(1, std::memory_order_release);
-}
-
-bool Node::all_attached() const {
-    return head_->attached.load(std::memory_order_acquire) == size_;
-}
-
 Failure Node::fail(const Failure& failure) {
     int none = 0;
     if (head_->failed.compare_exchange_strong(none, 1, std::memory_order_acquire)) {

@@ -12,10 +12,12 @@
 //   2. a reducer makes the result in the out slot and stores `reduced`
 //   3. reads what it needs from all slots        and stores `taken`.
 // Stores are releases and loads acquires, so whoever sees the counter sees the slot as it was
-// before the store. A slot is used again for chunk k + kSlots only when every rank has stored taken
-// >= k: the release of `taken` comes after its reads of the slot, and its acquire by the slot's
-// owner before the next writes, so no reader sees them. Nothing else is ordered and nothing else
-// needs to be.
+// before the store, and through it what its writer had seen. A slot is used again for chunk
+// k + kSlots only when every rank has stored taken >= k: the release of `taken` comes after its
+// reads of the slot, and its acquire by the slot's owner before the next writes, so no reader sees
+// them. Messages count as reads and writes of the rank that has posted them: it stores `reduced`
+// and `taken` once they are done. Nothing else is ordered and nothing else needs to be; nobody
+// sleeps on a counter, so no wake-up can be lost.
 //
 // An operation begins with `enter`: its number and signature in the rank's entry. There are two
 // entries, used in turn: a rank writes the entry of operation n only after all ranks have entered
@@ -65,18 +67,20 @@ class Segment {
 
 class Node {
   public:
-    static constexpr std::size_t kInline = 88;  // bytes of data that fit beside a signature
-
     // 128 bytes apart: adjacent lines are fetched in pairs.
     struct alignas(128) Counter {
         std::atomic<std::uint64_t> value;
     };
-    struct alignas(128) Entry {
+    static constexpr std::size_t kEntry = 128;
+    // Bytes of data that fit beside a signature.
+    static constexpr std::size_t kInline =
+        kEntry - sizeof(std::atomic<std::uint64_t>) - sizeof(Signature);
+    struct alignas(kEntry) Entry {
         std::atomic<std::uint64_t> operation;
         Signature signature;
         std::byte data[kInline];
     };
-    static_assert(sizeof(Entry) == 128);
+    static_assert(sizeof(Entry) == kEntry);
 
     static std::size_t bytes_needed(int local_size, std::size_t slot_bytes);
     // The segment is zero or in use by other Nodes with the same numbers.
@@ -110,9 +114,8 @@ class Node {
     }
     std::byte* out_slot(std::uint64_t chunk) const { return in_slot(size_, chunk); }
 
-    // Once all ranks have mapped the segment, nobody needs its descriptor any more.
-    void attach();
-    bool all_attached() const;
+    // By which others open the segment; to be closed once all of them have.
+    int descriptor() const { return segment_.fd(); }
     void close_descriptor() { segment_.close_fd(); }
 
     // The first failure of the node, for all of its ranks. Returns the one that holds.
@@ -121,7 +124,6 @@ class Node {
 
   private:
     struct alignas(128) Head {
-        std::atomic<int> attached;
         std::atomic<int> failed;  // 0, 1 while the failure is written, 2
         int status;
         char sentence[512];

@@ -94,6 +94,17 @@ all_fine() {
     done
 }
 
+# shellcheck disable=SC2016 # expanded by the rank's shell
+@test "init fails on all ranks when it fails on one, and all say why" {
+    for layout in "local_launch 1 3" "slurm_launch 4 7"; do
+        # shellcheck disable=SC2086 # words
+        run $layout sh -c '[ $RANK != 1 ] || export BATCHAI_COLL_TIMEOUT=soon; "$0" places || :' "$check"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c "init: .*BATCHAI_COLL_TIMEOUT: 'soon' is not a number of seconds" <<<"$output")" -eq "${layout##* }" ]
+        fine 0
+    done
+}
+
 @test "a sum has the same bits whatever message it is a part of" {
     all_fine local_launch 1 3 "$check" bits
     all_fine local_launch 3 4 "$check" bits
