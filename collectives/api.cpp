@@ -35,7 +35,7 @@ batchai_coll_status guarded(Body body) noexcept {
     try {
         return body();
     } catch (const std::bad_alloc&) {
-        last_error.clear();
+        last_error = "out of memory";  // short enough for a string without memory of its own
         return BATCHAI_COLL_ERR_SYSTEM;
     } catch (const std::exception& error) {
         return fail(BATCHAI_COLL_ERR_SYSTEM, error.what());

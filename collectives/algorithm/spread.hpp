@@ -3,9 +3,8 @@
 // Spread: one chunk of a broadcast, from the root's node to all others, along a tree.
 //
 // Cost for m bytes in chunks of c, which follow each other through the tree:
-//   binomial tree   log2 N (a + m b)              short messages: few hops, but the root sends log2
-//   N times chain           (N - 1) (a + c b) + m b       long messages: every node sends the data
-//   once
+//   binomial tree   log2 N (a + m b)              short messages: few hops, many sends of the root
+//   chain           (N - 1) (a + c b) + m b       long messages: every node sends the data once
 //
 // Source: Thakur, Rabenseifner, Gropp (see recursive_doubling.hpp) for the tree; Worringen,
 // "Pipelining and Overlapping for MPI Collective Operations", LCN 2003, for the chain.

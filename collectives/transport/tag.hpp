@@ -5,8 +5,7 @@
 // operation it is. So data of a rank that calls something else is never taken for what is expected.
 // Pure.
 //
-//   class 2 | node 16 | operation 10 | slot 3 | step 5 | signature 28: kind 3, op 3, type 3, fold
-//   19
+//   class 2 | node 16 | operation 10 | slot 3 | step 5 | kind 3 | op 3 | type 3 | fold 19
 //
 // The numbers are taken modulo their width: two nodes are never more than one operation apart, and
 // messages of equal tags arrive in order. Messages of the other classes are told apart by what is

@@ -10,7 +10,8 @@
  * arguments; a mismatch is an error on all ranks (BATCHAI_COLL_ERR_MISMATCH), never a hang.
  * Counts are elements and size_t; any count, zero included. Send and receive buffers are either
  * the same (in place; of an allgather: send is this rank's block of receive) or do not overlap.
- * Buffers belong to the caller and must stay untouched until the operation has completed.
+ * Buffers are in host memory, aligned for their type; they belong to the caller and must stay
+ * untouched until the operation has completed.
  *
  * Threads: one thread at a time may use a communicator and its requests. Errors: every function
  * returns a batchai_coll_status; batchai_coll_last_error() has the sentence. After an error other
@@ -20,8 +21,9 @@
  * Results: for the same ranks on the same nodes, the bits of a reduction depend on the reduced
  * numbers alone, not on the count, the place in the buffer or the algorithm.
  *
- * Environment: BATCHAI_COLL_TIMEOUT: seconds without any progress until BATCHAI_COLL_ERR_TIMEOUT
- * (default 600; 0: never). BATCHAI_COLL_NODE: the name of the node that this rank counts as
+ * Environment: BATCHAI_COLL_TIMEOUT: seconds without any progress of an operation until
+ * BATCHAI_COLL_ERR_TIMEOUT (default 600; 0: never). Init waits for all ranks for as long as the
+ * launcher does. BATCHAI_COLL_NODE: the name of the node that this rank counts as
  * (default: the host's). UCX_TLS, UCX_NET_DEVICES and the like: as in UCX, for the traffic between
  * nodes.
  */
@@ -75,8 +77,10 @@ BATCHAI_COLL_API const char* batchai_coll_last_error(void);
 /* "mismatch", "timeout", …: a status in a word. Static storage. */
 BATCHAI_COLL_API const char* batchai_coll_status_name(batchai_coll_status status);
 
-/* Collective over all ranks of the job. The caller owns *comm and ends it with finalize, which is
- * collective too, waits for the others, and may be followed by another init. */
+/* Collective over all ranks of the job; an error on one rank is an error on all. The caller owns
+ * *comm and ends it with finalize, which is collective too unless there was an error, waits for the
+ * others, and may be followed by another init. The communicator and its requests are gone after
+ * finalize, whatever it returns. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_init(batchai_coll_comm** comm);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_finalize(batchai_coll_comm* comm);
 
