@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <sstream>
 
-#include "launcher/agent/binding.hpp"
 #include "launcher/agent/processes.hpp"
 #include "launcher/agent/ranks.hpp"
 
@@ -24,9 +23,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kStall{10};
-// From the order to end until the root gives up waiting: the agents' grace and some more.
-constexpr milliseconds kEndDeadline{5000};
-constexpr milliseconds kByeDeadline{5000};
 
 void say(const std::string& line) {
     fmt::print(stderr, "batchai-launch: {}\n", line);
@@ -110,114 +106,6 @@ sys::Result<void> Coordinator::open() {
     return {};
 }
 
-// ---- agents arrive
-// --------------------------------------------------------------------------------
-
-void Coordinator::accept() {
-    sys::UniqueFd fd(::accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd) return;
-    auto& peer = *peers_.emplace_back(std::make_unique<Peer>());
-    peer.channel = std::make_unique<Channel>(
-        loop_, std::move(fd),
-        Channel::Callbacks{[this, &peer](Kind kind, Reader& reader) {
-                               if (peer.node >= 0) return on_message(peer.node, kind, reader);
-                               if (kind == Kind::hello) return on_hello(peer, reader);
-                               peer.channel->close();
-                           },
-                           [this, &peer] {
-                               if (peer.node >= 0) on_agent_lost(peer.node);
-                           }});
-}
-
-bool Coordinator::is_welcome(const Hello& hello) const {
-    return same_key(hello.agent_key, agent_key_) && hello.node >= 0 &&
-           hello.node < static_cast<int>(agents_.size()) && agents_[hello.node].peer == nullptr;
-}
-
-void Coordinator::on_hello(Peer& peer, Reader& reader) {
-    Hello hello;
-    if (!decode(reader, hello) || !is_welcome(hello)) return peer.channel->close();
-    const int node = hello.node;
-    peer.node = node;
-    peer.channel->set_limit(kFrameLimit);
-    agents_[node].peer = &peer;
-    agents_[node].offset = wall_clock() - hello.clock;
-    session_.allocation.nodes[node] = hello.name;
-    agents_[node].hello = std::move(hello);
-    ++greeted_;
-    if (agents_[node].hello.version != BATCHAI_VERSION) {
-        return fail(
-            wall_clock(),
-            fmt::format("{} runs version {} of batchai-launch, not {}", agents_[node].hello.name,
-                        agents_[node].hello.version, BATCHAI_VERSION),
-            125);
-    }
-    if (greeted_ == agents_.size() && state_ == State::starting) launch();
-}
-
-void Coordinator::launch() {
-    std::vector<Hello> facts;
-    for (const Agent& agent : agents_) facts.push_back(agent.hello);
-    auto work = session_.plan(facts);
-    if (!work) return fail(wall_clock(), work.error().message, 125);
-    map_ = work->map;
-    if (session_.dry_run) {
-        print_plan(*work);
-        return say_bye();
-    }
-    relay_.set_map(map_);
-    state_ = State::running;
-    for (int node = 0; node < static_cast<int>(agents_.size()); ++node) {
-        agents_[node].peer->channel->send(launch_for(node, *work));
-    }
-}
-
-void Coordinator::on_prepared(int node) {
-    agents_[node].prepared = true;
-    const bool all =
-        std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.prepared; });
-    if (!all || state_ != State::running) return;
-    to_all(Go{});
-    start_input();
-}
-
-Launch Coordinator::launch_for(int node, const Work& work) const {
-    Launch launch;
-    launch.root_key = root_key_;
-    launch.nspace = fmt::format("batchai.{}.{}", session_.allocation.job_id, root_key_.substr(48));
-    launch.map = work.map;
-    launch.argv = work.argv;
-    launch.directory = work.directory;
-    if (!work.environments.empty()) launch.environment = work.environments[node];
-    launch.master_address = agents_[0].peer->channel->peer_address();
-    launch.master_port = agents_[0].hello.free_port;
-    launch.shared_host = session_.allocation.local;
-
-    if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
-    launch.record = work.record;
-    if (!work.preparations.empty()) launch.preparation = work.preparations[node];
-    launch.preparation_input = work.preparation_input;
-    launch.host_file = work.host_file;
-    return launch;
-}
-
-void Coordinator::print_plan(const Work& work) const {
-    for (int rank = 0; rank < work.map.size(); ++rank) {
-        const int node = work.map.node_of(rank);
-        const bool shared = session_.allocation.local;
-        std::vector<Core> cores;
-        for (int cpu : agents_[node].hello.cores) cores.push_back({cpu});
-        const auto shares =
-            share_cores(cores, shared ? work.map.size() : work.map.local_size(node));
-        const std::string bound =
-            shares.empty() ? "not bound"
-                           : "cores " + cpu_list(shares[shared ? rank : work.map.local_rank(rank)]);
-        fmt::print("rank {} on {}, {}: {}\n", rank, work.map.nodes[node], bound,
-                   fmt::join(work.argv, " "));
-    }
-    std::fflush(stdout);
-}
-
 // ---- the job runs
 // ---------------------------------------------------------------------------------
 
@@ -285,87 +173,6 @@ void Coordinator::on_agent_lost(int node) {
                      agent.hello.name),
          125);
     check_over();
-}
-
-void Coordinator::fail(double time, const std::string& line, int code) {
-    outcome_.add(time, "batchai-launch: " + line, code);
-    end_job(SIGTERM);
-}
-
-void Coordinator::end_job(int signal) {
-    if (state_ == State::starting) return say_bye();
-    if (state_ != State::running) return;
-    state_ = State::ending;
-    timeout_.stop();
-    to_all(End{signal});
-    deadline_.start(kEndDeadline);
-    check_over();
-}
-
-// ---- it ends
-// --------------------------------------------------------------------------------------
-
-void Coordinator::check_over() {
-    if (state_ != State::running && state_ != State::ending) return;
-    const bool done =
-        std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.done; });
-    if (done && out_->idle() && err_->idle()) say_bye();
-}
-
-void Coordinator::say_bye() {
-    if (state_ == State::over) return;
-    state_ = State::over;
-    stall_.stop();
-    timeout_.stop();
-    deadline_.start(kByeDeadline);
-    to_all(Bye{});
-    listener_.reset();
-    // Agents that have not come yet find nobody.
-    if (greeted_ < agents_.size()) {
-        for (const Starter& starter : starters_) {
-            if (starter.pid > 0) ::kill(starter.pid, SIGTERM);
-        }
-    }
-    check_gone();
-}
-
-void Coordinator::check_gone() {
-    const bool gone =
-        std::all_of(starters_.begin(), starters_.end(), [](const Starter& s) { return s.pid < 0; });
-    if (state_ == State::over && gone) loop_.stop();
-}
-
-void Coordinator::on_child() {
-    int status = 0;
-    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-        const auto found = std::find_if(starters_.begin(), starters_.end(),
-                                        [pid](const Starter& s) { return s.pid == pid; });
-        if (found == starters_.end()) continue;
-        found->pid = -1;
-        if (state_ == State::running && !session_.allocation.local) {
-            fail(wall_clock(), "srun has ended before the job", 125);
-        } else if (state_ == State::starting) {
-            srun_matters_ = true;
-            const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-            fail(wall_clock(),
-                 fmt::format("{} ended with code {} before all agents were there", found->name,
-                             code),
-                 125);
-        }
-    }
-    check_gone();
-}
-
-void Coordinator::on_signal(int signal) {
-    if (signal == SIGCHLD) return on_child();
-    if (std::find(kForwarded.begin(), kForwarded.end(), signal) != kForwarded.end()) {
-        if (state_ == State::running) to_all(Signal{signal});
-        return;
-    }
-    if (state_ == State::ending) return to_all(End{SIGKILL});  // the user insists
-    outcome_.add(wall_clock(), fmt::format("batchai-launch: ended by {}", signal_name(signal)),
-                 128 + signal);
-    end_job(signal == SIGHUP ? SIGTERM : signal);
 }
 
 // What srun said, but for its complaint about SLURM_CPU_BIND=none where there is no binding anyway.
@@ -449,13 +256,6 @@ void Coordinator::send_input(ssize_t size) {
 
 // ---- sending
 // --------------------------------------------------------------------------------------
-
-template <class Message>
-void Coordinator::to_all(const Message& message) {
-    for (Agent& agent : agents_) {
-        if (agent.peer != nullptr) agent.peer->channel->send(message);
-    }
-}
 
 void Coordinator::send(int node, const FenceDone& message) {
     agents_[node].peer->channel->send(message);

@@ -101,7 +101,11 @@ class Coordinator : private Relay::Sender {
     std::string names(const std::vector<int>& nodes) const;
 
     template <class Message>
-    void to_all(const Message& message);
+    void to_all(const Message& message) {
+        for (Agent& agent : agents_) {
+            if (agent.peer != nullptr) agent.peer->channel->send(message);
+        }
+    }
     void send(int node, const FenceDone& message) override;
     void send(int node, const ModexRequest& message) override;
     void send(int node, const ModexReply& message) override;

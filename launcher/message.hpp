@@ -51,12 +51,14 @@ struct Hello {
     double clock = 0;  // the agent's CLOCK_REALTIME when it sent this
     int gpus = 0;
     std::vector<int> cores;  // of which each has at least one CPU that this agent may use
+    int granted_cores = 0;   // as many of them as Slurm has granted
     int free_port = 0;       // for MASTER_PORT
     std::string node_ready;  // BATCHAI_NODE_READY
     std::string job_id;      // SLURM_JOB_ID
     template <class A>
     void fields(A& a) {
-        a(agent_key, version, node, name, clock, gpus, cores, free_port, node_ready, job_id);
+        a(agent_key, version, node, name, clock, gpus, cores, granted_cores, free_port, node_ready,
+          job_id);
     }
 };
 

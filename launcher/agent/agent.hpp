@@ -83,6 +83,7 @@ class Agent : private pmix::Host {
     Guarded guarded_;
     env::Environment environment_;  // inherited
     std::vector<Core> cores_;
+    int granted_cores_ = 0;
 
     Loop loop_;
     pmix::Box box_{loop_};

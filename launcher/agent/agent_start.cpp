@@ -31,6 +31,9 @@ void Agent::say_hello() {
     hello.name = bootstrap_.name;
     hello.gpus = count_gpus(environment_);
     for (const Core& core : cores_) hello.cores.push_back(core.front());
+    granted_cores_ =
+        granted_cores(cores_, value_of(environment_, "SLURM_JOB_CPUS_PER_NODE"), bootstrap_.node);
+    hello.granted_cores = granted_cores_;
     hello.free_port = bootstrap_.node == 0 ? find_free_port() : 0;
     hello.node_ready = value_of(environment_, "BATCHAI_NODE_READY");
     hello.job_id = value_of(environment_, "SLURM_JOB_ID");
@@ -134,13 +137,11 @@ void Agent::start_ranks() {
     // On a shared host all agents' ranks divide its cores.
     const int sharing = job_.shared_host ? job_.map.size() : count;
     const int offset = job_.shared_host ? first : 0;
-    const int cores =
-        job_.shared_host
-            ? static_cast<int>(cores_.size())
-            : granted_cores(cores_, value_of(environment_, "SLURM_JOB_CPUS_PER_NODE"), node);
+    const int all = static_cast<int>(cores_.size());
+    const int cores = job_.shared_host ? all : granted_cores_;
     // Which of the cores are ours Slurm has not said where it has not granted all: nobody is bound.
-    const bool all = cores == static_cast<int>(cores_.size());
-    const auto shares = all ? share_cores(cores_, sharing) : std::vector<std::vector<int>>();
+    const auto shares =
+        cores == all ? share_cores(cores_, sharing) : std::vector<std::vector<int>>();
     pmix::JobInfo info{
         job_.nspace, job_.map, node, job_.directory, fmt::format("{}", fmt::join(job_.argv, " ")),
         {}};
