@@ -20,10 +20,11 @@ constexpr char kRoot[] = "/tmp/";
 constexpr char kMemory[] = "/dev/shm/";
 constexpr std::string_view kPrefix = "batchai-";
 
+// The one in /tmp last: while it is there a sweep finds both.
 void remove_both(const std::string& name) {
     std::error_code ignored;
-    fs::remove_all(kRoot + name, ignored);
     fs::remove_all(kMemory + name, ignored);
+    fs::remove_all(kRoot + name, ignored);
 }
 
 // Opens a directory of ours and takes its lock; empty: it is somebody's.
