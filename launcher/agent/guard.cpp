@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include "launcher/agent/processes.hpp"
 
@@ -34,8 +33,7 @@ void ignore_signals() {
 
 void Guarded::remove(bool orderly) const {
     scratch.remove();
-    std::error_code ignored;
-    if (!orderly && !job_directory.empty()) std::filesystem::remove_all(job_directory, ignored);
+    if (!orderly && !job_directory.empty()) remove_scratch(job_directory);
 }
 
 Guarded start_guard(const std::string& job_directory) {

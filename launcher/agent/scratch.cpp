@@ -55,6 +55,10 @@ sys::Result<Scratch> Scratch::make() {
 }
 
 void Scratch::remove() const {
+    remove_scratch(directory);
+}
+
+void remove_scratch(const std::string& directory) {
     remove_both(fs::path(directory).filename());
 }
 

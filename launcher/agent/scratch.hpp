@@ -21,6 +21,9 @@ struct Scratch {
     void remove() const;
 };
 
+// Removes a Scratch by its directory, for who has not made it.
+void remove_scratch(const std::string& directory);
+
 // Removes what killed processes of this user have left.
 void sweep_scratch();
 

@@ -154,6 +154,9 @@ fails() {
     [ -d "$folder" ]
     kill -9 $!
     deadline=10 eventually [ ! -e "$folder" ]
+    folder=${folder%/mnt}
+    deadline=10 eventually [ ! -e "$folder" ]
+    deadline=10 eventually [ ! -e "/dev/shm/${folder##*/}" ]
 }
 
 @test "a bad job file is refused with its line and column" {
