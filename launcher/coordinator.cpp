@@ -15,6 +15,7 @@
 
 #include "launcher/agent/processes.hpp"
 #include "launcher/agent/ranks.hpp"
+#include "launcher/say.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -23,10 +24,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kStall{10};
-
-void say(const std::string& line) {
-    fmt::print(stderr, "batchai-launch: {}\n", line);
-}
 
 }  // namespace
 
@@ -180,7 +177,7 @@ void Coordinator::say_starter_words() {
     std::istringstream lines(starter_words_);
     for (std::string line; std::getline(lines, line);) {
         if (line.find("lacks support for cpu binding") == std::string::npos) {
-            fmt::print(stderr, "{}\n", line);
+            std::fputs((line + "\n").c_str(), stderr);
         }
     }
     starter_words_.clear();

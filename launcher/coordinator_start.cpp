@@ -115,10 +115,10 @@ void Coordinator::print_plan(const Work& work) const {
         const std::string bound =
             shares.empty() ? "not bound"
                            : "cores " + cpu_list(shares[shared ? rank : work.map.local_rank(rank)]);
-        fmt::print("rank {} on {}, {}: {}\n", rank, work.map.nodes[node], bound,
-                   fmt::join(work.argv, " "));
+        const std::string line = fmt::format("rank {} on {}, {}: {}\n", rank, work.map.nodes[node],
+                                             bound, fmt::join(work.argv, " "));
+        std::fputs(line.c_str(), stdout);
     }
-    std::fflush(stdout);
 }
 
 }  // namespace batchai::launcher

@@ -14,6 +14,7 @@
 #include "job/record.hpp"
 #include "launcher/agent/ranks.hpp"
 #include "launcher/paths.hpp"
+#include "launcher/say.hpp"
 
 namespace batchai::launcher {
 
@@ -58,7 +59,9 @@ sys::Result<std::unique_ptr<JobRun>> JobRun::load(const std::string& job_file,
     auto policy = job::load_policy(policy_file.empty() ? job::default_policy_file() : policy_file);
     if (!policy) return policy.error();
     std::unique_ptr<JobRun> run(new JobRun);
-    run->file_ = fs::absolute(job_file);
+    std::error_code nowhere;
+    run->file_ = fs::absolute(job_file, nowhere);
+    if (nowhere) return sys::Error{"the current directory is gone: " + nowhere.message()};
     run->spec_ = std::move(*spec);
     run->policy_ = std::move(*policy);
     if (run->spec_.identity) {
@@ -131,7 +134,7 @@ sys::Result<void> JobRun::make_local_directories() {
     if (spec_.image) {
         const auto image = job::resolve_image(policy_, *spec_.image);
         if (!image) return image.error();
-        if (!image->say.empty()) fmt::print(stderr, "batchai-launch: {}\n", image->say);
+        if (!image->say.empty()) say(image->say);
     }
     const auto mounts = job::plan_mounts(spec_, policy_);
     if (!mounts) return mounts.error();
@@ -235,7 +238,11 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes) const {
         work.execution_logs.push_back(stdouterr_ + "/" +
                                       job::execution_log_name(log_node(node.name)));
     }
-    work.directory = allocation_.local ? local_ + "/temp-0" : fs::current_path().string();
+    work.directory = local_ + "/temp-0";
+    if (allocation_.local) return work;
+    std::error_code nowhere;
+    work.directory = fs::current_path(nowhere);
+    if (nowhere) return sys::Error{"the current directory is gone: " + nowhere.message()};
     return work;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // batchai-launch: starts the ranks of a job (docs/man/batchai-launch.1).
-#include <fmt/format.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include "launcher/coordinator.hpp"
 #include "launcher/job_run.hpp"
 #include "launcher/options.hpp"
+#include "launcher/say.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 constexpr int kOwnFailure = 125;
 
 int fail(const std::string& message) {
-    fmt::print(stderr, "batchai-launch: {}\n", message);
+    say(message);
     return kOwnFailure;
 }
 
@@ -44,12 +45,14 @@ int run_command(const Options& options) {
         auto map = make_map(names, gpus, request);
         if (!map) return map.error();
         if (!options.ranks && !options.ranks_per_node) {
-            fmt::print(stderr, "batchai-launch: {}\n", describe(*map, gpus, request));
+            say(describe(*map, gpus, request));
         }
         Work work;
         work.map = *map;
         work.argv = options.command;
-        work.directory = std::filesystem::current_path();
+        std::error_code nowhere;
+        work.directory = std::filesystem::current_path(nowhere);
+        if (nowhere) return sys::Error{"the current directory is gone: " + nowhere.message()};
         return work;
     };
     return Coordinator(std::move(session)).run().exit_code;
@@ -84,18 +87,33 @@ int run(int argc, char** argv) {
     return options.job_file.empty() ? run_command(options) : run_job(options);
 }
 
+// Nothing that is opened later may be taken for a standard stream that the caller has closed.
+void open_standard_streams() {
+    while (true) {
+        const int fd = ::open("/dev/null", O_RDWR);
+        if (fd < 0) return;
+        if (fd <= STDERR_FILENO) continue;
+        ::close(fd);
+        return;
+    }
+}
+
 }  // namespace
 }  // namespace batchai::launcher
 
 int main(int argc, char** argv) {
     using namespace batchai::launcher;
+    open_standard_streams();
     int code = 0;
     if (argc == 2 && std::string_view(argv[1]) == "--agent") {
         code = agent_main();
     } else {
         code = run(argc, argv);
     }
-    std::fflush(nullptr);
+    if (std::fflush(stdout) != 0 && code == 0) {
+        say("standard output: cannot be written");
+        code = 1;
+    }
     // A thread may still be in read() on a standard input that never ends: do not wait for it.
     std::_Exit(code);
 }

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "launcher/say.hpp"
+
 namespace batchai::launcher {
 namespace {
 
@@ -64,7 +66,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         ->type_name("FILE");
     app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(0.001, 1e8));
     app.add_flag("--dry-run", options.dry_run, "Print what would run where, and run nothing");
     char** const end = argv + argc;
     char** const dashes =
@@ -74,15 +76,14 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     } catch (const CLI::Success& success) {
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        fmt::print(stderr, "batchai-launch: {}; see batchai-launch --help\n", error.what());
+        say(fmt::format("{}; see batchai-launch --help", error.what()));
         return kUsage;
     }
     options.local = local_option->count() > 0;
     if (options.local && local > 0) options.local_nodes = local;
     options.command = app.remaining();
     if (!options.command.empty() && options.command[0].starts_with("-")) {
-        fmt::print(stderr, "batchai-launch: unknown option {}; see batchai-launch --help\n",
-                   options.command[0]);
+        say(fmt::format("unknown option {}; see batchai-launch --help", options.command[0]));
         return kUsage;
     }
     // "--" may begin the command, or be one of its own arguments.
@@ -94,7 +95,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         options.job_file = file;
     }
     if (const auto wrong = wrong_combination(options)) {
-        fmt::print(stderr, "batchai-launch: {}; see batchai-launch --help\n", *wrong);
+        say(*wrong + "; see batchai-launch --help");
         return kUsage;
     }
     return options;

@@ -2,6 +2,7 @@
 #include "launcher/agent/agent.hpp"
 
 #include "launcher/report.hpp"
+#include "launcher/say.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +25,7 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded)
 int Agent::run() {
     auto socket = connect_to_root(bootstrap_);
     if (!socket) {
-        fmt::print(stderr, "batchai-launch: {}: {}\n", bootstrap_.name, socket.error().message);
+        say(bootstrap_.name + ": " + socket.error().message);
         return 125;
     }
     signals_ = std::make_unique<SignalEvents>(

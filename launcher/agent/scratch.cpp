@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kRoot[] = "/tmp/";
 constexpr char kMemory[] = "/dev/shm/";
-constexpr std::string_view kPrefix = "batchai-";
+constexpr std::string_view kPrefix = "batchai.";
 
 // The one in /tmp last: while it is there a sweep finds both.
 void remove_both(const std::string& name) {
@@ -42,7 +42,7 @@ sys::UniqueFd take_lock(const std::string& path) {
 
 sys::Result<Scratch> Scratch::make() {
     // Its final name appears only when it is locked: no sweep may take it for left behind.
-    std::string hidden = std::string(kRoot) + ".batchai-XXXXXX";
+    std::string hidden = std::string(kRoot) + ".batchai.XXXXXX";
     if (::mkdtemp(hidden.data()) == nullptr) return sys::errno_error("making a directory in /tmp");
     const std::string name = hidden.substr(sizeof kRoot);  // without "/tmp/."
     Scratch scratch{kRoot + name, kMemory + name, take_lock(hidden)};

@@ -2,7 +2,8 @@
 //
 // Scratch: a private directory below /tmp with a short name (sockets live in it), and one of the
 // same name in /dev/shm. Removed with its owner; where the owner and its guard were killed at once,
-// by the next one of the same user: a directory whose lock nobody holds is nobody's.
+// by the next one of the same user: a directory whose lock nobody holds is nobody's. The
+// names cannot be those of the plugin, batchai-*.
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@
 namespace batchai::launcher {
 
 struct Scratch {
-    std::string directory;  // /tmp/batchai-XXXXXX
-    std::string memory;     // /dev/shm/batchai-XXXXXX; empty where there is no /dev/shm
+    std::string directory;  // /tmp/batchai.XXXXXX
+    std::string memory;     // /dev/shm/batchai.XXXXXX; empty where there is no /dev/shm
     sys::UniqueFd lock;     // children that inherit it own the directory, too
 
     static sys::Result<Scratch> make();

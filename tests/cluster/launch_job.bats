@@ -172,3 +172,16 @@ fails() {
     run launch
     [ "$status" -eq 125 ]
 }
+
+@test "closed and full standard streams are no reason to crash" {
+    cd "$BATS_TEST_TMPDIR" || return
+    timeout 30 batchai-launch --local 2 cat <&-
+    timeout 30 batchai-launch --local 2 true >&-
+    timeout 30 batchai-launch --local 2 true 2>&-
+    run -125 timeout 30 batchai-launch --local x true 2>/dev/full
+    run -1 timeout 30 bash -c 'batchai-launch --local 1 --dry-run true >/dev/full'
+    [[ $output == *"standard output: cannot be written" ]]
+    mkdir gone && cd gone && rmdir ../gone
+    run -125 timeout 30 batchai-launch --local 1 true
+    [[ $output == *"batchai-launch: the current directory is gone"* ]]
+}

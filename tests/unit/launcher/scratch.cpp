@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/scratch.hpp"
 
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <optional>
@@ -22,6 +24,13 @@ BOOST_AUTO_TEST_CASE(a_sweep_spares_what_is_in_use_and_removes_what_is_left) {
     sweep_scratch();
     BOOST_TEST(!std::filesystem::exists(directory));
     BOOST_TEST((memory.empty() || !std::filesystem::exists(memory)));
+}
+
+BOOST_AUTO_TEST_CASE(a_sweep_does_not_touch_the_plugins_directories) {
+    const std::string directory = "/tmp/batchai-" + std::to_string(100'000 + ::getpid() % 900'000);
+    BOOST_REQUIRE(std::filesystem::create_directory(directory));
+    sweep_scratch();
+    BOOST_TEST(std::filesystem::remove(directory));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
