@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` leaves is what a cluster can load, by the line that comes with it.
+# minislurm: none
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() {
+    export root=$BATS_FILE_TMPDIR/root
+    DESTDIR=$root cmake --install "$BATCHAI_BUILD" >"$BATS_FILE_TMPDIR/out"
+    mkdir -p "$root/etc/batchai"
+    {
+        cat "$BATCHAI_SOURCE/etc/batchai.toml"
+        printf '[[allow]]\ntype = "tmpfs"\n'
+    } >"$root/etc/batchai/batchai.toml"
+    chmod -R go+rX "$BATS_RUN_TMPDIR"
+}
+
+teardown() { :; } # each cluster is gone with its command
+
+# installed COMMAND...: on a two-node cluster of machines on which batchai is installed.
+installed() {
+    local line
+    line=$(grep ^required "$root/usr/share/batchai/plugstack.conf.d/batchai.conf")
+    # shellcheck disable=SC2016 # the inner shell's
+    unshare --mount bash -c '
+        for folder in usr etc; do
+            mount -t overlay -o "lowerdir=$1/$folder:/$folder" overlay "/$folder" || exit
+        done
+        export PATH=/usr/bin:/bin:/usr/sbin:/sbin
+        shift
+        exec timeout 100 "$@"' - "$root" "$BATCHAI_SOURCE/contrib/minislurm" -n 2 -g 1 -p "$line" -- "$@"
+}
+
+@test "a cluster loads the installed plugin, and a job has its mounts" {
+    need_root
+    run installed srun -N2 --batchai-mount=tmpfs:scratch sh -c 'findmnt -n -o FSTYPE "$AZ_BATCHAI_JOB_MOUNT_ROOT/scratch"'
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^tmpfs$' <<<"$output")" = 2 ]
+}
+
+@test "installed programs find each other, the library and the Python package" {
+    need_root
+    /usr/bin/python3 -c 'import torch' 2>/dev/null || skip "PyTorch is not installed"
+    run installed salloc -Q -N2 batchai-launch /usr/bin/python3 -c \
+        'import horovod.torch as hvd; hvd.init(); print("rank", hvd.rank(), "of", hvd.size())'
+    [ "$status" -eq 0 ]
+    [[ $output == *"rank 0 of 2"* && $output == *"rank 1 of 2"* ]]
+    run installed sh -c 'batchai --version && sbatch --help | grep -c -- --batchai-'
+    [ "${lines[-1]}" = 4 ]
+}
+
+@test "man pages, completion and pkg-config file are installed" {
+    local page
+    for page in man1/batchai.1 man1/batchai-launch.1 man5/batchai.toml.5 man8/spank_batchai.8; do
+        [ -s "$root/usr/share/man/$page" ]
+    done
+    [ -s "$root/usr/share/bash-completion/completions/batchai" ]
+    grep -qx 'prefix=/usr' "$(find "$root" -name batchai-collectives.pc)"
+}
+
+@test "another prefix than the configured one is refused with what to do" {
+    run env DESTDIR="$BATS_TEST_TMPDIR" cmake --install "$BATCHAI_BUILD" --prefix /elsewhere
+    [ "$status" -ne 0 ]
+    [[ $output == *"configure it with"*"-DCMAKE_INSTALL_PREFIX=/elsewhere"* ]]
+}
