@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "launcher/agent/binding.hpp"
+#include "launcher/agent/ranks.hpp"
 #include "launcher/coordinator.hpp"
 
 namespace batchai::launcher {

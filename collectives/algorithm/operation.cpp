@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <span>
+
 namespace batchai::coll {
 
 void Operation::enter(const Call& call, std::uint64_t number, std::span<const std::byte> data) {
@@ -40,7 +43,7 @@ Missing Operation::absent() const {
 
 std::string list_ranks(const std::vector<int>& ranks) {
     constexpr std::size_t kMost = 8;
-    const std::vector<int> shown(ranks.begin(), ranks.begin() + std::min(ranks.size(), kMost));
+    const std::span shown(ranks.data(), std::min(ranks.size(), kMost));
     return fmt::format("rank{} {}{}", ranks.size() == 1 ? "" : "s", fmt::join(shown, ", "),
                        ranks.size() > kMost ? ", ..." : "");
 }

@@ -91,7 +91,7 @@ void Agent::fail(const std::string& message) {
     fail(AgentError{fmt::format("batchai-launch: {}: {}", bootstrap_.name, message), 125, false});
 }
 
-void Agent::fail(AgentError error) {
+void Agent::fail(const AgentError& error) {
     root_->send(error);
     ranks_->end(SIGKILL);
     ranks_->started_all();

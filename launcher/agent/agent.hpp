@@ -76,7 +76,7 @@ class Agent : private pmix::Host {
     void fail_modex_of(int rank);
 
     void fail(const std::string& message);
-    void fail(AgentError error);
+    void fail(const AgentError& error);
     void end_ranks(int signal);
 
     Bootstrap bootstrap_;

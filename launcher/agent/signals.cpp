@@ -27,12 +27,13 @@ SignalEvents::SignalEvents(Loop& loop, std::initializer_list<int> signals,
                            std::function<void(int)> callback) {
     const sigset_t set = set_of(signals);
     sys::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    poll_ = std::make_unique<Poll>(loop, std::move(fd), [callback](int readable) {
-        signalfd_siginfo info;
-        while (::read(readable, &info, sizeof info) == sizeof info) {
-            callback(static_cast<int>(info.ssi_signo));
-        }
-    });
+    poll_ =
+        std::make_unique<Poll>(loop, std::move(fd), [callback = std::move(callback)](int readable) {
+            signalfd_siginfo info;
+            while (::read(readable, &info, sizeof info) == sizeof info) {
+                callback(static_cast<int>(info.ssi_signo));
+            }
+        });
 }
 
 std::string signal_name(int signal) {

@@ -83,7 +83,10 @@ void complete(const OpAnswer& answer, pmix_status_t status) {
 void complete(const LookupAnswer& answer, const std::string& nspace, pmix_status_t status,
               const std::vector<Item>& items) {
     pmix_pdata_t* data = nullptr;
-    PMIX_PDATA_CREATE(data, items.size());
+    if (!items.empty()) PMIX_PDATA_CREATE(data, items.size());
+    if (data == nullptr) {
+        return answer.function(items.empty() ? status : PMIX_ERR_NOMEM, nullptr, 0, answer.data);
+    }
     for (size_t i = 0; i < items.size(); ++i) {
         PMIX_LOAD_PROCID(&data[i].proc, nspace.c_str(), items[i].owner);
         PMIX_LOAD_KEY(data[i].key, items[i].key.c_str());
