@@ -9,7 +9,6 @@ namespace batchai::job {
 
 namespace {
 
-constexpr std::size_t kMaxJobBytes = 1 << 20;
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxMessage = 200;  // nlohmann quotes the whole token that it stumbled over
 

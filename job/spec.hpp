@@ -8,6 +8,7 @@
 // Microsoft.BatchAI 2018-05-01 JobCreateParameters.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -98,6 +99,9 @@ struct ParsedJob {
 };
 
 bool has_error(const std::vector<Finding>& findings);
+
+// A job file is no larger; parse_job refuses what is.
+inline constexpr std::size_t kMaxJobBytes = 1 << 20;
 
 // Parses the text of a job.json. file_name is used in the findings only. Unknown keys are
 // warnings; wrong types, missing required keys and impossible values are errors; every error of

@@ -103,8 +103,7 @@ sys::Result<void> Coordinator::open() {
     return {};
 }
 
-// ---- the job runs
-// ---------------------------------------------------------------------------------
+// ---- the job runs -------------------------------------------------------------------------------
 
 void Coordinator::on_message(int node, Kind kind, Reader& reader) {
     switch (kind) {
@@ -183,8 +182,7 @@ void Coordinator::say_starter_words() {
     starter_words_.clear();
 }
 
-// ---- somebody is late
-// -----------------------------------------------------------------------------
+// ---- somebody is late ---------------------------------------------------------------------------
 
 std::string Coordinator::names(const std::vector<int>& nodes) const {
     std::vector<std::string> list;
@@ -220,8 +218,7 @@ void Coordinator::on_stall() {
     }
 }
 
-// ---- standard input
-// -------------------------------------------------------------------------------
+// ---- standard input -----------------------------------------------------------------------------
 
 void Coordinator::start_input() {
     // Reading from a terminal that belongs to somebody else would stop us.
@@ -251,8 +248,7 @@ void Coordinator::send_input(ssize_t size) {
         Input{input_buffer_.substr(0, static_cast<std::size_t>(std::max<ssize_t>(size, 0)))});
 }
 
-// ---- sending
-// --------------------------------------------------------------------------------------
+// ---- sending ------------------------------------------------------------------------------------
 
 void Coordinator::send(int node, const FenceDone& message) {
     agents_[node].peer->channel->send(message);

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "job/layout.hpp"
 #include "job/plan.hpp"
@@ -15,20 +13,13 @@
 #include "launcher/agent/ranks.hpp"
 #include "launcher/paths.hpp"
 #include "launcher/say.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::launcher {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-sys::Result<std::string> read_file(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (!in.good() && !in.eof()) return sys::errno_error(path);
-    if (!in.is_open()) return sys::errno_error(path);
-    return text;
-}
 
 // Errors of the file, a line each; warnings are for `batchai job check`.
 sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file) {
@@ -52,7 +43,7 @@ sys::Result<sys::UniqueFd> create(const std::string& path) {
 
 sys::Result<std::unique_ptr<JobRun>> JobRun::load(const std::string& job_file,
                                                   const std::string& policy_file) {
-    const auto text = read_file(job_file);
+    const auto text = sys::read_file(job_file, job::kMaxJobBytes);
     if (!text) return text.error();
     auto spec = parse(*text, job_file);
     if (!spec) return spec.error();
