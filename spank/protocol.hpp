@@ -18,8 +18,10 @@
 
 namespace batchai::spank {
 
-// One directory per job, 0700, inside a private self-bind of kBaseDirectory.
+// One directory per job, 0700, inside a private self-bind of kBaseDirectory, 0711: mounts of jobs
+// may be below.
 inline constexpr char kBaseDirectory[] = "/run/batchai";
+inline constexpr char kLockFile[] = "/run/batchai/lock";  // while the self-bind is made
 inline constexpr char kJobsDirectory[] = "/run/batchai/jobs";
 
 // Files of a job's directory.

@@ -39,6 +39,8 @@ sys::Result<void> make_own_directory(const char* path, mode_t mode) {
     if (lstat(path, &info) != 0) return sys::errno_error(path);
     if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
         return sys::Error{std::string(path) + ": not a directory that only root can write to"};
+    // One of an earlier version may be open to more.
+    if ((info.st_mode & 0777) != mode && chmod(path, mode) != 0) return sys::errno_error(path);
     return {};
 }
 
@@ -111,10 +113,11 @@ bool kill_in_namespace(const struct stat& space) {
 }  // namespace
 
 sys::Result<void> prepare_base() {
-    if (auto made = make_own_directory(kBaseDirectory, 0755); !made) return made;
-    // The lock is taken on the directory under the mount or on the mount's root: one inode.
-    const sys::UniqueFd lock(open(kBaseDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!lock || flock(lock.get(), LOCK_EX) != 0) return sys::errno_error(kBaseDirectory);
+    if (auto made = make_own_directory(kBaseDirectory, 0711); !made) return made;
+    // One inode, be it found under the mount or in it. Whoever can open a file can lock it, so only
+    // root can.
+    const sys::UniqueFd lock(open(kLockFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!lock || flock(lock.get(), LOCK_EX) != 0) return sys::errno_error(kLockFile);
     if (!is_mount_point(kBaseDirectory)) {
         if (mount(kBaseDirectory, kBaseDirectory, nullptr, MS_BIND, nullptr) != 0 ||
             mount(nullptr, kBaseDirectory, nullptr, MS_PRIVATE, nullptr) != 0)

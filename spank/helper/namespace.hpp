@@ -15,7 +15,7 @@
 namespace batchai::spank {
 
 // Makes /run/batchai and /run/batchai/jobs, the first a private mount of itself: in a shared mount
-// a pin would be refused.
+// a pin would be refused. Nobody but root can open, and so lock, anything in them.
 sys::Result<void> prepare_base();
 
 // Puts this process into a new mount namespace and pins it. prepare_base must have been called.

@@ -85,6 +85,16 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
     [ -z "$(on_node_named '^sleep 1003')" ]
 }
 
+@test "another user cannot hold up the jobs of a node by locking the plugin's files" {
+    need_root
+    as_alice srun -w n1 --batchai-mount="$data:a:ro" true
+    for file in "" /lock /jobs; do
+        run on_node n1 setpriv --reuid bob --regid bob --init-groups flock -n "/run/batchai$file" true
+        [ "$status" != 0 ]
+        [[ $output == *"Permission denied"* ]]
+    done
+}
+
 @test "an interrupted end of a job is finished by the next job" {
     need_root
     on_node n1 mkdir -m 700 /run/batchai/jobs/4000000
