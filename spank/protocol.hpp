@@ -27,7 +27,7 @@ inline constexpr char kJobsDirectory[] = "/run/batchai/jobs";
 // Files of a job's directory.
 inline constexpr char kStateFile[] = "state";
 inline constexpr char kPinFile[] = "namespace";            // the mount namespace is bound here
-inline constexpr char kPreparationFile[] = "preparation";  // see prep/once.hpp
+inline constexpr char kPreparationFile[] = "preparation";  // see once.hpp
 
 // The user's options. kOptionNames are the names in requests and states.
 enum Option { kJob, kMount, kPrep, kOutput, kOptionCount };
@@ -41,6 +41,9 @@ inline constexpr const char* kOptionVariables[kOptionCount] = {
 // All options of a job together. Slurm drains nodes when a job's environment variable has 128 KiB.
 inline constexpr unsigned kOptionsMaximum = 64 * 1024;
 inline constexpr unsigned kStateMaximum = 1024 * 1024;
+
+// A failure's line; what is longer is cut.
+inline constexpr unsigned kLineMaximum = 4096;
 
 // Deadlines in seconds; job preparation has the policy's.
 inline constexpr int kCheckSeconds = 60;

@@ -8,12 +8,10 @@
 #include <cstdio>
 
 #include "spank/helper/files.hpp"
-#include "spank/prep/once.hpp"
 #include "spank/prep/preparation.hpp"
 
 namespace {
 
-using batchai::spank::Once;
 using batchai::spank::Preparation;
 
 constexpr std::size_t kCommandMaximum = 1024 * 1024;
@@ -23,26 +21,14 @@ int fail(const std::string& line) {
     return 1;
 }
 
-int prepare_once(const Preparation& what, int fd) {
-    const auto once = Once::enter(fd);
-    if (!once) return fail("batchai: " + what.node + ": " + once.error().message);
-    if (once->earlier()) return once->earlier()->empty() ? 0 : fail(*once->earlier());
-    (void)once->failed("batchai: " + what.node + ": job preparation was interrupted");
-    const auto done = prepare(what);
-    const auto noted = done ? once->succeeded() : once->failed(done.error().message);
-    if (!done) return fail(done.error().message);
-    return noted ? 0 : fail("batchai: " + what.node + ": " + noted.error().message);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("Runs the command on standard input once, as a job's preparation of this node.",
+    CLI::App app("Runs the command on standard input, as a job's preparation of this node.",
                  "batchai-prep");
     app.footer("Exit status: 0; 1 after one line on standard error; 2 wrong usage.");
     app.set_version_flag("--version", BATCHAI_VERSION);
     Preparation what;
-    int once = -1;
     app.add_option("--output", what.output, "directory of the logs")->required();
     app.add_option("--node", what.log_node, "name of the node in the names of the logs");
     app.add_option("--name", what.node, "name of the node in messages (default: that of --node)");
@@ -51,7 +37,6 @@ int main(int argc, char** argv) {
     app.add_option("--record", what.record, "directory of the job's record");
     app.add_option("--note", what.note, "line for the logs about the command");
     app.add_option("--expect", what.expect, "file that must exist afterwards");
-    app.add_option("--once", once, "open file that notes the result: the command is not run twice");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -63,7 +48,6 @@ int main(int argc, char** argv) {
         return fail("batchai: " + what.node + ": job preparation: the command " +
                     command.error().message);
     what.command = *std::move(command);
-    if (once >= 0) return prepare_once(what, once);
     const auto done = prepare(what);
     return done ? 0 : fail(done.error().message);
 }

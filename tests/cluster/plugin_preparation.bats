@@ -65,6 +65,23 @@ failed_with() {
     [ "$(cat logs/stdout-job_prep-n2.txt)" = "blue $work" ]
 }
 
+@test "a preparation gets no file of root's" {
+    as_alice srun --batchai-prep='ls -l /proc/self/fd /proc/$PPID/fd >files 2>&1; cp /proc/self/fd/3 copy' true || true
+    grep -q "/dev/null" files
+    run grep -E "batchai/|/preparation" files
+    [ "$output" = "" ]
+    [ ! -e copy ]
+}
+
+@test "scancel ends the tasks that wait for their node's preparation" {
+    as_alice srun -N 1 -n 3 --job-name=waiting --batchai-prep='touch started; sleep 1000' touch ran >waiting.out 2>&1 &
+    waiting=$!
+    eventually test -e started
+    scancel --name=waiting
+    wait "$waiting" || true
+    [ ! -e ran ]
+}
+
 @test "preparation runs for srun and salloc too" {
     run as_alice srun -N 2 --ntasks-per-node=3 --batchai-prep='echo x >>prepared.$(hostname)' sh -c 'cat prepared.$SLURMD_NODENAME'
     [ "$output" = $'x\nx\nx\nx\nx\nx' ]

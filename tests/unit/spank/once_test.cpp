@@ -1,55 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/prep/once.hpp"
+#include "spank/once.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 
 #include <boost/test/unit_test.hpp>
 
-#include "sys/unique_fd.hpp"
+#include "spank/protocol.hpp"
 #include "temporary.hpp"
 
 using namespace batchai;
 using spank::Once;
+using Result = Once::Result;
 
 namespace {
 
-struct Note {
-    Note() { directory.write("note", ""); }
-    sys::UniqueFd open() const {
-        return sys::UniqueFd(::open((directory / "note").c_str(), O_RDWR | O_CLOEXEC));
+struct Job {
+    Job() : fd(open(directory.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+        directory.write(spank::kPreparationFile, "");
+        BOOST_REQUIRE(first.open(fd.get()));
+        BOOST_REQUIRE(second.open(fd.get()));
     }
+    Result read(const Once& once) { return once.read(line, sizeof line); }
+
     test::TemporaryDirectory directory;
+    spank::Descriptor fd;
+    Once first;
+    Once second;
+    char line[spank::kLineMaximum];
 };
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(once, Note)
+BOOST_FIXTURE_TEST_SUITE(once, Job)
 
 BOOST_AUTO_TEST_CASE(the_first_has_to_do_it_and_the_next_finds_it_done) {
-    {
-        const auto fd = open();
-        const auto mine = Once::enter(fd.get());
-        BOOST_REQUIRE(mine);
-        BOOST_TEST(!mine->earlier().has_value());
-        BOOST_TEST(mine->succeeded().has_value());
-    }
-    const auto fd = open();
-    const auto again = Once::enter(fd.get());
-    BOOST_REQUIRE(again);
-    BOOST_REQUIRE(again->earlier().has_value());
-    BOOST_TEST(again->earlier()->empty());
+    BOOST_TEST(first.try_lock());
+    BOOST_TEST(!second.try_lock());
+    BOOST_TEST((read(first) == Result::none));
+    BOOST_TEST(first.note_success());
+    BOOST_TEST((read(second) == Result::succeeded));
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_is_found_with_its_line) {
-    {
-        const auto fd = open();
-        const auto mine = Once::enter(fd.get());
-        BOOST_TEST(
-            mine->failed("interrupted, in many more words than what comes then").has_value());
-        BOOST_TEST(mine->failed("the line").has_value());
-    }
-    const auto fd = open();
-    BOOST_TEST(*Once::enter(fd.get())->earlier() == "the line");
+    BOOST_TEST(first.note_failure("interrupted, in many more words than what comes then"));
+    BOOST_TEST(first.note_failure("the line"));
+    BOOST_TEST((read(second) == Result::failed));
+    BOOST_TEST(line == std::string("the line"));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_line_is_cut) {
+    BOOST_TEST(first.note_failure(std::string(10000, 'x').c_str()));
+    BOOST_TEST((read(second) == Result::failed));
+    BOOST_TEST(line == std::string(spank::kLineMaximum - 1, 'x'));
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_with_the_lock_file_has_the_lock_for_us_and_cannot_write) {
+    const int waiter = dup(first.lock_file());
+    BOOST_TEST(flock(waiter, LOCK_EX | LOCK_NB) == 0);
+    BOOST_TEST(write(waiter, "ok\n", 3) < 0);
+    close(waiter);
+    BOOST_TEST(first.try_lock());
+    BOOST_TEST(!second.try_lock());
+}
+
+BOOST_AUTO_TEST_CASE(a_job_without_the_file_cannot_open_it) {
+    std::filesystem::remove(directory / spank::kPreparationFile);
+    BOOST_TEST(!Once().open(fd.get()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
