@@ -10,6 +10,7 @@
 #include "spank/helper/allowlist.hpp"
 #include "spank/helper/fields.hpp"
 #include "spank/helper/files.hpp"
+#include "spank/helper/trusted.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -144,10 +145,13 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
                               const job::SitePolicy& policy, const Credentials& user) {
     if (sources.size() > mounts.size()) return sys::Error{"more sources than mounts"};
     const std::string& at = policy.mount_root;
-    if (::mount("batchai", at.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+    // In this namespace, which may be Slurm's.
+    const auto below = open_trusted_directory(at);
+    if (!below) return below.error().in("site policy: paths.mount_root");
+    if (::mount("batchai", fd_path(below->get()).c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
                 "mode=0755,size=1m,nr_inodes=1024") != 0)
         return sys::errno_error(at);
-    const sys::UniqueFd root(open(at.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const sys::UniqueFd root(open(at.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!root) return sys::errno_error(at);
     std::size_t next = 0;
     for (const auto& mount : mounts) {
@@ -158,7 +162,7 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
         }
         if (auto made = make_mount(mount, source, root.get(), policy, user); !made) return made;
     }
-    if (::mount(nullptr, at.c_str(), nullptr,
+    if (::mount(nullptr, fd_path(root.get()).c_str(), nullptr,
                 MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
         return sys::errno_error(at);
     return {};

@@ -20,6 +20,7 @@
 #include "spank/helper/mount.hpp"
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/node_plan.hpp"
+#include "spank/helper/trusted.hpp"
 #include "spank/protocol.hpp"
 #include "sys/file.hpp"
 
@@ -83,8 +84,8 @@ class Setup {
         if (!plan_.failure.empty()) return sys::Error{plan_.failure};
         // For who cleans up if we are killed from here on.
         if (auto noted = write_state("running", ""); !noted) return noted;
-        if (mkdir(policy_.mount_root.c_str(), 0755) != 0 && errno != EEXIST)
-            return sys::errno_error("paths.mount_root " + policy_.mount_root);
+        if (auto root = open_trusted_directory(policy_.mount_root); !root)
+            return root.error().in("site policy: paths.mount_root");
         in_place_ = request_.in_place && !is_shared_mount(policy_.mount_root);
         if (!in_place_)
             if (auto made = create_pinned_namespace(directory_); !made) return made;

@@ -164,6 +164,38 @@ forged() {
     [[ $output == *"nobody else can write to"* && $output != *ran* ]]
 }
 
+# refused_mount_root DIRECTORY NAMED: a policy with that mount root mounts nothing and says what is wrong.
+refused_mount_root() {
+    printf '[paths]\nmount_root = "%s"\n' "$1" >>"$MINISLURM_DIR/batchai.toml"
+    run as_alice srun -N 1 -w n1 --batchai-mount="$open:x" sh -c 'echo ran'
+    make_site
+    [ "$status" != 0 ]
+    [[ $output == *"batchai: n1: site policy: paths.mount_root: $2: must be a directory, not a symbolic link, that belongs to root and that nobody else can write to"* ]]
+    [[ $output != *ran* ]]
+}
+
+@test "a mount root that a user could exchange is refused" {
+    need_root
+    refused_mount_root "$open/mnt" "$open"
+    refused_mount_root /tmp/mnt/deep /tmp
+    mkdir "$MINISLURM_DIR/alices"
+    chown alice "$MINISLURM_DIR/alices"
+    refused_mount_root "$MINISLURM_DIR/alices/mnt" "$MINISLURM_DIR/alices"
+    rmdir "$MINISLURM_DIR/alices"
+    ln -s /etc "$MINISLURM_DIR/link"
+    refused_mount_root "$MINISLURM_DIR/link" "$MINISLURM_DIR/link"
+    rm "$MINISLURM_DIR/link"
+    run on_node n1 ls -d /etc/mnt /tmp/mnt "$open/mnt"
+    [ "$(grep -c 'No such file' <<<"$output")" = 3 ]
+}
+
+@test "a mount root of the site's choice is made and used" {
+    printf '[paths]\nmount_root = "/run/mnt/batchai"\n' >>"$MINISLURM_DIR/batchai.toml"
+    run as_alice srun -Q --batchai-mount="$open:b" sh -c "echo $root; ls $root"
+    make_site
+    [ "$output" = $'/run/mnt/batchai\nb' ]
+}
+
 @test "two jobs at once on a node have each their own mounts" {
     write_script job.sh 'ls $AZ_BATCHAI_JOB_MOUNT_ROOT' 'touch started.$SLURM_JOB_ID' 'while [ ! -e done ]; do sleep 0.1; done' 'ls $AZ_BATCHAI_JOB_MOUNT_ROOT'
     submit_alice -w n1 -o out.a --batchai-mount="$open:a" job.sh
