@@ -43,7 +43,7 @@ void plan_job(const job::JobSpec& spec, const Request& request, const job::SiteP
     plan.shared_temp = plan.record + "/shared";
     job::NodeContext context;
     context.mount_root = policy.mount_root;
-    context.job_temp = plan.job_temp;
+    context.job_temp = job_temp(request, policy);
     context.shared_temp = plan.shared_temp;
     context.gpus = request.gpus;
     context.hosts = request.hosts;
@@ -73,16 +73,19 @@ void plan_job(const job::JobSpec& spec, const Request& request, const job::SiteP
 
 }  // namespace
 
+std::string job_temp(const Request& request, const job::SitePolicy& policy) {
+    return fmt::format("{}/batchai-{}-{}", policy.job_temp, request.job_id, request.secret);
+}
+
 sys::Result<NodePlan> make_node_plan(const Request& request, const job::SitePolicy& policy) {
     NodePlan plan;
-    plan.job_temp = policy.job_temp + "/batchai-" + std::to_string(request.job_id);
     if (!request.job_file.empty()) {
         const auto spec = read_snapshot(request.job_file);
         if (!spec) return spec.error();
         plan_job(*spec, request, policy, plan);
     } else {
         plan.environment = {"AZ_BATCHAI_JOB_MOUNT_ROOT=" + policy.mount_root,
-                            "AZ_BATCHAI_JOB_TEMP=" + plan.job_temp};
+                            "AZ_BATCHAI_JOB_TEMP=" + job_temp(request, policy)};
         plan.log_node = request.node;
         if (!request.preparation.empty()) plan.log_directory = request.submit_directory;
     }
@@ -115,7 +118,6 @@ std::string to_text(const NodePlan& plan) {
     fields.add("log_directory", plan.log_directory);
     fields.add("log_node", plan.log_node);
     fields.add("record", plan.record);
-    fields.add("job_temp", plan.job_temp);
     fields.add("shared_temp", plan.shared_temp);
     fields.add("command", plan.command);
     fields.add("note", plan.note);
@@ -157,7 +159,6 @@ sys::Result<NodePlan> node_plan_from_text(const std::string& text) {
     plan.log_directory = fields->get("log_directory");
     plan.log_node = fields->get("log_node");
     plan.record = fields->get("record");
-    plan.job_temp = fields->get("job_temp");
     plan.shared_temp = fields->get("shared_temp");
     plan.command = fields->get("command");
     plan.note = fields->get("note");

@@ -20,17 +20,20 @@ struct NodePlan {
     std::string log_directory;             // as the job sees it; empty: none
     std::string log_node;                  // in the names of the logs; empty in a one-node job
     std::string record;                    // the record directory; empty: none
-    std::string job_temp;
-    std::string shared_temp;  // empty: none
-    std::string command;      // of the preparation; empty: none
-    std::string note;         // of the policy about it
-    std::string script;       // must exist once the node is prepared; empty: unknown
-    std::string failure;      // why the job cannot run here; empty: it can
+    std::string shared_temp;               // empty: none
+    std::string command;                   // of the preparation; empty: none
+    std::string note;                      // of the policy about it
+    std::string script;                    // must exist once the node is prepared; empty: unknown
+    std::string failure;                   // why the job cannot run here; empty: it can
 };
 
 // Call with the user's rights. An error is a job file that cannot be used at all; what is found out
 // later is the plan's failure, so that it can be written to the job's logs.
 sys::Result<NodePlan> make_node_plan(const Request&, const job::SitePolicy&);
+
+// The job's temporary directory on this node. In /tmp, where everybody may make directories, nobody
+// can have made it before.
+std::string job_temp(const Request&, const job::SitePolicy&);
 
 std::string to_text(const NodePlan&);
 sys::Result<NodePlan> node_plan_from_text(const std::string& text);

@@ -21,6 +21,8 @@ struct Request {
     std::vector<std::string> hosts;
     int gpus = 0;
     std::string submit_directory;
+    std::string
+        secret;  // of this set-up: part of a name that nobody can guess; not from the plugin
     bool in_place = false;  // Slurm has given the job a mount namespace: use that one
 
     // The user's options; empty where not given.

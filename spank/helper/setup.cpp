@@ -5,12 +5,15 @@
 #include "spank/helper/setup.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sched.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 
 #include "job/layout.hpp"
@@ -53,6 +56,12 @@ sys::Result<job::SitePolicy> load_trusted_policy(const std::string& file) {
 double now() {
     using namespace std::chrono;
     return duration<double>(system_clock::now().time_since_epoch()).count();
+}
+
+sys::Result<std::string> make_secret() {
+    std::uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) return sys::errno_error("getrandom");
+    return fmt::format("{:016x}", number);
 }
 
 class Setup {
@@ -108,6 +117,7 @@ class Setup {
         auto taken = node_plan_from_text(answer->text);
         if (!taken) return taken.error();
         plan_ = *std::move(taken);
+        job_temp_ = job_temp(request_, policy_);
         return {};
     }
 
@@ -125,14 +135,9 @@ class Setup {
 
     // As the user, in the job's namespace.
     sys::Result<Answer> make_user_files() const {
-        struct stat info = {};
-        if (mkdir(plan_.job_temp.c_str(), 0700) != 0 && errno != EEXIST)
-            return sys::errno_error(plan_.job_temp);
-        if (lstat(plan_.job_temp.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
-            info.st_uid != request_.user.uid)
-            return sys::Error{plan_.job_temp + ": is there already and is not the job's"};
+        if (mkdir(job_temp_.c_str(), 0700) != 0) return sys::errno_error(job_temp_);
         const std::string hosts = job::host_file(request_.hosts, std::max(request_.gpus, 1));
-        if (auto written = sys::write_file(plan_.job_temp + "/hostfile", hosts, 0644); !written)
+        if (auto written = sys::write_file(job_temp_ + "/hostfile", hosts, 0644); !written)
             return written.error();
         if (!plan_.shared_temp.empty())
             if (auto made = make_directories(plan_.shared_temp); !made) return made.error();
@@ -179,7 +184,7 @@ class Setup {
     sys::Result<void> write_state(const std::string& result, const std::string& failure) const {
         Fields fields;
         fields.add("restart", request_.restart);
-        add_owner(fields, request_.user, plan_.job_temp);
+        add_owner(fields, request_.user, job_temp_);
         fields.add("node", request_.node);
         fields.add(kOptionNames[kJob], request_.job_file);
         fields.add(kOptionNames[kMount], request_.mounts);
@@ -207,6 +212,7 @@ class Setup {
     const std::string& policy_file_;
     job::SitePolicy policy_;
     NodePlan plan_;
+    std::string job_temp_;  // empty until planned
     bool in_place_ = false;
 };
 
@@ -229,9 +235,12 @@ int fail(const std::string& line) {
 
 int set_up(const std::string& policy_file) {
     const auto text = read_all(STDIN_FILENO, kRequestMaximum);
-    const auto request = text ? parse_request(*text) : sys::Result<Request>(text.error());
+    auto request = text ? parse_request(*text) : sys::Result<Request>(text.error());
     if (!request) return fail("batchai: " + request.error().message);
     const std::string who = "batchai: " + request->node + ": ";
+    auto secret = make_secret();
+    if (!secret) return fail(who + secret.error().message);
+    request->secret = *std::move(secret);
     if (auto made = prepare_base(); !made) return fail(who + made.error().message);
     finish_interrupted_ends();
     const auto directory = JobDirectory::create(request->job_id);

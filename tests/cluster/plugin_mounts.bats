@@ -100,7 +100,7 @@ root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
     submit_alice -N 1 -o out --batchai-job=job.json job.sh
     [ "$(wait_job "$job")" = COMPLETED ]
     grep -qx AZ_BATCHAI_JOB_MOUNT_ROOT=/run/batchai/mnt out
-    grep -qx AZ_BATCHAI_JOB_TEMP="/tmp/batchai-$job" out
+    grep -qxE "AZ_BATCHAI_JOB_TEMP=/tmp/batchai-$job-[0-9a-f]{16}" out
     grep -qx BATCHAI_NODE_READY="$job" out
     grep -qx BATCHAI_JOB_FILE="$(record)/job.json" out
     grep -qx BATCHAI_POLICY="$MINISLURM_DIR/batchai.toml" out
@@ -112,6 +112,24 @@ root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
     [ "$output" = "700 $(as_alice id -u)" ]
     assert_clean
     [ -e "$data/file" ]
+}
+
+@test "all steps of a job have the same temporary directory on a node" {
+    write_script job.sh 'touch $AZ_BATCHAI_JOB_TEMP/mine' 'srun -N 1 -w $SLURMD_NODENAME sh -c "ls \$AZ_BATCHAI_JOB_TEMP"'
+    submit_alice -N 2 -o out --batchai-mount="$open:a" job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    grep -qx mine out
+}
+
+@test "a user cannot take the temporary directory of another's next job" {
+    need_root
+    run_as_bob() { on_node n1 setpriv --reuid bob --regid bob --init-groups "$@"; }
+    as_alice srun -w n1 true
+    next=$(($(scontrol show config | awk '$1 == "NEXT_JOB_ID" { print $3 }')))
+    run_as_bob mkdir "/tmp/batchai-$next"
+    run as_alice srun -Q -w n1 --batchai-mount="$open:a" sh -c 'echo $SLURM_JOB_ID; stat -c %U $AZ_BATCHAI_JOB_TEMP'
+    run_as_bob rmdir "/tmp/batchai-$next"
+    [ "$output" = "$next"$'\nalice' ]
 }
 
 # What a user can forge is the environment; it is checked on the node again.

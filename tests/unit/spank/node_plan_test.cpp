@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/helper/node_plan.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 using namespace batchai;
@@ -70,10 +71,21 @@ BOOST_AUTO_TEST_CASE(options_without_a_job_file_make_a_plan) {
     BOOST_TEST(plan->command == "true");
     BOOST_TEST(plan->log_directory == "/home/u");
     BOOST_TEST(plan->log_node == "n1");
-    BOOST_TEST(plan->job_temp == "/tmp/batchai-5");
     BOOST_TEST(plan->failure.empty());
     request.output = "/logs";
     BOOST_TEST(spank::make_node_plan(request, job::SitePolicy())->log_directory == "/logs");
+}
+
+BOOST_AUTO_TEST_CASE(the_temporary_directory_has_a_name_that_nobody_can_guess) {
+    spank::Request request;
+    request.job_id = 5;
+    request.secret = "0123abcd";
+    BOOST_TEST(spank::job_temp(request, job::SitePolicy()) == "/tmp/batchai-5-0123abcd");
+    const auto plan = spank::make_node_plan(request, job::SitePolicy());
+    BOOST_REQUIRE(plan);
+    const auto& variables = plan->environment;
+    BOOST_TEST(std::count(variables.begin(), variables.end(),
+                          "AZ_BATCHAI_JOB_TEMP=/tmp/batchai-5-0123abcd") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_job_file_must_be_a_snapshot) {
