@@ -10,8 +10,8 @@
 // node, hosts, gpus, submit_dir, in_place, and the user's options under the names of kOptionNames.
 //
 // State (kStateFile in the job's directory, root only): what later tasks of the job need. restart,
-// result (running, ready or failed), message (of a failure); uid, gid, groups and job_temp for the
-// job's end; the options again, so that a step that asks for others is noticed; when ready also
+// result (running, ready or failed), message (of a failure); uid and job_temp for the job's
+// end; the options again, so that a step that asks for others is noticed; when ready also
 // namespace, nodes, script, timeout, logs, record, log_node, note and command. Then an empty string
 // and the task's environment.
 #pragma once

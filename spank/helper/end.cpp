@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/helper/end.hpp"
 
-#include <ftw.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "spank/helper/namespace.hpp"
+#include "spank/helper/remove_tree.hpp"
 #include "spank/helper/setup.hpp"
 #include "spank/protocol.hpp"
 
@@ -14,27 +13,10 @@ namespace {
 
 constexpr int kRemoveSeconds = 30;
 
-// As the user. nftw: its callback has no place for our own data.
-int remove_entry(const char* path, const struct stat* info, int kind, struct FTW*) {
-    if (kind == FTW_DNR) chmod(path, info->st_mode | 0700);
-    ::remove(path);
-    return 0;
-}
-
-// Twice: what could not be entered has been opened up by the first round.
-void remove_tree(const std::string& path) {
-    for (int round = 0; round < 2; ++round)
-        nftw(path.c_str(), remove_entry, 32, FTW_PHYS | FTW_MOUNT | FTW_DEPTH);
-}
-
 }  // namespace
 
 void add_owner(Fields& state, const Credentials& user, const std::string& job_temp) {
     state.add("uid", user.uid);
-    state.add("gid", user.gid);
-    std::string groups;
-    for (const gid_t group : user.groups) groups += std::to_string(group) + ",";
-    state.add("groups", groups);
     state.add("job_temp", job_temp);
 }
 
@@ -43,14 +25,7 @@ void end_job(const JobDirectory& directory) {
     end_namespace(directory);
     const std::string job_temp = state.get("job_temp");
     const auto uid = state.number("uid");
-    const auto gid = state.number("gid");
-    if (!job_temp.empty() && uid && gid) {
-        Credentials user{*uid, *gid, {}};
-        (void)as_user(user, kRemoveSeconds, [&]() -> sys::Result<Answer> {
-            remove_tree(job_temp);
-            return Answer{};
-        });
-    }
+    if (!job_temp.empty() && uid) (void)remove_tree(job_temp, *uid, kRemoveSeconds);
     directory.clear();
 }
 

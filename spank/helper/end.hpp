@@ -11,12 +11,11 @@
 
 namespace batchai::spank {
 
-// Notes in a state whose temporary directory is to go at the end, and with whose rights.
+// Notes in a state which temporary directory is to go at the end, and whose it is.
 void add_owner(Fields& state, const Credentials&, const std::string& job_temp);
 
-// Kills what is left in the job's namespace, unpins it, removes the temporary directory (as the
-// user, following no symbolic link and crossing no mount) and the state's files. The directory
-// remains.
+// Kills what is left in the job's namespace, unpins it, removes the temporary directory
+// (remove_tree.hpp) and the state's files. The directory remains.
 void end_job(const JobDirectory&);
 
 // For every job whose end was begun and not finished.

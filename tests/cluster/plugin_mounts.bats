@@ -114,6 +114,15 @@ root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
     [ -e "$data/file" ]
 }
 
+@test "the job's temporary directory is gone after the job whatever was left in it" {
+    as_alice srun --batchai-prep=true sh -c 'cd $AZ_BATCHAI_JOB_TEMP && mkdir -p r/o/d && touch r/o/f && chmod 555 r/o r && mkdir -m 0 none &&
+        ln -s /run/minislurm/data link && python3 -c "import os
+for i in range(3000): os.mkdir(\"deep\"); os.chdir(\"deep\")
+open(\"file\", \"w\")"'
+    assert_clean
+    [ -e "$data/file" ]
+}
+
 @test "all steps of a job have the same temporary directory on a node" {
     write_script job.sh 'touch $AZ_BATCHAI_JOB_TEMP/mine' 'srun -N 1 -w $SLURMD_NODENAME sh -c "ls \$AZ_BATCHAI_JOB_TEMP"'
     submit_alice -N 2 -o out --batchai-mount="$open:a" job.sh

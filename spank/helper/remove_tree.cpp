@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/remove_tree.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <string_view>
+
+#include "sys/unique_fd.hpp"
+
+namespace batchai::spank {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+sys::UniqueFd open_here(int at, const char* name) {
+    struct open_how how = {};
+    how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS;
+    return sys::UniqueFd(static_cast<int>(syscall(SYS_openat2, at, name, &how, sizeof how)));
+}
+
+// Empties a directory, the top, in constant space: files go, and what is in its directories is
+// removed or, where it is a directory with something in it, moved up into the top.
+class Emptying {
+  public:
+    Emptying(int top, int seconds)
+        : top_(top), end_(Clock::now() + std::chrono::seconds(seconds)) {}
+
+    void run() {
+        while (progress_ && Clock::now() < end_) {
+            progress_ = false;
+            for_each_rest(open_here(top_, "."), [this](int at, const char* name) {
+                for_each_rest(open_here(at, name),
+                              [this](int below, const char* inner) { move_up(below, inner); });
+                progress_ = unlinkat(at, name, AT_REMOVEDIR) == 0 || progress_;
+            });
+        }
+    }
+
+  private:
+    // Removes what can be removed at once; f(directory, name) is for the rest, which is
+    // directories.
+    template <class F>
+    void for_each_rest(sys::UniqueFd fd, F f) {
+        const Directory directory(fd ? fdopendir(fd.get()) : nullptr, closedir);
+        if (!directory) return;
+        const int at = fd.release();
+        while (const dirent* entry = Clock::now() < end_ ? readdir(directory.get()) : nullptr) {
+            const std::string_view name = entry->d_name;
+            if (name == "." || name == "..") continue;
+            if (unlinkat(at, entry->d_name, 0) == 0 ||
+                unlinkat(at, entry->d_name, AT_REMOVEDIR) == 0)
+                progress_ = true;
+            else if (errno == ENOTEMPTY || errno == EEXIST)
+                f(at, entry->d_name);
+        }
+    }
+
+    void move_up(int at, const char* name) {
+        char free_name[32];
+        do {
+            snprintf(free_name, sizeof free_name, ".batchai.%llu", number_++);
+            if (renameat(at, name, top_, free_name) == 0) {
+                progress_ = true;
+                return;
+            }
+        } while ((errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) &&
+                 Clock::now() < end_);
+    }
+
+    int top_;
+    Clock::time_point end_;
+    bool progress_ = true;
+    unsigned long long number_ = 0;
+};
+
+}  // namespace
+
+bool remove_tree(const std::string& path, uid_t owner, int seconds) {
+    const auto slash = path.rfind('/');
+    if (slash == std::string::npos) return false;
+    const std::string name = path.substr(slash + 1);
+    const sys::UniqueFd parent(
+        open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const sys::UniqueFd top = open_here(parent.get(), name.c_str());
+    if (!top) return errno == ENOENT;
+    struct stat info = {};
+    if (fstat(top.get(), &info) != 0 || info.st_uid != owner) return false;
+    Emptying(top.get(), seconds).run();
+    return unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR) == 0;
+}
+
+}  // namespace batchai::spank

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/remove_tree.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "sys/unique_fd.hpp"
+#include "temporary.hpp"
+
+using namespace batchai;
+using spank::remove_tree;
+
+namespace {
+
+struct Tree {
+    Tree() { std::filesystem::create_directory(top); }
+    bool remove(uid_t owner = geteuid()) const { return remove_tree(top, owner, 20); }
+    bool is_there() const { return std::filesystem::exists(top); }
+
+    test::TemporaryDirectory directory;
+    std::string top = directory / "top";
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(remove_tree_suite, Tree)
+
+BOOST_AUTO_TEST_CASE(files_and_directories_go) {
+    std::filesystem::create_directories(top + "/a/b/c");
+    std::filesystem::create_directories(top + "/a/.batchai.0/.batchai.1");
+    for (const auto* file : {"top/f", "top/a/f", "top/a/b/c/f", "top/a/.batchai.0/f"})
+        directory.write(file, "");
+    BOOST_TEST(remove());
+    BOOST_TEST(!is_there());
+    BOOST_TEST(remove());
+}
+
+BOOST_AUTO_TEST_CASE(a_tree_deeper_than_any_path_goes) {
+    const std::string name(200, 'd');
+    sys::UniqueFd at(open(top.c_str(), O_RDONLY | O_DIRECTORY));
+    for (std::size_t depth = 0; depth <= PATH_MAX / name.size(); ++depth) {
+        BOOST_REQUIRE(mkdirat(at.get(), name.c_str(), 0700) == 0);
+        at.reset(openat(at.get(), name.c_str(), O_RDONLY | O_DIRECTORY));
+    }
+    BOOST_TEST(remove());
+    BOOST_TEST(!is_there());
+}
+
+BOOST_AUTO_TEST_CASE(a_symbolic_link_is_removed_and_not_followed) {
+    std::filesystem::create_directories(directory / "outside/d");
+    directory.write("outside/file", "");
+    std::filesystem::create_directory(top + "/d");
+    for (const auto* link : {"/link", "/d/link"})
+        std::filesystem::create_symlink(directory / "outside", top + link);
+    BOOST_TEST(remove());
+    BOOST_TEST(std::filesystem::exists(directory / "outside/file"));
+    BOOST_TEST(std::filesystem::exists(directory / "outside/d"));
+    std::filesystem::create_symlink(directory / "outside", top);
+    BOOST_TEST(!remove());
+    BOOST_TEST(std::filesystem::exists(directory / "outside/file"));
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_of_another_owner_is_left_alone) {
+    directory.write("top/file", "");
+    BOOST_TEST(!remove(geteuid() + 1));
+    BOOST_TEST(std::filesystem::exists(top + "/file"));
+}
+
+BOOST_AUTO_TEST_CASE(directories_without_permissions_go,
+                     *boost::unit_test::precondition([](auto) { return geteuid() == 0; })) {
+    std::filesystem::create_directories(top + "/a/b/c");
+    for (const auto* name : {"/a/b/c", "/a/b", "/a"}) chmod((top + name).c_str(), 0);
+    BOOST_TEST(remove());
+}
+
+// In a namespace of its own, for a mount of ours must not stay.
+BOOST_AUTO_TEST_CASE(what_is_mounted_is_left_alone,
+                     *boost::unit_test::precondition([](auto) { return geteuid() == 0; })) {
+    const std::string outside = directory / "outside";
+    std::filesystem::create_directory(outside);
+    directory.write("outside/file", "");
+    std::filesystem::create_directories(top + "/a/b/mount");
+    const pid_t child = fork();
+    if (child == 0) {
+        const std::string at = top + "/a/b/mount";
+        if (unshare(CLONE_NEWNS) != 0 ||
+            mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            mount(outside.c_str(), at.c_str(), nullptr, MS_BIND, nullptr) != 0)
+            _exit(77);
+        _exit(remove() ? 1 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    BOOST_TEST((WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
+    BOOST_TEST(std::filesystem::exists(outside + "/file"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
