@@ -34,7 +34,8 @@ sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file
 }
 
 sys::Result<sys::UniqueFd> create(const std::string& path) {
-    sys::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    sys::UniqueFd fd(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644));
     if (!fd) return sys::errno_error("creating " + path);
     return fd;
 }

@@ -39,11 +39,23 @@ Result<void> write_and_rename(UniqueFd fd, std::string_view text, mode_t mode,
     return {};
 }
 
+// O_NONBLOCK: the other end of a FIFO, which may never come, is not waited for.
+Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode) {
+    UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode));
+    const bool no_reader = !fd && errno == ENXIO;
+    if (!fd && !no_reader) return errno_error(path);
+    struct stat status {};
+    if (no_reader || (::fstat(fd.get(), &status) == 0 && !S_ISREG(status.st_mode)))
+        return Error{path + ": not a regular file"};
+    return fd;
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd) return errno_error(path);
+    const auto opened = open_regular(path, O_RDONLY, 0);
+    if (!opened) return opened.error();
+    const UniqueFd& fd = *opened;
     std::string text;
     char buffer[16384];
     while (true) {
@@ -68,10 +80,10 @@ Result<void> write_file(const std::string& path, std::string_view text, mode_t m
 }
 
 Result<void> append_file(const std::string& path, std::string_view text, mode_t mode) {
-    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, mode));
-    if (!fd) return errno_error(path);
-    if (auto written = write_all(fd.get(), text); !written) return written.error().in(path);
-    if (auto closed = close_written(std::move(fd)); !closed) return closed.error().in(path);
+    auto fd = open_regular(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode);
+    if (!fd) return fd.error();
+    if (auto written = write_all(fd->get(), text); !written) return written.error().in(path);
+    if (auto closed = close_written(*std::move(fd)); !closed) return closed.error().in(path);
     return {};
 }
 

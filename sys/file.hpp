@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole files as strings. Reads are limited, writes replace a file at once or not at all.
+// Whole files as strings. Reads are limited, writes replace a file at once or not at all. What is
+// no regular file (a FIFO, a device) is refused, and never waited for.
 #pragma once
 
 #include <sys/types.h>

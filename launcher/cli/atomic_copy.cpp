@@ -77,13 +77,23 @@ sys::Result<void> copy_bytes(int from, int to, std::int64_t total, const Progres
     }
 }
 
+// Only a regular file gives way to a copy: no device, FIFO or symbolic link.
+sys::Result<void> may_replace(int directory, const std::string& name) {
+    struct stat status {};
+    if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? sys::Result<void>() : sys::errno_error(name);
+    if (S_ISREG(status.st_mode)) return {};
+    return sys::Error{"not a regular file, which is all that a copy replaces"};
+}
+
 }  // namespace
 
 sys::Result<void> atomic_copy(int from, int directory, const std::string& name,
                               const Progress& progress) {
     struct stat status {};
     if (::fstat(from, &status) != 0) return sys::errno_error("stat");
-    if (!S_ISREG(status.st_mode)) return sys::Error{"not a file"};
+    if (!S_ISREG(status.st_mode)) return sys::Error{"not a regular file"};
+    if (auto done = may_replace(directory, name); !done) return done;
     auto pending = PendingFile::create(directory, name, status.st_mode & 0777);
     if (!pending) return pending.error();
     if (auto done = copy_bytes(from, pending->fd(), status.st_size, progress); !done) return done;

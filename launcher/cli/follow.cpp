@@ -22,12 +22,12 @@ bool FileFollower::exists() const {
 }
 
 sys::Result<bool> FileFollower::read_on() {
-    const sys::UniqueFd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    const sys::UniqueFd file(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!file && (errno == ENOENT || errno == ENOTDIR)) return false;
     if (!file) return sys::errno_error(path_);
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) return sys::errno_error(path_);
-    if (!S_ISREG(status.st_mode)) return sys::Error{path_ + ": not a file"};
+    if (!S_ISREG(status.st_mode)) return sys::Error{path_ + ": not a regular file"};
     if (status.st_size < offset_) offset_ = 0;
 
     std::vector<char> block(kReadBlock);

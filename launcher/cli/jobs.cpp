@@ -66,7 +66,7 @@ sys::Result<void> adopt_all(Store& store) {
 }
 
 bool launcher_alive(const std::string& snapshot) {
-    const sys::UniqueFd file(::open(snapshot.c_str(), O_RDONLY | O_CLOEXEC));
+    const sys::UniqueFd file(::open(snapshot.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
@@ -179,7 +179,7 @@ sys::Result<job::JobSpec> read_spec(const Store& store, const JobRow& row) {
 }
 
 sys::Result<sys::UniqueFd> lock_record(const std::string& snapshot) {
-    sys::UniqueFd file(::open(snapshot.c_str(), O_RDONLY | O_CLOEXEC));
+    sys::UniqueFd file(::open(snapshot.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!file) return sys::errno_error(snapshot);
     if (::flock(file.get(), LOCK_EX) != 0) return sys::errno_error("locking " + snapshot);
     return file;

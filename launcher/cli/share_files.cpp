@@ -86,7 +86,7 @@ sys::Result<bool> ShareFiles::make_directory(const std::string& path) const {
 
 sys::Result<std::string> ShareFiles::upload(const std::string& source, const std::string& path,
                                             const Progress& progress) const {
-    const sys::UniqueFd from(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+    const sys::UniqueFd from(::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!from) return sys::errno_error(source);
     if (has_dots(path)) return bad_path(path);
     SplitPath to = split(path);
@@ -101,7 +101,7 @@ sys::Result<std::string> ShareFiles::upload(const std::string& source, const std
 sys::Result<std::string> ShareFiles::download(const std::string& path,
                                               const std::string& destination,
                                               const Progress& progress) const {
-    const auto from = open_below(path, O_RDONLY);
+    const auto from = open_below(path, O_RDONLY | O_NONBLOCK);
     if (!from) return from.error();
     std::string directory = destination;
     std::string name = base_name(path);

@@ -141,6 +141,23 @@ edited() {
     [ "$before" = "$(find "$MINISLURM_DIR" -maxdepth 1 | sort)" ]
 }
 
+@test "a download over a device, and whatever would be waited for in vain" {
+    echo x >file
+    batchai storage file upload -s myshare --source file
+    run batchai storage file download -s myshare --path file --dest /dev/null
+    [ "$status" = 1 ]
+    [[ $output == *"not a regular file"* ]]
+    [ -c /dev/null ]
+    mkfifo fifo
+    refuses fifo '*fifo: not a regular file'
+    BATCHAI_POLICY=$work/fifo run batchai job check file
+    [ "$status" = 3 ]
+    [[ $output == *"fifo: not a regular file" ]]
+    run batchai storage file upload -s myshare --source fifo
+    [ "$status" = 1 ]
+    [[ $output == *"not a regular file" ]]
+}
+
 @test "without a site policy nothing is done, and its name is said" {
     write_job good.json 2
     BATCHAI_POLICY=$work/none run batchai job check good.json

@@ -71,12 +71,27 @@ BOOST_AUTO_TEST_CASE(nothing_leads_out_of_the_share) {
     BOOST_TEST(std::filesystem::exists(local / "new.py") == false);
 }
 
-BOOST_AUTO_TEST_CASE(a_link_as_an_uploads_target_is_replaced_and_not_followed) {
+BOOST_AUTO_TEST_CASE(a_copy_replaces_regular_files_only) {
+    const auto refused = [](const auto& done) {
+        return !done && done.error().message.find("not a regular file") != std::string::npos;
+    };
     local.write("victim", "precious");
-    BOOST_REQUIRE(::symlink((local / "victim").c_str(), (share / "train.py").c_str()) == 0);
-    BOOST_TEST(upload("") == "train.py");
+    BOOST_REQUIRE(::symlink((local / "victim").c_str(), (share / "link").c_str()) == 0);
+    BOOST_TEST(refused(files.upload(local / "train.py", "link", {})));
     BOOST_TEST(local.read("victim") == "precious");
-    BOOST_TEST(share.read("train.py") == "print()\n");
+    share.write("model.h5", "weights");
+    BOOST_REQUIRE(::mkfifo((local / "fifo").c_str(), 0600) == 0);
+    BOOST_TEST(refused(files.download("model.h5", local / "fifo", {})));
+    BOOST_TEST(std::filesystem::is_fifo(local / "fifo"));
+    BOOST_TEST(refused(files.download("model.h5", "/dev/null", {})));
+    BOOST_TEST(std::filesystem::is_character_file("/dev/null"));
+}
+
+BOOST_AUTO_TEST_CASE(a_fifo_is_not_waited_for) {
+    BOOST_REQUIRE(::mkfifo((local / "fifo").c_str(), 0600) == 0);
+    BOOST_REQUIRE(::mkfifo((share / "fifo").c_str(), 0600) == 0);
+    BOOST_TEST(!files.upload(local / "fifo", "", {}));
+    BOOST_TEST(!files.download("fifo", local / "copy", {}));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_comes_back_into_a_directory_or_to_a_name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +78,19 @@ BOOST_AUTO_TEST_CASE(appends_and_follows_no_link) {
     const std::string link = directory.path + "/link";
     BOOST_TEST(::symlink(path.c_str(), link.c_str()) == 0);
     BOOST_TEST(!append_file(link, "three\n", 0600));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_refused_and_not_waited_for) {
+    const Directory directory;
+    const std::string fifo = directory.path + "/fifo";
+    BOOST_REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+    const std::string why = fifo + ": not a regular file";
+    BOOST_TEST(read_file(fifo, 1).error().message == why);
+    BOOST_TEST(append_file(fifo, "x", 0600).error().message == why);
+    const int reader = ::open(fifo.c_str(), O_RDONLY | O_NONBLOCK);
+    BOOST_TEST(append_file(fifo, "x", 0600).error().message == why);
+    ::close(reader);
     BOOST_TEST(append_file("/dev/full", "x", 0600).error().message ==
-               "/dev/full: write: No space left on device");
+               "/dev/full: not a regular file");
+    BOOST_TEST(read_file("/dev/zero", 1).error().message == "/dev/zero: not a regular file");
 }
