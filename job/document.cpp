@@ -92,6 +92,61 @@ class Scanner {
     std::size_t at_ = 0;
 };
 
+// Finds the number that no type can hold, of which nlohmann gives neither place nor key.
+class HugeNumber : public nlohmann::json_sax<Json> {
+  public:
+    std::size_t end = 0;  // offset behind it
+    std::string path() const {
+        std::string text;
+        for (const Level& level : levels_)
+            text += level.is_array ? "[" + std::to_string(level.index - 1) + "]"
+                                   : (text.empty() ? "" : ".") + level.key;
+        return text;
+    }
+
+    bool null() override { return next(); }
+    bool boolean(bool) override { return next(); }
+    bool number_integer(std::int64_t) override { return next(); }
+    bool number_unsigned(std::uint64_t) override { return next(); }
+    bool number_float(double, const std::string&) override { return next(); }
+    bool string(std::string&) override { return next(); }
+    bool binary(Json::binary_t&) override { return next(); }
+    bool start_object(std::size_t) override { return open(false); }
+    bool start_array(std::size_t) override { return open(true); }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+    bool key(std::string& text) override {
+        levels_.back().key = text;
+        return true;
+    }
+    bool parse_error(std::size_t position, const std::string&,
+                     const nlohmann::detail::exception&) override {
+        end = position;
+        return next() && false;
+    }
+
+  private:
+    struct Level {
+        bool is_array;
+        std::size_t index = 0;  // of the next element
+        std::string key;
+    };
+    bool next() {
+        if (!levels_.empty()) ++levels_.back().index;
+        return true;
+    }
+    bool open(bool is_array) {
+        next();
+        levels_.push_back({is_array, 0, ""});
+        return true;
+    }
+    bool close() {
+        levels_.pop_back();
+        return true;
+    }
+    std::vector<Level> levels_;
+};
+
 // nlohmann: "[json.exception.parse_error.101] parse error at line 4, column 3: syntax error while
 // parsing object - unexpected ..."; what follows the place is worth showing.
 std::string syntax_message(const std::string& what) {
@@ -121,7 +176,11 @@ std::optional<Document> Document::parse(std::string_view text, const std::string
     } catch (const Json::parse_error& error) {
         return refuse(error.byte == 0 ? 0 : error.byte - 1, "", syntax_message(error.what()));
     } catch (const Json::exception& error) {  // a number that no type can hold
-        return refuse(0, "", syntax_message(error.what()));
+        HugeNumber number;
+        Json::sax_parse(text, &number);
+        const std::size_t before = text.find_last_of(" \t\r\n:,[", number.end - 1);
+        return refuse(before == text.npos ? 0 : before + 1, number.path(),
+                      "a number that is too large");
     }
     Scanner scanner(text, document.offsets_);
     if (scanner.value(*document.root_, 0)) return document;

@@ -55,6 +55,20 @@ std::optional<std::string> below_mount_root(const std::string& path) {
     return std::nullopt;
 }
 
+bool is_output_prefix(const std::string& path) {
+    std::string rest = path;
+    for (const std::string name :
+         {"JOB_MOUNT_ROOT", "MOUNT_ROOT", "JOB_TEMP", "JOB_TEMP_DIR", "SHARED_JOB_TEMP"}) {
+        for (const std::string& variable : {"$AZ_BATCHAI_" + name, "${AZ_BATCHAI_" + name + "}"})
+            if (is_within(path, variable)) rest = "/root" + path.substr(variable.size());
+    }
+    if (rest.find('$') != rest.npos) return false;
+    // "//", "." and a slash at the end are harmless.
+    const auto normal = std::filesystem::path(rest).lexically_normal().string();
+    return ("/" + rest + "/").find("/../") == rest.npos &&
+           is_absolute_path(without_trailing_slashes(normal));
+}
+
 const AzureFileShare* volume_of(const JobSpec& spec, const std::string& path) {
     const auto below = below_mount_root(path);
     if (!below) return nullptr;

@@ -24,6 +24,11 @@ std::string stdouterr_directory(const JobSpec&, const Identity&, const Environme
 // nothing when it does not begin so, or goes on with ".." or with a variable.
 std::optional<std::string> below_mount_root(const std::string& path);
 
+// Whether a job's output may go below a path of the job file: it is absolute, or begins with the
+// variable of a directory (mount root, temporary directories); it holds no other variable, no "..",
+// no control character.
+bool is_output_prefix(const std::string& path);
+
 // The volume of the job that such a path is on, or nullptr.
 const AzureFileShare* volume_of(const JobSpec&, const std::string& path);
 

@@ -2,6 +2,7 @@
 #include "job/reader.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace batchai::job {
 
@@ -111,18 +112,18 @@ std::string Reader::required_string(const std::string& key) {
 std::optional<int> Reader::integer(const std::string& key, int least, int most) {
     const Json* value = find(key);
     if (value == nullptr) return std::nullopt;
-    if (!value->is_number_integer()) {
+    const double number = value->is_number() ? value->get<double>() : 0.5;
+    const bool in_range = number >= least && number <= most;
+    if (!value->is_number_integer() && (in_range || std::trunc(number) != number)) {
         error(key, "expected an integer, " + found_a(*value));
         return std::nullopt;
     }
-    const bool huge = value->is_number_unsigned() && value->get<std::uint64_t>() > 1'000'000'000;
-    const auto number = huge ? 1'000'000'001 : value->get<std::int64_t>();
-    if (number < least || number > most) {
+    if (!in_range) {
         error(key, "must be from " + std::to_string(least) + " to " + std::to_string(most) +
                        ", is " + value->dump());
         return std::nullopt;
     }
-    return static_cast<int>(number);
+    return value->get<int>();
 }
 
 std::optional<Reader> Reader::object(const std::string& key) {

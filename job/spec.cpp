@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/toolkit/toolkit.hpp"
 
@@ -12,6 +13,9 @@ namespace batchai::job {
 namespace {
 
 constexpr int kMaxNodes = 100'000;
+// Linux refuses to start a program with a variable of 128 KiB; those named in a value may double
+// it.
+constexpr std::size_t kMaxVariable = 64 << 10;
 constexpr std::string_view kAccountPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
 
 // https://<account>.file.core.windows.net/<share>[/<directory>]
@@ -119,20 +123,38 @@ void read_preparation(Reader& properties, JobSpec& spec) {
     preparation->finish();
 }
 
+bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](const char* prefix) { return text.rfind(prefix, 0) == 0; });
+}
+
 // Variables that say where a job's files are: one that the user sets would contradict them.
 bool is_reserved(const std::string& name) {
-    return name.rfind("AZ_BATCHAI_", 0) == 0 || name == "AZ_BATCH_HOST_LIST" ||
+    return starts_with_any(name, {"AZ_BATCHAI_"}) || name == "AZ_BATCH_HOST_LIST" ||
            name == "BATCHAI_JOB_FILE" || name == "BATCHAI_POLICY" || name == "BATCHAI_NODE_READY";
+}
+
+// Those by which Slurm and PMIx tell a process which job and rank it is.
+bool is_slurms(const std::string& name) {
+    return starts_with_any(name, {"SLURM_", "SRUN_", "SBATCH_", "SALLOC_", "PMIX_", "PMI_"});
+}
+
+void check_variable(Reader& entry, const Variable& variable) {
+    const std::string& name = variable.name;
+    if (!name.empty() && !is_variable_name(name))
+        entry.error("name", "'" + name + "' is not a name of a variable");
+    if (is_reserved(name)) entry.error("name", "'" + name + "' is set by batchai");
+    if (is_slurms(name))
+        entry.error("name", "'" + name + "' is Slurm's or PMIx's to set, not the job's");
+    if (name.size() + variable.value.size() > kMaxVariable)
+        entry.error("value", "longer than 64 KiB: put it into a file on a share");
 }
 
 std::vector<Variable> read_variables(Reader& properties, const std::string& key) {
     std::vector<Variable> variables;
     for (Reader& entry : properties.objects(key)) {
         Variable variable{entry.required_string("name"), entry.string("value")};
-        if (!variable.name.empty() && !is_variable_name(variable.name))
-            entry.error("name", "'" + variable.name + "' is not a name of a variable");
-        if (is_reserved(variable.name))
-            entry.error("name", "'" + variable.name + "' is set by batchai");
+        check_variable(entry, variable);
         if (entry.has("valueSecretReference"))
             entry.error("valueSecretReference",
                         "there is no key vault here: give the value in 'value'");
@@ -186,10 +208,21 @@ void read_the_rest(Reader& properties) {
     properties.ignore({"cluster", "experimentName", "priority", "toolType", "location"});
 }
 
+// An absolute path; it may begin with a directory's variable, and holds no other.
+std::string read_output_prefix(Reader& properties) {
+    const char* const key = "stdOutErrPathPrefix";
+    const std::string prefix = properties.required_string(key);
+    if (!prefix.empty() && !is_output_prefix(prefix))
+        properties.error(key, "'" + prefix +
+                                  "' is not an absolute path without '..': expected "
+                                  "$AZ_BATCHAI_JOB_MOUNT_ROOT/VOLUME/DIRECTORY");
+    return prefix;
+}
+
 void read_properties(Reader& properties, JobSpec& spec) {
     if (auto count = properties.integer("nodeCount", 1, kMaxNodes)) spec.node_count = *count;
     if (!properties.has("nodeCount")) properties.missing("nodeCount");
-    spec.std_out_err_path_prefix = properties.required_string("stdOutErrPathPrefix");
+    spec.std_out_err_path_prefix = read_output_prefix(properties);
     read_mounts(properties, spec);
     read_container(properties, spec);
     read_preparation(properties, spec);

@@ -45,6 +45,12 @@ const Spoilt kSpoilt[] = {
     {"\"nodeCount\": 4,", "", "job.json:3:19: properties.nodeCount: required, but not there"},
     {"\"nodeCount\": 4,", "\"nodeCount\": null,",
      "job.json:4:22: properties.nodeCount: required, but not there"},
+    {"\"nodeCount\": 4", "\"nodeCount\": 99999999999999999999",
+     "job.json:4:22: properties.nodeCount: must be from 1 to 100000, is 1e+20"},
+    {"\"nodeCount\": 4", "\"nodeCount\": -1e999",
+     "job.json:4:22: properties.nodeCount: a number that is too large"},
+    {"\"horovodSettings\"", "\"x\": [{\"a\": 1}, {\"b\": [0,2e308 ]}], \"horovodSettings\"",
+     "properties.x[1].b[1]: a number that is too large"},
     {"\"stdOutErrPathPrefix\"", "\"stdOutErrPath\"",
      "job.json:3:19: properties.stdOutErrPathPrefix: required, but not there"},
     {"\"properties\"", "\"property\"", "job.json:1:1: properties: required, but not there"},
@@ -111,6 +117,51 @@ BOOST_DATA_TEST_CASE(points_at_what_is_wrong, boost::unit_test::data::make(kSpoi
     std::string all;
     for (const Finding& finding : parsed.findings) all += finding.text() + "\n";
     BOOST_TEST_CONTEXT(all) BOOST_TEST((all.find(spoilt.error) != all.npos));
+}
+
+BOOST_AUTO_TEST_CASE(refuses_an_output_path_that_is_no_absolute_path) {
+    const auto errors_of = [](const std::string& prefix) {
+        const auto parsed =
+            parse_job(samples::tutorial_with(
+                          "\"stdOutErrPathPrefix\": \"$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/cifar",
+                          "\"stdOutErrPathPrefix\": \"" + prefix),
+                      "job.json");
+        return parsed.findings.empty() ? "" : parsed.findings[0].text();
+    };
+    for (const char* good : {"/data/out", "/data//out/", "${AZ_BATCHAI_JOB_MOUNT_ROOT}/a b",
+                             "$AZ_BATCHAI_MOUNT_ROOT", "$AZ_BATCHAI_JOB_TEMP/./x",
+                             "${AZ_BATCHAI_SHARED_JOB_TEMP}/", "$AZ_LEARNING_MOUNT_ROOT/x"})
+        BOOST_TEST(errors_of(good) == "", good);
+    for (const char* bad :
+         {"out", "./out", "/", "../out", "/data/../etc", "$AZ_BATCHAI_JOB_MOUNT_ROOT/../etc",
+          "$AZ_BATCHAI_JOB_MOUNT_ROOTS/x", "$AZ_BATCHAI_OUTPUT_MODEL/x", "$HOME/x", "/data/$USER",
+          "x$AZ_BATCHAI_JOB_MOUNT_ROOT/y", "/data/a\\nb", "/data/\\u007f", "~/x"})
+        BOOST_TEST(errors_of(bad).find("job.json:9:32: properties.stdOutErrPathPrefix: '") == 0u,
+                   bad << " gave " << errors_of(bad));
+    BOOST_TEST(errors_of("\", \"comment\": \"") ==
+               "job.json:9:32: properties.stdOutErrPathPrefix: is empty");
+}
+
+BOOST_AUTO_TEST_CASE(refuses_variables_that_would_keep_a_job_from_starting) {
+    const auto errors_of = [](const std::string& name, const std::string& value) {
+        const auto parsed = parse_job(
+            samples::tutorial_with("\"horovodSettings\"",
+                                   "\"environmentVariables\": [{\"name\": \"" + name +
+                                       "\", \"value\": \"" + value + "\"}], \"horovodSettings\""),
+            "job.json");
+        std::string text;
+        for (const Finding& finding : parsed.findings) text += finding.text() + "\n";
+        return text;
+    };
+    BOOST_TEST(errors_of("LD_LIBRARY_PATH", "/opt/lib") == "");
+    BOOST_TEST(errors_of("SLURMS", std::string(65'000, 'x')) == "");
+    BOOST_TEST(errors_of("BIG", std::string(131'072, 'x'))
+                   .find("environmentVariables[0].value: longer than 64 KiB") != std::string::npos);
+    for (const char* name :
+         {"SLURM_JOB_ID", "SRUN_DEBUG", "SBATCH_EXPORT", "PMIX_RANK", "PMI_RANK"})
+        BOOST_TEST(errors_of(name, "1").find("environmentVariables[0].name: '" + std::string(name) +
+                                             "' is Slurm's or PMIx's to set, not the job's\n") !=
+                   std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(warns_of_unknown_keys_and_suggests_known_ones) {
