@@ -63,19 +63,20 @@ class Table {
             target = static_cast<int>(value);
     }
 
-    // A string that has to be there.
-    void require(const std::string& key, std::string& target) {
+    // A string that is not empty where it is there.
+    void read_name(const std::string& key, std::string& target) {
         read(key, target);
         const toml::node* node = table_.get(key);
-        if (node == nullptr)
-            error(key, "required, but not there");
-        else if (node->is_string() && target.empty())
-            error(key, "is empty");
+        if (node != nullptr && node->is_string() && target.empty()) error(key, "is empty");
+    }
+    void require(const std::string& key, std::string& target) {
+        read_name(key, target);
+        if (table_.get(key) == nullptr) error(key, "required, but not there");
     }
 
     // A directory.
     void read_path(const std::string& key, std::string& target) {
-        read(key, target);
+        read_name(key, target);
         while (target.size() > 1 && target.back() == '/') target.pop_back();
         if (!target.empty() && !is_absolute_path(target))
             error(key, "'" + target + "' is not an absolute path without '..'");
@@ -151,7 +152,7 @@ void read_type(Table& table, MountType& type) {
 SharePolicy read_share(Table& table) {
     SharePolicy share;
     share.account = "*";
-    table.read("account", share.account);
+    table.read_name("account", share.account);
     table.require("share", share.share);
     read_type(table, share.type);
     if (share.type != MountType::bind) table.error("type", "a share is of type bind");
@@ -212,7 +213,7 @@ void read_sections(Table& root, SitePolicy& policy) {
         paths.finish();
     }
     for (Table& job : root.table("job")) {
-        job.read("python", policy.python);
+        job.read_name("python", policy.python);
         job.read("rank_per_gpu", policy.rank_per_gpu);
         job.read("preparation_timeout", policy.preparation_timeout, 1, 86400);
         job.finish();
@@ -223,8 +224,10 @@ void read_sections(Table& root, SitePolicy& policy) {
         policy.preparations.push_back(read_preparation(table));
     for (Table& table : root.tables("allow")) policy.allowed.push_back(read_allow(table));
     for (Table& clusters : root.table("cluster"))
-        for (const std::string& name : clusters.keys())
+        for (const std::string& name : clusters.keys()) {
+            if (!is_object_name(name)) clusters.error(name, "'" + name + "' is not a name");
             for (Table& table : clusters.table(name)) policy.clusters[name] = read_cluster(table);
+        }
     root.finish();
 }
 

@@ -6,19 +6,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <sstream>
 
 #include "launcher/cli/query.hpp"
 #include "launcher/cli/result_table.hpp"
 
 namespace batchai::cli {
 namespace {
-
-// One line, whatever a library or a program put into the message.
-std::string one_line(std::string text) {
-    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
-}
 
 int write_out(const std::string& text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
@@ -49,7 +43,13 @@ int fail(ExitCode code, const std::string& message) {
 
 void note(const std::string& message) {
     std::cout.flush();
-    std::cerr << "batchai: " << one_line(message) << std::endl;
+    std::istringstream lines(message);
+    for (std::string line; std::getline(lines, line);) {
+        std::replace_if(
+            line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+        if (!line.empty()) std::cerr << "batchai: " << line << '\n';
+    }
+    std::cerr.flush();
 }
 
 bool confirmed(bool yes, const std::string& question) {

@@ -84,6 +84,19 @@ BOOST_AUTO_TEST_CASE(an_admins_typo_is_an_error_with_its_place) {
     BOOST_TEST(first_finding("x = [1,\n").find("p.toml:") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_text_is_no_path_and_no_name) {
+    for (const char* text :
+         {"[paths]\nmount_root = \"\"", "[paths]\njob_temp = \"\"", "[job]\npython = \"\"",
+          "[[share]]\naccount = \"\"\nshare = \"a\"\nsource = \"/a\"",
+          "[[share]]\nsource = \"\"\nshare = \"a\"", "[[image]]\nname = \"\"",
+          "[[share]]\nshare = \"\"\nsource = \"/a\"", "[[preparation]]\ncommand = \"\"",
+          "[[share]]\nlogin_path = \"\"\nshare = \"a\"\nsource = \"/a\"",
+          "[[allow]]\nsource = \"\""})
+        BOOST_TEST(findings(text).find(": is empty\n") != std::string::npos, text);
+    BOOST_TEST(findings("[cluster.\"\"]\n").find("is not a name") != std::string::npos);
+    BOOST_TEST(findings("[[preparation]]\ncommand = \"x\"\nreplace = \"\"\n") == "");
+}
+
 BOOST_AUTO_TEST_CASE(maps_the_walk_throughs_names) {
     const SitePolicy policy = samples::policy();
     const JobSpec spec = parse_job(samples::tutorial(), "job.json").spec.value();
