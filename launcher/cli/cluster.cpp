@@ -25,6 +25,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kMostNodes = 100'000;
+
 struct ClusterArgs {
     Scope scope;
     std::string name;
@@ -248,7 +250,7 @@ void add_create(CLI::App& parent, Session& session) {
     verb->add_option("--partition", args->partition,
                      "partition; left out: the site policy's, else Slurm's default");
     verb->add_option("-t,--target", args->target, "nodes that are wanted, at most the partition's")
-        ->check(CLI::NonNegativeNumber);
+        ->check(number_from(0, kMostNodes));
     verb->add_option("-s,--vm-size", args->vm_size, "remembered and shown");
     verb->add_option("--vm-priority", args->vm_priority, "remembered and shown");
     verb->add_option("-u,--user-name", args->user_name, "remembered and shown");
@@ -290,7 +292,7 @@ void add_clusters(CLI::App& parent, Session& session) {
                     "batchai cluster resize -n nc6cluster --target 0");
     add_name(*verb);
     verb->add_option("-t,--target", args->target, "nodes that are wanted")
-        ->check(CLI::NonNegativeNumber)
+        ->check(number_from(0, kMostNodes))
         ->required();
     verb->callback(
         [args, &session] { session.action = [args, &session] { return resize(session, *args); }; });

@@ -64,13 +64,16 @@ void add_job_check(CLI::App& parent, Session& session) {
         add_verb(parent, session, "check", "check a job file: exit 0, or 2 with one line per error",
                  "batchai job check job.json");
     const auto args = std::make_shared<CheckArgs>();
-    verb->add_option("FILE,-f,--config-file", args->file, "the job file")->required();
+    const CLI::Option* file = verb->add_option("FILE,-f,--config-file", args->file, "the job file");
     verb->add_flag("--json", args->json, "the findings as JSON on standard output");
     verb->add_option("--storage-account-name", args->storage_account,
                      "fills in <AZURE_BATCHAI_STORAGE_ACCOUNT>")
         ->envname("AZURE_BATCHAI_STORAGE_ACCOUNT");
-    verb->callback(
-        [args, &session] { session.action = [args, &session] { return run(session, *args); }; });
+    verb->callback([args, file, &session] {
+        // Not ->required(): the help would say so twice.
+        if (file->empty()) throw CLI::RequiredError("FILE");
+        session.action = [args, &session] { return run(session, *args); };
+    });
 }
 
 }  // namespace batchai::cli

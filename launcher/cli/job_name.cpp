@@ -7,6 +7,7 @@ namespace batchai::cli {
 
 void add_job_name(CLI::App& verb, JobName& name) {
     verb.add_option("-n,--name,-j,--job", name.name, "job: its name, or its Slurm job number")
+        ->check(kGroupName)  // sbatch's jobs are named more freely than batchai's
         ->required();
     add_experiment_options(verb, name.scope);
 }

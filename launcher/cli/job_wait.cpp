@@ -16,6 +16,8 @@ namespace batchai::cli {
 namespace {
 
 constexpr double kInterval = 15;
+constexpr double kShortestInterval = 0.2;
+constexpr double kLongestInterval = 86400;
 constexpr int kNoExitCode = 255;  // as az
 
 void say(const std::string& line) {
@@ -77,7 +79,7 @@ void add_job_wait(CLI::App& parent, Session& session) {
     const auto interval = std::make_shared<double>(kInterval);
     add_job_name(*verb, *name);
     verb->add_option("--interval", *interval, "ask Slurm at least that often, in seconds")
-        ->check(CLI::PositiveNumber)
+        ->check(number_from(kShortestInterval, kLongestInterval))
         ->capture_default_str();
     verb->callback([name, interval, &session] {
         session.action = [name, interval] { return wait(*name, *interval); };

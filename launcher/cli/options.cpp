@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 namespace batchai::cli {
 namespace {
@@ -13,19 +16,47 @@ CLI::Validator name_validator(const std::string& also) {
     return CLI::Validator(
         [also](std::string& text) -> std::string {
             const bool good = !text.empty() && text.size() <= kLongestName && text != "." &&
-                              text != ".." &&
+                              text != ".." && text[0] != '-' &&
                               std::all_of(text.begin(), text.end(), [&](unsigned char c) {
                                   return std::isalnum(c) != 0 || c == '-' || c == '_' ||
                                          also.find(static_cast<char>(c)) != std::string::npos;
                               });
             if (good) return {};
             return "'" + text + "' is no name: 1 to 64 letters, digits, '-' and '_'" +
-                   (also.empty() ? "" : " and '" + also + "'");
+                   (also.empty() ? "" : " and '" + also + "'") + ", the first no '-'";
         },
         "NAME");
 }
 
+std::string path_complaint(const std::string& path) {
+    const bool leaves = ("/" + path + "/").find("/../") != std::string::npos;
+    return leaves ? "'" + path + "' must stay below the share, without '..'" : "";
+}
+
 }  // namespace
+
+CLI::Validator number_from(double least, double most) {
+    return CLI::Validator(
+        [least, most](std::string& text) -> std::string {
+            double number = 0;
+            const auto [end, error] =
+                std::from_chars(text.data(), text.data() + text.size(), number);
+            // Written so that NaN, which compares with nothing, is refused.
+            if (error == std::errc() && end == text.data() + text.size() && number >= least &&
+                number <= most)
+                return {};
+            return fmt::format("must be a number from {} to {}, is '{}'", least, most, text);
+        },
+        "NUMBER");
+}
+
+const CLI::Validator kSharePath(path_complaint, "PATH");
+const CLI::Validator kDirectory(
+    [](const std::string& path) {
+        const bool is_nothing = path.find_first_not_of('/') == std::string::npos || path == ".";
+        return is_nothing ? "'" + path + "' is no name of a directory" : path_complaint(path);
+    },
+    "PATH");
 
 const CLI::Validator kName = name_validator("");
 const CLI::Validator kGroupName = name_validator(".");

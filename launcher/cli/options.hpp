@@ -24,7 +24,14 @@ void add_group_option(CLI::App&, Scope&);
 void add_workspace_options(CLI::App&, Scope&);   // and the group
 void add_experiment_options(CLI::App&, Scope&);  // and workspace and group
 
-// Letters, digits, '-', '_', 1 to 64 of them; a group's name may also hold '.'.
+// A finite number, both ends included.
+CLI::Validator number_from(double least, double most);
+
+// A path that stays below a share; one that names a directory below it.
+extern const CLI::Validator kSharePath;
+extern const CLI::Validator kDirectory;
+
+// Letters, digits, '_' and, but for the first, '-': 1 to 64; a group's name may also hold '.'.
 extern const CLI::Validator kName;
 extern const CLI::Validator kGroupName;
 

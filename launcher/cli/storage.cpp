@@ -94,7 +94,7 @@ void add_directory(CLI::App& parent, Session& session) {
     CLI::App* verb = add_verb(parent, session, "create", "make a directory on a share",
                               "batchai storage directory create --share-name myshare --name cifar");
     const auto args = std::make_shared<ShareArgs>();
-    verb->add_option("-n,--name", args->directory, "directory")->required();
+    verb->add_option("-n,--name", args->directory, "directory")->check(kDirectory)->required();
     add_share_options(*verb, args->share, "-s,--share-name");
     ignore_options(*verb, {"--metadata"});
     verb->callback([args, &session] {

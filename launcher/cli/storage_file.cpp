@@ -83,7 +83,8 @@ void add_storage_files(CLI::App& parent, Session& session) {
     add_share_options(*verb, args->share, "-s,--share-name");
     verb->add_option("--source", args->source, "local file")->required();
     verb->add_option("-p,--path", args->path,
-                     "where on the share: a directory or a file's new name");
+                     "where on the share: a directory or a file's new name")
+        ->check(kSharePath);
     ignore_options(*verb, {"--content-type", "--max-connections", "--metadata"});
     ignore_flags(*verb, {"--no-progress", "--validate-content"});
     verb->callback([args, &session] {
@@ -96,7 +97,9 @@ void add_storage_files(CLI::App& parent, Session& session) {
     verb = add_verb(parent, session, "download", "copy a file from a share",
                     "batchai storage file download --share-name myshare --path cifar/model.h5");
     add_share_options(*verb, args->share, "-s,--share-name");
-    verb->add_option("-p,--path", args->path, "the file on the share")->required();
+    verb->add_option("-p,--path", args->path, "the file on the share")
+        ->check(kSharePath)
+        ->required();
     verb->add_option("--dest", args->destination, "local file or directory")->capture_default_str();
     ignore_options(*verb, {"--max-connections"});
     ignore_flags(*verb, {"--no-progress", "--validate-content"});
@@ -110,7 +113,7 @@ void add_storage_files(CLI::App& parent, Session& session) {
     verb = add_verb(parent, session, "list", "list a directory of a share",
                     "batchai storage file list --share-name myshare --path cifar -o table");
     add_share_options(*verb, args->share, "-s,--share-name");
-    verb->add_option("-p,--path", args->path, "the directory on the share");
+    verb->add_option("-p,--path", args->path, "the directory on the share")->check(kSharePath);
     verb->callback([args, &session] {
         session.action = [args, &session] {
             return with_share(args->share,

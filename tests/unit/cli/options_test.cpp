@@ -101,6 +101,35 @@ const char* const kRefused[] = {"",
                                 "job show -n j --nonsense",
                                 "nonsense"};
 
+// What is refused with a word on why.
+struct Complaint {
+    const char* line;
+    const char* why;
+};
+std::ostream& operator<<(std::ostream& out, const Complaint& complaint) {
+    return out << complaint.line;
+}
+
+const Complaint kComplaints[] = {
+    {"job create -f x -n -x", "'-x' is no name"},
+    {"job create -f x --name=--wrap=id", "'--wrap=id' is no name"},
+    {"job show -n ../x", "'../x' is no name"},
+    {"job wait -n x --interval inf", "must be a number from 0.2 to 86400, is 'inf'"},
+    {"job wait -n x --interval nan", "must be a number from 0.2 to 86400, is 'nan'"},
+    {"job wait -n x --interval -1", "must be a number from 0.2 to 86400, is '-1'"},
+    {"job wait -n x --interval 1e300", "must be a number from 0.2 to 86400, is '1e300'"},
+    {"cluster create -n x -t -1", "must be a number from 0 to 100000, is '-1'"},
+    {"cluster resize -n x -t 99999999999", "must be a number from 0 to 100000"},
+    {"cluster resize -n x -t nan", "must be a number from 0 to 100000"},
+    {"cluster resize -n x -t 1.5", "--target"},
+    {"job run -f x -n x --local 0", "--local"},
+    {"job check", "FILE is required"},
+    {"storage directory create -s x -n /", "'/' is no name of a directory"},
+    {"storage directory create -s x -n a/../b", "must stay below the share"},
+    {"storage file list -s x -p ..", "must stay below the share"},
+    {"storage file upload -s x --source y -p ../y", "must stay below the share"},
+    {"storage file download -s x -p ../y", "must stay below the share"}};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(options)
@@ -116,6 +145,11 @@ BOOST_DATA_TEST_CASE(of_az_are_understood, kAlsoAccepted) {
 BOOST_DATA_TEST_CASE(that_make_no_sense_are_refused, kRefused) {
     BOOST_TEST(parse(sample) != "");
     BOOST_TEST(parse(sample) != "help");
+}
+
+BOOST_DATA_TEST_CASE(out_of_range_are_refused_with_the_range, kComplaints) {
+    const std::string said = parse(sample.line);
+    BOOST_TEST(said.find(sample.why) != std::string::npos, said);
 }
 
 BOOST_AUTO_TEST_CASE(help_and_version_are_everywhere) {
