@@ -2,6 +2,7 @@
 #include "launcher/cli/slurm.hpp"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <charconv>
@@ -23,29 +24,32 @@ std::optional<Number> number(std::string_view text) {
     return value;
 }
 
-// The value of " NAME=value" up to the next blank; the fields read here hold no blanks.
-std::string field(const std::string& line, const std::string& name) {
-    const std::string key = " " + name + "=";
-    const auto start = (" " + line).find(key);
-    if (start == std::string::npos) return {};
-    const auto value = start + key.size() - 1;
-    return line.substr(value, line.find(' ', value) - value);
-}
-
 // With SLURM_TIME_FORMAT=%s; "Unknown" and "N/A" are no time.
-std::optional<double> time_field(const std::string& line, const std::string& name) {
-    const auto seconds = number<long long>(field(line, name));
+std::optional<double> time_of(const std::string& text) {
+    const auto seconds = number<long long>(text);
     if (!seconds || *seconds <= 0) return std::nullopt;
     return static_cast<double>(*seconds);
 }
 
-// "3:0" or "0:9".
+// As wait(2) has it.
 int exit_code(const std::string& text) {
-    const auto colon = text.find(':');
-    if (colon == std::string::npos) return 0;
-    const int code = number<int>(std::string_view(text).substr(0, colon)).value_or(0);
-    const int signal = number<int>(std::string_view(text).substr(colon + 1)).value_or(0);
-    return signal != 0 ? kSignalBase + signal : code;
+    const int status = number<int>(text).value_or(0);
+    return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// No field of it is text that a user chose: no name or comment can pass for a state. Options that
+// the user's environment gives to squeue do not apply.
+std::vector<std::string> squeue_job(std::int64_t id) {
+    std::vector<std::string> arguments{"env"};
+    for (const char* name :
+         {"ACCOUNT", "ALL", "ARRAY", "FEDERATION", "FORMAT", "FORMAT2", "LICENSES", "LOCAL",
+          "NAMES", "PARTITION", "PRIORITY", "QOS", "SIBLING", "SORT", "STATES", "USERS"})
+        arguments.insert(arguments.end(), {"-u", std::string("SQUEUE_") + name});
+    arguments.insert(arguments.end(),
+                     {"SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--all", "--states=all",
+                      "--jobs=" + std::to_string(id),
+                      "--Format=State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256"});
+    return arguments;
 }
 
 // "sbatch: error: why" is "why".
@@ -71,8 +75,8 @@ std::string reason(const std::string& text) {
     return without_prefix(best.empty() ? first_line(text) : best);
 }
 
-sys::Result<std::string> ask(const std::vector<std::string>& argv, const std::string& input = {}) {
-    const auto& program = argv[0] == "env" ? argv[2] : argv[0];
+sys::Result<std::string> ask(const std::string& program, const std::vector<std::string>& argv,
+                             const std::string& input = {}) {
     if (!on_path(program))
         return sys::Error{program + ": not found: is Slurm installed on this machine?"};
     auto done = run_program(argv, input);
@@ -106,7 +110,7 @@ std::vector<Partition> parse_sinfo(const std::string& text) {
 }
 
 sys::Result<std::vector<Partition>> partitions() {
-    const auto text = ask({"sinfo", "-h", "-N", "-o", "%P|%N|%T"});
+    const auto text = ask("sinfo", {"sinfo", "-h", "-N", "-o", "%P|%N|%T"});
     if (!text) return text.error();
     return parse_sinfo(*text);
 }
@@ -124,24 +128,23 @@ sys::Result<Partition> find_partition(const std::string& name) {
     return sys::Error{"partition " + name + ": Slurm has none of that name, only " + known};
 }
 
-std::optional<SlurmJob> parse_scontrol_job(const std::string& line) {
+std::optional<SlurmJob> parse_squeue_job(const std::string& text) {
     SlurmJob job;
-    job.state = field(line, "JobState");
-    if (job.state.empty()) return std::nullopt;
-    job.partition = field(line, "Partition");
-    job.start_time = time_field(line, "StartTime");
-    job.end_time = time_field(line, "EndTime");
-    job.exit_code = exit_code(field(line, "ExitCode"));
+    std::string code, start, end;
+    std::istringstream words(text);
+    if (!(words >> job.state >> code >> start >> end >> job.partition)) return std::nullopt;
+    job.start_time = time_of(start);
+    job.end_time = time_of(end);
+    job.exit_code = exit_code(code);
     return job;
 }
 
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
-    const auto text =
-        ask({"env", "SLURM_TIME_FORMAT=%s", "scontrol", "show", "job", "-o", std::to_string(id)});
+    const auto text = ask("squeue", squeue_job(id));
     if (!text && text.error().message.find("Invalid job id") != std::string::npos)
         return std::optional<SlurmJob>();
     if (!text) return text.error();
-    return parse_scontrol_job(*text);
+    return parse_squeue_job(*text);
 }
 
 std::vector<std::string> sbatch_arguments(const Submission& submission) {
@@ -168,7 +171,7 @@ std::string batch_script(const Submission& submission) {
 }
 
 sys::Result<std::int64_t> submit(const Submission& submission) {
-    const auto text = ask(sbatch_arguments(submission), batch_script(submission));
+    const auto text = ask("sbatch", sbatch_arguments(submission), batch_script(submission));
     if (!text) return text.error();
     // "123" or "123;cluster"
     const auto id = number<std::int64_t>(text->substr(0, text->find_first_of(";\n")));
@@ -177,7 +180,7 @@ sys::Result<std::int64_t> submit(const Submission& submission) {
 }
 
 sys::Result<void> cancel(std::int64_t id) {
-    const auto done = ask({"scancel", std::to_string(id)});
+    const auto done = ask("scancel", {"scancel", std::to_string(id)});
     if (!done) return done.error();
     return {};
 }

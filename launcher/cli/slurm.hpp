@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What batchai asks of Slurm, through sinfo, scontrol, sbatch and scancel: it works with any
+// What batchai asks of Slurm, through sinfo, squeue, sbatch and scancel: it works with any
 // release, and with sites that wrap the commands. No slurmdbd is needed.
 #pragma once
 
@@ -31,8 +31,9 @@ sys::Result<std::vector<Partition>> partitions();
 // The partition of that name, or the default one where name is empty.
 sys::Result<Partition> find_partition(const std::string& name);
 
-// `scontrol show job -o`, with times in seconds since the epoch.
-std::optional<SlurmJob> parse_scontrol_job(const std::string& line);
+// squeue's State, exit_code, StartTime, EndTime and Partition, with times in seconds since the
+// epoch; of a job array the first job.
+std::optional<SlurmJob> parse_squeue_job(const std::string& text);
 // Nothing: Slurm does not know the job (any more).
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id);
 

@@ -6,6 +6,8 @@
 
 load cli
 
+is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" = "\"$2\"" ]; }
+
 @test "job wait says what happens and exits with the job's own exit code" {
     start three 1 'exit 3'
     run batchai job wait "${scope[@]}" -n three
@@ -100,6 +102,21 @@ load cli
     id=$(batchai job show "${scope[@]}" -n kept --query slurmJobId)
     rm "$(alice_home)/.local/share/batchai/history.db" # all that is left is the record
     [ "$(batchai job show -n "$id" --query executionInfo.exitCode)" = 4 ]
+    rm "$(alice_home)/.local/share/batchai/history.db"
+    echo 4000000 >"$(record)/slurm_job_id" # which Slurm does not know
+    [ "$(batchai job show -n 4000000 --query executionInfo.exitCode)" = 4 ]
+}
+
+@test "a job's name passes for no state, and what the user set for squeue hides no job" {
+    write_command plain.json 1 'sleep 60'
+    sed -i 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' plain.json
+    submit_alice -N 1 -o out -J 'x JobState=COMPLETED ExitCode=0:0' --comment 'JobState=FAILED' --batchai-job=plain.json \
+        --wrap 'exec batchai-launch --job "$BATCHAI_JOB_FILE"'
+    export SQUEUE_STATES=COMPLETED SQUEUE_FORMAT=%i SQUEUE_USERS=root
+    eventually is_numbered_in_state "$job" running
+    unset SQUEUE_STATES SQUEUE_FORMAT SQUEUE_USERS
+    scancel "$job"
+    eventually is_numbered_in_state "$job" failed
 }
 
 @test "a job of plain sbatch is known by its Slurm number" {

@@ -21,11 +21,10 @@ BOOST_AUTO_TEST_CASE(partitions_are_read_from_sinfo) {
     BOOST_TEST(partitions[1].nodes.at(1).state == "down*");
 }
 
-BOOST_AUTO_TEST_CASE(a_job_is_read_from_scontrol) {
-    const auto job = parse_scontrol_job(
-        "JobId=7 JobName=EndTime=5 UserId=root(0) JobState=FAILED Reason=NonZeroExitCode "
-        "ExitCode=3:0 SubmitTime=1795239000 StartTime=1795239001 EndTime=1795239009 "
-        "Partition=mini AllocNode:Sid=ctl:0");
+BOOST_AUTO_TEST_CASE(a_job_is_read_from_squeue) {
+    const auto job = parse_squeue_job(
+        "FAILED        768       1795239001      1795239009      mini      \n"
+        "RUNNING       0         1795239001      N/A             mini      \n");
     BOOST_REQUIRE(job);
     BOOST_TEST(job->state == "FAILED");
     BOOST_TEST(job->exit_code == 3);
@@ -35,13 +34,12 @@ BOOST_AUTO_TEST_CASE(a_job_is_read_from_scontrol) {
 }
 
 BOOST_AUTO_TEST_CASE(unknown_times_are_none_and_signals_count_from_128) {
-    const auto job =
-        parse_scontrol_job("JobId=7 JobState=PENDING ExitCode=0:9 StartTime=Unknown EndTime=N/A");
+    const auto job = parse_squeue_job("PENDING 9 N/A Unknown mini");
     BOOST_REQUIRE(job);
     BOOST_TEST(!job->start_time);
     BOOST_TEST(!job->end_time);
     BOOST_TEST(job->exit_code == 137);
-    BOOST_TEST(!parse_scontrol_job("No jobs in the system"));
+    BOOST_TEST(!parse_squeue_job("\n"));
 }
 
 BOOST_AUTO_TEST_CASE(submission_asks_sbatch_for_what_the_job_file_says) {
