@@ -92,7 +92,7 @@ class Checker {
         const auto path = login_path(*parsed_.spec, policy_, horovod->script);
         if (path && !options_.file_exists(*path))
             error("properties.horovodSettings.pythonScriptFilePath",
-                  "'" + horovod->script + "' is not there: upload it to " + *path);
+                  "'" + horovod->script + "' is not a file there: upload it to " + *path);
     }
 
     const Document& document_;

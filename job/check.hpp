@@ -16,7 +16,7 @@ namespace batchai::job {
 struct CheckOptions {
     std::optional<std::string> storage_account;  // replaces <AZURE_BATCHAI_STORAGE_ACCOUNT>
     std::optional<int> cluster_nodes;            // the largest nodeCount there is, where known
-    // True when a file exists on the login node; empty: paths are not looked at.
+    // True when a path is a regular file on the login node; empty: paths are not looked at.
     std::function<bool(const std::string&)> file_exists;
 };
 

@@ -69,6 +69,11 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
     }
 }
 
+bool is_regular_file(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode) {
     std::string beside = path + ".XXXXXX";
     UniqueFd fd(::mkostemp(beside.data(), O_CLOEXEC));

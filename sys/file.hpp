@@ -17,6 +17,9 @@ namespace batchai::sys {
 // The file's bytes; an error when it holds more than limit bytes.
 Result<std::string> read_file(const std::string& path, std::size_t limit);
 
+// Whether path is, or leads to, a regular file.
+bool is_regular_file(const std::string& path);
+
 // Writes a file beside path, waits until it is on the disk, and renames it over path. What others
 // read is the old or the new one.
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode);

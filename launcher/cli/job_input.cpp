@@ -47,10 +47,7 @@ job::ParsedJob check_text(const std::string& text, const std::string& file,
     job::CheckOptions options;
     if (!storage_account.empty()) options.storage_account = storage_account;
     options.cluster_nodes = cluster_nodes;
-    options.file_exists = [](const std::string& path) {
-        std::error_code error;
-        return std::filesystem::exists(path, error);
-    };
+    options.file_exists = sys::is_regular_file;
     return job::check_job(text, file, policy, options);
 }
 

@@ -15,6 +15,7 @@
 #include "job/snapshot.hpp"
 #include "spank/check/cluster.hpp"
 #include "spank/helper/files.hpp"
+#include "sys/file.hpp"
 
 namespace {
 
@@ -43,7 +44,7 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     }
     job::CheckOptions options;
     options.cluster_nodes = spank::count_cluster_nodes();
-    options.file_exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
+    options.file_exists = sys::is_regular_file;
     const auto parsed = job::check_job(*text, file, policy, options);
     const bool is_snapshot = parsed.spec && parsed.spec->identity;
     for (const auto& finding : parsed.findings) {

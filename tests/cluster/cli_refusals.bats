@@ -84,6 +84,57 @@ edited() {
     refused_with '*\[cluster.nc7\]*' $(create good.json) -c nc7
 }
 
+@test "a script that is a directory" {
+    # shellcheck disable=SC2016 # the service's variable
+    write_job bad.json 2 '' '$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code'
+    refuses bad.json "batchai: bad.json:*myshare/code' is not a file there*"
+}
+
+@test "an output path that is no absolute path" {
+    local prefix
+    # shellcheck disable=SC2016 # the service's variable
+    for prefix in '' out '$AZ_BATCHAI_JOB_MOUNT_ROOT/../etc' '$AZ_BATCHAI_NO_SUCH_ROOT/out' '$HOME/out' '/data/a\nb'; do
+        edited ".properties.stdOutErrPathPrefix = \"$prefix\""
+        refuses bad.json 'batchai: bad.json:*:*: properties.stdOutErrPathPrefix: *'
+    done
+}
+
+@test "a variable that is Slurm's, or too long for a program to start with" {
+    edited '.properties.environmentVariables = [{name: "SLURM_JOB_ID", value: "1"}]'
+    refuses bad.json 'batchai: bad.json:*:*: properties.environmentVariables?0?.name: *'
+    edited '.properties.environmentVariables = [{name: "A", value: ("x" * 131072)}]'
+    refuses bad.json 'batchai: bad.json:*:*: properties.environmentVariables?0?.value: longer than 64 KiB*'
+}
+
+@test "a number that is too large" {
+    write_job bad.json 2
+    sed -i 's/"nodeCount": 2/"nodeCount": 2e999/' bad.json
+    refuses bad.json 'batchai: bad.json:3:*: properties.nodeCount: a number that is too large'
+}
+
+@test "an interval or a target that is no number, with the range" {
+    refused_with "*--interval: must be a number from 0.2 to 86400, is 'inf'*" job wait -n x --interval inf
+    refused_with "*--interval: must be a number from 0.2 to 86400, is 'nan'*" job wait -n x --interval nan
+    refused_with "*--target: must be a number from 0 to 100000, is '-1'*" cluster create -n x -t -1
+}
+
+@test "every mistake of a site policy is said, a line each" {
+    printf '[paths]\nmount_root = ""\n[job]\npyton = "x"\n' >policy.toml
+    write_job good.json 2
+    BATCHAI_POLICY=$work/policy.toml run batchai job check good.json
+    [ "$status" = 3 ]
+    [ "${#lines[@]}" = 2 ]
+    [[ ${lines[0]} == "batchai: $work/policy.toml:2:14: paths.mount_root: is empty" ]]
+    [[ ${lines[1]} == "batchai: $work/policy.toml:4:9: job.pyton: unknown key; did you mean 'python'?" ]]
+}
+
+@test "the help of job check asks for the file once" {
+    run batchai job check --help
+    [ "$status" = 0 ]
+    [[ $output != *REQUIRED* ]]
+    refused_with '*FILE is required*' job check
+}
+
 @test "a file that is not there, or is a snapshot already" {
     refuses none.json '*none.json: No such file or directory'
     start real 1 true
@@ -95,6 +146,7 @@ edited() {
 @test "a name that is no name" {
     write_job good.json 2
     refused_with '*no name*' job create -n ../x -f good.json
+    refused_with "*'-x' is no name*" job create -n -x -f good.json
     refused_with '*no name*' job create -n x -w ../../w -f good.json
     refused_with '*no such command*' job crate -n x
     refused_with '*required*' job create -n x
@@ -133,11 +185,11 @@ edited() {
 @test "an upload that would leave the share" {
     echo x >file
     before=$(find "$MINISLURM_DIR" -maxdepth 1 | sort)
-    run batchai storage file upload -s myshare --source file --path ../file
-    [ "$status" = 1 ]
-    [[ $output == "batchai: ../file: must stay below the share" ]]
-    run batchai storage directory create -s myshare -n ../up
-    [ "$status" = 1 ]
+    refused_with "*--path: '../file' must stay below the share*" storage file upload -s myshare --source file --path ../file
+    refused_with "*--path: '../file' must stay below the share*" storage file download -s myshare --path ../file
+    refused_with "*--path: '..' must stay below the share*" storage file list -s myshare --path ..
+    refused_with "*--name: '../up' must stay below the share*" storage directory create -s myshare -n ../up
+    refused_with "*--name: '' is no name of a directory*" storage directory create -s myshare -n ''
     [ "$before" = "$(find "$MINISLURM_DIR" -maxdepth 1 | sort)" ]
 }
 
