@@ -34,6 +34,20 @@ bool job_is_set_up(const Options& given, bool& refused) {
     return true;
 }
 
+// An option whose value is empty: often a variable that is not set. A line for each.
+bool has_empty(const Options& given) {
+    bool found = false;
+    for (int i = 0; i < kOptionCount; ++i) {
+        if (!given.value[i] || *given.value[i]) continue;
+        char line[80];
+        snprintf(line, sizeof line, "batchai: --batchai-%s: is empty: give it a value",
+                 kOptionNames[i]);
+        slurm::say(line);
+        found = true;
+    }
+    return found;
+}
+
 bool too_long(const Options& given) {
     size_t length = 0;
     for (const char* text : given.value) length += text ? strlen(text) : 0;
@@ -88,7 +102,7 @@ bool check_submission(slurm::Handle spank, const Site& site, bool allocator) {
     if (!given.any()) return true;
     bool refused = false;
     if (!allocator && job_is_set_up(given, refused)) return !refused;
-    if (too_long(given)) return false;
+    if (has_empty(given) || too_long(given)) return false;
 
     MemoryFile answer;
     if (!check(site, given, answer)) return false;

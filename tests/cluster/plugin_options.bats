@@ -91,6 +91,17 @@ setup() { enter_work; }
     [[ $output == *"64 KiB"* ]]
 }
 
+@test "an empty option is refused before anything is submitted" {
+    for option in job mount prep output; do
+        for command in 'sbatch --wrap true' 'salloc true' 'srun true'; do
+            # shellcheck disable=SC2086 # words
+            run refused as_alice ${command/ / --batchai-$option= }
+            [ "$status" = 0 ]
+            [ "$output" = "batchai: --batchai-$option: is empty: give it a value" ]
+        done
+    done
+}
+
 @test "a policy with a mistake is said to the user who would be refused" {
     echo 'nonsense = [' >>"$MINISLURM_DIR/batchai.toml"
     run refused as_alice sbatch --batchai-prep=true --wrap true

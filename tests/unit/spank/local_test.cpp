@@ -106,6 +106,17 @@ BOOST_AUTO_TEST_CASE(options_over_64_KiB_are_refused) {
     BOOST_TEST(!check(true));
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_option_is_refused_with_a_line) {
+    answer("echo; echo");
+    for (int option = 0; option < spank::kOptionCount; ++option) give(option, "");
+    BOOST_TEST(!check(true));
+    BOOST_TEST(said() ==
+               "batchai: --batchai-job: is empty: give it a value\n"
+               "batchai: --batchai-mount: is empty: give it a value\n"
+               "batchai: --batchai-prep: is empty: give it a value\n"
+               "batchai: --batchai-output: is empty: give it a value\n");
+}
+
 BOOST_AUTO_TEST_CASE(srun_in_a_job_that_is_set_up_checks_nothing) {
     answer("exit 1");
     setenv("SLURM_JOB_ID", "1", 1);
