@@ -56,7 +56,8 @@ bool is_variable_name(std::string_view text) {
 }
 
 bool is_object_name(std::string_view text) {
-    return text.size() <= 64 && is_component(text.substr(text.substr(0, 1) == "-" ? 1 : 0));
+    return text.size() <= kObjectNameMaximum &&
+           is_component(text.substr(text.substr(0, 1) == "-" ? 1 : 0));
 }
 
 }  // namespace batchai::job

@@ -3,6 +3,7 @@
 // Which strings of a job file may become names of files, variables and objects.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,7 @@ bool is_within(const std::string& path, const std::string& directory);
 bool is_variable_name(std::string_view text);
 
 // The service's pattern for names of groups, workspaces, jobs: [-\w.]{1,64}, but not "." and "..".
+inline constexpr std::size_t kObjectNameMaximum = 64;
 bool is_object_name(std::string_view text);
 
 }  // namespace batchai::job

@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "job/check.hpp"
+#include "job/names.hpp"
 #include "job/plan.hpp"
 #include "job/policy.hpp"
 #include "job/snapshot.hpp"
@@ -35,6 +38,24 @@ void say(const std::string& line) {
     std::fprintf(stderr, "batchai: %s\n", line.c_str());
 }
 
+// The job's name by its file's: what a name may not have becomes '_', what is too long is cut.
+std::string job_name(const std::string& file) {
+    std::string name = std::filesystem::path(file).stem();
+    for (char& c : name)
+        if (!job::is_object_name(std::string("x") + c)) c = '_';
+    name.resize(std::min(name.size(), job::kObjectNameMaximum));
+    return job::is_object_name(name) ? name : "job";
+}
+
+// Seen from where we are; nothing after the reason was printed.
+std::optional<std::string> absolute_path(const char* option, const std::string& path) {
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(path, error);
+    if (!error) return absolute.lexically_normal();
+    say(std::string(option) + ": " + path + ": the current directory: " + error.message());
+    return std::nullopt;
+}
+
 // The snapshot's path; empty after the reasons were printed.
 std::string check_job_file(const std::string& file, const job::SitePolicy& policy) {
     const auto text = spank::read_regular_file(file, kJobFileMaximum);
@@ -56,8 +77,10 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     if (is_snapshot)
         identity = *parsed.spec->identity;
     else
-        identity.name = std::filesystem::path(file).stem();
-    auto snapshot = job::write_snapshot(*text, std::filesystem::absolute(file), identity, "");
+        identity.name = job_name(file);
+    const auto path = absolute_path("--batchai-job", file);
+    if (!path) return "";
+    auto snapshot = job::write_snapshot(*text, *path, identity, "");
     if (!snapshot) {
         say("--batchai-job: " + snapshot.error().message);
         return "";
@@ -90,8 +113,11 @@ int check(const Arguments& arguments) {
         }
     }
     std::string output;
-    if (!arguments.output.empty())
-        output = std::filesystem::absolute(arguments.output).lexically_normal();
+    if (!arguments.output.empty()) {
+        const auto path = absolute_path("--batchai-output", arguments.output);
+        good = good && path;
+        output = path.value_or("");
+    }
     std::string snapshot;
     if (!arguments.job.empty()) {
         snapshot = check_job_file(arguments.job, *policy);

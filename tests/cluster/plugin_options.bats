@@ -102,6 +102,27 @@ setup() { enter_work; }
     done
 }
 
+@test "a job file may have any name that a file can have" {
+    long=$(printf 'l%.0s' {1..100})
+    for name in 'my job (1)' 'é' $'bad\xff' "$long" '-' '...'; do
+        write_job "./$name.json" 1
+        run as_alice srun -Q --batchai-job="./$name.json" sh -c 'cd "$AZ_BATCHAI_STDOUTERR_DIR/../.." && basename "$PWD"'
+        [ "$status" = 0 ]
+        [[ $output =~ ^[A-Za-z0-9_.-]{1,64}$ ]]
+        case $name in
+            my*) [ "$output" = my_job__1_ ] ;;
+            l*) [ "$output" = "${long:0:64}" ] ;;
+        esac
+    done
+}
+
+@test "a submission from a directory that is gone is refused with one line" {
+    mkdir gone # sbatch has its own words for that; srun has not
+    run refused bash -c 'cd gone && rmdir ../gone && batchai-check --policy "$MINISLURM_DIR/batchai.toml" --output logs'
+    [ "$status" = 0 ]
+    [ "$output" = "batchai: --batchai-output: logs: the current directory: No such file or directory" ]
+}
+
 @test "a policy with a mistake is said to the user who would be refused" {
     echo 'nonsense = [' >>"$MINISLURM_DIR/batchai.toml"
     run refused as_alice sbatch --batchai-prep=true --wrap true
