@@ -30,6 +30,7 @@ test=(
     libboost-test-dev bats procps jq
     openmpi-bin libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
     clang-format-14 clang-tidy-14 shellcheck
+    clang-14 libclang-rt-14-dev # libFuzzer
 )
 
 case ${1-} in

@@ -13,20 +13,22 @@ constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxMessage = 200;  // nlohmann quotes the whole token that it stumbled over
 
 // Walks over text that is known to be JSON, and over its values beside it, and notes where each
-// value begins.
+// value begins. Of a key that stands in an object twice only the last value was kept: what is in
+// the first may have no value beside it.
 class Scanner {
   public:
     Scanner(std::string_view text, std::unordered_map<const Json*, std::size_t>& offsets)
         : text_(text), offsets_(offsets) {}
 
     // False at the first repeated key, or where the nesting is too deep: see complaint.
-    bool value(const Json& json, int depth) {
-        offsets_[&json] = begin_of_next();
+    bool value(const Json* json, int depth) {
+        const char first = text_[begin_of_next()];
+        if (json != nullptr) offsets_[json] = at_;
         if (depth > kMaxDepth)
             return complain("more than " + std::to_string(kMaxDepth) + " levels of nesting");
-        if (json.is_object()) return object(json, depth);
-        if (json.is_array()) return array(json, depth);
-        if (json.is_string())
+        if (first == '{') return object(json, depth);
+        if (first == '[') return array(json, depth);
+        if (first == '"')
             skip_string();
         else
             at_ = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
@@ -61,7 +63,8 @@ class Scanner {
         return text_.substr(begin, ++at_ - begin);
     }
 
-    bool object(const Json& json, int depth) {
+    bool object(const Json* json, int depth) {
+        if (json != nullptr && !json->is_object()) json = nullptr;
         std::set<std::string> seen;
         ++at_;
         while (text_[begin_of_next()] != '}') {
@@ -72,16 +75,18 @@ class Scanner {
                 complain("the key stands here a second time");
                 return complain_inside(key);
             }
-            if (!value(json.at(key), depth + 1)) return complain_inside(key);
+            const bool kept = json != nullptr && json->contains(key);
+            if (!value(kept ? &json->at(key) : nullptr, depth + 1)) return complain_inside(key);
         }
         ++at_;
         return true;
     }
 
-    bool array(const Json& json, int depth) {
+    bool array(const Json* json, int depth) {
+        const std::size_t kept = json != nullptr && json->is_array() ? json->size() : 0;
         ++at_;
         for (std::size_t i = 0; text_[begin_of_next()] != ']'; ++i)
-            if (!value(json.at(i), depth + 1))
+            if (!value(i < kept ? &json->at(i) : nullptr, depth + 1))
                 return complain_inside("[" + std::to_string(i) + "]");
         ++at_;
         return true;
@@ -183,7 +188,7 @@ std::optional<Document> Document::parse(std::string_view text, const std::string
                       "a number that is too large");
     }
     Scanner scanner(text, document.offsets_);
-    if (scanner.value(*document.root_, 0)) return document;
+    if (scanner.value(document.root_.get(), 0)) return document;
     return refuse(scanner.complaint_offset, scanner.complaint_path, scanner.complaint);
 }
 

@@ -2,6 +2,9 @@
 //
 // Which mounts a job gets: its shares, and those asked for with --batchai-mount (plan.hpp). Lexical
 // only; the root helper looks at symbolic links and owners again, on the node.
+#include <algorithm>
+#include <cctype>
+
 #include "job/names.hpp"
 #include "job/plan.hpp"
 #include "job/size.hpp"
@@ -126,6 +129,8 @@ sys::Result<std::vector<Mount>> plan_mounts(const JobSpec& spec, const SitePolic
 
 sys::Result<std::vector<Mount>> parse_mounts(const std::string& option, const SitePolicy& policy) {
     std::vector<Mount> mounts;
+    if (std::any_of(option.begin(), option.end(), [](unsigned char c) { return std::iscntrl(c); }))
+        return sys::Error{"it has a control character in it, such as the end of a line"};
     for (const std::string& text : split(option, ',')) {
         auto mount = parse_mount(text, policy);
         if (!mount) return mount.error().in(text);

@@ -27,9 +27,8 @@ struct Mount {
 sys::Result<std::vector<Mount>> plan_mounts(const JobSpec&, const SitePolicy&);
 
 // --batchai-mount=SOURCE:TARGET[:OPTIONS][,...]; SOURCE is /directory, "tmpfs" or
-// "overlay=/directory", OPTIONS are joined by '+': ro, rw, noexec, size=N[KMG]. TARGET is a name
-// below the mount root
-// ([A-Za-z0-9][A-Za-z0-9._-]*, nested with '/'), never with "..". Refused unless an [[allow]] entry
+// "overlay=/directory", OPTIONS are joined by '+': ro, rw, noexec, size=N[KMG]. TARGET is a path
+// below the mount root (is_relative_path: never with ".."). Refused unless an [[allow]] entry
 // covers it.
 sys::Result<std::vector<Mount>> parse_mounts(const std::string& option, const SitePolicy&);
 

@@ -99,7 +99,9 @@ sys::Result<std::string> write_snapshot(const std::string& text, const std::stri
     const std::string record = records + "/" + identity.uuid;
     if (auto made = make_directories(record); !made) return made.error().in("record directory");
     const std::string path = record + "/job.json";
-    if (auto written = sys::write_file(path, root.dump(4) + "\n", 0600); !written)
+    if (auto written = sys::write_file(
+            path, root.dump(4, ' ', false, OrderedJson::error_handler_t::replace) + "\n", 0600);
+        !written)
         return written.error().in("snapshot");
     return path;
 }

@@ -5,7 +5,8 @@
 #   --soak   loops run long instead of twice, and clang-tidy reads every source
 #
 # On a new Debian 12 machine, as root or as a user who can sudo (for the packages only). Unit tests run
-# under ASan and UBSan; cluster and peer tests run the release build on a throw-away Slurm.
+# under ASan and UBSan, and so do the fuzz targets, a minute each; cluster and peer tests run the release
+# build on a throw-away Slurm.
 # Exit: 0 if no test failed. A test that cannot run here is counted as skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,7 +15,7 @@ case ${1-} in
     "") export BATCHAI_SOAK=0 ;;
     --soak) export BATCHAI_SOAK=1 ;;
     -h | --help)
-        sed -n '3,9s/^# \{0,1\}//p' "$0"
+        sed -n '3,10s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *)
@@ -33,6 +34,8 @@ build() { # preset kind-of-tests
 rc=0
 build dev unit
 ctest --preset dev -L 'unit|lint' || rc=1
+build fuzz fuzz
+ctest --preset fuzz || rc=1
 build release cluster
 ctest --preset release -L 'cluster|peers' || rc=1
 exit $rc

@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "launcher/cli/json_text.hpp"
+
 namespace batchai::cli {
 namespace {
 
@@ -122,7 +124,7 @@ sys::Result<void> History::put(const Resource& resource) {
         .bind(2, resource.resource_group)
         .bind(3, resource.workspace)
         .bind(4, resource.name)
-        .bind(5, resource.document.dump())
+        .bind(5, json_text(resource.document))
         .run();
 }
 
@@ -244,7 +246,7 @@ sys::Result<void> History::set_outcome(const std::string& uuid, const Execution&
         .bind(3, execution.start_time)
         .bind(4, execution.end_time)
         .bind(5, code)
-        .bind(6, errors_json(execution.errors).dump())
+        .bind(6, json_text(errors_json(execution.errors)))
         .run();
 }
 

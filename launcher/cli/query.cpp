@@ -2,6 +2,7 @@
 #include "launcher/cli/query.hpp"
 
 #include "launcher/cli/external.hpp"
+#include "launcher/cli/json_text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -16,7 +17,7 @@ bool query_available() {
 
 sys::Result<nlohmann::json> run_query(const std::string& expression,
                                       const nlohmann::json& document) {
-    auto done = run_program({kEvaluator, "--", expression}, document.dump());
+    auto done = run_program({kEvaluator, "--", expression}, json_text(document));
     if (!done) return done.error();
     if (done->status != 0) return sys::Error{first_line(done->err)};
     auto answer = nlohmann::json::parse(done->out, nullptr, false);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "launcher/cli/json_text.hpp"
+
 namespace batchai::cli {
 namespace {
 
@@ -25,7 +27,7 @@ std::string cell(const nlohmann::json& value) {
     if (value.is_null() || value.is_structured()) return {};
     if (value.is_string()) return value.get<std::string>();
     if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
-    return value.dump();
+    return json_text(value);
 }
 
 std::string cell_at(const nlohmann::json& document, const std::string& path) {

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "launcher/cli/json_text.hpp"
 #include "launcher/cli/query.hpp"
 #include "launcher/cli/result_table.hpp"
 
@@ -32,7 +33,7 @@ int Session::print(const nlohmann::json& result, const TableMaker& table) const 
         shown = *std::move(answer);
     }
     if (shown.is_null()) return kOk;  // as az: no answer prints nothing
-    if (output == "json") return write_out(shown.dump(2) + "\n");
+    if (output == "json") return write_out(json_text(shown, 2) + "\n");
     return write_out((table && query.empty() ? table(shown) : result_table(shown)).text());
 }
 

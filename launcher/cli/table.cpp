@@ -2,6 +2,7 @@
 #include "launcher/cli/table.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 namespace batchai::cli {
 namespace {
@@ -50,6 +51,9 @@ void append_line(std::string& text, const std::vector<std::string>& cells,
         const std::string padding(columns[i].width - width(cells[i]), ' ');
         line += columns[i].numeric ? padding + cells[i] : cells[i] + padding;
     }
+    // A file's name may hold anything; a row is one line, and commands nobody's terminal.
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
 }

@@ -45,6 +45,11 @@ BOOST_AUTO_TEST_CASE(counts_characters_and_not_bytes) {
                "abc  y\n");
 }
 
+BOOST_AUTO_TEST_CASE(commands_no_terminal) {
+    const Table table{{"Name"}, {{"a\033[31m\nb"}}};
+    BOOST_TEST(table.text() == "Name\n--------\na?[31m?b\n");
+}
+
 BOOST_AUTO_TEST_CASE(of_a_query_titles_the_keys) {
     BOOST_TEST(result_table({{"idleNodeCount", 4}, {"name", "x"}, {"nested", {1}}}).text() ==
                "  IdleNodeCount  Name\n"

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The text of --batchai-mount, which root's helper reads.
+#include <algorithm>
+
+#include "job/plan.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace batchai::job;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    const auto mounts = parse_mounts(text, fuzz::site());
+    if (!mounts) {
+        fuzz::must_be_one_line(mounts.error().message);
+        return 0;
+    }
+    for (const Mount& mount : *mounts) {
+        fuzz::must_stay_below(mount.target);
+        fuzz::must(mount.source.find("..") == mount.source.npos, "a source has no ..",
+                   mount.source);
+        const auto below = [&](std::string_view root) {
+            return mount.source == root || mount.source.starts_with(std::string(root) + "/");
+        };
+        fuzz::must(mount.type == MountType::tmpfs  ? mount.source.empty()
+                   : mount.type == MountType::bind ? below("/scratch")
+                                                   : below("/sw"),
+                   "a source is one that the policy allows", mount.source);
+    }
+    return 0;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A site policy, and the questions that are put to one that was believed.
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace batchai::job;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const ParsedPolicy parsed = parse_policy(text, "batchai.toml");
+    fuzz::must_be_lines(parsed.findings);
+    fuzz::must(parsed.policy.has_value() == !has_error(parsed.findings), "a policy or an error",
+               "");
+    if (!parsed.policy) return 0;
+    fuzz::must(parsed.policy->mount_root.starts_with('/'), "mount_root is absolute",
+               parsed.policy->mount_root);
+    fuzz::must(parsed.policy->job_temp.starts_with('/'), "job_temp is absolute",
+               parsed.policy->job_temp);
+    for (const auto& share : parsed.policy->shares)
+        fuzz::must(share.source.starts_with('/'), "a share's source is absolute", share.source);
+    (void)resolve_image(*parsed.policy, "tensorflow/tensorflow:1.8.0-gpu");
+    (void)resolve_preparation(*parsed.policy, JobSpec{});
+    return 0;
+}

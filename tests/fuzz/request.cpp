@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What root's helper reads from others: the plugin's request, and the plan that the user's half of
+// the helper hands to root's.
+#include "spank/helper/request.hpp"
+#include "spank/helper/node_plan.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace batchai::spank;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    if (const auto request = parse_request(text)) {
+        fuzz::must(!request->node.empty() && request->node.find('/') == request->node.npos,
+                   "a node's name is a file's name", request->node);
+        fuzz::must(!request->hosts.empty(), "a job has nodes", request->node);
+    }
+    if (const auto fields = Fields::parse(text))
+        fuzz::must(fields->text() == text, "a list reads as it was written", text);
+    if (const auto plan = node_plan_from_text(text)) {
+        const auto again = node_plan_from_text(to_text(*plan));
+        fuzz::must(again && to_text(*again) == to_text(*plan), "a plan survives its text", text);
+    }
+    return 0;
+}

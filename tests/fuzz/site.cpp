@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+#include <iterator>
+
+#include "tests/fuzz/fuzz.hpp"
+
+namespace fuzz {
+
+const batchai::job::SitePolicy& site() {
+    static const batchai::job::SitePolicy policy = [] {
+        std::ifstream in(BATCHAI_SOURCE_DIR "/contrib/examples/tutorial/batchai.toml.in");
+        std::string text{std::istreambuf_iterator<char>(in), {}};
+        for (std::size_t at; (at = text.find("@SHARE@")) != text.npos;)
+            text.replace(at, 7, "/srv/myshare");
+        text += "[[allow]]\ntype = \"bind\"\nsource = \"/scratch\"\n";
+        text += "[[allow]]\ntype = \"overlay\"\nsource = \"/sw\"\n";
+        text += "[[allow]]\ntype = \"tmpfs\"\nmax_size = \"64M\"\n";
+        return batchai::job::parse_policy(text, "batchai.toml").policy.value();
+    }();
+    return policy;
+}
+
+}  // namespace fuzz
