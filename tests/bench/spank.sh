@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# spank.sh [--json FILE] [--jobs N] - what the plugin costs a job: the time of `srun true`, on one node.
+#
+# N jobs (default 200) of each kind, in turn, in one throw-away Slurm; each job times its first step and
+# the one after it:
+#   without   plugstack.conf has no line of ours
+#   unused    it has, and the job asks for nothing
+#   mounts    the job has two mounts, a directory and a tmpfs, and no preparation
+# Prints the medians and their differences; --json FILE also writes rows of {case, median_ms}, of which
+# "without" and "unused" are the second step's.
+#
+# Bound: a step cannot start before slurmstepd has answered srun; ours adds one read of a state file to
+# every step of a job with mounts, and to the first a namespace and two mounts.
+set -euo pipefail
+source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BATCHAI_BUILD:-$source/build/release}
+
+usage() {
+    echo "spank.sh: $1; see --help" >&2
+    exit 2
+}
+
+json='' jobs=200
+while [ $# -gt 0 ]; do
+    case $1 in
+        --json) json=$(realpath -m "${2:?--json FILE}") && shift 2 ;;
+        --jobs) jobs=${2:?--jobs N} && shift 2 ;;
+        --inside) break ;; # used by this script itself: on the login node
+        -h | --help) sed -n '3,15s/^# \{0,1\}//p' "$0" && exit ;;
+        *) usage "$1: unknown option" ;;
+    esac
+done
+[[ $jobs =~ ^[1-9][0-9]{0,4}$ ]] || usage "--jobs $jobs: expected 1 to 99999"
+
+if [ "${1-}" != --inside ]; then
+    [ "$(id -u)" = 0 ] || usage "needs root, for real mounts"
+    [ -f "$build/lib/spank_batchai.so" ] || usage "$build/lib/spank_batchai.so: not built"
+    exec "$source/contrib/minislurm" -n 1 -- "$0" --jobs "$jobs" --inside "$json"
+fi
+json=$2
+
+# ---- on the login node ---------------------------------------------------------------------------
+
+work=$MINISLURM_DIR/bench policy=$MINISLURM_DIR/bench/batchai.toml plugstack=$MINISLURM_DIR/etc/plugstack.conf
+mkdir -p "$work/data"
+printf '[[allow]]\ntype = "bind"\nsource = "%s"\n[[allow]]\ntype = "tmpfs"\n' "$work/data" >"$policy"
+line="required $build/lib/spank_batchai.so libexec=$build/bin policy=$policy"
+
+# Inside a job: milliseconds of its first step and of the next.
+# shellcheck disable=SC2016 # for the job's shell
+steps='for _ in 1 2; do
+    begin=${EPOCHREALTIME/./}
+    srun true
+    echo $((${EPOCHREALTIME/./} - begin))
+done | xargs'
+
+# job KIND [SALLOC_OPTION]...: adds "FIRST LATER" to the kind's file.
+job() { timeout 60 salloc --quiet -N 1 "${@:2}" bash -c "$steps" >>"$work/$1"; }
+
+median() { # FILE COLUMN: in milliseconds
+    awk -v column="$2" '{ print $column }' "$1" | sort -n |
+        awk '{ v[NR] = $1 } END { printf "%.2f", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2000 }'
+}
+
+for ((n = -2; n < jobs; ++n)); do
+    [ $n != 0 ] || rm -f "$work"/{without,unused,mounts} # the first ones warm up
+    [ ! -t 2 ] || printf '\r%d of %d jobs of each kind' $((n < 0 ? 0 : n)) "$jobs" >&2
+    : >"$plugstack"
+    job without
+    echo "$line" >"$plugstack"
+    job unused
+    job mounts --batchai-mount="$work/data:data,tmpfs:scratch"
+done
+[ ! -t 2 ] || printf '\r\033[K' >&2
+
+printf 'srun true, ms: medians of %d jobs each on one node, %s cores\n\n' "$jobs" "$(nproc)"
+printf '%-8s %12s %12s %16s %16s\n' '' 'first step' 'later step' 'first: added' 'later: added'
+for kind in without unused mounts; do
+    first=$(median "$work/$kind" 1) later=$(median "$work/$kind" 2)
+    [ $kind != without ] || first_without=$first later_without=$later
+    awk -v k=$kind -v f="$first" -v l="$later" -v fw="$first_without" -v lw="$later_without" \
+        'BEGIN { printf "%-8s %12.2f %12.2f %+16.2f %+16.2f\n", k, f, l, f - fw, l - lw }'
+done
+
+[ -z "$json" ] || for case in without:without:2 unused:unused:2 mounts_first:mounts:1 mounts_later:mounts:2; do
+    IFS=: read -r name kind column <<<"$case"
+    printf '{"case": "%s", "median_ms": %s}\n' "$name" "$(median "$work/$kind" "$column")"
+done | sed '1s/^/[/; $!s/$/,/; $s/$/]/' >"$json"

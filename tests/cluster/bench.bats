@@ -1,0 +1,19 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The benchmarks run and say what they measured; how long anything takes is not asserted here.
+# minislurm: none
+
+@test "what the plugin costs a step is measured in one run" {
+    [ "$(id -u)" = 0 ] || skip "needs root, for real mounts"
+    run timeout 60 "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs 2 --json "$BATS_TEST_TMPDIR/rows.json"
+    [ "$status" -eq 0 ]
+    [[ $output = *"first step"*"without"*"unused"*"mounts"* ]]
+    [ "$(jq -c 'map(.case)' "$BATS_TEST_TMPDIR/rows.json")" = '["without","unused","mounts_first","mounts_later"]' ]
+    jq -e 'all(.median_ms > 0)' "$BATS_TEST_TMPDIR/rows.json"
+}
+
+@test "a benchmark's wrong argument is refused" {
+    run "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs many
+    [ "$status" -eq 2 ]
+    [ "$output" = "spank.sh: --jobs many: expected 1 to 99999; see --help" ]
+}
