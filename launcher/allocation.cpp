@@ -93,6 +93,12 @@ sys::Result<Allocation> slurm_allocation(const env::Environment& environment) {
         return sys::Error{
             "no Slurm allocation here: run inside sbatch or salloc, or with --local NODES"};
     }
+    // A task of srun's, and no rank of ours, whose variables say the same.
+    const auto task = environment.find("SLURM_PROCID");
+    if (task != environment.end() && task->second != "0" &&
+        !environment.contains("BATCHAI_NODE_NAME"))
+        return sys::Error{"srun has started this as task " + task->second +
+                          ": start it once, without srun or with srun -N1 -n1"};
     Allocation allocation;
     allocation.job_id = job->second;
     allocation.nodes = expand_hostlist(list->second);

@@ -19,7 +19,8 @@ struct Allocation {
 
 Allocation local_allocation(int nodes);
 
-// From the environment that sbatch and salloc set.
+// From the environment that sbatch and salloc set. Of several tasks of srun only the first gets
+// one: it starts the agents of all nodes.
 sys::Result<Allocation> slurm_allocation(const env::Environment& environment);
 
 // "n[1-3,07],gpu" -> n1 n2 n3 n07 gpu.

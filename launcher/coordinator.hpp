@@ -75,6 +75,7 @@ class Coordinator : private Relay::Sender {
     void accept();
     void on_hello(Peer& peer, Reader& reader);
     bool is_welcome(const Hello& hello) const;
+    void close_door();
     void launch();
     Launch launch_for(int node, const Work& work) const;
     void print_plan(const Work& work) const;

@@ -57,7 +57,15 @@ void Coordinator::on_hello(Peer& peer, Reader& reader) {
     if (greeted_ == agents_.size() && state_ == State::starting) launch();
 }
 
+// All agents are here: nobody else gets in, and nobody's connection keeps the root busy.
+void Coordinator::close_door() {
+    listener_.reset();
+    for (const auto& peer : peers_)
+        if (peer->node < 0) peer->channel->close();
+}
+
 void Coordinator::launch() {
+    close_door();
     std::vector<Hello> facts;
     for (const Agent& agent : agents_) facts.push_back(agent.hello);
     auto work = session_.plan(facts);

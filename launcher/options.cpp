@@ -20,6 +20,9 @@ std::optional<std::string> wrong_combination(const Options& options) {
     if (options.job_file.empty() && options.command.empty()) {
         return "nothing to run: give a command, or --job FILE";
     }
+    if (!options.command.empty() && options.command[0].empty()) {
+        return "the command is an empty word: is a variable of the script unset?";
+    }
     if (!options.job_file.empty() && !options.command.empty()) {
         return "--job FILE and a command exclude each other";
     }
@@ -28,6 +31,10 @@ std::optional<std::string> wrong_combination(const Options& options) {
     }
     if (!options.job_file.empty() && (options.ranks || options.ranks_per_node)) {
         return "with --job the number of ranks is the job file's: use its processCount";
+    }
+    // Written so that NaN, which compares with nothing, is refused.
+    if (options.timeout && !(*options.timeout >= 0.001 && *options.timeout <= 1e8)) {
+        return "--timeout: must be from 0.001 to 100000000 seconds";
     }
     return std::nullopt;
 }
@@ -65,8 +72,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
                    "Site policy (default: $BATCHAI_POLICY, else /etc/batchai/batchai.toml)")
         ->type_name("FILE");
     app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(0.001, 1e8));
+        ->type_name("SECONDS");
     app.add_flag("--dry-run", options.dry_run, "Print what would run where, and run nothing");
     char** const end = argv + argc;
     char** const dashes =

@@ -132,6 +132,37 @@ END
     [ "$(wait_job "$job")" = CANCELLED ]
 }
 
+# listening NODE PID: the TCP sockets of a process that take connections.
+listening() {
+    # shellcheck disable=SC2016 # expanded on the node
+    on_node "$1" sh -c 'find "/proc/$1/fd" -lname "socket:*" -printf "%l\n" | tr -dc "0-9\n" |
+        while read -r inode; do awk -v i="$inode" "\$4 == \"0A\" && \$10 == i" "/proc/$1/net/tcp"; done' - "$2"
+}
+
+@test "once the ranks run nobody can connect to the launcher any more" {
+    submit -N2 --output=/dev/null --wrap 'batchai-launch -n 4 sh -c "sleep 301"'
+    eventually on_node n2 pgrep -f 'sleep 301'
+    root=$(on_node n1 pgrep -f 'batchai-launch -n [4]' | tail -n 1)
+    [ -n "$root" ]
+    [ -z "$(listening n1 "$root")" ]
+    scancel "$job"
+    wait_job "$job"
+}
+
+@test "srun of several launchers starts the job once, and the others say what to do" {
+    run salloc --quiet -N2 srun --overlap -N2 --ntasks-per-node=1 batchai-launch -n 2 sh -c 'echo "rank $RANK"'
+    [ "$status" -eq 125 ]
+    [[ $output = *"batchai-launch: srun has started this as task 1: start it once, without srun or"* ]]
+    [ "$(grep -c '^rank 0$' <<<"$output")" -eq 1 ]
+    [ "$(grep -c '^rank 1$' <<<"$output")" -eq 1 ]
+}
+
+@test "a command that is an empty word is not looked for" {
+    run launch ''
+    [ "$status" -eq 125 ]
+    [ "$output" = "batchai-launch: the command is an empty word: is a variable of the script unset?; see batchai-launch --help" ]
+}
+
 @test "output of all ranks is merged by whole lines" {
     run launch -n 4 /usr/bin/python3 -c '
 import os, sys

@@ -26,6 +26,17 @@ BOOST_AUTO_TEST_CASE(slurm_says_where_we_are) {
     BOOST_TEST(!slurm_allocation({{"HOME", "/"}}).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(only_the_first_task_of_an_srun_starts_agents) {
+    env::Environment task = {
+        {"SLURM_JOB_ID", "42"}, {"SLURM_JOB_NODELIST", "n[1-2]"}, {"SLURM_PROCID", "0"}};
+    BOOST_TEST(slurm_allocation(task).has_value());
+    task["SLURM_PROCID"] = "1";
+    BOOST_TEST(slurm_allocation(task).error().message ==
+               "srun has started this as task 1: start it once, without srun or with srun -N1 -n1");
+    task["BATCHAI_NODE_NAME"] = "n2";  // a rank of batchai-launch may start another one
+    BOOST_TEST(slurm_allocation(task).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(local_nodes_have_names_of_their_own) {
     const auto local = local_allocation(2);
     BOOST_TEST(local.nodes[0] != local.nodes[1]);

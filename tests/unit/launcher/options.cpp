@@ -51,6 +51,11 @@ BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
                                                   {"-n", "0", "prog"},
                                                   {"-n", "2", "--ranks-per-node", "2", "prog"},
                                                   {"--job", "f", "-n", "2"},
+                                                  {"--local", "2", ""},
+                                                  {"--timeout", "nan", "prog"},
+                                                  {"--timeout", "inf", "prog"},
+                                                  {"--timeout", "-1", "prog"},
+                                                  {"--timeout", "0", "prog"},
                                                   {"--no-such"}}) {
         const auto parsed = parse(words);
         BOOST_REQUIRE(std::holds_alternative<int>(parsed));
