@@ -65,6 +65,16 @@ bool is_in_place(const std::string& file_name, const Identity& identity,
                                        ignored);
 }
 
+sys::Result<std::string> store(const OrderedJson& root, const std::string& record) {
+    if (auto made = make_directories(record); !made) return made.error().in("record directory");
+    const std::string path = record + "/job.json";
+    if (auto written = sys::write_file(
+            path, root.dump(4, ' ', false, OrderedJson::error_handler_t::replace) + "\n", 0600);
+        !written)
+        return written.error().in("snapshot");
+    return path;
+}
+
 }  // namespace
 
 sys::Result<std::string> data_directory() {
@@ -95,15 +105,20 @@ sys::Result<std::string> write_snapshot(const std::string& text, const std::stri
     OrderedJson root = OrderedJson::parse(text);  // parse_job has read it: it does not throw
     fill_in_account(root, storage_account);
     root["batchai"] = identity_json(identity);
+    return store(root, records + "/" + identity.uuid);
+}
 
-    const std::string record = records + "/" + identity.uuid;
-    if (auto made = make_directories(record); !made) return made.error().in("record directory");
-    const std::string path = record + "/job.json";
-    if (auto written = sys::write_file(
-            path, root.dump(4, ' ', false, OrderedJson::error_handler_t::replace) + "\n", 0600);
-        !written)
-        return written.error().in("snapshot");
-    return path;
+sys::Result<std::string> write_task_snapshot(const std::string& snapshot, unsigned task) {
+    const auto text = sys::read_file(snapshot, kMaxJobBytes);
+    if (!text) return text.error();
+    const ParsedJob parsed = parse_job(*text, snapshot);
+    if (!parsed.spec || !parsed.spec->identity) return sys::Error{snapshot + ": not a snapshot"};
+    Identity identity = *parsed.spec->identity;
+    identity.uuid += "-" + std::to_string(task);
+    OrderedJson root = OrderedJson::parse(*text);  // parse_job has read it: it does not throw
+    root["batchai"] = identity_json(identity);
+    const auto record = std::filesystem::path(snapshot).parent_path();
+    return store(root, (record.parent_path() / identity.uuid).string());
 }
 
 }  // namespace batchai::job

@@ -22,4 +22,9 @@ sys::Result<std::string> data_directory();
 sys::Result<std::string> write_snapshot(const std::string& text, const std::string& file_name,
                                         Identity identity, const std::string& storage_account);
 
+// The snapshot of one task of a job array: beside the array's, with the uuid <uuid>-<task>, so that
+// each task has a record and an output directory of its own. Returns its path. All nodes of the
+// task may write it.
+sys::Result<std::string> write_task_snapshot(const std::string& snapshot, unsigned task);
+
 }  // namespace batchai::job

@@ -66,3 +66,19 @@ BOOST_AUTO_TEST_CASE(writes_a_snapshot_that_is_the_users_alone) {
     BOOST_TEST(samples::text_of(*path) == text);
     ::unsetenv("XDG_DATA_HOME");
 }
+
+BOOST_AUTO_TEST_CASE(each_task_of_a_job_array_has_a_snapshot_of_its_own) {
+    const Directory home;
+    ::setenv("XDG_DATA_HOME", home.path.c_str(), 1);
+    Identity identity;
+    identity.uuid = "1234";
+    const auto array = write_snapshot(samples::tutorial(), "job.json", identity, "");
+    BOOST_REQUIRE(array.has_value());
+    const auto task = write_task_snapshot(*array, 7);
+    BOOST_REQUIRE(task.has_value());
+    BOOST_TEST(*task == home.path + "/batchai/jobs/1234-7/job.json");
+    BOOST_TEST(parse_job(samples::text_of(*task), *task).spec->identity->uuid == "1234-7");
+    BOOST_TEST(*write_task_snapshot(*array, 7) == *task);
+    BOOST_TEST(!write_task_snapshot("/nowhere/job.json", 7).has_value());
+    ::unsetenv("XDG_DATA_HOME");
+}
