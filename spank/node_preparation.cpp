@@ -19,7 +19,8 @@ bool starts_with(const char* text, const char* start) {
 // options of the step, and some contradict ours.
 bool for_all_nodes_step(const char* entry) {
     if (starts_with(entry, "SLURM_CONF=") || starts_with(entry, "SLURM_JOB_ID=") ||
-        starts_with(entry, "SLURM_SUBMIT_DIR=") || starts_with(entry, "SLURM_SPANK_BATCHAI_"))
+        starts_with(entry, "SLURM_SUBMIT_DIR=") || starts_with(entry, "SLURM_ARRAY_TASK_ID=") ||
+        starts_with(entry, "SLURM_SPANK_BATCHAI_"))
         return true;
     return !starts_with(entry, "SLURM") && !starts_with(entry, "SRUN_") &&
            !starts_with(entry, "SBATCH_") && !starts_with(entry, "SALLOC_");

@@ -7,7 +7,8 @@
 // otherwise.
 //
 // Request (plugin to `batchai-helper setup`, on standard input): id, uid, gid, groups, restart,
-// node, hosts, gpus, submit_dir, in_place, and the user's options under the names of kOptionNames.
+// node, hosts, gpus, submit_dir, in_place, array_task (may be empty), and the user's options under
+// the names of kOptionNames.
 //
 // State (kStateFile in the job's directory, root only): what later tasks of the job need. restart,
 // result (running, ready or failed), message (of a failure); uid and job_temp for the job's

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "job/layout.hpp"
+#include "job/snapshot.hpp"
 #include "spank/helper/files.hpp"
 
 namespace batchai::spank {
@@ -37,9 +38,18 @@ sys::Result<job::JobSpec> read_snapshot(const std::string& path) {
     return *std::move(parsed.spec);
 }
 
-void plan_job(const job::JobSpec& spec, const Request& request, const job::SitePolicy& policy,
-              NodePlan& plan) {
-    plan.record = directory_of(request.job_file);
+// The snapshot that runs here: that of the submission or, in a job array, the task's own.
+sys::Result<std::string> snapshot_of(const Request& request) {
+    if (!request.array_task) return request.job_file;
+    if (const auto spec = read_snapshot(request.job_file); !spec) return spec.error();
+    auto task = job::write_task_snapshot(request.job_file, *request.array_task);
+    if (!task) return task.error().in("task of the job array");
+    return task;
+}
+
+void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Request& request,
+              const job::SitePolicy& policy, NodePlan& plan) {
+    plan.record = directory_of(snapshot);
     plan.shared_temp = plan.record + "/shared";
     job::NodeContext context;
     context.mount_root = policy.mount_root;
@@ -50,7 +60,7 @@ void plan_job(const job::JobSpec& spec, const Request& request, const job::SiteP
     const job::Environment environment = job::job_environment(spec, *spec.identity, context);
     for (const auto& [name, value] : environment)
         plan.environment.push_back(fmt::format("{}={}", name, value));
-    plan.environment.push_back("BATCHAI_JOB_FILE=" + request.job_file);
+    plan.environment.push_back("BATCHAI_JOB_FILE=" + snapshot);
     plan.log_directory = job::stdouterr_directory(spec, *spec.identity, environment);
     const bool one = spec.node_count == 1 && request.hosts.size() == 1;
     plan.log_node = one ? "" : request.node;
@@ -80,9 +90,11 @@ std::string job_temp(const Request& request, const job::SitePolicy& policy) {
 sys::Result<NodePlan> make_node_plan(const Request& request, const job::SitePolicy& policy) {
     NodePlan plan;
     if (!request.job_file.empty()) {
-        const auto spec = read_snapshot(request.job_file);
+        const auto snapshot = snapshot_of(request);
+        if (!snapshot) return snapshot.error();
+        const auto spec = read_snapshot(*snapshot);
         if (!spec) return spec.error();
-        plan_job(*spec, request, policy, plan);
+        plan_job(*spec, *snapshot, request, policy, plan);
     } else {
         plan.environment = {"AZ_BATCHAI_JOB_MOUNT_ROOT=" + policy.mount_root,
                             "AZ_BATCHAI_JOB_TEMP=" + job_temp(request, policy)};

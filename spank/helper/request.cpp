@@ -45,6 +45,11 @@ sys::Result<Request> read_fields(const Fields& fields) {
     if (!is_node_name(request.node)) return sys::Error{"node: not a node's name"};
     request.hosts = split(fields.get("hosts"), ',');
     if (request.hosts.empty()) return sys::Error{"hosts: none"};
+    if (!fields.get("array_task").empty()) {
+        const auto number = fields.number("array_task");
+        if (!number) return number.error();
+        request.array_task = *number;
+    }
     request.submit_directory = fields.get("submit_dir");
     request.job_file = fields.get(kOptionNames[kJob]);
     request.mounts = fields.get(kOptionNames[kMount]);

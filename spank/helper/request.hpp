@@ -4,6 +4,7 @@
 // are the user's words, forged perhaps; numbers and ids come from Slurm.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Request {
     std::vector<std::string> hosts;
     int gpus = 0;
     std::string submit_directory;
+    std::optional<unsigned> array_task;  // the number of this task of a job array
     std::string
         secret;  // of this set-up: part of a name that nobody can guess; not from the plugin
     bool in_place = false;  // Slurm has given the job a mount namespace: use that one

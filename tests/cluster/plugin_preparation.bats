@@ -58,6 +58,27 @@ failed_with() {
     [ -e "$(stdouterr)/execution.log" ]
 }
 
+@test "each task of a job array has its own output and its own record" {
+    write_job job.json 2 'echo prepared'
+    write_script job.sh 'echo "$SLURM_ARRAY_TASK_ID" >"$AZ_BATCHAI_STDOUTERR_DIR/task"' 'cp "$BATCHAI_JOB_FILE" "$AZ_BATCHAI_STDOUTERR_DIR/"'
+    submit_alice -N 2 --array=3-4 -o out.%a --batchai-job=job.json job.sh
+    eventually queue_is_empty
+    uuid=$(basename "$(dirname "$(find "$(alice_home)/.local/share/batchai/jobs" -name 'events-n1.jsonl' -path '*-3/*')")")
+    uuid=${uuid%-3}
+    for task in 3 4; do
+        logs=$(find "$share/out" -path "*/$uuid-$task/stdouterr")
+        [ "$(cat "$logs/task")" = "$task" ]
+        for node in n1 n2; do
+            [ "$(cat "$logs/stdout-job_prep-$node.txt")" = prepared ]
+            [ -s "$(alice_home)/.local/share/batchai/jobs/$uuid-$task/events-$node.jsonl" ]
+        done
+        [ "$(jq -r .batchai.uuid "$logs/job.json")" = "$uuid-$task" ]
+        [ ! -s "out.$task" ]
+    done
+}
+
+queue_is_empty() { [ -z "$(squeue -h)" ]; }
+
 @test "preparation has the user's environment and its directory" {
     export COLOUR=blue
     submit_alice -N 2 -o out --batchai-output="$work/logs" --batchai-prep='echo $COLOUR $PWD' --wrap true

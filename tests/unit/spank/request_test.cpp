@@ -30,11 +30,21 @@ Fields request(const std::string& replaced = "", const std::string& value = "") 
 
 BOOST_AUTO_TEST_SUITE(request_suite)
 
+BOOST_AUTO_TEST_CASE(a_task_of_a_job_array_has_its_number) {
+    Fields fields = request();
+    fields.add("array_task", "0");
+    BOOST_TEST((parse_request(fields.text())->array_task == 0U));
+    Fields wrong = request();
+    wrong.add("array_task", "x");
+    BOOST_TEST(!parse_request(wrong.text()));
+}
+
 BOOST_AUTO_TEST_CASE(a_request_is_read) {
     const auto parsed = parse_request(request().text());
     BOOST_REQUIRE(parsed);
     BOOST_TEST(parsed->job_id == 7U);
     BOOST_TEST(parsed->restart == 1U);
+    BOOST_TEST(!parsed->array_task);
     BOOST_TEST(parsed->user.uid == 1000U);
     BOOST_TEST(parsed->user.groups.size() == 2U);
     BOOST_TEST(parsed->hosts.size() == 2U);
