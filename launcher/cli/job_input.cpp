@@ -38,7 +38,13 @@ void add_job_input(CLI::App& verb, JobInput& input) {
 sys::Result<job::SitePolicy> load_site_policy() {
     const std::string file = job::default_policy_file();
     if (::access(file.c_str(), R_OK) != 0) return sys::errno_error("site policy " + file);
-    return job::load_policy(file);
+    auto policy = job::load_policy(file);
+    if (policy) return policy;
+    // A line for each mistake; the last one is the caller's to say.
+    std::string lines = policy.error().message;
+    for (std::size_t end; (end = lines.find('\n')) != lines.npos; lines.erase(0, end + 1))
+        note(lines.substr(0, end));
+    return sys::Error{lines};
 }
 
 job::ParsedJob check_text(const std::string& text, const std::string& file,

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
-#include <sstream>
 
 #include "launcher/cli/json_text.hpp"
 #include "launcher/cli/query.hpp"
@@ -14,6 +13,14 @@
 
 namespace batchai::cli {
 namespace {
+
+// Whatever a name, a library or a program put into the message.
+std::string one_line(std::string text) {
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return text;
+}
 
 int write_out(const std::string& text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
@@ -44,13 +51,7 @@ int fail(ExitCode code, const std::string& message) {
 
 void note(const std::string& message) {
     std::cout.flush();
-    std::istringstream lines(message);
-    for (std::string line; std::getline(lines, line);) {
-        std::replace_if(
-            line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-        if (!line.empty()) std::cerr << "batchai: " << line << '\n';
-    }
-    std::cerr.flush();
+    std::cerr << "batchai: " << one_line(message) << std::endl;
 }
 
 bool confirmed(bool yes, const std::string& question) {

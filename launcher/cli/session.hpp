@@ -31,12 +31,12 @@ struct Session {
     int print(const nlohmann::json& result, const TableMaker& table = {}) const;
 };
 
-// "batchai: message" on stderr; returns code.
+// "batchai: message" on stderr, in one line; returns code.
 int fail(ExitCode code, const std::string& message);
 inline int fail(ExitCode code, const sys::Error& error) {
     return fail(code, error.message);
 }
-// "batchai: line" on stderr, for each line of a message; most have one.
+// "batchai: message" on stderr, in one line.
 void note(const std::string& message);
 
 // -g, -w, -e: where a name lives. Left out: "default".
