@@ -83,7 +83,8 @@ sys::Result<void> JobRun::check_place(const env::Environment& environment) const
     if (ready != environment.end() && ready->second == allocation_.job_id) return {};
     return sys::Error{
         "the job's mounts and preparation are missing here: run --job in a script submitted with "
-        "sbatch --batchai-job, or with --local"};
+        "sbatch --batchai-job, in salloc --batchai-job with 'srun -N1 -n1 --overlap "
+        "batchai-launch', or with --local"};
 }
 
 sys::Result<void> JobRun::prepare(const Allocation& allocation) {

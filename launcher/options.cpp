@@ -18,6 +18,11 @@ constexpr int kUsage = 125;
 // "--local" alone takes the number of nodes from the job file.
 std::optional<std::string> wrong_combination(const Options& options) {
     if (options.job_file.empty() && options.command.empty()) {
+        // The shell of salloc --batchai-job is on the login node, where nothing is set up.
+        if (std::getenv("SLURM_SPANK_BATCHAI_JOB") != nullptr && !options.local) {
+            return "the job's mounts and preparation are missing here: run "
+                   "'srun -N1 -n1 --overlap batchai-launch'";
+        }
         return "nothing to run: give a command, or --job FILE";
     }
     if (!options.command.empty() && options.command[0].empty()) {

@@ -75,3 +75,14 @@ run_job() {
     [ "$status" -eq 125 ]
     [[ $output = *"sbatch --batchai-job"* ]]
 }
+
+@test "in salloc the job file is run by a step on the first node, as the error says" {
+    job_file 2 '"customMpiSettings": { "commandLine": "echo rank $RANK", "processCount": 2 }' \
+        '"jobPreparation": { "commandLine": "echo prepared" }'
+    run as_alice salloc --quiet -N2 --batchai-job="$share/job.json" batchai-launch
+    [ "$status" -eq 125 ]
+    [[ $output = *"the job's mounts and preparation are missing here: run 'srun -N1 -n1 --overlap batchai-launch'"* ]]
+    run as_alice salloc --quiet -N2 --batchai-job="$share/job.json" srun -N1 -n1 --overlap batchai-launch
+    [ "$status" -eq 0 ]
+    [ "$(sort "$(find "$share/out" -name stdout.txt)")" = $'rank 0\nrank 1' ]
+}
