@@ -16,7 +16,7 @@ _batchai() {
             ;;
     esac
     [ -n "$words" ] || case $path in
-        "") words="job cluster storage group workspace experiment completion --help --version" ;;
+        "") words="job cluster storage group workspace experiment admin completion --help --version" ;;
         " job") words="create run check show list wait terminate delete file --help" ;;
         " job create") words="--help --output --query --config-file --name --resource-group --workspace --experiment --storage-account-name --storage-account-key --cluster --dry-run --partition --account --qos --reservation --time" ;;
         " job run") words="--help --output --query --config-file --name --resource-group --workspace --experiment --storage-account-name --storage-account-key --local --cluster" ;;
@@ -61,6 +61,8 @@ _batchai() {
         " experiment show") words="--help --output --query --name --experiment --resource-group --workspace" ;;
         " experiment list") words="--help --output --query --resource-group --workspace" ;;
         " experiment delete") words="--help --output --query --name --experiment --resource-group --workspace --yes --no-wait" ;;
+        " admin") words="check --help" ;;
+        " admin check") words="--help --output --query --plugstack --json" ;;
         " completion") words="--help" ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")

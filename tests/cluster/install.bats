@@ -51,6 +51,48 @@ installed() {
     [ "${lines[-1]}" = 4 ]
 }
 
+@test "admin check finds an installation in order" {
+    need_root
+    run installed batchai admin check
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^ok ' <<<"$output")" -eq "${#lines[@]}" ]
+    [[ $output = *"plugstack"*"/etc/plugstack.conf:1"*"/usr/libexec/batchai/batchai-helper"*"/etc/batchai/batchai.toml"* ]]
+}
+
+# An installation in $BATS_TEST_TMPDIR, looked at from a machine without Slurm.
+admin_check() { timeout 20 "$BATCHAI_BUILD/bin/batchai" admin check --plugstack "$BATS_TEST_TMPDIR/plugstack.conf" "$@"; }
+lay_out() {
+    cd "$BATS_TEST_TMPDIR"
+    cp "$BATCHAI_BUILD"/lib/spank_batchai.so "$BATCHAI_BUILD"/bin/batchai-{helper,prep,check} "$BATCHAI_SOURCE/etc/batchai.toml" .
+    chmod 755 ./batchai-* && chmod 644 batchai.toml
+    echo "required $PWD/spank_batchai.so libexec=$PWD policy=$PWD/batchai.toml" >plugstack.conf
+}
+
+@test "admin check names what is not in order" {
+    need_root
+    lay_out
+    chmod o+w batchai.toml
+    chown 2001 batchai-helper
+    rm spank_batchai.so
+    sed -i s/required/optional/ plugstack.conf
+    run admin_check
+    [ "$status" -eq 1 ]
+    [[ $output = *"warning  plugstack  $PWD/plugstack.conf:1: 'optional'"* ]]
+    [[ $output = *"error    plugin     $PWD/spank_batchai.so: No such file or directory"* ]]
+    [[ $output = *"error    program    $PWD/batchai-helper: belongs to another user than root: chown root"* ]]
+    [[ $output = *"error    policy     $PWD/batchai.toml: others can write to it: chmod go-w"* ]]
+}
+
+@test "admin check --json says where a policy is wrong" {
+    need_root
+    lay_out
+    echo "[[share]" >batchai.toml
+    run --separate-stderr admin_check --json
+    [ "$status" -eq 1 ]
+    [ "$(jq -r '.[] | select(.state == "error") | .check' <<<"$output")" = policy ]
+    [[ $(jq -r '.[] | select(.state == "error") | .message' <<<"$output") = "$PWD/batchai.toml:1:"* ]]
+}
+
 @test "man pages, completion and pkg-config file are installed" {
     local page
     for page in man1/batchai.1 man1/batchai-launch.1 man5/batchai.toml.5 man8/spank_batchai.8; do

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Our line in Slurm's plugstack.conf, as slurmd finds it: includes followed, comments left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sys/result.hpp"
+
+namespace batchai::cli {
+
+struct PlugstackLine {
+    std::string file;
+    int number = 0;
+    bool required = false;
+    std::string plugin;  // as written: a path, or a name below PluginDir
+    std::vector<std::string> arguments;
+
+    // The value of "name=value" among the arguments; otherwise where it is left out.
+    std::string argument(const std::string& name, const std::string& otherwise) const;
+};
+
+// Every line that loads spank_batchai.so, in order. An error: a file that cannot be read.
+// Source: spank(7), CONFIGURATION.
+sys::Result<std::vector<PlugstackLine>> find_our_lines(const std::string& plugstack_file);
+
+}  // namespace batchai::cli

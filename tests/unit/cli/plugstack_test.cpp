@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/plugstack.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+
+#include "sys/file.hpp"
+#include "tests/unit/cli/temporary_directory.hpp"
+
+namespace batchai::cli {
+
+BOOST_AUTO_TEST_SUITE(plugstack)
+
+BOOST_AUTO_TEST_CASE(finds_our_lines_as_slurm_does) {
+    const test::TemporaryDirectory directory;
+    const std::string file = directory.path() + "/plugstack.conf";
+    std::filesystem::create_directory(directory.path() + "/d");
+    BOOST_REQUIRE(sys::write_file(file,
+                                  "# required /a/spank_batchai.so\n"
+                                  "required /lib/spank_other.so\n"
+                                  "include d/*.conf # ours\n"
+                                  "include nowhere/*\n"
+                                  "optional spank_batchai.so\n",
+                                  0644));
+    BOOST_REQUIRE(sys::write_file(directory.path() + "/d/batchai.conf",
+                                  "\nrequired /a/spank_batchai.so policy=/p libexec=/l\n", 0644));
+    const auto lines = find_our_lines(file);
+    BOOST_REQUIRE(lines);
+    BOOST_REQUIRE(lines->size() == 2U);
+    BOOST_TEST((*lines)[0].file == directory.path() + "/d/batchai.conf");
+    BOOST_TEST((*lines)[0].number == 2);
+    BOOST_TEST((*lines)[0].required);
+    BOOST_TEST((*lines)[0].argument("policy", "") == "/p");
+    BOOST_TEST((*lines)[0].argument("libexec", "") == "/l");
+    BOOST_TEST((*lines)[1].plugin == "spank_batchai.so");
+    BOOST_TEST(!(*lines)[1].required);
+    BOOST_TEST((*lines)[1].argument("policy", "usual") == "usual");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_includes_itself_is_an_error) {
+    const test::TemporaryDirectory directory;
+    const std::string file = directory.path() + "/plugstack.conf";
+    BOOST_REQUIRE(sys::write_file(file, "include " + file + "\n", 0644));
+    BOOST_TEST(!find_our_lines(file));
+    BOOST_TEST(!find_our_lines(directory.path() + "/nowhere"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace batchai::cli
