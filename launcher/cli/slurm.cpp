@@ -45,10 +45,11 @@ std::vector<std::string> squeue_job(std::int64_t id) {
          {"ACCOUNT", "ALL", "ARRAY", "FEDERATION", "FORMAT", "FORMAT2", "LICENSES", "LOCAL",
           "NAMES", "PARTITION", "PRIORITY", "QOS", "SIBLING", "SORT", "STATES", "USERS"})
         arguments.insert(arguments.end(), {"-u", std::string("SQUEUE_") + name});
-    arguments.insert(arguments.end(),
-                     {"SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--all", "--states=all",
-                      "--jobs=" + std::to_string(id),
-                      "--Format=State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256"});
+    arguments.insert(
+        arguments.end(),
+        {"SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--all", "--states=all",
+         "--jobs=" + std::to_string(id),
+         "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256"});
     return arguments;
 }
 
@@ -128,15 +129,18 @@ sys::Result<Partition> find_partition(const std::string& name) {
     return sys::Error{"partition " + name + ": Slurm has none of that name, only " + known};
 }
 
-std::optional<SlurmJob> parse_squeue_job(const std::string& text) {
+std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id) {
     SlurmJob job;
-    std::string code, start, end;
+    std::string number, code, start, end;
     std::istringstream words(text);
-    if (!(words >> job.state >> code >> start >> end >> job.partition)) return std::nullopt;
-    job.start_time = time_of(start);
-    job.end_time = time_of(end);
-    job.exit_code = exit_code(code);
-    return job;
+    while (words >> number >> job.state >> code >> start >> end >> job.partition) {
+        if (number != std::to_string(id)) continue;
+        job.start_time = time_of(start);
+        job.end_time = time_of(end);
+        job.exit_code = exit_code(code);
+        return job;
+    }
+    return std::nullopt;
 }
 
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
@@ -144,7 +148,7 @@ sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
     if (!text && text.error().message.find("Invalid job id") != std::string::npos)
         return std::optional<SlurmJob>();
     if (!text) return text.error();
-    return parse_squeue_job(*text);
+    return parse_squeue_job(*text, id);
 }
 
 std::vector<std::string> sbatch_arguments(const Submission& submission) {

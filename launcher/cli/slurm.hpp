@@ -31,9 +31,9 @@ sys::Result<std::vector<Partition>> partitions();
 // The partition of that name, or the default one where name is empty.
 sys::Result<Partition> find_partition(const std::string& name);
 
-// squeue's State, exit_code, StartTime, EndTime and Partition, with times in seconds since the
-// epoch; of a job array the first job.
-std::optional<SlurmJob> parse_squeue_job(const std::string& text);
+// squeue's JobID, State, exit_code, StartTime, EndTime and Partition, with times in seconds since
+// the epoch. Asked for a job whose number is also its array's, squeue tells of all the array's.
+std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id);
 // Nothing: Slurm does not know the job (any more).
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id);
 

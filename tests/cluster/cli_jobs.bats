@@ -129,6 +129,21 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     [ "$(batchai job list --query "[].slurmJobId | [0]")" = "$job" ]
 }
 
+has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
+
+@test "each task of a job array has its own state" {
+    write_command plain.json 1 true
+    sed -i 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' plain.json
+    submit_alice -N 1 -o out --array=0-1 --batchai-job=plain.json --wrap 'exit $((SLURM_ARRAY_TASK_ID + 3))'
+    records=$(alice_home)/.local/share/batchai/jobs
+    for task in 0 1; do
+        eventually has_started $task
+        id=$(cat "$records/"*-$task/slurm_job_id)
+        eventually is_numbered_in_state "$id" failed
+        [ "$(batchai job show -n "$id" --query executionInfo.exitCode)" = $((task + 3)) ]
+    done
+}
+
 @test "what runs is a snapshot: editing the job file changes nothing" {
     scontrol update NodeName=n1,n2 State=DRAIN Reason=test
     start edited 1 'echo before'

@@ -23,8 +23,9 @@ BOOST_AUTO_TEST_CASE(partitions_are_read_from_sinfo) {
 
 BOOST_AUTO_TEST_CASE(a_job_is_read_from_squeue) {
     const auto job = parse_squeue_job(
-        "FAILED        768       1795239001      1795239009      mini      \n"
-        "RUNNING       0         1795239001      N/A             mini      \n");
+        "8     RUNNING       0         1795239001      N/A             mini      \n"
+        "7     FAILED        768       1795239001      1795239009      mini      \n",
+        7);
     BOOST_REQUIRE(job);
     BOOST_TEST(job->state == "FAILED");
     BOOST_TEST(job->exit_code == 3);
@@ -34,12 +35,12 @@ BOOST_AUTO_TEST_CASE(a_job_is_read_from_squeue) {
 }
 
 BOOST_AUTO_TEST_CASE(unknown_times_are_none_and_signals_count_from_128) {
-    const auto job = parse_squeue_job("PENDING 9 N/A Unknown mini");
+    const auto job = parse_squeue_job("7 PENDING 9 N/A Unknown mini\n", 7);
     BOOST_REQUIRE(job);
     BOOST_TEST(!job->start_time);
     BOOST_TEST(!job->end_time);
     BOOST_TEST(job->exit_code == 137);
-    BOOST_TEST(!parse_squeue_job("\n"));
+    BOOST_TEST(!parse_squeue_job("\n", 7));
 }
 
 BOOST_AUTO_TEST_CASE(submission_asks_sbatch_for_what_the_job_file_says) {
