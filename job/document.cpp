@@ -14,13 +14,15 @@ constexpr std::size_t kMaxMessage = 200;  // nlohmann quotes the whole token tha
 
 // Walks over text that is known to be JSON, and over its values beside it, and notes where each
 // value begins. Of a key that stands in an object twice only the last value was kept: what is in
-// the first may have no value beside it.
+// the first may have no value beside it. Nor has anything in a text with a number that no type can
+// hold, of which nlohmann says neither place nor key.
 class Scanner {
   public:
     Scanner(std::string_view text, std::unordered_map<const Json*, std::size_t>& offsets)
         : text_(text), offsets_(offsets) {}
 
-    // False at the first repeated key, or where the nesting is too deep: see complaint.
+    // False at the first repeated key, number that is too large, or where the nesting is too deep:
+    // see complaint.
     bool value(const Json* json, int depth) {
         const char first = text_[begin_of_next()];
         if (json != nullptr) offsets_[json] = at_;
@@ -28,10 +30,14 @@ class Scanner {
             return complain("more than " + std::to_string(kMaxDepth) + " levels of nesting");
         if (first == '{') return object(json, depth);
         if (first == '[') return array(json, depth);
-        if (first == '"')
+        if (first == '"') {
             skip_string();
-        else
-            at_ = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
+            return true;
+        }
+        const std::size_t end = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
+        if (!Json::accept(text_.substr(at_, end - at_)))
+            return complain("a number that is too large");
+        at_ = end;
         return true;
     }
 
@@ -97,61 +103,6 @@ class Scanner {
     std::size_t at_ = 0;
 };
 
-// Finds the number that no type can hold, of which nlohmann gives neither place nor key.
-class HugeNumber : public nlohmann::json_sax<Json> {
-  public:
-    std::size_t end = 0;  // offset behind it
-    std::string path() const {
-        std::string text;
-        for (const Level& level : levels_)
-            text += level.is_array ? "[" + std::to_string(level.index - 1) + "]"
-                                   : (text.empty() ? "" : ".") + level.key;
-        return text;
-    }
-
-    bool null() override { return next(); }
-    bool boolean(bool) override { return next(); }
-    bool number_integer(std::int64_t) override { return next(); }
-    bool number_unsigned(std::uint64_t) override { return next(); }
-    bool number_float(double, const std::string&) override { return next(); }
-    bool string(std::string&) override { return next(); }
-    bool binary(Json::binary_t&) override { return next(); }
-    bool start_object(std::size_t) override { return open(false); }
-    bool start_array(std::size_t) override { return open(true); }
-    bool end_object() override { return close(); }
-    bool end_array() override { return close(); }
-    bool key(std::string& text) override {
-        levels_.back().key = text;
-        return true;
-    }
-    bool parse_error(std::size_t position, const std::string&,
-                     const nlohmann::detail::exception&) override {
-        end = position;
-        return next() && false;
-    }
-
-  private:
-    struct Level {
-        bool is_array;
-        std::size_t index = 0;  // of the next element
-        std::string key;
-    };
-    bool next() {
-        if (!levels_.empty()) ++levels_.back().index;
-        return true;
-    }
-    bool open(bool is_array) {
-        next();
-        levels_.push_back({is_array, 0, ""});
-        return true;
-    }
-    bool close() {
-        levels_.pop_back();
-        return true;
-    }
-    std::vector<Level> levels_;
-};
-
 // nlohmann: "[json.exception.parse_error.101] parse error at line 4, column 3: syntax error while
 // parsing object - unexpected ..."; what follows the place is worth showing.
 std::string syntax_message(const std::string& what) {
@@ -180,12 +131,8 @@ std::optional<Document> Document::parse(std::string_view text, const std::string
         document.root_ = std::make_unique<Json>(Json::parse(text));
     } catch (const Json::parse_error& error) {
         return refuse(error.byte == 0 ? 0 : error.byte - 1, "", syntax_message(error.what()));
-    } catch (const Json::exception& error) {  // a number that no type can hold
-        HugeNumber number;
-        Json::sax_parse(text, &number);
-        const std::size_t before = text.find_last_of(" \t\r\n:,[", number.end - 1);
-        return refuse(before == text.npos ? 0 : before + 1, number.path(),
-                      "a number that is too large");
+    } catch (const Json::out_of_range&) {
+        // A number that no type can hold: the scanner finds it.
     }
     Scanner scanner(text, document.offsets_);
     if (scanner.value(document.root_.get(), 0)) return document;
