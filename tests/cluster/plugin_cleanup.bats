@@ -125,6 +125,7 @@ runs_again() {
     eventually test -e started.0
     touch finish
     scontrol requeue "$job"
+    sleep 2 # slurmd refuses a credential of the second in which the job was killed: "already killed"
     eventually runs_again
     [ "$(wait_job "$job")" = COMPLETED ]
     [ "$(wc -l <preparations)" = 2 ]
