@@ -7,12 +7,13 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     // A value that looks like a variable must not be looked at again.
-    const batchai::job::Environment environment = {
-        {"AZ_BATCHAI_A", "$AZ_BATCHAI_A${AZ_BATCHAI_B}"}, {"AZ_BATCHAI_B", "x"}, {"HOME", "/root"}};
+    batchai::job::Environment environment = {{"AZ_BATCHAI_A", "$AZ_BATCHAI_A${AZ_BATCHAI_B}"},
+                                             {"AZ_BATCHAI_B", "x"}};
     const std::string result = batchai::job::expand(text, environment);
     fuzz::must(result.size() <= 3 * text.size(), "a variable is replaced once", result);
     fuzz::must(text.find('$') != text.npos || result == text, "a text without $ stays", result);
-    fuzz::must(result.find("/root") == result.npos || text.find("/root") != text.npos,
+    environment["HOME"] = "/root";
+    fuzz::must(batchai::job::expand(text, environment) == result,
                "only AZ_BATCHAI_ variables are replaced", result);
     return 0;
 }
