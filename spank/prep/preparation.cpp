@@ -4,12 +4,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 
 #include "job/layout.hpp"
 #include "job/record.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/prep/command.hpp"
+#include "sys/file.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
@@ -99,10 +102,11 @@ sys::Result<void> prepare(const Preparation& what) {
     if (!what.note.empty()) logs.execution(what.note);
     if (!what.command.empty())
         if (auto done = run(what, logs); !done) return done;
-    if (!what.expect.empty() && access(what.expect.c_str(), F_OK) != 0)
-        return logs.failure("JobScriptNotFound", what.expect + ": the job's script is not there: " +
-                                                     sys::errno_error("").message.substr(2));
-    return {};
+    if (what.expect.empty() || sys::is_regular_file(what.expect)) return {};
+    const bool there = access(what.expect.c_str(), F_OK) == 0;
+    return logs.failure("JobScriptNotFound",
+                        what.expect + ": the job's script is not " +
+                            (there ? "a file" : std::string("there: ") + strerror(errno)));
 }
 
 }  // namespace batchai::spank

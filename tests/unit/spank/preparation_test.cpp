@@ -76,6 +76,13 @@ BOOST_AUTO_TEST_CASE(a_script_that_is_not_there_is_a_failure) {
     BOOST_TEST(spank::prepare(what).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_script_that_is_a_directory_is_a_failure) {
+    what.expect = directory / ".";
+    const auto done = spank::prepare(what);
+    BOOST_REQUIRE(!done);
+    BOOST_TEST(done.error().message.ends_with("the job's script is not a file"));
+}
+
 BOOST_AUTO_TEST_CASE(an_output_directory_that_cannot_be_made_is_a_failure) {
     directory.write("file", "");
     what.output = directory / "file/logs";
