@@ -61,8 +61,9 @@ _batchai() {
         " experiment show") words="--help --output --query --name --experiment --resource-group --workspace" ;;
         " experiment list") words="--help --output --query --resource-group --workspace" ;;
         " experiment delete") words="--help --output --query --name --experiment --resource-group --workspace --yes --no-wait" ;;
-        " admin") words="check --help" ;;
+        " admin") words="check doctor --help" ;;
         " admin check") words="--help --output --query --plugstack --json" ;;
+        " admin doctor") words="--help --output --query --plugstack --json" ;;
         " completion") words="--help" ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")

@@ -46,7 +46,7 @@ void build_command(CLI::App& command, Session& session) {
     add_workspaces(*add_noun(command, "workspace", "workspaces: names"), session);
     add_experiments(*add_noun(command, "experiment", "experiments: names that group jobs"),
                     session);
-    add_admin_check(*add_noun(command, "admin", "for those who run the cluster"), session);
+    add_admin(*add_noun(command, "admin", "for those who run the cluster"), session);
     add_completion(command, session);
 }
 

@@ -38,8 +38,8 @@ void add_job_terminate(CLI::App&, Session&);
 void add_job_delete(CLI::App&, Session&);
 void add_job_files(CLI::App&, Session&);
 
-// admin_check.cpp
-void add_admin_check(CLI::App&, Session&);
+// admin.cpp: check, doctor
+void add_admin(CLI::App&, Session&);
 
 // completion.cpp
 void add_completion(CLI::App&, Session&);

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "spank/helper/setup.hpp"
+#include "spank/helper/trial.hpp"
 
 int main(int argc, char** argv) {
     umask(022);
@@ -23,6 +24,8 @@ int main(int argc, char** argv) {
     auto* tear_down =
         app.add_subcommand("teardown", "remove everything that a job has on this node");
     tear_down->add_option("--job", job, "the Slurm job's number")->required();
+    auto* attempt = app.add_subcommand("try", "make every mount of the site policy, for a moment");
+    attempt->add_option("--policy", policy, "the site policy")->required();
     app.add_subcommand("sweep", "finish the ends of jobs that were interrupted");
     try {
         app.parse(argc, argv);
@@ -30,6 +33,7 @@ int main(int argc, char** argv) {
         return app.exit(error) == 0 ? 0 : 2;
     }
     if (*set_up) return batchai::spank::set_up(policy);
+    if (*attempt) return batchai::spank::try_mounts(policy);
     if (*tear_down) return batchai::spank::tear_down(job);
     return batchai::spank::sweep();
 }

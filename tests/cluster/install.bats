@@ -59,6 +59,23 @@ installed() {
     [[ $output = *"plugstack"*"/etc/plugstack.conf:1"*"/usr/libexec/batchai/batchai-helper"*"/etc/batchai/batchai.toml"* ]]
 }
 
+@test "admin doctor makes the policy's mounts, starts ranks and finds nothing left" {
+    need_root
+    run installed minislurm exec n1 batchai admin doctor
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^ok ' <<<"$output")" -eq "${#lines[@]}" ]
+    [[ $output = *"mount      allow, tmpfs"*"leftovers  none in /run/batchai/jobs"*"ranks      two start under PMIx servers"* ]]
+}
+
+@test "admin doctor names a mount that cannot be made and a job's leftovers" {
+    need_root
+    printf '[[allow]]\ntype = "bind"\nsource = "/nowhere"\n' >>"$root/etc/batchai/batchai.toml"
+    run installed minislurm exec n1 sh -c 'mkdir -p /run/batchai/jobs/4711; batchai admin doctor'
+    [ "$status" -eq 1 ]
+    [[ $output = *"error    mount      allow, bind /nowhere: /nowhere: No such file or directory"* ]]
+    [[ $output = *"error    leftovers  job 4711 is over and has left /run/batchai/jobs/4711: restart slurmd"* ]]
+}
+
 # An installation in $BATS_TEST_TMPDIR, looked at from a machine without Slurm.
 admin_check() { timeout 20 "$BATCHAI_BUILD/bin/batchai" admin check --plugstack "$BATS_TEST_TMPDIR/plugstack.conf" "$@"; }
 lay_out() {

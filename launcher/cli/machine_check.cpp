@@ -1,51 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// admin check: whether this machine is set up to run Batch AI jobs, as `visudo -c` tells of
-// sudoers. Reads only; needs no root and, with --plugstack, no Slurm.
+#include "launcher/cli/machine.hpp"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <memory>
+#include <optional>
 #include <sstream>
 
 #include "job/policy.hpp"
 #include "launcher/cli/external.hpp"
-#include "launcher/cli/options.hpp"
 #include "launcher/cli/plugstack.hpp"
 #include "launcher/cli/trust.hpp"
-#include "launcher/cli/verbs.hpp"
 
 namespace batchai::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Finding {
-    std::string check;
-    std::string state;  // ok, warning, error
-    std::string message;
-};
-
-class Findings {
-  public:
-    void ok(const std::string& check, const std::string& message) {
-        list_.push_back({check, "ok", message});
-    }
-    void warning(const std::string& check, const std::string& message) {
-        list_.push_back({check, "warning", message});
-    }
-    void error(const std::string& check, const std::string& message) {
-        list_.push_back({check, "error", message});
-        good_ = false;
-    }
-    bool good() const { return good_; }
-    const std::vector<Finding>& list() const { return list_; }
-
-  private:
-    std::vector<Finding> list_;
-    bool good_ = true;
-};
 
 // "Key   = value" of `scontrol show config`.
 std::string value_of(const std::string& config, const std::string& key) {
@@ -146,51 +116,21 @@ void check_policy(Findings& findings, const std::string& file) {
                                                   share.share, share.login_path));
 }
 
-Findings check(const std::string& plugstack) {
-    Findings findings;
-    Slurm slurm = ask_slurm(findings);
-    if (!plugstack.empty()) slurm.plugstack = plugstack;
-    const auto line = check_plugstack(findings, slurm.plugstack);
-    if (line) check_owner(findings, "plugin", plugin_path(line->plugin, slurm.plugin_directories));
-    const std::string libexec = line ? line->argument("libexec", BATCHAI_LIBEXEC) : BATCHAI_LIBEXEC;
-    for (const char* program : {"batchai-helper", "batchai-prep", "batchai-check"})
-        check_owner(findings, "program", libexec + "/" + program);
-    const std::string usual = "/etc/batchai/batchai.toml";
-    check_policy(findings, line ? line->argument("policy", usual) : usual);
-    return findings;
-}
-
-int run(const Session& session, const std::string& plugstack, bool json) {
-    const Findings findings = check(plugstack);
-    auto rows = nlohmann::json::array();
-    for (const Finding& finding : findings.list()) {
-        rows.push_back(
-            {{"check", finding.check}, {"state", finding.state}, {"message", finding.message}});
-        if (!json) fmt::print("{:<8} {:<10} {}\n", finding.state, finding.check, finding.message);
-    }
-    if (json)
-        if (const int code = session.print(rows); code != kOk) return code;
-    return findings.good() ? kOk : kFailed;
-}
-
 }  // namespace
 
-void add_admin_check(CLI::App& parent, Session& session) {
-    CLI::App* verb =
-        add_verb(parent, session, "check",
-                 "check policy, plugstack line, versions and permissions on this machine",
-                 "batchai admin check");
-    struct Args {
-        std::string plugstack;
-        bool json = false;
-    };
-    const auto args = std::make_shared<Args>();
-    verb->add_option("--plugstack", args->plugstack,
-                     "plugstack.conf to look at, in the place of the one that Slurm names");
-    verb->add_flag("--json", args->json, "the findings as JSON");
-    verb->callback([args, &session] {
-        session.action = [args, &session] { return run(session, args->plugstack, args->json); };
-    });
+Installation check_machine(const std::string& plugstack, Findings& findings) {
+    Slurm slurm = ask_slurm(findings);
+    if (!plugstack.empty()) slurm.plugstack = plugstack;
+    Installation installed;
+    if (const auto line = check_plugstack(findings, slurm.plugstack)) {
+        check_owner(findings, "plugin", plugin_path(line->plugin, slurm.plugin_directories));
+        installed.libexec = line->argument("libexec", installed.libexec);
+        installed.policy = line->argument("policy", installed.policy);
+    }
+    for (const char* program : {"batchai-helper", "batchai-prep", "batchai-check"})
+        check_owner(findings, "program", installed.libexec + "/" + program);
+    check_policy(findings, installed.policy);
+    return installed;
 }
 
 }  // namespace batchai::cli
