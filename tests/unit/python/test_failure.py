@@ -32,7 +32,9 @@ class Failure(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
 
     def test_a_job_without_shutdown_ends_well(self):
-        result = self.run_job("print(hvd.allreduce(torch.ones(1), op=hvd.Sum).item())")
+        # One write a line: with PYTHONUNBUFFERED print() makes two, between which mpirun puts others'.
+        result = self.run_job("total = hvd.allreduce(torch.ones(1), op=hvd.Sum).item()\n"
+                              "os.write(1, f'{total}\\n'.encode())")
         self.assertEqual((result.returncode, result.stdout.split()), (0, ["3.0"] * 3))
 
     def test_ranks_with_different_models_are_an_error_not_a_hang(self):
