@@ -20,7 +20,9 @@ void count_node(NodeCounts& counts, const std::string& slurm_state) {
     if (flag('~') || state == "powered_down") return;
     if (flag('*') || flag('$')) {
         ++counts.unusable;  // does not answer, or is under maintenance
-    } else if (flag('#') || state == "powering_up") {
+        return;
+    }
+    if (flag('#') || state == "powering_up") {
         ++counts.preparing;
         counts.resizing = true;
     } else if (flag('%') || flag('!') || state == "powering_down" || state == "power_down") {
