@@ -82,18 +82,19 @@ void complete(const OpAnswer& answer, pmix_status_t status) {
 
 void complete(const LookupAnswer& answer, const std::string& nspace, pmix_status_t status,
               const std::vector<Item>& items) {
+    const size_t count = items.size();
     pmix_pdata_t* data = nullptr;
-    if (!items.empty()) PMIX_PDATA_CREATE(data, items.size());
+    if (count > 0) PMIX_PDATA_CREATE(data, count);
     if (data == nullptr) {
-        return answer.function(items.empty() ? status : PMIX_ERR_NOMEM, nullptr, 0, answer.data);
+        return answer.function(count == 0 ? status : PMIX_ERR_NOMEM, nullptr, 0, answer.data);
     }
-    for (size_t i = 0; i < items.size(); ++i) {
+    for (size_t i = 0; i < count; ++i) {
         PMIX_LOAD_PROCID(&data[i].proc, nspace.c_str(), items[i].owner);
         PMIX_LOAD_KEY(data[i].key, items[i].key.c_str());
         unpack(items[i].value, &data[i].value);
     }
-    answer.function(status, data, items.size(), answer.data);
-    PMIX_PDATA_FREE(data, items.size());
+    answer.function(status, data, count, answer.data);
+    PMIX_PDATA_FREE(data, count);
 }
 
 }  // namespace batchai::launcher::pmix
