@@ -19,9 +19,9 @@ bool starts_with(const char* text, const char* start) {
 // options of the step, and some contradict ours.
 bool for_all_nodes_step(const char* entry) {
     if (starts_with(entry, "SLURM_CONF=") || starts_with(entry, "SLURM_JOB_ID=") ||
-        starts_with(entry, "SLURM_SUBMIT_DIR=") || starts_with(entry, "SLURM_ARRAY_TASK_ID=") ||
-        starts_with(entry, "SLURM_SPANK_BATCHAI_"))
+        starts_with(entry, "SLURM_SUBMIT_DIR="))
         return true;
+    if (starts_with(entry, "SLURM_SPANK_BATCHAI_")) return !starts_with(entry, kArrayTaskVariable);
     return !starts_with(entry, "SLURM") && !starts_with(entry, "SRUN_") &&
            !starts_with(entry, "SBATCH_") && !starts_with(entry, "SALLOC_");
 }
@@ -75,11 +75,14 @@ void wait_for_lock(const slurm::Task& task, const Once& once, int seconds) {
 void prepare_all_nodes(const slurm::Task& task, const char* nodes, int seconds) {
     size_t count = 0;
     while (task.environment[count]) ++count;
-    const char** environment = static_cast<const char**>(calloc(count + 1, sizeof(char*)));
+    const char** environment = static_cast<const char**>(calloc(count + 2, sizeof(char*)));
     if (!environment) failf(task, "batchai: %s: out of memory", task.node);
     size_t kept = 0;
     for (size_t i = 0; i < count; ++i)
         if (for_all_nodes_step(task.environment[i])) environment[kept++] = task.environment[i];
+    char array_task[64];
+    snprintf(array_task, sizeof array_task, "%s=%u", kArrayTaskVariable, task.array_task);
+    if (task.in_array) environment[kept++] = array_task;
 
     const char* argv[] = {
         "srun",    "--overlap",           "--nodes",   nodes,        "--ntasks",

@@ -39,6 +39,9 @@ inline constexpr const char* kOptionVariables[kOptionCount] = {
     "SLURM_SPANK_BATCHAI_JOB", "SLURM_SPANK_BATCHAI_MOUNT", "SLURM_SPANK_BATCHAI_PREP",
     "SLURM_SPANK_BATCHAI_OUTPUT"};
 
+// In the step of a job array's task that prepares its nodes: the task's number.
+inline constexpr char kArrayTaskVariable[] = "SLURM_SPANK_BATCHAI_ARRAY_TASK";
+
 // All options of a job together. Slurm drains nodes when a job's environment variable has 128 KiB.
 inline constexpr unsigned kOptionsMaximum = 64 * 1024;
 inline constexpr unsigned kStateMaximum = 1024 * 1024;

@@ -83,8 +83,12 @@ void write_request(MemoryFile& request, const slurm::Task& task, const Options& 
     free(hosts);
     const char* submitted = find_variable(task.environment, "SLURM_SUBMIT_DIR");
     request.add_field("submit_dir", submitted ? submitted : "");
-    const char* array_task = find_variable(task.environment, "SLURM_ARRAY_TASK_ID");
-    request.add_field("array_task", array_task ? array_task : "");
+    if (task.in_array) {
+        add_number(request, "array_task", task.array_task);
+    } else if (!task.batch_script) {
+        const char* array_task = find_variable(task.environment, kArrayTaskVariable);
+        request.add_field("array_task", array_task ? array_task : "");
+    }
     for (int i = 0; i < kOptionCount; ++i)
         if (options.value[i]) request.add_field(kOptionNames[i], options.value[i]);
     request.rewind();

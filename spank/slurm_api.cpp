@@ -35,6 +35,7 @@ void register_option(Handle spank, spank_option* option) {
 Task task(Handle spank) {
     Task task;
     uint32_t step = 0;
+    uint32_t array = 0;
     int local = 0;
     gid_t* groups = nullptr;
     spank_get_item(spank, S_JOB_ID, &task.job);
@@ -43,6 +44,8 @@ Task task(Handle spank) {
     spank_get_item(spank, S_SLURM_RESTART_COUNT, &task.restart);
     spank_get_item(spank, S_JOB_STEPID, &step);
     spank_get_item(spank, S_TASK_ID, &local);
+    spank_get_item(spank, S_JOB_ARRAY_ID, &array);
+    spank_get_item(spank, S_JOB_ARRAY_TASK_ID, &task.array_task);
     spank_get_item(spank, S_JOB_SUPPLEMENTARY_GIDS, &groups, &task.group_count);
     spank_get_item(spank, S_JOB_ENV, &task.environment);
     // slurmstepd's own: in the job's environment it may be that of the node where srun runs.
@@ -50,6 +53,7 @@ Task task(Handle spank) {
     task.groups = groups;
     task.batch_script = step == SLURM_BATCH_SCRIPT;
     task.first_on_node = local == 0;
+    task.in_array = task.batch_script && array != 0;
     return task;
 }
 

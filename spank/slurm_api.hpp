@@ -27,6 +27,10 @@ struct Task {
     const char* node = "";  // Slurm's name of this node
     bool batch_script = false;
     bool first_on_node = false;
+    // Known in the batch script's task only: Slurm gives a step what the environment says, where
+    // another job's may have been left.
+    bool in_array = false;
+    uint32_t array_task = 0;
     const gid_t* groups = nullptr;
     int group_count = 0;
     char** environment = nullptr;  // valid until set_environment

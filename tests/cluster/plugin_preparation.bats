@@ -77,6 +77,19 @@ failed_with() {
     done
 }
 
+@test "a job that is submitted from a task of a job array is no task of that array" {
+    write_job job.json 2 'echo prepared'
+    export SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=7
+    submit_alice -N 2 -o out --batchai-job=job.json --wrap true
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ ! -s out ]
+    as_alice srun -N 2 --batchai-job=job.json true
+    [ "$(find "$(alice_home)/.local/share/batchai/jobs" -mindepth 1 -maxdepth 1 | wc -l)" = 2 ]
+    [ "$(find "$(alice_home)/.local/share/batchai/jobs" -name 'events-n?.jsonl' -not -path '*-7/*' | wc -l)" = 4 ]
+    SLURM_ARRAY_TASK_ID=abc submit_alice -N 1 -o out --batchai-prep=true --wrap true
+    [ "$(wait_job "$job")" = COMPLETED ]
+}
+
 queue_is_empty() { [ -z "$(squeue -h)" ]; }
 
 @test "preparation has the user's environment and its directory" {
