@@ -38,7 +38,8 @@ bool has_failed(const slurm::Task& task, const char* name, int status, const Mem
     const char* found = nullptr;
     for (char* line = text ? strtok(text, "\n") : nullptr; line; line = strtok(nullptr, "\n")) {
         found = line;
-        if (strncmp(line, "batchai: ", 9) == 0) break;
+        why.logged = strncmp(line, "batchai: ", 9) == 0;
+        if (why.logged) break;
     }
     if (found)
         snprintf(why.text, sizeof why.text, "%s", found);

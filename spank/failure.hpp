@@ -18,6 +18,7 @@ namespace batchai::spank {
 // A failure's line, cut where it is too long.
 struct Line {
     char text[kLineMaximum];
+    bool logged = false;  // "batchai: ...", of a program of ours, which has logged it too
 };
 
 // Whether one of our programs did not succeed, and why: its own line where it has one. output: what

@@ -26,36 +26,38 @@ bool for_all_nodes_step(const char* entry) {
            !starts_with(entry, "SBATCH_") && !starts_with(entry, "SALLOC_");
 }
 
-// Runs batchai-prep. Nothing of the user's that it starts holds a file of ours. True: it has
-// failed.
-bool run_preparation(const slurm::Task& task, const Site& site, const State& state, int seconds,
-                     Line& why) {
+// Runs batchai-prep, which reads the command from input, or logs a failure that it could not log
+// itself. Nothing of the user's that it starts holds a file of ours.
+int run_prep(const slurm::Task& task, const Site& site, const State& state, const MemoryFile& input,
+             const MemoryFile& output, const char* failure, int seconds) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-prep", site.libexec);
     const char* argv[24] = {"batchai-prep"};
     int argc = 1;
-    struct {
-        const char* flag;
-        const char* field;
-    } constexpr kArguments[] = {{"--output", "logs"},    {"--node", "log_node"},
-                                {"--name", "node"},      {"--record", "record"},
-                                {"--note", "note"},      {"--expect", "script"},
-                                {"--timeout", "timeout"}};
-    for (const auto& [flag, field] : kArguments) {
-        if (!*state.field(field)) continue;
+    const auto add = [&](const char* flag, const char* value) {
+        if (!*value) return;
         argv[argc++] = flag;
-        argv[argc++] = state.field(field);
-    }
-    const char* command = state.field("command");
-    MemoryFile input;
-    input.add(command, strlen(command));
-    input.rewind();
-    MemoryFile output;
+        argv[argc++] = value;
+    };
+    add("--output", state.field("logs"));
+    add("--node", state.field("log_node"));
+    add("--name", state.field("node"));
+    add("--record", state.field("record"));
+    add("--note", state.field("note"));
+    add("--expect", state.field("script"));
+    add("--timeout", state.field("timeout"));
+    add("--failed", failure);
     Program program = {path, argv, task.environment};
     program.in = input.fd();
     program.err = output.fd();
     program.seconds = seconds;
-    return has_failed(task, "batchai-prep", run(program), output, seconds, why);
+    return run(program);
+}
+
+// Logs a failure that batchai-prep had no chance to log.
+void log_failure(const slurm::Task& task, const Site& site, const State& state, const Line& line) {
+    const MemoryFile nothing, output;
+    run_prep(task, site, state, nothing, output, line.text, kLogSeconds);
 }
 
 // Waits in a program, which Slurm can end, for the task that prepares the node.
@@ -72,7 +74,8 @@ void wait_for_lock(const slurm::Task& task, const Once& once, int seconds) {
 
 }  // namespace
 
-void prepare_all_nodes(const slurm::Task& task, const char* nodes, int seconds) {
+void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& state, int seconds) {
+    const char* nodes = state.field("nodes");
     size_t count = 0;
     while (task.environment[count]) ++count;
     const char** environment = static_cast<const char**>(calloc(count + 2, sizeof(char*)));
@@ -94,7 +97,10 @@ void prepare_all_nodes(const slurm::Task& task, const char* nodes, int seconds) 
     program.seconds = seconds;
     const int status = run(program);
     free(environment);
-    expect_success(task, "srun", status, output, seconds);
+    Line line;
+    if (!has_failed(task, "srun", status, output, seconds, line)) return;
+    if (!line.logged) log_failure(task, site, state, line);
+    fail(task, line.text);
 }
 
 void prepare_node(const slurm::Task& task, const Site& site, const State& state, const Once& once,
@@ -103,19 +109,36 @@ void prepare_node(const slurm::Task& task, const Site& site, const State& state,
     Line line;
     if (once.read(line.text, sizeof line.text) == Once::Result::succeeded) return;
     if (!once.try_lock()) wait_for_lock(task, once, seconds);
-    const Once::Result earlier = once.read(line.text, sizeof line.text);
-    if (earlier == Once::Result::succeeded) return;
-    if (earlier == Once::Result::failed) fail(task, line.text);
-    snprintf(line.text, sizeof line.text, "batchai: %s: job preparation was interrupted",
-             task.node);
-    if (!once.note_failure(line.text))
+    switch (once.read(line.text, sizeof line.text)) {
+        case Once::Result::succeeded:
+            return;
+        case Once::Result::failed:
+            fail(task, line.text);
+        case Once::Result::started:
+            snprintf(line.text, sizeof line.text, "batchai: %s: job preparation was interrupted",
+                     task.node);
+            log_failure(task, site, state, line);
+            once.note_failure(line.text);
+            fail(task, line.text);
+        case Once::Result::none:
+            break;
+    }
+    if (!once.note_start())
         failf(task, "batchai: %s: %s/%u/%s: %s", task.node, kJobsDirectory, task.job,
               kPreparationFile, strerror(errno));
-    if (run_preparation(task, site, state, seconds, line)) {
-        once.note_failure(line.text);
-        fail(task, line.text);
+    const char* command = state.field("command");
+    MemoryFile input;
+    input.add(command, strlen(command));
+    input.rewind();
+    const MemoryFile output;
+    const int status = run_prep(task, site, state, input, output, "", seconds);
+    if (!has_failed(task, "batchai-prep", status, output, seconds, line)) {
+        once.note_success();
+        return;
     }
-    once.note_success();
+    if (!line.logged) log_failure(task, site, state, line);
+    once.note_failure(line.text);
+    fail(task, line.text);
 }
 
 }  // namespace batchai::spank

@@ -12,7 +12,7 @@ namespace batchai::spank {
 
 // From the batch script's task: one step over all nodes, whose tasks the plugin enters and prepares
 // as any others; the step itself does nothing.
-void prepare_all_nodes(const slurm::Task&, const char* nodes, int seconds);
+void prepare_all_nodes(const slurm::Task&, const Site&, const State&, int seconds);
 
 // Prepares this node unless that is done, or waits for the task that is at it.
 void prepare_node(const slurm::Task&, const Site&, const State&, const Once&, int seconds);

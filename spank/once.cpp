@@ -12,6 +12,7 @@
 namespace batchai::spank {
 namespace {
 
+constexpr char kStarted[] = "started\n";
 constexpr char kSucceeded[] = "ok\n";
 constexpr char kFailed[] = "failed: ";
 
@@ -33,11 +34,16 @@ Once::Result Once::read(char* line, size_t size) const {
     char text[kLineMaximum + sizeof kFailed] = {};
     const ssize_t length = pread(result_.get(), text, sizeof text - 1, 0);
     if (length == 0) return Result::none;
+    if (strcmp(text, kStarted) == 0) return Result::started;
     if (strcmp(text, kSucceeded) == 0) return Result::succeeded;
     const size_t start = sizeof kFailed - 1;
     if (strncmp(text, kFailed, start) == 0)
         snprintf(line, size, "%.*s", static_cast<int>(strcspn(text + start, "\n")), text + start);
     return Result::failed;
+}
+
+bool Once::note_start() const {
+    return replace(result_.get(), kStarted);
 }
 
 bool Once::note_success() const {

@@ -4,8 +4,9 @@
 // it (protocol.hpp) is opened for each task and stays with the plugin: no process of the user's
 // ever has it. Its lock makes the others wait, its text is how it has ended:
 //   ""               not yet
+//   "started\n"      a task is at it or, where nobody has the lock, was killed at it
 //   "ok\n"           done
-//   "failed: LINE\n" not to be tried again; written beforehand too, for the case that we are killed
+//   "failed: LINE\n" not to be tried again
 #pragma once
 
 #include "spank/state.hpp"
@@ -17,9 +18,10 @@ class Once {
     // As root, in the job's directory. False: the file is not there.
     bool open(int directory);
 
-    enum class Result { none, succeeded, failed };
+    enum class Result { none, started, succeeded, failed };
     // line: the failure's, else empty.
     Result read(char* line, size_t size) const;
+    bool note_start() const;
     bool note_success() const;
     bool note_failure(const char* line) const;
 

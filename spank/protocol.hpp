@@ -53,5 +53,6 @@ inline constexpr unsigned kLineMaximum = 4096;
 inline constexpr int kCheckSeconds = 60;
 inline constexpr int kSetupSeconds = 120;
 inline constexpr int kTeardownSeconds = 60;
+inline constexpr int kLogSeconds = 10;  // a line to the logs
 
 }  // namespace batchai::spank

@@ -158,9 +158,8 @@ void prepare_job(slurm::Handle spank, const Site& site) {
     const slurm::Task task = slurm::task(spank);  // with the variables just set
     // batchai-prep keeps the policy's time itself; ours is for a batchai-prep that does not.
     const int seconds = atoi(state.field("timeout")) + 30;
-    const char* nodes = state.field("nodes");
-    if (task.batch_script && atoi(nodes) > 1)
-        prepare_all_nodes(task, nodes, seconds + kSetupSeconds);
+    if (task.batch_script && atoi(state.field("nodes")) > 1)
+        prepare_all_nodes(task, site, state, seconds + kSetupSeconds);
     prepare_node(task, site, state, entered->preparation, seconds);
     char number[16];
     snprintf(number, sizeof number, "%u", task.job);

@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
     app.footer("Exit status: 0; 1 after one line on standard error; 2 wrong usage.");
     app.set_version_flag("--version", BATCHAI_VERSION);
     Preparation what;
+    std::string failure;
     app.add_option("--output", what.output, "directory of the logs")->required();
     app.add_option("--node", what.log_node, "name of the node in the names of the logs");
     app.add_option("--name", what.node, "name of the node in messages (default: that of --node)");
@@ -37,12 +38,18 @@ int main(int argc, char** argv) {
     app.add_option("--record", what.record, "directory of the job's record");
     app.add_option("--note", what.note, "line for the logs about the command");
     app.add_option("--expect", what.expect, "file that must exist afterwards");
+    app.add_option("--failed", failure,
+                   "runs nothing: logs this line, of a preparation that was killed");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
     if (what.node.empty()) what.node = what.log_node.empty() ? "localhost" : what.log_node;
+    if (!failure.empty()) {
+        batchai::spank::log_failure(what, failure);
+        return 0;
+    }
     auto command = batchai::spank::read_all(STDIN_FILENO, kCommandMaximum);
     if (!command)
         return fail("batchai: " + what.node + ": job preparation: the command " +

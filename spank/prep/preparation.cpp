@@ -18,6 +18,8 @@
 namespace batchai::spank {
 namespace {
 
+constexpr char kFailed[] = "JobPreparationFailed";
+
 class Logs {
   public:
     explicit Logs(const Preparation& what) : what_(what) {}
@@ -37,9 +39,13 @@ class Logs {
     // The failure's one line, logged.
     sys::Error failure(const std::string& code, const std::string& message) const {
         sys::Error line{"batchai: " + what_.node + ": " + message};
-        execution(line.message);
-        event(job::Event::Kind::failed, code, line.message);
+        failed(code, line.message);
         return line;
+    }
+
+    void failed(const std::string& code, const std::string& line) const {
+        execution(line);
+        event(job::Event::Kind::failed, code, line);
     }
 
   private:
@@ -73,19 +79,16 @@ sys::Result<void> run(const Preparation& what, const Logs& logs) {
     auto out = open_log(out_path);
     auto err = open_log(err_path);
     if (!out || !err)
-        return logs.failure(
-            "JobPreparationFailed",
-            "job preparation: its logs cannot be written: " + (out ? err : out).error().message);
+        return logs.failure(kFailed, "job preparation: its logs cannot be written: " +
+                                         (out ? err : out).error().message);
     logs.event(job::Event::Kind::preparing, "", "");
     if (!what.note.empty()) (void)write_all(out->get(), what.note + "\n");
     logs.execution("Executing 'job preparation' on " + what.node);
     const auto end = run_command(what.command, out->get(), err->get(), what.seconds);
-    if (!end)
-        return logs.failure("JobPreparationFailed", "job preparation: " + end.error().message);
+    if (!end) return logs.failure(kFailed, "job preparation: " + end.error().message);
     if (end->reason != CommandEnd::Reason::exited || end->code != 0)
         return logs.failure(
-            "JobPreparationFailed",
-            "job preparation " + describe(*end, what.seconds) + "; see " + err_path);
+            kFailed, "job preparation " + describe(*end, what.seconds) + "; see " + err_path);
     logs.execution("job preparation succeeded on " + what.node);
     logs.event(job::Event::Kind::prepared, "", "");
     return {};
@@ -97,8 +100,7 @@ sys::Result<void> prepare(const Preparation& what) {
     const Logs logs(what);
     if (!what.output.empty())
         if (auto made = make_directories(what.output); !made)
-            return logs.failure("JobPreparationFailed",
-                                "output directory: " + made.error().message);
+            return logs.failure(kFailed, "output directory: " + made.error().message);
     if (!what.note.empty()) logs.execution(what.note);
     if (!what.command.empty())
         if (auto done = run(what, logs); !done) return done;
@@ -107,6 +109,10 @@ sys::Result<void> prepare(const Preparation& what) {
     return logs.failure("JobScriptNotFound",
                         what.expect + ": the job's script is not " +
                             (there ? "a file" : std::string("there: ") + strerror(errno)));
+}
+
+void log_failure(const Preparation& what, const std::string& line) {
+    Logs(what).failed(kFailed, line);
 }
 
 }  // namespace batchai::spank

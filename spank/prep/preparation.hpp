@@ -24,4 +24,7 @@ struct Preparation {
 // The error is the one line for the user, already in the logs.
 sys::Result<void> prepare(const Preparation&);
 
+// Logs the line of a failure, and an event of it, for a preparation that was killed.
+void log_failure(const Preparation&, const std::string& line);
+
 }  // namespace batchai::spank

@@ -162,6 +162,24 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     [ ! -e started ]
 }
 
+@test "a preparation that is killed is in the execution log and the record with the same line" {
+    write_job job.json 1 'kill -9 $PPID'
+    submit_alice -N 1 -o out --batchai-job=job.json --wrap 'touch started'
+    failed_with "batchai: n1: batchai-prep was ended by signal 9" out
+    [ ! -e started ]
+    grep -qF "$(cat out)" "$(stdouterr)/execution.log"
+    grep -F "$(cat out)" "$(record)/events-n1.jsonl" | grep -qF '"kind":"failed"'
+}
+
+@test "a preparation whose task is killed is logged once, by the next task of the node" {
+    write_job job.json 1 'kill -9 $(ps -o ppid= $PPID)'
+    run as_alice salloc -N 1 --batchai-job=job.json sh -c 'srun true; srun true; srun true'
+    line="batchai: n1: job preparation was interrupted"
+    [ "$(grep -cxF "$line" <<<"$output")" = 2 ]
+    [ "$(grep -cF "$line" "$(stdouterr)/execution.log")" = 1 ]
+    [ "$(grep -cF "$line" "$(record)/events-n1.jsonl")" = 1 ]
+}
+
 @test "scancel during the preparation ends it and leaves nothing" {
     submit_alice -N 2 -o out --batchai-prep='touch started.$(hostname); sleep 1000 & setsid sleep 1001 & sleep 1002' --wrap 'touch started'
     eventually test -e started.n1 -a -e started.n2

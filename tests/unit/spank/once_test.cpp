@@ -38,12 +38,14 @@ BOOST_AUTO_TEST_CASE(the_first_has_to_do_it_and_the_next_finds_it_done) {
     BOOST_TEST(first.try_lock());
     BOOST_TEST(!second.try_lock());
     BOOST_TEST((read(first) == Result::none));
+    BOOST_TEST(first.note_start());
+    BOOST_TEST((read(second) == Result::started));
     BOOST_TEST(first.note_success());
     BOOST_TEST((read(second) == Result::succeeded));
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_is_found_with_its_line) {
-    BOOST_TEST(first.note_failure("interrupted, in many more words than what comes then"));
+    BOOST_TEST(first.note_failure("a line, in many more words than what comes then"));
     BOOST_TEST(first.note_failure("the line"));
     BOOST_TEST((read(second) == Result::failed));
     BOOST_TEST(line == std::string("the line"));

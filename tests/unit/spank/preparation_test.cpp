@@ -61,6 +61,18 @@ BOOST_AUTO_TEST_CASE(failure_is_one_line_everywhere) {
     BOOST_TEST(events.back().code == "JobPreparationFailed");
 }
 
+BOOST_AUTO_TEST_CASE(the_failure_of_a_killed_preparation_is_logged_as_it_is) {
+    std::filesystem::create_directory(what.output);
+    what.command = "touch " + directory / "ran";
+    spank::log_failure(what, "batchai: n1: batchai-prep was ended by signal 9");
+    BOOST_TEST(has("execution-n1.log", " batchai: n1: batchai-prep was ended by signal 9\n"));
+    const auto events = job::read_events(what.record);
+    BOOST_REQUIRE(events.size() == 1U);
+    BOOST_TEST((events[0].kind == Kind::failed));
+    BOOST_TEST(events[0].message == "batchai: n1: batchai-prep was ended by signal 9");
+    BOOST_TEST(!std::filesystem::exists(directory / "ran"));
+}
+
 BOOST_AUTO_TEST_CASE(a_job_on_one_node_has_logs_without_a_name) {
     what.log_node.clear();
     what.command = "true";
