@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/epilog.hpp"
 
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "spank/process.hpp"
@@ -25,7 +26,10 @@ void run_helper(const Site& site, const char* const* argv) {
 
 void end_job(slurm::Handle spank, const Site& site) {
     const uint32_t job = slurm::epilog_job(spank);
-    if (job == 0 || !Descriptor(open_job_directory(job))) return;
+    const Descriptor directory(job == 0 ? -1 : open_job_directory(job));
+    if (!directory) return;
+    const Descriptor marked(
+        openat(directory.get(), kEndingFile, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     char number[16];
     snprintf(number, sizeof number, "%u", job);
     const char* argv[] = {"batchai-helper", "teardown", "--job", number, nullptr};

@@ -11,8 +11,8 @@
 // the names of kOptionNames.
 //
 // State (kStateFile in the job's directory, root only): what later tasks of the job need. restart,
-// result (running, ready or failed), message (of a failure); uid and job_temp for the job's
-// end; the options again, so that a step that asks for others is noticed; when ready also
+// result (running, ready or failed), message (of a failure); uid, gid and each job_temp for the
+// job's end; the options again, so that a step that asks for others is noticed; when ready also
 // namespace, nodes, script, timeout, logs, record, log_node, note and command. Then an empty string
 // and the task's environment.
 #pragma once
@@ -29,6 +29,9 @@ inline constexpr char kJobsDirectory[] = "/run/batchai/jobs";
 inline constexpr char kStateFile[] = "state";
 inline constexpr char kPinFile[] = "namespace";            // the mount namespace is bound here
 inline constexpr char kPreparationFile[] = "preparation";  // see once.hpp
+// Made by the plugin when a job is over, whoever holds the directory's lock, and removed last:
+// where its end was interrupted, the next set-up, end or start of slurmd goes on with it.
+inline constexpr char kEndingFile[] = "ending";
 
 // The user's options. kOptionNames are the names in requests and states.
 enum Option { kJob, kMount, kPrep, kOutput, kOptionCount };

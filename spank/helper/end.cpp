@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/remove_tree.hpp"
 #include "spank/helper/setup.hpp"
@@ -11,40 +14,74 @@
 namespace batchai::spank {
 namespace {
 
-constexpr int kRemoveSeconds = 30;
+using Clock = std::chrono::steady_clock;
+
+// For what millions of files in a temporary directory may hold up; the rest goes later.
+constexpr int kTeardownRemoveSeconds = 30;
+constexpr int kOthersSeconds = 10;
+
+// False: it is still there, for it takes longer or holds what the user has no right to remove.
+bool remove_as(const Credentials& owner, const std::string& path, int seconds) {
+    if (seconds <= 0) return false;
+    return as_user(owner, seconds,
+                   [&path]() -> sys::Result<Answer> {
+                       if (!remove_tree(path)) return sys::Error{path + ": is not empty"};
+                       return Answer{};
+                   })
+        .has_value();
+}
+
+bool finish(const JobDirectory& directory, int seconds) {
+    if (!end_job(directory, seconds)) return false;
+    directory.remove();
+    return true;
+}
 
 }  // namespace
 
-void add_owner(Fields& state, const Credentials& user, const std::string& job_temp) {
+void add_owner(Fields& state, const Credentials& user, const std::vector<std::string>& job_temps) {
     state.add("uid", user.uid);
-    state.add("job_temp", job_temp);
+    state.add("gid", user.gid);
+    for (const auto& path : job_temps) state.add("job_temp", path);
 }
 
-void end_job(const JobDirectory& directory) {
+bool end_job(const JobDirectory& directory, int seconds) {
     const Fields state = directory.state();
     end_namespace(directory);
-    const std::string job_temp = state.get("job_temp");
     const auto uid = state.number("uid");
-    if (!job_temp.empty() && uid) (void)remove_tree(job_temp, *uid, kRemoveSeconds);
-    directory.clear();
+    const auto gid = state.number("gid");
+    bool removed = true;
+    if (uid && gid)
+        for (const auto& path : state.all("job_temp"))
+            removed = remove_as({*uid, *gid, {}}, path, seconds) && removed;
+    if (removed) directory.clear();
+    return removed;
 }
 
-void finish_interrupted_ends() {
+void finish_interrupted_ends(int seconds) {
+    const auto deadline = Clock::now() + std::chrono::seconds(seconds);
     for (const unsigned job : JobDirectory::all()) {
         const auto directory = JobDirectory::open(job, false);
         if (!directory || !directory->has(kEndingFile)) continue;
-        end_job(*directory);
-        directory->remove();
+        const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - Clock::now()).count();
+        (void)finish(*directory, static_cast<int>(std::max<long>(left, 0)));
     }
 }
 
 int tear_down(unsigned job) {
-    const auto directory = JobDirectory::open(job, true);
-    if (!directory) return 0;
-    (void)directory->touch(kEndingFile);
-    end_job(*directory);
-    directory->remove();
-    return 0;
+    bool finished = true;
+    if (const auto directory = JobDirectory::open(job, true); directory) {
+        (void)directory->touch(kEndingFile);  // the plugin has done so already, before our lock
+        finished = finish(*directory, kTeardownRemoveSeconds);
+        if (!finished)
+            for (const auto& path : directory->state().all("job_temp"))
+                std::fprintf(stderr,
+                             "batchai-helper: %s: is not removed yet: it takes longer, or holds "
+                             "what is not the user's; the next end of a job goes on\n",
+                             path.c_str());
+    }
+    finish_interrupted_ends(kOthersSeconds);
+    return finished ? 0 : 1;
 }
 
 int sweep() {
@@ -52,14 +89,14 @@ int sweep() {
         std::fprintf(stderr, "batchai-helper: %s\n", made.error().message.c_str());
         return 1;
     }
-    finish_interrupted_ends();
+    finish_interrupted_ends(kOthersSeconds);
     // A namespace that is not pinned any more is one from before a reboot.
     for (const unsigned job : JobDirectory::all()) {
         const auto directory = JobDirectory::open(job, false);
         if (!directory || directory->state().get("namespace") != "own" || is_pinned(*directory))
             continue;
-        end_job(*directory);
-        directory->remove();
+        (void)directory->touch(kEndingFile);
+        (void)finish(*directory, kOthersSeconds);
     }
     return 0;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "spank/helper/credentials.hpp"
 #include "spank/helper/fields.hpp"
@@ -11,14 +12,16 @@
 
 namespace batchai::spank {
 
-// Notes in a state which temporary directory is to go at the end, and whose it is.
-void add_owner(Fields& state, const Credentials&, const std::string& job_temp);
+// Notes in a state which temporary directories are to go at the end, and whose they are.
+void add_owner(Fields& state, const Credentials&, const std::vector<std::string>& job_temps);
 
-// Kills what is left in the job's namespace, unpins it, removes the temporary directory
-// (remove_tree.hpp) and the state's files. The directory remains.
-void end_job(const JobDirectory&);
+// Kills what is left in the job's namespace, unpins it, removes the temporary directories
+// (remove_tree.hpp) and the state's files. The directory remains. False: a temporary directory is
+// still there, for it takes longer than the seconds or holds what the user has no right to remove;
+// its note remains as well, for the next one who tries.
+bool end_job(const JobDirectory&, int seconds);
 
-// For every job whose end was begun and not finished.
-void finish_interrupted_ends();
+// For every job whose end was begun and not finished, all together in about the seconds.
+void finish_interrupted_ends(int seconds);
 
 }  // namespace batchai::spank

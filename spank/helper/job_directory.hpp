@@ -49,7 +49,4 @@ class JobDirectory {
     sys::UniqueFd fd_;
 };
 
-// Exists while a job's end is being worked on: where that was interrupted, a sweep goes on with it.
-inline constexpr char kEndingFile[] = "ending";
-
 }  // namespace batchai::spank

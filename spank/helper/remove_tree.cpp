@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <memory>
 #include <string_view>
 
@@ -18,25 +17,28 @@
 namespace batchai::spank {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
+// The directory of that name. A user's own one is made accessible.
 sys::UniqueFd open_here(int at, const char* name) {
     struct open_how how = {};
-    how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    how.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     how.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS;
-    return sys::UniqueFd(static_cast<int>(syscall(SYS_openat2, at, name, &how, sizeof how)));
+    const sys::UniqueFd found(static_cast<int>(syscall(SYS_openat2, at, name, &how, sizeof how)));
+    if (!found) return {};
+    const std::string self = "/proc/self/fd/" + std::to_string(found.get());
+    chmod(self.c_str(), S_IRWXU);
+    return sys::UniqueFd(open(self.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 // Empties a directory, the top, in constant space: files go, and what is in its directories is
 // removed or, where it is a directory with something in it, moved up into the top.
 class Emptying {
   public:
-    Emptying(int top, int seconds)
-        : top_(top), end_(Clock::now() + std::chrono::seconds(seconds)) {}
+    explicit Emptying(int top) : top_(top) {}
 
     void run() {
-        while (progress_ && Clock::now() < end_) {
+        while (progress_) {
             progress_ = false;
             for_each_rest(open_here(top_, "."), [this](int at, const char* name) {
                 for_each_rest(open_here(at, name),
@@ -54,7 +56,7 @@ class Emptying {
         const Directory directory(fd ? fdopendir(fd.get()) : nullptr, closedir);
         if (!directory) return;
         const int at = fd.release();
-        while (const dirent* entry = Clock::now() < end_ ? readdir(directory.get()) : nullptr) {
+        while (const dirent* entry = readdir(directory.get())) {
             const std::string_view name = entry->d_name;
             if (name == "." || name == "..") continue;
             if (unlinkat(at, entry->d_name, 0) == 0 ||
@@ -66,6 +68,7 @@ class Emptying {
     }
 
     void move_up(int at, const char* name) {
+        (void)open_here(at, name);  // only a directory that can be written to can be moved
         char free_name[32];
         do {
             snprintf(free_name, sizeof free_name, ".batchai.%llu", number_++);
@@ -73,30 +76,27 @@ class Emptying {
                 progress_ = true;
                 return;
             }
-        } while ((errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) &&
-                 Clock::now() < end_);
+        } while (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR);
     }
 
     int top_;
-    Clock::time_point end_;
     bool progress_ = true;
     unsigned long long number_ = 0;
 };
 
 }  // namespace
 
-bool remove_tree(const std::string& path, uid_t owner, int seconds) {
+bool remove_tree(const std::string& path) {
     const auto slash = path.rfind('/');
     if (slash == std::string::npos) return false;
     const std::string name = path.substr(slash + 1);
     const sys::UniqueFd parent(
         open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const sys::UniqueFd top = open_here(parent.get(), name.c_str());
-    if (!top) return errno == ENOENT;
-    struct stat info = {};
-    if (fstat(top.get(), &info) != 0 || info.st_uid != owner) return false;
-    Emptying(top.get(), seconds).run();
-    return unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR) == 0;
+    if (top) Emptying(top.get()).run();
+    // Or what the user has put in its place.
+    return unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR) == 0 ||
+           unlinkat(parent.get(), name.c_str(), 0) == 0 || errno == ENOENT;
 }
 
 }  // namespace batchai::spank

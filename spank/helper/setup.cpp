@@ -32,6 +32,9 @@ namespace batchai::spank {
 namespace {
 
 constexpr int kUserSeconds = 30;
+// What a job's start may spend on the rests of others, and on its own earlier run's.
+constexpr int kSparedSeconds = 1;
+constexpr int kLeftoverSeconds = 10;
 constexpr std::size_t kRequestMaximum = 1024 * 1024;
 
 double now() {
@@ -47,8 +50,13 @@ sys::Result<std::string> make_secret() {
 
 class Setup {
   public:
-    Setup(const Request& request, const JobDirectory& directory, const std::string& policy_file)
-        : request_(request), directory_(directory), policy_file_(policy_file) {}
+    // job_temps: what an earlier run of the job has left, to go at this one's end.
+    Setup(const Request& request, const JobDirectory& directory, const std::string& policy_file,
+          std::vector<std::string> job_temps)
+        : request_(request),
+          directory_(directory),
+          policy_file_(policy_file),
+          job_temps_(std::move(job_temps)) {}
 
     // Everything; the state is written in any case.
     sys::Result<void> run() {
@@ -99,6 +107,7 @@ class Setup {
         if (!taken) return taken.error();
         plan_ = *std::move(taken);
         job_temp_ = job_temp(request_, policy_);
+        job_temps_.push_back(job_temp_);
         return {};
     }
 
@@ -165,7 +174,7 @@ class Setup {
     sys::Result<void> write_state(const std::string& result, const std::string& failure) const {
         Fields fields;
         fields.add("restart", request_.restart);
-        add_owner(fields, request_.user, job_temp_);
+        add_owner(fields, request_.user, job_temps_);
         fields.add("node", request_.node);
         fields.add(kOptionNames[kJob], request_.job_file);
         fields.add(kOptionNames[kMount], request_.mounts);
@@ -194,6 +203,7 @@ class Setup {
     job::SitePolicy policy_;
     NodePlan plan_;
     std::string job_temp_;  // empty until planned
+    std::vector<std::string> job_temps_;
     bool in_place_ = false;
 };
 
@@ -223,12 +233,14 @@ int set_up(const std::string& policy_file) {
     if (!secret) return fail(who + secret.error().message);
     request->secret = *std::move(secret);
     if (auto made = prepare_base(); !made) return fail(who + made.error().message);
-    finish_interrupted_ends();
+    finish_interrupted_ends(kSparedSeconds);
     const auto directory = JobDirectory::create(request->job_id);
     if (!directory) return fail(who + directory.error().message);
     if (is_set_up(*directory, *request)) return 0;
-    end_job(*directory);
-    Setup setup(*request, *directory, policy_file);
+    std::vector<std::string> leftovers;
+    if (!end_job(*directory, kLeftoverSeconds)) leftovers = directory->state().all("job_temp");
+    directory->clear();
+    Setup setup(*request, *directory, policy_file, leftovers);
     const auto done = setup.run();
     return done ? 0 : fail(done.error().message);
 }

@@ -104,6 +104,46 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
     [[ $output != *4000000* ]]
 }
 
+@test "an end that is killed while it waits for a set-up is finished by the next job" {
+    need_root
+    running_job
+    on_node n1 flock "/run/batchai/jobs/$job" sleep 1005 &
+    lock=$!
+    eventually holds_lock
+    scancel "$job"
+    eventually tearing_down
+    # shellcheck disable=SC2046
+    kill -9 $(on_node_named '^batchai-helper teardown')
+    # shellcheck disable=SC2046
+    kill $(on_node_named '^sleep 1005')
+    wait "$lock" || true
+    [ "$(wait_job "$job")" = CANCELLED ]
+    on_node n1 test -e "/run/batchai/jobs/$job/ending"
+    as_alice srun -w n1 --batchai-mount="$data:a:ro" true
+    assert_clean
+}
+
+holds_lock() { [ -n "$(on_node_named '^sleep 1005')" ]; }
+tearing_down() { [ -n "$(on_node_named "^batchai-helper teardown --job $job")" ]; }
+
+@test "what a user could not remove is not removed for her, and its note stays until it is gone" {
+    need_root
+    on_node n1 sh -c 'cd /tmp && mkdir -p -m 777 project project/theirs && mkdir -m 700 project/theirs/private && touch project/theirs/private/data && chown -R bob: project'
+    as_alice srun -w n1 --batchai-mount="$data:a:ro" sh -c 'mv /tmp/project/theirs $AZ_BATCHAI_JOB_TEMP/ && mkdir -p $AZ_BATCHAI_JOB_TEMP/own/deep && chmod 0 $AZ_BATCHAI_JOB_TEMP/own'
+    eventually job_is_over "$(last_job)"
+    run on_node n1 find /tmp -name own -o -name data
+    [[ $output == /tmp/batchai-*/data ]]
+    # Its note stays too, until somebody who may has removed it.
+    run on_node n1 batchai-helper teardown --job "$(last_job)"
+    [ "$status" = 1 ]
+    [[ $output == "batchai-helper: /tmp/batchai-"*": is not removed yet: "* ]]
+    on_node n1 sh -c 'find /tmp -name data -delete'
+    as_alice srun -w n1 --batchai-mount="$data:a:ro" true
+    on_node n1 sh -c 'rm -r /tmp/project'
+}
+
+last_job() { on_node n1 sh -c 'ls /run/batchai/jobs'; }
+
 @test "what a reboot left is removed when slurmd starts" {
     need_root
     on_node n1 mkdir -m 700 /run/batchai/jobs/4000001
