@@ -40,7 +40,7 @@ struct Slurm {
 
 Slurm ask_slurm(Findings& findings) {
     Slurm slurm;
-    const auto config = run_program({"scontrol", "show", "config"});
+    const auto config = run_program({"env", "-u", "SLURM_CLUSTERS", "scontrol", "show", "config"});
     if (!config || config->status != 0) {
         findings.warning("slurm", "scontrol show config: " +
                                       (config ? first_line(config->err) : config.error().message));

@@ -8,6 +8,7 @@
 
 #include "launcher/cli/external.hpp"
 #include "launcher/cli/machine.hpp"
+#include "launcher/cli/slurm.hpp"
 #include "launcher/paths.hpp"
 
 namespace batchai::cli {
@@ -44,32 +45,32 @@ void try_ranks(Findings& findings) {
     findings.error("ranks", tried ? first_line(tried->err) : tried.error().message);
 }
 
-// Slurm's numbers of jobs that are not over.
-std::vector<std::string> running_jobs(Findings& findings) {
-    const auto queue = run_program({"squeue", "--noheader", "--all", "--format=%A"});
+// Listed before Slurm is asked: a job that starts meanwhile is not among them.
+std::vector<std::string> jobs_here() {
     std::vector<std::string> jobs;
-    if (!queue || queue->status != 0) {
-        findings.warning("leftovers", "squeue does not answer: every job on this node counts");
-        return jobs;
-    }
-    std::istringstream lines(queue->out);
-    for (std::string line; std::getline(lines, line);) jobs.push_back(line);
+    std::error_code none;
+    for (const auto& job : fs::directory_iterator(kJobs, none))
+        jobs.push_back(job.path().filename());
     return jobs;
 }
 
 void look_for_leftovers(Findings& findings) {
-    std::error_code none;
-    const fs::directory_iterator jobs(kJobs, none);
-    const auto running = running_jobs(findings);
+    const auto here = jobs_here();
+    const auto unfinished = unfinished_jobs();
     bool clean = true;
-    for (const auto& job : jobs) {
-        const std::string number = job.path().filename();
-        if (std::find(running.begin(), running.end(), number) != running.end()) continue;
+    for (const std::string& job : here) {
+        if (!unfinished) {
+            findings.warning("leftovers", fmt::format("whether job {} still runs is unknown: {}",
+                                                      job, unfinished.error().message));
+        } else if (std::find(unfinished->begin(), unfinished->end(), job) == unfinished->end()) {
+            findings.error("leftovers",
+                           fmt::format("job {0} is over and has left {1}/{0}: restart slurmd, or "
+                                       "run 'batchai-helper teardown --job {0}'",
+                                       job, kJobs));
+        } else {
+            continue;
+        }
         clean = false;
-        findings.error("leftovers",
-                       fmt::format("job {} is over and has left {}: restart slurmd, or run "
-                                   "'batchai-helper teardown --job {}'",
-                                   number, job.path().string(), number));
     }
     if (clean) findings.ok("leftovers", fmt::format("none in {}", kJobs));
 }

@@ -37,20 +37,23 @@ int exit_code(const std::string& text) {
     return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// No field of it is text that a user chose: no name or comment can pass for a state. Options that
-// the user's environment gives to squeue do not apply.
-std::vector<std::string> squeue_job(std::int64_t id) {
+// Options that the user's environment gives to squeue do not apply.
+std::vector<std::string> squeue(const std::vector<std::string>& options) {
     std::vector<std::string> arguments{"env"};
     for (const char* name :
          {"ACCOUNT", "ALL", "ARRAY", "FEDERATION", "FORMAT", "FORMAT2", "LICENSES", "LOCAL",
           "NAMES", "PARTITION", "PRIORITY", "QOS", "SIBLING", "SORT", "STATES", "USERS"})
         arguments.insert(arguments.end(), {"-u", std::string("SQUEUE_") + name});
-    arguments.insert(
-        arguments.end(),
-        {"SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--all", "--states=all",
-         "--jobs=" + std::to_string(id),
-         "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256"});
+    arguments.insert(arguments.end(), {"SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--all"});
+    arguments.insert(arguments.end(), options.begin(), options.end());
     return arguments;
+}
+
+// No field of it is text that a user chose: no name or comment can pass for a state.
+std::vector<std::string> squeue_job(std::int64_t id) {
+    return squeue(
+        {"--states=all", "--jobs=" + std::to_string(id),
+         "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256"});
 }
 
 // "sbatch: error: why" is "why".
@@ -149,6 +152,17 @@ sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
         return std::optional<SlurmJob>();
     if (!text) return text.error();
     return parse_squeue_job(*text, id);
+}
+
+sys::Result<std::vector<std::string>> unfinished_jobs() {
+    auto arguments = squeue({"--format=%A"});
+    arguments.insert(arguments.begin() + 1, {"-u", "SLURM_CLUSTERS"});
+    const auto text = ask("squeue", arguments);
+    if (!text) return text.error();
+    std::vector<std::string> jobs;
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);) jobs.push_back(line);
+    return jobs;
 }
 
 std::vector<std::string> sbatch_arguments(const Submission& submission) {

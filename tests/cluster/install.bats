@@ -67,6 +67,22 @@ installed() {
     [[ $output = *"mount      allow, tmpfs"*"leftovers  none in /run/batchai/jobs"*"ranks      two start under PMIx servers"* ]]
 }
 
+@test "admin doctor knows a running job, whatever its caller's environment tells squeue" {
+    need_root
+    # shellcheck disable=SC2016 # the inner shell's
+    run installed sh -c '
+        job=$(sbatch --parsable -w n1 --batchai-mount=tmpfs:scratch -D / -o /dev/null --wrap "sleep 100")
+        until minislurm exec n1 test -e "/run/batchai/jobs/$job"; do sleep 0.1; done
+        export SQUEUE_STATES=PENDING SQUEUE_USERS=nobody SLURM_CLUSTERS=elsewhere
+        minislurm exec n1 batchai admin doctor || exit
+        env -u SLURM_CLUSTERS scontrol shutdown slurmctld
+        minislurm exec n1 batchai admin doctor --plugstack "${SLURM_CONF%/*}/plugstack.conf"'
+    [ "$status" -eq 0 ]
+    [[ $output = *"ok       leftovers  none in /run/batchai/jobs"* ]]
+    [[ $output = *"warning  leftovers  whether job "*" still runs is unknown: squeue: "* ]]
+    [[ $output != *"is over"* && $output != *teardown* ]]
+}
+
 @test "admin doctor names a mount that cannot be made and a job's leftovers" {
     need_root
     printf '[[allow]]\ntype = "bind"\nsource = "/nowhere"\n' >>"$root/etc/batchai/batchai.toml"
