@@ -39,6 +39,8 @@ Result<void> write_and_rename(UniqueFd fd, std::string_view text, mode_t mode,
     return {};
 }
 
+}  // namespace
+
 // O_NONBLOCK: the other end of a FIFO, which may never come, is not waited for.
 Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode) {
     UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode));
@@ -50,10 +52,8 @@ Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode) {
     return fd;
 }
 
-}  // namespace
-
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-    const auto opened = open_regular(path, O_RDONLY, 0);
+    const auto opened = open_regular(path, O_RDONLY);
     if (!opened) return opened.error();
     const UniqueFd& fd = *opened;
     std::string text;

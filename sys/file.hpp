@@ -11,8 +11,12 @@
 #include <string_view>
 
 #include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
 
 namespace batchai::sys {
+
+// open(2), of a regular file only; O_CLOEXEC, and O_NONBLOCK, which means nothing to such a file.
+Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode = 0);
 
 // The file's bytes; an error when it holds more than limit bytes.
 Result<std::string> read_file(const std::string& path, std::size_t limit);

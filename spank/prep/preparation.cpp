@@ -53,10 +53,7 @@ class Logs {
 };
 
 sys::Result<sys::UniqueFd> open_log(const std::string& path) {
-    sys::UniqueFd file(
-        open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
-    if (!file) return sys::errno_error(path);
-    return file;
+    return sys::open_regular(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0644);
 }
 
 std::string describe(const CommandEnd& end, int seconds) {

@@ -180,6 +180,14 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     [ "$(grep -cF "$line" "$(record)/events-n1.jsonl")" = 1 ]
 }
 
+@test "a FIFO in a log's place fails the job with one line and hangs nothing" {
+    mkdir -m 777 logs
+    mkfifo -m 666 logs/stderr-job_prep-n1.txt
+    submit_alice -N 1 -o out --batchai-output=logs --batchai-prep=true --wrap 'touch started'
+    failed_with "batchai: n1: job preparation: its logs cannot be written: $work/logs/stderr-job_prep-n1.txt: not a regular file" out
+    [ ! -e started ]
+}
+
 @test "scancel during the preparation ends it and leaves nothing" {
     submit_alice -N 2 -o out --batchai-prep='touch started.$(hostname); sleep 1000 & setsid sleep 1001 & sleep 1002' --wrap 'touch started'
     eventually test -e started.n1 -a -e started.n2

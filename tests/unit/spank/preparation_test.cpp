@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/prep/preparation.hpp"
 
+#include <sys/stat.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include "job/record.hpp"
@@ -93,6 +95,17 @@ BOOST_AUTO_TEST_CASE(a_script_that_is_a_directory_is_a_failure) {
     const auto done = spank::prepare(what);
     BOOST_REQUIRE(!done);
     BOOST_TEST(done.error().message.ends_with("the job's script is not a file"));
+}
+
+BOOST_AUTO_TEST_CASE(a_log_that_is_no_regular_file_is_a_failure_and_nobody_is_waited_for) {
+    std::filesystem::create_directory(what.output);
+    const std::string fifo = what.output + "/stdout-job_prep-n1.txt";
+    BOOST_REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+    what.command = "touch " + directory / "ran";
+    const auto done = spank::prepare(what);
+    BOOST_REQUIRE(!done);
+    BOOST_TEST(done.error().message.ends_with("stdout-job_prep-n1.txt: not a regular file"));
+    BOOST_TEST(!std::filesystem::exists(directory / "ran"));
 }
 
 BOOST_AUTO_TEST_CASE(an_output_directory_that_cannot_be_made_is_a_failure) {
