@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* kJobs = "/run/batchai/jobs";
 
 // Lines "ok WHAT" and "failed WHAT: why" of `batchai-helper try`.
-void try_mounts(const Installation& installed, Findings& findings) {
+void try_policy(const Installation& installed, Findings& findings) {
     const auto tried =
         run_program({installed.libexec + "/batchai-helper", "try", "--policy", installed.policy});
     if (!tried) return findings.error("mount", tried.error().message);
@@ -79,7 +79,7 @@ void look_for_leftovers(Findings& findings) {
 
 void try_machine(const Installation& installed, Findings& findings) {
     if (::geteuid() == 0) {
-        try_mounts(installed, findings);
+        try_policy(installed, findings);
         look_for_leftovers(findings);
     } else {
         findings.warning("mount", "mounts and leftovers are not tried: needs root");

@@ -24,7 +24,8 @@ int main(int argc, char** argv) {
     auto* tear_down =
         app.add_subcommand("teardown", "remove everything that a job has on this node");
     tear_down->add_option("--job", job, "the Slurm job's number")->required();
-    auto* attempt = app.add_subcommand("try", "make every mount of the site policy, for a moment");
+    auto* attempt =
+        app.add_subcommand("try", "make everything that the site policy speaks of, for a moment");
     attempt->add_option("--policy", policy, "the site policy")->required();
     app.add_subcommand("sweep", "finish the ends of jobs that were interrupted");
     try {
@@ -33,7 +34,7 @@ int main(int argc, char** argv) {
         return app.exit(error) == 0 ? 0 : 2;
     }
     if (*set_up) return batchai::spank::set_up(policy);
-    if (*attempt) return batchai::spank::try_mounts(policy);
+    if (*attempt) return batchai::spank::try_policy(policy);
     if (*tear_down) return batchai::spank::tear_down(job);
     return batchai::spank::sweep();
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `batchai-helper try`, run by `batchai admin doctor` as root: makes every mount that the site
-// policy speaks of, each in a namespace of its own that ends at once. No job is touched.
+// policy speaks of, each in a namespace of its own that ends at once, and a directory where jobs
+// have their temporary ones. No job is touched.
 #pragma once
 
 #include <string>
 
 namespace batchai::spank {
 
-// A line on standard output for each mount, "ok WHAT" or "failed WHAT: why". Returns the exit code:
-// 0, or 1 where one failed or, after a line on standard error, the policy cannot be used.
-int try_mounts(const std::string& policy_file);
+// A line on standard output for each, "ok WHAT" or "failed WHAT: why". Returns the
+// exit code: 0, or 1 where one failed or, after a line on standard error, the policy cannot be
+// used.
+int try_policy(const std::string& policy_file);
 
 }  // namespace batchai::spank

@@ -83,6 +83,17 @@ installed() {
     [[ $output != *"is over"* && $output != *teardown* ]]
 }
 
+@test "admin doctor names the policy's paths that a job could not use" {
+    need_root
+    sed -e 's|^mount_root = .*|mount_root = "/tmp/mnt"|' -e 's|^job_temp = .*|job_temp = "/nonexistent/scratch"|' \
+        "$BATCHAI_SOURCE/etc/batchai.toml" >"$root/etc/batchai/paths.toml"
+    run installed minislurm exec n1 sh -c '
+        mount --bind /etc/batchai/paths.toml /etc/batchai/batchai.toml; batchai admin doctor'
+    [ "$status" -eq 1 ]
+    [[ $output = *"error    mount      job temp /nonexistent/scratch: as nobody: No such file or directory"* ]]
+    [[ $output = *"error    mount      mount root /tmp/mnt: site policy: paths.mount_root: /tmp: must be a directory"* ]]
+}
+
 @test "admin doctor names a mount that cannot be made and a job's leftovers" {
     need_root
     printf '[[allow]]\ntype = "bind"\nsource = "/nowhere"\n' >>"$root/etc/batchai/batchai.toml"
