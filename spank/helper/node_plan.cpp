@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "job/layout.hpp"
 #include "job/snapshot.hpp"
 #include "spank/helper/files.hpp"
@@ -81,6 +83,19 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
             nodes(spec.node_count), request.hosts.size(), spec.node_count);
 }
 
+// Logs in the directory of the submission, or below it: what this node lacks is not made anew.
+void require_submit_directory(const Request& request, NodePlan& plan) {
+    const std::string& directory = request.submit_directory;
+    std::error_code error;
+    if (directory.empty() || !is_within(plan.log_directory, directory) ||
+        std::filesystem::is_directory(directory, error))
+        return;
+    plan.log_directory.clear();
+    plan.failure = directory +
+                   ": the directory of the submission is not on this node: name another one with "
+                   "--batchai-output";
+}
+
 }  // namespace
 
 std::string job_temp(const Request& request, const job::SitePolicy& policy) {
@@ -107,6 +122,8 @@ sys::Result<NodePlan> make_node_plan(const Request& request, const job::SitePoli
         plan.note.clear();
     }
     if (!request.output.empty()) plan.log_directory = request.output;
+    if (request.job_file.empty() || !request.output.empty())
+        require_submit_directory(request, plan);
     if (!request.mounts.empty() && plan.failure.empty()) {
         auto mounts = job::parse_mounts(request.mounts, policy);
         if (!mounts)

@@ -188,6 +188,20 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     [ ! -e started ]
 }
 
+@test "a submission's directory that a node lacks fails the job with one line, and is not made" {
+    for output in "" --batchai-output=logs; do
+        mkdir -p -m 777 here
+        # shellcheck disable=SC2086 # none or one
+        (cd here && submit_alice -H -D "$work" -o out $output --batchai-prep=true --wrap 'touch started' && echo "$job" >../job)
+        job=$(cat job)
+        rmdir here
+        scontrol release "$job"
+        [ "$(wait_job "$job")" = FAILED ]
+        [ "$(head -n 1 out)" = "batchai: n1: $work/here: the directory of the submission is not on this node: name another one with --batchai-output" ]
+        [ ! -e here ] && [ ! -e started ]
+    done
+}
+
 @test "scancel during the preparation ends it and leaves nothing" {
     submit_alice -N 2 -o out --batchai-prep='touch started.$(hostname); sleep 1000 & setsid sleep 1001 & sleep 1002' --wrap 'touch started'
     eventually test -e started.n1 -a -e started.n2

@@ -65,15 +65,34 @@ BOOST_AUTO_TEST_CASE(options_without_a_job_file_make_a_plan) {
     request.node = "n1";
     request.hosts = {"n1"};
     request.preparation = "true";
-    request.submit_directory = "/home/u";
+    request.submit_directory = "/";
     const auto plan = spank::make_node_plan(request, job::SitePolicy());
     BOOST_REQUIRE(plan);
     BOOST_TEST(plan->command == "true");
-    BOOST_TEST(plan->log_directory == "/home/u");
+    BOOST_TEST(plan->log_directory == "/");
     BOOST_TEST(plan->log_node == "n1");
     BOOST_TEST(plan->failure.empty());
     request.output = "/logs";
     BOOST_TEST(spank::make_node_plan(request, job::SitePolicy())->log_directory == "/logs");
+}
+
+BOOST_AUTO_TEST_CASE(logs_need_the_directory_of_the_submission) {
+    spank::Request request;
+    request.node = "n1";
+    request.hosts = {"n1"};
+    request.preparation = "true";
+    request.submit_directory = "/nowhere";
+    for (const auto* output : {"", "/nowhere", "/nowhere/logs"}) {
+        request.output = output;
+        const auto plan = spank::make_node_plan(request, job::SitePolicy());
+        BOOST_REQUIRE(plan);
+        BOOST_TEST(plan->failure ==
+                   "/nowhere: the directory of the submission is not on this node: name another "
+                   "one with --batchai-output");
+        BOOST_TEST(plan->log_directory.empty());
+    }
+    request.output = "/nowhere-else/logs";
+    BOOST_TEST(spank::make_node_plan(request, job::SitePolicy())->failure.empty());
 }
 
 BOOST_AUTO_TEST_CASE(the_temporary_directory_has_a_name_that_nobody_can_guess) {
