@@ -40,6 +40,7 @@ int run_prep(const slurm::Task& task, const Site& site, const State& state, cons
         argv[argc++] = value;
     };
     add("--output", state.field("logs"));
+    add("--outside", state.field("logs_outside"));
     add("--node", state.field("log_node"));
     add("--name", state.field("node"));
     add("--record", state.field("record"));

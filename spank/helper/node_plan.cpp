@@ -200,8 +200,8 @@ std::string outside_path(const std::string& path, const NodePlan& plan,
                          const job::SitePolicy& policy) {
     for (const auto& mount : plan.mounts) {
         const std::string target = policy.mount_root + "/" + mount.target;
-        if (mount.type == job::MountType::bind && is_within(path, target))
-            return mount.source + path.substr(target.size());
+        if (!is_within(path, target)) continue;
+        return mount.type == job::MountType::bind ? mount.source + path.substr(target.size()) : "";
     }
     return path;
 }

@@ -39,6 +39,7 @@ std::string to_text(const NodePlan&);
 sys::Result<NodePlan> node_plan_from_text(const std::string& text);
 
 // A path as the job sees it, seen without the job's mounts: from a node where they are not made.
+// Empty: it is on a mount that exists in the job only.
 std::string outside_path(const std::string& path, const NodePlan&, const job::SitePolicy&);
 
 }  // namespace batchai::spank

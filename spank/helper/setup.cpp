@@ -190,6 +190,7 @@ class Setup {
         fields.add("timeout", policy_.preparation_timeout);
         fields.add("script", plan_.script);
         fields.add("logs", plan_.log_directory);
+        fields.add("logs_outside", outside_path(plan_.log_directory, plan_, policy_));
         fields.add("log_node", plan_.log_node);
         fields.add("record", plan_.record);
         fields.add("note", plan_.note);

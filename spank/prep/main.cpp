@@ -31,6 +31,8 @@ int main(int argc, char** argv) {
     Preparation what;
     std::string failure;
     app.add_option("--output", what.output, "directory of the logs")->required();
+    app.add_option("--outside", what.outside,
+                   "the same directory as messages name it (default: they name its files only)");
     app.add_option("--node", what.log_node, "name of the node in the names of the logs");
     app.add_option("--name", what.node, "name of the node in messages (default: that of --node)");
     app.add_option("--timeout", what.seconds, "seconds after which the command is killed")

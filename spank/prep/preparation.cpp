@@ -56,6 +56,12 @@ sys::Result<sys::UniqueFd> open_log(const std::string& path) {
     return sys::open_regular(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0644);
 }
 
+// A text that begins with a log's path, with the path that the user can open.
+std::string outside(const Preparation& what, const std::string& text) {
+    const std::string rest = text.substr(what.output.size() + 1);
+    return what.outside.empty() ? rest : what.outside + "/" + rest;
+}
+
 std::string describe(const CommandEnd& end, int seconds) {
     switch (end.reason) {
         case CommandEnd::Reason::exited:
@@ -77,15 +83,15 @@ sys::Result<void> run(const Preparation& what, const Logs& logs) {
     auto err = open_log(err_path);
     if (!out || !err)
         return logs.failure(kFailed, "job preparation: its logs cannot be written: " +
-                                         (out ? err : out).error().message);
+                                         outside(what, (out ? err : out).error().message));
     logs.event(job::Event::Kind::preparing, "", "");
     if (!what.note.empty()) (void)write_all(out->get(), what.note + "\n");
     logs.execution("Executing 'job preparation' on " + what.node);
     const auto end = run_command(what.command, out->get(), err->get(), what.seconds);
     if (!end) return logs.failure(kFailed, "job preparation: " + end.error().message);
     if (end->reason != CommandEnd::Reason::exited || end->code != 0)
-        return logs.failure(
-            kFailed, "job preparation " + describe(*end, what.seconds) + "; see " + err_path);
+        return logs.failure(kFailed, "job preparation " + describe(*end, what.seconds) + "; see " +
+                                         outside(what, err_path));
     logs.execution("job preparation succeeded on " + what.node);
     logs.event(job::Event::Kind::prepared, "", "");
     return {};

@@ -57,6 +57,8 @@ BOOST_AUTO_TEST_CASE(paths_below_a_mount_are_found_outside_of_it) {
     BOOST_TEST(spank::outside_path("/run/batchai/mnt/myshare2/out", plan, policy) ==
                "/run/batchai/mnt/myshare2/out");
     BOOST_TEST(spank::outside_path("/home/u/out", plan, policy) == "/home/u/out");
+    plan.mounts = {{job::MountType::tmpfs, "", "scratch", false, false, "1M"}};
+    BOOST_TEST(spank::outside_path("/run/batchai/mnt/scratch/out", plan, policy).empty());
 }
 
 BOOST_AUTO_TEST_CASE(options_without_a_job_file_make_a_plan) {

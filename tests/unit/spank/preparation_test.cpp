@@ -52,8 +52,8 @@ BOOST_AUTO_TEST_CASE(failure_is_one_line_everywhere) {
     what.command = "exit 9";
     const auto done = spank::prepare(what);
     BOOST_REQUIRE(!done);
-    const auto line = "batchai: n1: job preparation failed with exit code 9; see " + what.output +
-                      "/stderr-job_prep-n1.txt";
+    const std::string line =
+        "batchai: n1: job preparation failed with exit code 9; see stderr-job_prep-n1.txt";
     BOOST_TEST(done.error().message == line);
     BOOST_TEST(has("execution-n1.log", line));
     const auto events = job::read_events(what.record);
@@ -61,6 +61,14 @@ BOOST_AUTO_TEST_CASE(failure_is_one_line_everywhere) {
     BOOST_TEST((events.back().kind == Kind::failed));
     BOOST_TEST(events.back().message == line);
     BOOST_TEST(events.back().code == "JobPreparationFailed");
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_names_the_log_outside_of_the_job) {
+    what.outside = "/srv/out";
+    what.command = "exit 9";
+    BOOST_TEST(spank::prepare(what).error().message ==
+               "batchai: n1: job preparation failed with exit code 9; see "
+               "/srv/out/stderr-job_prep-n1.txt");
 }
 
 BOOST_AUTO_TEST_CASE(the_failure_of_a_killed_preparation_is_logged_as_it_is) {
