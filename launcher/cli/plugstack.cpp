@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/plugstack.hpp"
 
+#include <fmt/format.h>
 #include <glob.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -34,6 +36,30 @@ sys::Result<void> include(const std::string& pattern, const std::string& from, i
     return {};
 }
 
+// Slurm's separators, which carriage returns are not among, and its comments.
+std::vector<std::string> words_of(const std::string& line) {
+    std::string text = line.substr(0, line.find('#'));
+    std::replace(text.begin(), text.end(), '\t', ' ');
+    std::istringstream stream(text);
+    std::vector<std::string> words;
+    for (std::string word; std::getline(stream, word, ' ');)
+        if (!word.empty()) words.push_back(word);
+    return words;
+}
+
+// What makes Slurm pass over a line, or take it for another than it looks like; empty: nothing.
+std::string wrong_with(const std::vector<std::string>& words) {
+    for (const std::string& word : words)
+        if (word.find('\r') != word.npos)
+            return "has a carriage return, which Slurm takes for part of a word: write lines as "
+                   "Unix does";
+    if (words[0] != "required" && words[0] != "optional" && words[0] != "include")
+        return fmt::format("begins with '{}', which is none of required, optional and include",
+                           words[0]);
+    if (words.size() == 1) return fmt::format("names no file after '{}'", words[0]);
+    return {};
+}
+
 sys::Result<void> read(const std::string& file, int depth, Lines& found) {
     const auto text = sys::read_file(file, kLargestFile);
     if (!text) return text.error();
@@ -41,15 +67,15 @@ sys::Result<void> read(const std::string& file, int depth, Lines& found) {
     int number = 0;
     for (std::string line; std::getline(lines, line);) {
         ++number;
-        std::istringstream words(line.substr(0, line.find('#')));
-        std::string kind;
-        std::string what;
-        if (!(words >> kind >> what)) continue;
-        if (kind == "include") {
-            if (auto done = include(what, file, depth, found); !done) return done;
-        } else if (fs::path(what).filename() == kPlugin) {
-            found.push_back({file, number, kind == "required", what, {}});
-            for (std::string word; words >> word;) found.back().arguments.push_back(word);
+        const auto words = words_of(line);
+        if (words.empty()) continue;
+        if (const std::string wrong = wrong_with(words); !wrong.empty())
+            return sys::Error{fmt::format("{}:{}: {}", file, number, wrong)};
+        if (words[0] == "include") {
+            if (auto done = include(words[1], file, depth, found); !done) return done;
+        } else if (fs::path(words[1]).filename() == kPlugin) {
+            found.push_back(
+                {file, number, words[0] == "required", words[1], {words.begin() + 2, words.end()}});
         }
     }
     return {};

@@ -21,8 +21,9 @@ struct PlugstackLine {
     std::string argument(const std::string& name, const std::string& otherwise) const;
 };
 
-// Every line that loads spank_batchai.so, in order. An error: a file that cannot be read.
-// Source: spank(7), CONFIGURATION.
+// Every line that loads spank_batchai.so, in order. An error: a file that cannot be read, or
+// anybody's line that Slurm cannot use as it stands.
+// Source: spank(7), CONFIGURATION; Slurm's src/common/plugstack.c, _plugin_stack_parse_line.
 sys::Result<std::vector<PlugstackLine>> find_our_lines(const std::string& plugstack_file);
 
 }  // namespace batchai::cli

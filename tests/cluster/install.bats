@@ -127,6 +127,15 @@ lay_out() {
     [[ $output = *"error    policy     $PWD/batchai.toml: others can write to it: chmod go-w"* ]]
 }
 
+@test "admin check refuses a plugstack line that Slurm reads otherwise than it looks" {
+    need_root
+    lay_out
+    sed -i 's/$/\r/' plugstack.conf
+    run admin_check
+    [ "$status" -eq 1 ]
+    [[ $output = *"error    plugstack  $PWD/plugstack.conf:1: has a carriage return"* ]]
+}
+
 @test "admin check --json says where a policy is wrong" {
     need_root
     lay_out

@@ -37,6 +37,24 @@ BOOST_AUTO_TEST_CASE(finds_our_lines_as_slurm_does) {
     BOOST_TEST((*lines)[1].argument("policy", "usual") == "usual");
 }
 
+BOOST_AUTO_TEST_CASE(a_line_that_slurm_cannot_use_is_an_error) {
+    const test::TemporaryDirectory directory;
+    const std::string file = directory.path() + "/plugstack.conf";
+    const auto error_of = [&](const std::string& text) {
+        BOOST_REQUIRE(sys::write_file(file, text, 0644));
+        const auto lines = find_our_lines(file);
+        return lines ? "" : lines.error().message;
+    };
+    BOOST_TEST(error_of("\trequired \tspank_batchai.so\tpolicy=/p # ours\r\n \t\n").empty());
+    BOOST_TEST(error_of("\nrequired spank_batchai.so policy=/p\r\n")
+                   .starts_with(file + ":2: has a carriage return"));
+    BOOST_TEST(error_of("\r\n").starts_with(file + ":1: has a carriage return"));
+    BOOST_TEST(error_of("requird spank_batchai.so\n") ==
+               file + ":1: begins with 'requird', which is none of required, optional and include");
+    BOOST_TEST(error_of("Required spank_other.so\n").starts_with(file + ":1: begins with 'Requ"));
+    BOOST_TEST(error_of("optional\n") == file + ":1: names no file after 'optional'");
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_includes_itself_is_an_error) {
     const test::TemporaryDirectory directory;
     const std::string file = directory.path() + "/plugstack.conf";
