@@ -195,6 +195,8 @@ std::vector<std::string> JobRun::preparation_of(const Hello& node,
     const auto add = [&argv](const char* option, const std::string& value) {
         if (!value.empty()) argv.insert(argv.end(), {option, value});
     };
+    std::error_code error;
+    add("--outside", fs::canonical(stdouterr_, error));  // what the links lead to stays
     add("--node", log_node(node.name));
     add("--record", record_);
     add("--note", job::resolve_preparation(policy_, spec_).note);

@@ -42,6 +42,17 @@ local_run() { timeout 60 batchai job run --local -n job -f job.json "$@"; }
     [[ $(batchai job show -n job --query 'executionInfo.errors[0].message') == *"code 9"* ]]
 }
 
+@test "a failed preparation's line names a log that is still there" {
+    write_job true 1
+    jq '.properties.jobPreparation.commandLine = "echo why >&2; exit 7"' job.json >prepared.json
+    mv prepared.json job.json
+    run local_run
+    [ "$status" != 0 ]
+    line=$(batchai job show -n job --query 'executionInfo.errors[0].message' | jq -r .)
+    [[ $line == "batchai: "*": job preparation failed with exit code 7; see /"* ]]
+    [ "$(cat "${line##*; see }")" = why ]
+}
+
 # Starts the job in the background: timeout is $!, batchai its child. Returns once it runs.
 start_in_background() {
     timeout 60 batchai job run --local -n job -f job.json 3>&- &
