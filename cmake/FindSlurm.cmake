@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Slurm's headers (Debian ships no .pc file). Defines Slurm::spank and SLURM_VERSION.
+# Slurm's headers (Debian ships no .pc file) and srun. Defines Slurm::spank, SLURM_VERSION and BATCHAI_SRUN.
 find_path(SLURM_INCLUDE_DIR slurm/spank.h)
 if(SLURM_INCLUDE_DIR)
   file(STRINGS ${SLURM_INCLUDE_DIR}/slurm/slurm_version.h _slurm_number
@@ -13,6 +13,10 @@ if(SLURM_INCLUDE_DIR)
     set(_minor "0${_minor}")
   endif()
   set(SLURM_VERSION "${_major}.${_minor}.${_micro}")
+endif()
+find_program(BATCHAI_SRUN srun DOC "srun as the nodes have it")
+if(NOT BATCHAI_SRUN)
+  set(BATCHAI_SRUN /usr/bin/srun)
 endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Slurm REQUIRED_VARS SLURM_INCLUDE_DIR VERSION_VAR SLURM_VERSION)

@@ -219,7 +219,7 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes) const {
     if (!map) return map.error();
     Work work;
     work.map = *map;
-    work.argv = {"bash", "-c", launch.command};
+    work.argv = {"/bin/bash", "-c", launch.command};
     work.record = record_;
     const std::vector<std::string> hosts =
         allocation_.local ? std::vector<std::string>(names.size(), "127.0.0.1") : names;

@@ -22,8 +22,8 @@ sys::Result<Pipe> make_pipe() {
     return Pipe{sys::UniqueFd(ends[0]), sys::UniqueFd(ends[1])};
 }
 
-// Runs argv with `input` as its standard input. With errors, its standard error comes to us; else
-// it is ours.
+// Runs argv, whose first word is a path, with `input` as its standard input. With errors, its
+// standard error comes to us; else it is ours.
 sys::Result<Starter> start(const std::vector<std::string>& argv,
                            const env::Environment& environment, const std::string& input,
                            bool catch_errors) {
@@ -52,7 +52,7 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
         ::dup2(stdin_pipe->read.get(), 0);
         if (catch_errors) ::dup2(stderr_pipe->write.get(), 2);
-        ::execvpe(args[0], args.data(), envp.data());
+        ::execve(args[0], args.data(), envp.data());
         ::_exit(errno == ENOENT ? 127 : 126);
     }
     // A line fits into any pipe.
@@ -66,18 +66,9 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
 
 std::vector<std::string> srun_command(const Allocation& allocation) {
     const std::string nodes = std::to_string(allocation.nodes.size());
-    return {"srun",
-            "--overlap",
-            "--mpi=none",
-            "--export=ALL",
-            "--nodes=" + nodes,
-            "--ntasks=" + nodes,
-            "--ntasks-per-node=1",
-            "--kill-on-bad-exit=0",
-            "--mem=0",
-            "--quiet",
-            own_executable(),
-            "--agent"};
+    return {BATCHAI_SRUN,       "--overlap",         "--mpi=none",          "--export=ALL",
+            "--nodes=" + nodes, "--ntasks=" + nodes, "--ntasks-per-node=1", "--kill-on-bad-exit=0",
+            "--mem=0",          "--quiet",           own_executable(),      "--agent"};
 }
 
 }  // namespace
@@ -103,6 +94,7 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
         auto srun = start(srun_command(allocation), srun_environment(env::current()),
                           encode(bootstrap), true);
         if (!srun) return srun.error();
+        srun->name = "srun";
         starters.push_back(std::move(*srun));
         return starters;
     }

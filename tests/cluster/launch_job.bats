@@ -100,6 +100,12 @@ events() { cat "$record"/events-*.jsonl; }
     [[ $(cat "$files/stdout.txt") = "text:"*"train.py"* ]]
 }
 
+@test "a job whose PATH leads nowhere runs" {
+    job 2 "$(mpi 'echo $PATH' 2)" '"environmentVariables": [ { "name": "PATH", "value": "/nope" } ]'
+    launch
+    [ "$(cat "$files/stdout.txt")" = $'/nope\n/nope' ]
+}
+
 @test "a script that starts Open MPI itself finds the host file of the service" {
     job 2 '"customToolkitSettings": { "commandLine": "cat $AZ_BATCHAI_MPI_HOST_FILE; mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 sh -c \"echo \\$OMPI_COMM_WORLD_SIZE\"" }'
     launch

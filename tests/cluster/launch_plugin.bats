@@ -50,6 +50,14 @@ run_job() {
     [ "$(jq .exitCode "$record/result.json")" = 0 ]
 }
 
+@test "a job whose PATH leads nowhere runs on every node" {
+    job_file 2 '"customMpiSettings": { "commandLine": "echo $PATH", "processCount": 2 }' \
+        '"jobPreparation": { "commandLine": "echo prepared" }, "environmentVariables": [ { "name": "PATH", "value": "/nope" } ]'
+    run_job "exec $BATCHAI_BUILD/bin/batchai-launch"
+    [ "$state" = COMPLETED ]
+    [ "$(cat "$files/stdout.txt")" = $'/nope\n/nope' ]
+}
+
 @test "a failing rank fails the Slurm job with its code, and is named everywhere" {
     job_file 2 '"customMpiSettings": { "commandLine": "[ $RANK != 3 ] || exit 5; sleep 60", "processCount": 4 }'
     run_job batchai-launch
