@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "spank/process.hpp"
 #include "spank/state.hpp"
@@ -10,6 +12,7 @@
 namespace batchai::spank {
 namespace {
 
+// What the helper prints, line by line, goes to slurmd's log.
 void run_helper(const Site& site, const char* const* argv) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-helper", site.libexec);
@@ -17,9 +20,15 @@ void run_helper(const Site& site, const char* const* argv) {
     char* const environment[] = {search, nullptr};
     MemoryFile output;
     Program program = {path, argv, environment};
+    program.out = output.fd();
     program.err = output.fd();
     program.seconds = kTeardownSeconds;
-    run(program);
+    if (run(program) == kTimedOut) slurm::say("batchai: batchai-helper took too long");
+    char* const text = output.text();
+    char* rest = text;
+    while (char* const line = rest ? strsep(&rest, "\n") : nullptr)
+        if (line[0] != '\0') slurm::say(line);
+    free(text);
 }
 
 }  // namespace
@@ -37,7 +46,7 @@ void end_job(slurm::Handle spank, const Site& site) {
 }
 
 void sweep(const Site& site) {
-    const char* argv[] = {"batchai-helper", "sweep", nullptr};
+    const char* argv[] = {"batchai-helper", "sweep", "--policy", site.policy, nullptr};
     run_helper(site, argv);
 }
 

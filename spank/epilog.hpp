@@ -11,7 +11,7 @@ namespace batchai::spank {
 // job_epilog. A job that never used the plugin: one failing open().
 void end_job(slurm::Handle, const Site&);
 
-// init in slurmd: removes what jobs left whose end was interrupted.
+// init in slurmd: removes what jobs left whose end was interrupted, and logs version and policy.
 void sweep(const Site&);
 
 }  // namespace batchai::spank

@@ -9,6 +9,7 @@
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/remove_tree.hpp"
 #include "spank/helper/setup.hpp"
+#include "spank/helper/trusted_policy.hpp"
 #include "spank/protocol.hpp"
 
 namespace batchai::spank {
@@ -84,7 +85,7 @@ int tear_down(unsigned job) {
     return finished ? 0 : 1;
 }
 
-int sweep() {
+int sweep(const std::string& policy_file) {
     if (auto made = prepare_base(); !made) {
         std::fprintf(stderr, "batchai-helper: %s\n", made.error().message.c_str());
         return 1;
@@ -98,6 +99,13 @@ int sweep() {
         (void)directory->touch(kEndingFile);
         (void)finish(*directory, kOthersSeconds);
     }
+    const auto policy = load_trusted_policy(policy_file);
+    if (!policy) {
+        std::fprintf(stderr, "batchai " BATCHAI_VERSION ": %s\n", policy.error().message.c_str());
+        return 1;
+    }
+    std::printf("batchai " BATCHAI_VERSION ": site policy %s, SHA-256 %s\n", policy_file.c_str(),
+                policy->sha256.c_str());
     return 0;
 }
 

@@ -27,7 +27,9 @@ int main(int argc, char** argv) {
     auto* attempt =
         app.add_subcommand("try", "make everything that the site policy speaks of, for a moment");
     attempt->add_option("--policy", policy, "the site policy")->required();
-    app.add_subcommand("sweep", "finish the ends of jobs that were interrupted");
+    auto* sweep = app.add_subcommand(
+        "sweep", "finish the ends of jobs that were interrupted; show version and policy");
+    sweep->add_option("--policy", policy, "the site policy")->required();
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -36,5 +38,5 @@ int main(int argc, char** argv) {
     if (*set_up) return batchai::spank::set_up(policy);
     if (*attempt) return batchai::spank::try_policy(policy);
     if (*tear_down) return batchai::spank::tear_down(job);
-    return batchai::spank::sweep();
+    return batchai::spank::sweep(policy);
 }

@@ -148,7 +148,7 @@ last_job() { on_node n1 sh -c 'ls /run/batchai/jobs'; }
     need_root
     on_node n1 mkdir -m 700 /run/batchai/jobs/4000001
     on_node n1 sh -c 'printf "restart=0\0namespace=own\0\0" >/run/batchai/jobs/4000001/state; touch /run/batchai/jobs/4000001/namespace'
-    on_node n1 batchai-helper sweep
+    on_node n1 batchai-helper sweep --policy "$MINISLURM_DIR/batchai.toml"
     run on_node n1 ls /run/batchai/jobs
     [ "$output" = "" ]
 }

@@ -24,6 +24,13 @@ setup() { enter_work; }
     [ -z "$output" ]
 }
 
+@test "slurmd's log says which plugin and which site policy a node has" {
+    # There was none yet when the cluster started.
+    grep -q 'batchai [0-9.]*: site policy /run/minislurm/batchai.toml: No such file' "$MINISLURM_DIR/log/slurmd-n1.log"
+    run on_node n1 batchai-helper sweep --policy "$MINISLURM_DIR/batchai.toml" # as slurmd starts it
+    [[ $output == "batchai "*": site policy $MINISLURM_DIR/batchai.toml, SHA-256 $(sha256sum <"$MINISLURM_DIR/batchai.toml" | cut -c-64)" ]]
+}
+
 @test "a job that uses no option runs as without the plugin" {
     run as_alice srun -N 2 sh -c 'env | grep -cE "AZ_BATCHAI|NODE_READY"; true'
     [ "$output" = $'0\n0' ]
