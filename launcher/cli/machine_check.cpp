@@ -60,10 +60,12 @@ Slurm ask_slurm(Findings& findings) {
     return slurm;
 }
 
-void check_owner(Findings& findings, const std::string& check, const std::string& path) {
+// what: more about a file that is in order.
+void check_owner(Findings& findings, const std::string& check, const std::string& path,
+                 const std::string& what = "") {
     const auto trusted = check_root_owned(path);
     if (trusted) {
-        findings.ok(check, path);
+        findings.ok(check, path + what);
     } else {
         findings.error(check, trusted.error().message);
     }
@@ -109,7 +111,7 @@ void check_policy(Findings& findings, const std::string& file) {
         for (std::string line; std::getline(lines, line);) findings.error("policy", line);
         return;
     }
-    check_owner(findings, "policy", file);
+    check_owner(findings, "policy", file, ", SHA-256 " + policy->sha256);
     for (const auto& share : policy->shares)
         if (!share.login_path.empty() && !fs::is_directory(share.login_path))
             findings.warning("share", fmt::format("{}: login_path {} is no directory here",

@@ -56,7 +56,7 @@ installed() {
     run installed batchai admin check
     [ "$status" -eq 0 ]
     [ "$(grep -c '^ok ' <<<"$output")" -eq "${#lines[@]}" ]
-    [[ $output = *"plugstack"*"/etc/plugstack.conf:1"*"/usr/libexec/batchai/batchai-helper"*"/etc/batchai/batchai.toml"* ]]
+    [[ $output = *"plugstack"*"/etc/plugstack.conf:1"*"/usr/libexec/batchai/batchai-helper"*"/etc/batchai/batchai.toml, SHA-256 $(sha256sum <"$root/etc/batchai/batchai.toml" | cut -c-64)"* ]]
 }
 
 @test "admin doctor makes the policy's mounts, starts ranks and finds nothing left" {
