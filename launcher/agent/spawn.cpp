@@ -47,18 +47,38 @@ std::vector<std::string> entries(const std::map<std::string, std::string>& envir
     return list;
 }
 
+// What the child tells the agent when it could not become the rank.
+struct Report {
+    enum class Step { pipes, directory, program } step;
+    int code;
+};
+
+SpawnFailure explain(const Report& report, const SpawnRequest& request) {
+    const std::string why = std::string(": ") + std::strerror(report.code);
+    if (report.step == Report::Step::directory) {
+        return {125, "entering " + request.directory + why};
+    }
+    if (report.step == Report::Step::pipes) return {125, "connecting pipes" + why};
+    const bool found = report.code != ENOENT && report.code != ENOTDIR;
+    return {found ? 126 : 127, request.argv[0] + why};
+}
+
+// Why a file cannot be a program: an errno, or 0.
+int file_error(const SpawnRequest& request, const std::string& file) {
+    const std::string at = file.starts_with("/") ? file : request.directory + "/" + file;
+    struct stat info {};
+    if (::stat(at.c_str(), &info) != 0) return errno;
+    if (S_ISDIR(info.st_mode)) return EISDIR;
+    return S_ISREG(info.st_mode) ? 0 : EACCES;
+}
+
 // The program's file, found as execvp would find it with the rank's PATH and directory.
 SpawnFailure find_program(const SpawnRequest& request, std::string& path) {
     const std::string& name = request.argv[0];
-    const auto found = [&](const std::string& file) {
-        const std::string at = file.starts_with("/") ? file : request.directory + "/" + file;
-        struct stat info {};
-        return ::stat(at.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-    };
     if (name.find('/') != std::string::npos) {
         path = name;
-        if (!found(name)) return {127, name + ": no such file"};
-        return {};
+        const int error = file_error(request, name);
+        return error == 0 ? SpawnFailure{} : explain({Report::Step::program, error}, request);
     }
     const auto variable = request.environment.find("PATH");
     std::string_view rest = variable == request.environment.end()
@@ -69,7 +89,7 @@ SpawnFailure find_program(const SpawnRequest& request, std::string& path) {
         const auto colon = rest.find(':');
         const std::string folder(rest.substr(0, colon));
         const std::string file = (folder.empty() ? "." : folder) + "/" + name;
-        if (found(file)) {
+        if (file_error(request, file) == 0) {
             path = file;
             if (::access(file.c_str(), X_OK) == 0) return {};
             not_executable = file;
@@ -90,12 +110,6 @@ struct Child {
     char* const* environment;
     const cpu_set_t* cpus;  // may be null
     int input, output, error, report;
-};
-
-// What the child tells the agent when it could not become the rank.
-struct Report {
-    enum class Step { pipes, directory, program } step;
-    int code;
 };
 
 [[noreturn]] void fail(const Child& child, Report::Step step) {
@@ -131,16 +145,6 @@ cpu_set_t cpu_set(const std::vector<int>& cpus) {
         if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
     }
     return set;
-}
-
-SpawnFailure explain(const Report& report, const SpawnRequest& request) {
-    const std::string why = std::string(": ") + std::strerror(report.code);
-    if (report.step == Report::Step::directory) {
-        return {125, "entering " + request.directory + why};
-    }
-    if (report.step == Report::Step::pipes) return {125, "connecting pipes" + why};
-    const bool found = report.code != ENOENT && report.code != ENOTDIR;
-    return {found ? 126 : 127, request.argv[0] + why};
 }
 
 void set_nonblocking(int fd) {

@@ -84,6 +84,12 @@ END
     [ "$status" -eq 126 ]
 }
 
+@test "a directory for a command ends with 126" {
+    run launch --local 2 -n 2 "$BATS_TEST_TMPDIR"
+    [ "$status" -eq 126 ]
+    [[ $output = *"$BATS_TEST_TMPDIR: Is a directory"* ]]
+}
+
 @test "a job that takes too long ends with 124" {
     run launch --timeout 1 sleep 60
     [ "$status" -eq 124 ]

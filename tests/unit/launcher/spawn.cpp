@@ -60,7 +60,9 @@ BOOST_AUTO_TEST_CASE(a_rank_has_its_environment_directory_and_own_process_group)
 BOOST_AUTO_TEST_CASE(commands_that_cannot_run_say_why) {
     const Folder folder;
     BOOST_TEST(run(request({"no-such-command"})) == "127 no-such-command: command not found");
-    BOOST_TEST(run(request({"/no/such/file"})) == "127 /no/such/file: no such file");
+    BOOST_TEST(run(request({"/no/such/file"})) == "127 /no/such/file: No such file or directory");
+    BOOST_TEST(run(request({"/tmp"})) == "126 /tmp: Is a directory");
+    BOOST_TEST(run(request({"/dev/null"})) == "126 /dev/null: Permission denied");
     const std::string plain = folder.file("plain", "text", 0644);
     BOOST_TEST(run(request({plain})) == "126 " + plain + ": Permission denied");
     auto elsewhere = request({"true"});
