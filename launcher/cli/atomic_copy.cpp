@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <vector>
 
 namespace batchai::cli {
@@ -17,8 +19,11 @@ constexpr std::size_t kCopyBlock = 1024 * 1024;
 // A file under a temporary name in a directory; removed unless it was put in place.
 class PendingFile {
   public:
-    static sys::Result<PendingFile> create(int directory, const std::string& name, mode_t mode) {
-        std::string temporary = fmt::format(".{}.{}", name, ::getpid());
+    static sys::Result<PendingFile> create(int directory, mode_t mode) {
+        std::uint64_t number = 0;
+        if (::getrandom(&number, sizeof number, 0) != sizeof number)
+            return sys::errno_error("getrandom");
+        std::string temporary = fmt::format(".batchai-{:016x}", number);
         sys::UniqueFd file(::openat(directory, temporary.c_str(),
                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
         if (!file) return sys::errno_error(temporary);
@@ -94,7 +99,7 @@ sys::Result<void> atomic_copy(int from, int directory, const std::string& name,
     if (::fstat(from, &status) != 0) return sys::errno_error("stat");
     if (!S_ISREG(status.st_mode)) return sys::Error{"not a regular file"};
     if (auto done = may_replace(directory, name); !done) return done;
-    auto pending = PendingFile::create(directory, name, status.st_mode & 0777);
+    auto pending = PendingFile::create(directory, status.st_mode & 0777);
     if (!pending) return pending.error();
     if (auto done = copy_bytes(from, pending->fd(), status.st_size, progress); !done) return done;
     return pending->put_in_place(name);

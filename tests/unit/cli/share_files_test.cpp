@@ -58,6 +58,13 @@ BOOST_AUTO_TEST_CASE(an_upload_replaces_and_leaves_nothing_else) {
     BOOST_TEST(files.list("")->size() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_name_may_be_as_long_as_a_file_system_allows) {
+    const std::string longest(255, 'n');
+    BOOST_TEST(upload(longest) == longest);
+    BOOST_TEST(*files.download(longest, local.path(), {}) == local / longest);
+    BOOST_TEST(local.read(longest) == "print()\n");
+}
+
 BOOST_AUTO_TEST_CASE(nothing_leads_out_of_the_share) {
     BOOST_REQUIRE(::symlink(local.path().c_str(), (share / "out").c_str()) == 0);
     BOOST_REQUIRE(::symlink("..", (share / "up").c_str()) == 0);
