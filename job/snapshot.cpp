@@ -78,12 +78,16 @@ sys::Result<std::string> store(const OrderedJson& root, const std::string& recor
 }  // namespace
 
 sys::Result<std::string> data_directory() {
-    const char* data = std::getenv("XDG_DATA_HOME");
-    if (data != nullptr && data[0] == '/') return std::string(data) + "/batchai";
-    const char* home = std::getenv("HOME");
-    if (home == nullptr || home[0] != '/')
-        return sys::Error{"neither XDG_DATA_HOME nor HOME names a directory"};
-    return std::string(home) + "/.local/share/batchai";
+    for (const auto& [name, below] :
+         {std::pair{"XDG_DATA_HOME", "/batchai"}, {"HOME", "/.local/share/batchai"}}) {
+        const char* value = std::getenv(name);
+        if (value == nullptr || value[0] != '/') continue;
+        const std::string directory = value;
+        if (directory.find_first_of("\n\r") != directory.npos)
+            return sys::Error{std::string(name) + ": has a line end in it"};
+        return directory + below;
+    }
+    return sys::Error{"neither XDG_DATA_HOME nor HOME names a directory"};
 }
 
 sys::Result<std::string> write_snapshot(const std::string& text, const std::string& file_name,

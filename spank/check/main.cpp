@@ -88,14 +88,13 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     return *snapshot;
 }
 
-bool has_line_end(const Arguments& arguments) {
-    for (const auto* text : {&arguments.job, &arguments.mounts, &arguments.output})
-        if (text->find_first_of("\n\r") != std::string::npos) return true;
-    return false;
+bool has_line_end(const std::string& text) {
+    return text.find_first_of("\n\r") != std::string::npos;
 }
 
 int check(const Arguments& arguments) {
-    if (has_line_end(arguments)) {
+    if (has_line_end(arguments.job) || has_line_end(arguments.mounts) ||
+        has_line_end(arguments.output)) {
         say("a --batchai-* option has a line end in it");
         return 1;
     }
@@ -117,6 +116,10 @@ int check(const Arguments& arguments) {
         const auto path = absolute_path("--batchai-output", arguments.output);
         good = good && path;
         output = path.value_or("");
+        if (has_line_end(output)) {
+            say("--batchai-output: the current directory has a line end in its name");
+            good = false;
+        }
     }
     std::string snapshot;
     if (!arguments.job.empty()) {

@@ -123,6 +123,17 @@ setup() { enter_work; }
     done
 }
 
+@test "a line end in what travels to the nodes is refused before anything is submitted" {
+    write_job job.json 1
+    XDG_DATA_HOME=$work/$'x\ny' run refused as_alice srun -N 1 --batchai-job=job.json touch started
+    [ "$output" = "batchai: --batchai-job: XDG_DATA_HOME: has a line end in it" ]
+    mkdir -m 777 $'x\ny'
+    cd $'x\ny'
+    run refused as_alice srun -N 1 --batchai-output=logs --batchai-prep=true touch started
+    [ "$output" = "batchai: --batchai-output: the current directory has a line end in its name" ]
+    [ ! -e started ] && [ ! -e ../started ]
+}
+
 @test "a submission from a directory that is gone is refused with one line" {
     mkdir gone # sbatch has its own words for that; srun has not
     run refused bash -c 'cd gone && rmdir ../gone && batchai-check --policy "$MINISLURM_DIR/batchai.toml" --output logs'

@@ -67,6 +67,13 @@ BOOST_AUTO_TEST_CASE(writes_a_snapshot_that_is_the_users_alone) {
     ::unsetenv("XDG_DATA_HOME");
 }
 
+BOOST_AUTO_TEST_CASE(a_data_directory_with_a_line_end_is_refused) {
+    ::setenv("XDG_DATA_HOME", "/tmp/x\ny", 1);
+    BOOST_TEST(data_directory().error().message == "XDG_DATA_HOME: has a line end in it");
+    BOOST_TEST(!write_snapshot(samples::tutorial(), "job.json", {}, "").has_value());
+    ::unsetenv("XDG_DATA_HOME");
+}
+
 BOOST_AUTO_TEST_CASE(each_task_of_a_job_array_has_a_snapshot_of_its_own) {
     const Directory home;
     ::setenv("XDG_DATA_HOME", home.path.c_str(), 1);
