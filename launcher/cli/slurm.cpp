@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <sstream>
 #include <string_view>
 
@@ -37,16 +38,24 @@ int exit_code(const std::string& text) {
     return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// The command, without variables of the caller's environment.
+std::vector<std::string> without(std::initializer_list<const char*> variables,
+                                 const std::vector<std::string>& command) {
+    std::vector<std::string> arguments{"env"};
+    for (const char* name : variables) arguments.insert(arguments.end(), {"-u", name});
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    return arguments;
+}
+
 // Options that the user's environment gives to squeue do not apply.
 std::vector<std::string> squeue(const std::vector<std::string>& options) {
-    std::vector<std::string> arguments{"env"};
-    for (const char* name :
-         {"ACCOUNT", "ALL", "ARRAY", "FEDERATION", "FORMAT", "FORMAT2", "LICENSES", "LOCAL",
-          "NAMES", "PARTITION", "PRIORITY", "QOS", "SIBLING", "SORT", "STATES", "USERS"})
-        arguments.insert(arguments.end(), {"-u", std::string("SQUEUE_") + name});
-    arguments.insert(arguments.end(), {"SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--all"});
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    return arguments;
+    std::vector<std::string> command{"SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--all"};
+    command.insert(command.end(), options.begin(), options.end());
+    return without({"SQUEUE_ACCOUNT", "SQUEUE_ALL", "SQUEUE_ARRAY", "SQUEUE_FEDERATION",
+                    "SQUEUE_FORMAT", "SQUEUE_FORMAT2", "SQUEUE_LICENSES", "SQUEUE_LOCAL",
+                    "SQUEUE_NAMES", "SQUEUE_PARTITION", "SQUEUE_PRIORITY", "SQUEUE_QOS",
+                    "SQUEUE_SIBLING", "SQUEUE_SORT", "SQUEUE_STATES", "SQUEUE_USERS"},
+                   command);
 }
 
 // No field of it is text that a user chose: no name or comment can pass for a state.
@@ -155,9 +164,7 @@ sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
 }
 
 sys::Result<std::vector<std::string>> unfinished_jobs() {
-    auto arguments = squeue({"--format=%A"});
-    arguments.insert(arguments.begin() + 1, {"-u", "SLURM_CLUSTERS"});
-    const auto text = ask("squeue", arguments);
+    const auto text = ask("squeue", without({"SLURM_CLUSTERS"}, squeue({"--format=%A"})));
     if (!text) return text.error();
     std::vector<std::string> jobs;
     std::istringstream lines(*text);
@@ -189,7 +196,12 @@ std::string batch_script(const Submission& submission) {
 }
 
 sys::Result<std::int64_t> submit(const Submission& submission) {
-    const auto text = ask("sbatch", sbatch_arguments(submission), batch_script(submission));
+    // Inherited from a task of an array, these would make the job look like one.
+    const auto command =
+        without({"SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
+                 "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"},
+                sbatch_arguments(submission));
+    const auto text = ask("sbatch", command, batch_script(submission));
     if (!text) return text.error();
     // "123" or "123;cluster"
     const auto id = number<std::int64_t>(text->substr(0, text->find_first_of(";\n")));

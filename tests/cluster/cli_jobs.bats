@@ -144,6 +144,12 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     done
 }
 
+@test "a job created in a task of an array is none" {
+    SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=9 start alone 1 'env | grep ^SLURM_ARRAY || echo none'
+    batchai job wait "${scope[@]}" -n alone
+    [ "$(batchai job file stream "${scope[@]}" -j alone -f stdout.txt 2>/dev/null)" = none ]
+}
+
 @test "what runs is a snapshot: editing the job file changes nothing" {
     scontrol update NodeName=n1,n2 State=DRAIN Reason=test
     start edited 1 'echo before'
