@@ -13,8 +13,8 @@ int set_up(const std::string& policy_file);
 // The job has ended: its processes, mounts, temporary directory and state go.
 int tear_down(unsigned job);
 
-// Finishes interrupted ends of jobs, removes what is from before a reboot, and prints one line about
-// the plugin and its policy; a policy that is wrong is that line, on standard error.
+// Finishes interrupted ends of jobs, removes what is from before a reboot, and prints one line
+// about the plugin and its policy; a policy that is wrong is that line, on standard error.
 int sweep(const std::string& policy_file);
 
 }  // namespace batchai::spank
