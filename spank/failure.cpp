@@ -23,6 +23,13 @@ void failf(const slurm::Task& task, const char* format, ...) {
     fail(task, line);
 }
 
+void set(Line& line, const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line.text, sizeof line.text, format, arguments);  // NOLINT: as above
+    va_end(arguments);
+}
+
 bool has_failed(const slurm::Task& task, const char* name, int status, const MemoryFile& output,
                 int seconds, Line& why) {
     if (status == 0) return false;
@@ -36,10 +43,13 @@ bool has_failed(const slurm::Task& task, const char* name, int status, const Mem
         return say("batchai: %s: %s did not end within %d seconds", name, seconds);
     char* text = output.text();
     const char* found = nullptr;
-    for (char* line = text ? strtok(text, "\n") : nullptr; line; line = strtok(nullptr, "\n")) {
-        found = line;
-        why.logged = strncmp(line, "batchai: ", 9) == 0;
-        if (why.logged) break;
+    bool final = false;
+    for (char* line = text ? strtok(text, "\n") : nullptr; line && !final;
+         line = strtok(nullptr, "\n")) {
+        const bool ours = strncmp(line, "batchai: ", 9) == 0;
+        final = ours && !strstr(line, kCancelled);
+        if (ours || !why.logged) found = line;
+        why.logged = ours || why.logged;
     }
     if (found)
         snprintf(why.text, sizeof why.text, "%s", found);
@@ -47,12 +57,6 @@ bool has_failed(const slurm::Task& task, const char* name, int status, const Mem
         say("batchai: %s: %s was ended by signal %d", name, status - 128);
     free(text);
     return true;
-}
-
-void expect_success(const slurm::Task& task, const char* name, int status, const MemoryFile& output,
-                    int seconds) {
-    Line why;
-    if (has_failed(task, name, status, output, seconds, why)) fail(task, why.text);
 }
 
 }  // namespace batchai::spank

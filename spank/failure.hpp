@@ -2,7 +2,8 @@
 //
 // How a task fails on a node: one line, by the first task there, and the end of the task's process.
 // That fails the job without harm to the node whatever the plugin's line in plugstack.conf says.
-// For task_init_privileged and task_init only.
+// For task_init only: Slurm's own process still waits to release a task in task_init_privileged,
+// and would complain about one that is gone.
 #pragma once
 
 #include "spank/process.hpp"
@@ -17,17 +18,15 @@ namespace batchai::spank {
 
 // A failure's line, cut where it is too long.
 struct Line {
-    char text[kLineMaximum];
+    char text[kLineMaximum] = {};
     bool logged = false;  // "batchai: ...", of a program of ours, which has logged it too
 };
+__attribute__((format(printf, 2, 3))) void set(Line&, const char* format, ...);
 
 // Whether one of our programs did not succeed, and why: its own line where it has one. output: what
-// it wrote; the line is the first that starts with "batchai: ", else the last.
+// it wrote; the line is the first that starts with "batchai: ", else the last. A node that was
+// cancelled because another one failed may have written first: its line is the last choice.
 bool has_failed(const slurm::Task&, const char* name, int status, const MemoryFile& output,
                 int seconds, Line& why);
-
-// The same, failing the task.
-void expect_success(const slurm::Task&, const char* name, int status, const MemoryFile& output,
-                    int seconds);
 
 }  // namespace batchai::spank

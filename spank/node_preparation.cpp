@@ -70,7 +70,8 @@ void wait_for_lock(const slurm::Task& task, const Once& once, int seconds) {
     program.err = output.fd();
     program.extra = once.lock_file();
     program.seconds = seconds;
-    expect_success(task, "flock", run(program), output, seconds);
+    Line line;
+    if (has_failed(task, "flock", run(program), output, seconds, line)) fail(task, line.text);
 }
 
 }  // namespace

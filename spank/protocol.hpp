@@ -51,6 +51,8 @@ inline constexpr unsigned kStateMaximum = 1024 * 1024;
 
 // A failure's line; what is longer is cut.
 inline constexpr unsigned kLineMaximum = 4096;
+// In the line of a preparation that was told to end.
+inline constexpr char kCancelled[] = "job preparation was cancelled";
 
 // Deadlines in seconds; job preparation has the policy's.
 inline constexpr int kCheckSeconds = 60;

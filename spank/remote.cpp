@@ -24,6 +24,7 @@ namespace {
 struct Entered {
     State state;
     Once preparation;
+    Line failure;
 };
 Entered* entered;
 
@@ -94,7 +95,7 @@ void write_request(MemoryFile& request, const slurm::Task& task, const Options& 
     request.rewind();
 }
 
-void set_up(const slurm::Task& task, const Site& site, const Options& options) {
+bool set_up(const slurm::Task& task, const Site& site, const Options& options, Line& failure) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-helper", site.libexec);
     const char* argv[] = {"batchai-helper", "setup", "--policy", site.policy, nullptr};
@@ -107,7 +108,34 @@ void set_up(const slurm::Task& task, const Site& site, const Options& options) {
     program.in = request.fd();
     program.err = output.fd();
     program.seconds = kSetupSeconds;
-    expect_success(task, "batchai-helper", run(program), output, kSetupSeconds);
+    return !has_failed(task, "batchai-helper", run(program), output, kSetupSeconds, failure);
+}
+
+void enter(const slurm::Task& task, const Site& site, const Options& options,
+           Descriptor& directory) {
+    State& state = entered->state;
+    Line& failure = entered->failure;
+    const bool known = directory && state.read(directory.get(), task.restart);
+    if (!known || !(state.failed() || (state.ready() && join(state, directory.get())))) {
+        if (!options.any())  // attached from outside
+            return set(failure, "batchai: %s: the job is being set up: try again", task.node);
+        if (!set_up(task, site, options, failure)) return;
+        directory.reset(open_job_directory(task.job));
+        if (!directory || !state.read(directory.get(), task.restart))
+            return set(failure, "batchai: %s: batchai-helper left no state", task.node);
+        if (state.ready() && !join(state, directory.get()))
+            return set(failure, "batchai: %s: the job's mount namespace cannot be entered",
+                       task.node);
+    }
+    if (!state.ready()) return set(failure, "%s", state.field("message"));
+    if (options.any() && !options.same(state.options()))
+        return set(failure,
+                   "batchai: %s: the job is set up already, with other --batchai-* options: "
+                   "leave them out",
+                   task.node);
+    if (!entered->preparation.open(directory.get()))
+        set(failure, "batchai: %s: %s/%u/%s: %s", task.node, kJobsDirectory, task.job,
+            kPreparationFile, strerror(errno));
 }
 
 }  // namespace
@@ -117,35 +145,15 @@ void enter_job(slurm::Handle spank, const Site& site) {
     const Options options = node_options(task.environment);
     Descriptor directory(open_job_directory(task.job));
     if (!directory && !options.any()) return;
-
     void* place = malloc(sizeof(Entered));
     if (!place) failf(task, "batchai: %s: out of memory", task.node);
     entered = new (place) Entered();
-    State& state = entered->state;
-    const bool known = directory && state.read(directory.get(), task.restart);
-    if (!known || !(state.failed() || (state.ready() && join(state, directory.get())))) {
-        if (!options.any())  // attached from outside
-            failf(task, "batchai: %s: the job is being set up: try again", task.node);
-        set_up(task, site, options);
-        directory.reset(open_job_directory(task.job));
-        if (!directory || !state.read(directory.get(), task.restart))
-            failf(task, "batchai: %s: batchai-helper left no state", task.node);
-        if (state.ready() && !join(state, directory.get()))
-            failf(task, "batchai: %s: the job's mount namespace cannot be entered", task.node);
-    }
-    if (!state.ready()) fail(task, state.field("message"));
-    if (options.any() && !options.same(state.options()))
-        failf(task,
-              "batchai: %s: the job is set up already, with other --batchai-* options: leave "
-              "them out",
-              task.node);
-    if (!entered->preparation.open(directory.get()))
-        failf(task, "batchai: %s: %s/%u/%s: %s", task.node, kJobsDirectory, task.job,
-              kPreparationFile, strerror(errno));
+    enter(task, site, options, directory);
 }
 
 void prepare_job(slurm::Handle spank, const Site& site) {
-    if (!entered || !entered->state.ready()) return;
+    if (!entered) return;
+    if (entered->failure.text[0] != '\0') fail(slurm::task(spank), entered->failure.text);
     const State& state = entered->state;
     state.for_each_variable([&](const char* entry) {
         const char* equals = strchr(entry, '=');

@@ -3,8 +3,8 @@
 // The node's side: a task of a job enters the job's mount namespace, which the first one has made,
 // and starts only where the job's preparation has succeeded.
 //
-// Called in the task's own process between fork and exec; a failure prints one line and ends that
-// process, which fails the job without harm to the node whatever the plugin's line in
+// Called in the task's own process between fork and exec; a failure prints one line in task_init
+// and ends that process, which fails the job without harm to the node whatever the plugin's line in
 // plugstack.conf says. Jobs without our options: one failing open().
 #pragma once
 

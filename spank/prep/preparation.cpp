@@ -12,6 +12,7 @@
 #include "job/record.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/prep/command.hpp"
+#include "spank/protocol.hpp"
 #include "sys/file.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -65,15 +66,16 @@ std::string outside(const Preparation& what, const std::string& text) {
 std::string describe(const CommandEnd& end, int seconds) {
     switch (end.reason) {
         case CommandEnd::Reason::exited:
-            return "failed with exit code " + std::to_string(end.code);
+            return "job preparation failed with exit code " + std::to_string(end.code);
         case CommandEnd::Reason::signalled:
-            return "was ended by signal " + std::to_string(end.code);
+            return "job preparation was ended by signal " + std::to_string(end.code);
         case CommandEnd::Reason::interrupted:
-            return "was cancelled";
+            return kCancelled;
         case CommandEnd::Reason::timed_out:
             break;
     }
-    return "was stopped after " + std::to_string(seconds) + " seconds, the site's limit";
+    return "job preparation was stopped after " + std::to_string(seconds) +
+           " seconds, the site's limit";
 }
 
 sys::Result<void> run(const Preparation& what, const Logs& logs) {
@@ -90,8 +92,8 @@ sys::Result<void> run(const Preparation& what, const Logs& logs) {
     const auto end = run_command(what.command, out->get(), err->get(), what.seconds);
     if (!end) return logs.failure(kFailed, "job preparation: " + end.error().message);
     if (end->reason != CommandEnd::Reason::exited || end->code != 0)
-        return logs.failure(kFailed, "job preparation " + describe(*end, what.seconds) + "; see " +
-                                         outside(what, err_path));
+        return logs.failure(kFailed,
+                            describe(*end, what.seconds) + "; see " + outside(what, err_path));
     logs.execution("job preparation succeeded on " + what.node);
     logs.event(job::Event::Kind::prepared, "", "");
     return {};

@@ -163,6 +163,12 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     [ ! -e started ]
 }
 
+@test "the failure of one node is the job's line, not what it did to the others" {
+    submit_alice -N 2 -o out --batchai-output="$work/logs" --batchai-prep='[ $(hostname) = n1 ] || exit 3; trap "sleep 1; exit 1" TERM; sleep 1000 & wait' --wrap 'touch started'
+    failed_with "batchai: n2: job preparation failed with exit code 3; see $work/logs/stderr-job_prep-n2.txt" out
+    [ ! -e started ]
+}
+
 @test "a preparation that is killed is in the execution log and the record with the same line" {
     write_job job.json 1 'kill -9 $PPID'
     submit_alice -N 1 -o out --batchai-job=job.json --wrap 'touch started'
@@ -198,7 +204,7 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
         rmdir here
         scontrol release "$job"
         [ "$(wait_job "$job")" = FAILED ]
-        [ "$(head -n 1 out)" = "batchai: n1: $work/here: the directory of the submission is not on this node: name another one with --batchai-output" ]
+        [ "$(one_line out)" = "batchai: n1: $work/here: the directory of the submission is not on this node: name another one with --batchai-output" ]
         [ ! -e here ] && [ ! -e started ]
     done
 }
