@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 
@@ -37,7 +39,9 @@ void add_job_input(CLI::App& verb, JobInput& input) {
 
 sys::Result<job::SitePolicy> load_site_policy() {
     const std::string file = job::default_policy_file();
-    if (::access(file.c_str(), R_OK) != 0) return sys::errno_error("site policy " + file);
+    if (::access(file.c_str(), R_OK) != 0)
+        return sys::Error{"site policy " + file + ": " + std::strerror(errno) +
+                          ": set BATCHAI_POLICY to the site's, or to an empty file for none"};
     auto policy = job::load_policy(file);
     if (policy) return policy;
     // A line for each mistake; the last one is the caller's to say.

@@ -215,7 +215,7 @@ edited() {
     write_job good.json 2
     BATCHAI_POLICY=$work/none run batchai job check good.json
     [ "$status" = 3 ]
-    [[ $output == *"site policy $work/none: No such file or directory" ]]
+    [[ $output == *"site policy $work/none: No such file or directory: set BATCHAI_POLICY to the site's, or to an empty file for none" ]]
 }
 
 @test "without Slurm job create says so" {
