@@ -19,7 +19,7 @@ build=(
     libfmt-dev libcli11-dev
     nlohmann-json3-dev libtomlplusplus-dev # job.json, the site policy
     libsqlite3-dev # job history
-    libssl-dev     # a policy's digest
+    libmd-dev      # a policy's digest
 )
 run=(
     slurmctld slurmd slurm-client munge iproute2

@@ -10,7 +10,6 @@
 #include "job/names.hpp"
 #include "job/reader.hpp"
 #include "job/size.hpp"
-#include "sys/digest.hpp"
 #include "sys/file.hpp"
 
 namespace batchai::job {
@@ -248,7 +247,6 @@ ParsedPolicy parse_policy(std::string_view text, const std::string& file_name) {
     }
     SitePolicy policy;
     policy.file = file_name;
-    policy.sha256 = sys::sha256(text);
     Table table(root, "", file_name, parsed.findings);
     read_sections(table, policy);
     if (parsed.findings.empty()) parsed.policy = policy;

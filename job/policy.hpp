@@ -61,8 +61,7 @@ struct ClusterPolicy {
 };
 
 struct SitePolicy {
-    std::string file;    // where it was read from
-    std::string sha256;  // of its text: the same on all nodes, or jobs fare differently
+    std::string file;  // where it was read from
     std::string mount_root = "/run/batchai/mnt";
     std::string job_temp =
         "/tmp";  // AZ_BATCHAI_JOB_TEMP is a directory below it, local to the node

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/digest.hpp"
 
-#include <openssl/evp.h>
+#include <sys/types.h>
 
-#include <array>
+#include <sha256.h>
 
 namespace batchai::sys {
 
-std::string sha256(std::string_view data) {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-    std::size_t length = 0;
-    if (EVP_Q_digest(nullptr, "SHA256", nullptr, data.data(), data.size(), digest.data(),
-                     &length) != 1)
-        return {};
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    for (std::size_t i = 0; i < length; ++i) {
-        text += kDigits[digest[i] >> 4];
-        text += kDigits[digest[i] & 15];
-    }
-    return text;
+Result<std::string> file_sha256(const std::string& path) {
+    char digits[SHA256_DIGEST_STRING_LENGTH];
+    if (SHA256File(path.c_str(), digits) == nullptr) return errno_error(path);
+    return std::string(digits);
 }
 
 }  // namespace batchai::sys

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SHA-256, for telling whether two machines have the same file.
+// For telling whether two machines have the same file.
 #pragma once
 
 #include <string>
-#include <string_view>
+
+#include "sys/result.hpp"
 
 namespace batchai::sys {
 
-// FIPS 180-4, as 64 hexadecimal digits; what sha256sum(1) prints. Empty where the system's policy
-// forbids the algorithm.
-std::string sha256(std::string_view data);
+// SHA-256 (FIPS 180-4) of a regular file, as 64 hexadecimal digits: what sha256sum(1) prints.
+Result<std::string> file_sha256(const std::string& path);
 
 }  // namespace batchai::sys

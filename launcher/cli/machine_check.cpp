@@ -11,6 +11,7 @@
 #include "launcher/cli/external.hpp"
 #include "launcher/cli/plugstack.hpp"
 #include "launcher/cli/trust.hpp"
+#include "sys/digest.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -111,7 +112,8 @@ void check_policy(Findings& findings, const std::string& file) {
         for (std::string line; std::getline(lines, line);) findings.error("policy", line);
         return;
     }
-    check_owner(findings, "policy", file, ", SHA-256 " + policy->sha256);
+    const auto digest = sys::file_sha256(file);
+    check_owner(findings, "policy", file, digest ? ", SHA-256 " + *digest : "");
     for (const auto& share : policy->shares)
         if (!share.login_path.empty() && !fs::is_directory(share.login_path))
             findings.warning("share", fmt::format("{}: login_path {} is no directory here",

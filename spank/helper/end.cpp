@@ -11,6 +11,7 @@
 #include "spank/helper/setup.hpp"
 #include "spank/helper/trusted_policy.hpp"
 #include "spank/protocol.hpp"
+#include "sys/digest.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -100,12 +101,14 @@ int sweep(const std::string& policy_file) {
         (void)finish(*directory, kOthersSeconds);
     }
     const auto policy = load_trusted_policy(policy_file);
-    if (!policy) {
-        std::fprintf(stderr, "batchai " BATCHAI_VERSION ": %s\n", policy.error().message.c_str());
+    const auto digest =
+        policy ? sys::file_sha256(policy_file) : sys::Result<std::string>(policy.error());
+    if (!digest) {
+        std::fprintf(stderr, "batchai " BATCHAI_VERSION ": %s\n", digest.error().message.c_str());
         return 1;
     }
     std::printf("batchai " BATCHAI_VERSION ": site policy %s, SHA-256 %s\n", policy_file.c_str(),
-                policy->sha256.c_str());
+                digest->c_str());
     return 0;
 }
 
