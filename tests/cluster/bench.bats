@@ -12,8 +12,19 @@
     jq -e 'all(.median_ms > 0)' "$BATS_TEST_TMPDIR/rows.json"
 }
 
+@test "what preparing all nodes adds to a job's start is measured in one run" {
+    [ "$(id -u)" = 0 ] || skip "needs root, for real mounts"
+    run timeout 60 "$BATCHAI_SOURCE/tests/bench/preparation.sh" --jobs 1 --nodes 2 --json "$BATS_TEST_TMPDIR/rows.json"
+    [ "$status" -eq 0 ]
+    [[ $output = *"start of a job on 2 nodes"*"preparing adds "*" x one srun true" ]]
+    jq -e 'map(.case) == ["start_without", "start_prepared", "srun_true"] and all(.median_ms > 0)' "$BATS_TEST_TMPDIR/rows.json"
+}
+
 @test "a benchmark's wrong argument is refused" {
     run "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs many
     [ "$status" -eq 2 ]
     [ "$output" = "spank.sh: --jobs many: expected 1 to 99999; see --help" ]
+    run "$BATCHAI_SOURCE/tests/bench/preparation.sh" --nodes none
+    [ "$status" -eq 2 ]
+    [ "$output" = "preparation.sh: --nodes none: expected 1 to 99; see --help" ]
 }

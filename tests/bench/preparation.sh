@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# preparation.sh [--json FILE] [--jobs N] [--nodes N] - what preparing all nodes adds to a job's start.
+#
+# N jobs (default 20) of each kind, in turn, in one throw-away Slurm of N nodes (default 4). Timed is how
+# long after slurmd has taken the job its script starts:
+#   without   plugstack.conf has no line of ours
+#   prepared  the job has two mounts and a preparation command, `true`, on every node
+# and, in the same scripts, one `srun true` over all nodes. Prints the medians, and the time that
+# preparing adds in units of that step; --json FILE also writes rows of {case, median_ms}.
+#
+# Bound: the nodes are prepared by one step over all of them, which must end before the script starts:
+# one `srun true` and, at once on all nodes, a namespace, two mounts and a shell.
+set -euo pipefail
+source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BATCHAI_BUILD:-$source/build/release}
+
+usage() {
+    echo "preparation.sh: $1; see --help" >&2
+    exit 2
+}
+
+json='' jobs=20 nodes=4
+while [ $# -gt 0 ]; do
+    case $1 in
+        --json) json=$(realpath -m "${2:?--json FILE}") && shift 2 ;;
+        --jobs) jobs=${2:?--jobs N} && shift 2 ;;
+        --nodes) nodes=${2:?--nodes N} && shift 2 ;;
+        --inside) break ;; # used by this script itself: on the login node
+        -h | --help) sed -n '3,14s/^# \{0,1\}//p' "$0" && exit ;;
+        *) usage "$1: unknown option" ;;
+    esac
+done
+[[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || usage "--jobs $jobs: expected 1 to 9999"
+[[ $nodes =~ ^[1-9][0-9]?$ ]] || usage "--nodes $nodes: expected 1 to 99"
+
+if [ "${1-}" != --inside ]; then
+    [ "$(id -u)" = 0 ] || usage "needs root, for real mounts"
+    [ -f "$build/lib/spank_batchai.so" ] || usage "$build/lib/spank_batchai.so: not built"
+    exec "$source/contrib/minislurm" -n "$nodes" -- "$0" --jobs "$jobs" --nodes "$nodes" --inside "$json"
+fi
+json=$2
+
+# ---- on the login node ---------------------------------------------------------------------------
+
+work=$MINISLURM_DIR/bench policy=$MINISLURM_DIR/bench/batchai.toml plugstack=$MINISLURM_DIR/etc/plugstack.conf
+mkdir -p "$work/data"
+printf '[[allow]]\ntype = "bind"\nsource = "%s"\n[[allow]]\ntype = "tmpfs"\n' "$work/data" >"$policy"
+line="required $build/lib/spank_batchai.so libexec=$build/bin policy=$policy"
+cat >"$work/script" <<'SCRIPT'
+#!/bin/bash
+started=$EPOCHREALTIME
+srun true
+echo "$started $EPOCHREALTIME" >"$1.new" && mv "$1.new" "$1"
+SCRIPT
+
+# job KIND [SBATCH_OPTION]...: adds "START STEP", in microseconds, to the kind's file.
+job() {
+    local number launched started ended
+    rm -f "$work/times"
+    number=$(timeout 30 sbatch --parsable -N "$nodes" -o "$work/out" "${@:2}" "$work/script" "$work/times")
+    timeout 60 bash -c 'until [ -e "$1" ]; do sleep 0.02; done' - "$work/times" || {
+        echo "preparation.sh: job $number has not ended: $(cat "$work/out")" >&2
+        exit 1
+    }
+    launched=$(sed -n "s/^\[\([^]]*\)\] Launching batch job $number .*/\1/p" "$MINISLURM_DIR/log/slurmd-n1.log")
+    read -r started ended <"$work/times"
+    echo $((${started/./} - $(date -d "$launched" +%s%6N))) $((${ended/./} - ${started/./})) >>"$work/$1"
+}
+
+median() { # FILE COLUMN: in milliseconds
+    awk -v column="$2" '{ print $column }' "$1" | sort -n |
+        awk '{ v[NR] = $1 } END { printf "%.2f", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2000 }'
+}
+
+for ((n = -1; n < jobs; ++n)); do
+    [ $n != 0 ] || rm -f "$work"/{without,prepared} # the first ones warm up
+    [ ! -t 2 ] || printf '\r%d of %d jobs of each kind' $((n < 0 ? 0 : n)) "$jobs" >&2
+    : >"$plugstack"
+    job without
+    echo "$line" >"$plugstack"
+    job prepared --batchai-mount="$work/data:data,tmpfs:scratch" --batchai-prep=true --batchai-output="$work"
+done
+[ ! -t 2 ] || printf '\r\033[K' >&2
+
+without=$(median "$work/without" 1) prepared=$(median "$work/prepared" 1) step=$(median "$work/without" 2)
+printf 'start of a job on %d nodes, ms: medians of %d jobs each, %s cores\n\n' "$nodes" "$jobs" "$(nproc)"
+awk -v w="$without" -v p="$prepared" -v s="$step" 'BEGIN {
+    printf "until the script starts, without   %10.2f\n", w
+    printf "until the script starts, prepared  %10.2f\n", p
+    printf "one srun true over all nodes       %10.2f\n\n", s
+    printf "preparing adds %.2f x one srun true\n", (p - w) / s }'
+
+[ -z "$json" ] || printf '[{"case": "start_without", "median_ms": %s},\n{"case": "start_prepared", "median_ms": %s},\n{"case": "srun_true", "median_ms": %s}]\n' \
+    "$without" "$prepared" "$step" >"$json"
