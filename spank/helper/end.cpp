@@ -2,9 +2,12 @@
 #include "spank/helper/end.hpp"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/remove_tree.hpp"
@@ -72,6 +75,10 @@ void finish_interrupted_ends(int seconds) {
 
 int tear_down(unsigned job) {
     bool finished = true;
+    if (access(kJobsDirectory, W_OK) != 0 && errno != ENOENT) {
+        std::fprintf(stderr, "batchai-helper: %s: %s\n", kJobsDirectory, std::strerror(errno));
+        return 1;
+    }
     if (const auto directory = JobDirectory::open(job, true); directory) {
         (void)directory->touch(kEndingFile);  // the plugin has done so already, before our lock
         finished = finish(*directory, kTeardownRemoveSeconds);

@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What a user may try against root, against another user, or against what another user keeps secret.
+# minislurm: -n 2
+# plugin: policy=/run/minislurm/batchai.toml
+
+load plugin
+
+setup() { enter_work; }
+
+as_bob() { as_user bob "$@"; }
+root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
+
+# Every file of the cluster's daemons that has the text in it.
+slurms_files_with() { grep -rlF -- "$1" "$MINISLURM_DIR"/{log,state,spool,etc} 2>/dev/null || true; }
+
+# "PID FILE" of each process of the machine whose command line or environment has the text.
+processes_with() {
+    local file
+    for file in /proc/[0-9]*/{cmdline,environ}; do
+        ! grep -qaF -- "$1" "$file" 2>/dev/null || echo "$file"
+    done
+}
+
+@test "a job's secret is in its processes, in root's note on its nodes and in its owner's record, and nowhere else" {
+    need_root
+    needle=n33dle.$RANDOM$RANDOM$RANDOM # in no argument of this test's programs
+    write_job plain.json 2 'touch prepared'
+    NEEDLE=$needle jq '.properties.secrets = [{name: "TOKEN", value: env.NEEDLE}]' plain.json >job.json
+    chmod 600 job.json && chown alice job.json
+    write_script job.sh 'srun bash -c "echo \${#TOKEN} >started.\$SLURM_PROCID; while [ ! -e done ]; do sleep 0.1; done"'
+    submit_alice -N 2 -o out --batchai-job=job.json job.sh
+    eventually test -s started.0 -a -s started.1
+    [ "$(cat started.0)" = "${#needle}" ] # the job has it
+
+    found=$(processes_with "$needle")
+    [ -n "$found" ]
+    for file in $found; do
+        [[ $file == */environ ]] # never an argument
+        [ "$(stat -c %U "$file")" = alice ]
+        grep -qaF "SLURM_JOB_ID=$job" "$file"
+    done
+    [ -z "$(slurms_files_with "$needle")" ]
+    run scontrol show job -dd "$job"
+    [[ $output != *"$needle"* ]]
+    # On its nodes for later tasks, until the job ends: root's own note.
+    run on_node n1 find /run/batchai/jobs -type f -not -path '*/namespace' -exec grep -qF "$needle" {} \; -printf '%u %m %f\n'
+    [ "$output" = "root 600 state" ]
+    : >done
+    [ "$(wait_job "$job")" = COMPLETED ]
+    run grep -rlF "$needle" out "$share/out"
+    [ "$output" = "" ]
+    # What stays: the snapshot, for its owner alone.
+    run grep -rlF "$needle" "$(alice_home)/.local/share/batchai"
+    [ "${#lines[@]}" = 1 ]
+    [ "$(stat -c '%U %a' "${lines[0]}")" = "alice 600" ]
+}
+
+@test "a symbolic link that is exchanged while jobs start mounts nothing outside of the allowlist" {
+    mkdir -p "$open/mine"
+    : >"$secret/bait"
+    bash -c 'while [ ! -e "$1/stop" ]; do rm -rf "$2/racing"; mkdir "$2/racing"; rm -rf "$2/racing"; ln -s "$3" "$2/racing"; done' - "$work" "$open" "$secret" 2>/dev/null &
+    racer=$!
+    rounds=8
+    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=200
+    for ((i = 0; i < rounds; i++)); do
+        as_alice srun -w n1 --batchai-mount="$open/racing:a" sh -c "ls $root/a" >>seen 2>>refusals || true
+    done
+    touch stop
+    wait "$racer"
+    [ "$(grep -c . refusals)" -ge 1 ] || [ -e seen ]
+    run grep bait seen
+    [ "$output" = "" ]
+}
+
+@test "variables that imitate the plugin's own give nothing" {
+    for forged in BATCHAI_NODE_READY=1 AZ_BATCHAI_JOB_MOUNT_ROOT="$secret" BATCHAI_POLICY=/dev/null \
+        SLURM_SPANK_BATCHAI_MOUNT="$secret:a" SPANK_BATCHAI_MOUNT="$secret:a" _SLURM_SPANK_OPTION_batchai_batchai_mount="$secret:a"; do
+        run as_alice env "$forged" srun -w n1 --batchai-mount="$data:b:ro" sh -c 'cat /run/batchai/mnt/a/file; echo "$AZ_BATCHAI_JOB_MOUNT_ROOT"'
+        [[ $output != *secret$'\n'* ]]
+        [ "$status" != 0 ] || [ "${lines[-1]}" = /run/batchai/mnt ]
+    done
+}
+
+@test "a log directory of another user is not written to" {
+    need_root
+    mkdir -p bobs && chown bob bobs && chmod 755 bobs
+    submit_alice -N 1 -o out --batchai-output="$work/bobs" --batchai-prep='echo hello' --wrap 'touch started'
+    [ "$(wait_job "$job")" = FAILED ]
+    [[ $(one_line out) == "batchai: n"*"$work/bobs/stdout-job_prep-n"*"Permission denied" ]]
+    [ -z "$(ls bobs)" ]
+    [ ! -e started ]
+}
+
+@test "a record directory of another user is not written to" {
+    need_root
+    mkdir -p bobs && chown bob bobs && chmod 755 bobs
+    write_job job.json 1
+    run refused as_alice env XDG_DATA_HOME="$work/bobs" sbatch --batchai-job=job.json --wrap true
+    [ "$status" = 0 ]
+    [[ $output == "batchai: "*"$work/bobs"*"Permission denied" ]]
+    [ -z "$(ls bobs)" ]
+}
+
+@test "a user cannot read or end another's job on the same node" {
+    need_root
+    write_script job.sh 'touch started' 'while [ ! -e done ]; do sleep 0.1; done'
+    submit_alice -N 1 -w n1 -o out --batchai-mount="$open:a,tmpfs:t" job.sh
+    eventually test -e started
+    for command in "ls /run/batchai/jobs/$job" "nsenter --mount=/run/batchai/jobs/$job/namespace ls /run/batchai/mnt" \
+        "rm -r /run/batchai/jobs/$job" "batchai-helper teardown --job $job" "ls /tmp/batchai-$job-*/"; do
+        run as_bob srun -w n1 sh -c "$command"
+        [ "$status" != 0 ] || { echo "$command: $output" && false; }
+    done
+    run as_bob srun -w n1 --jobid "$job" --overlap true
+    [ "$status" != 0 ]
+    on_node n1 test -e "/run/batchai/jobs/$job/namespace"
+    : >done
+    [ "$(wait_job "$job")" = COMPLETED ]
+}
+
+@test "an option with quotes, dollars, line ends or commas is data, and nothing is run" {
+    cd "$open" && mkdir -p "a\$(touch pwned)b" "it's \"quoted\""
+    run as_alice srun -w n1 --batchai-mount="$open/a\$(touch pwned)b:x,$open/it's \"quoted\":y" sh -c "cd $root && ls"
+    [ "$output" = $'x\ny' ]
+    for option in $'tmpfs:a\n' 'tmpfs:a,,' 'tmpfs:`id`/../b' "tmpfs:a:size=1;id" "tmpfs:$(printf 'x%.0s' {1..5000})"; do
+        run as_alice srun -w n1 --batchai-mount="$option" true
+        [ "$status" != 0 ]
+        [ "${#lines[@]}" = 1 ]
+    done
+    [ -z "$(find / -xdev -name pwned 2>/dev/null)" ]
+}
+
+@test "a snapshot that is exchanged after the submission gives no mount outside of the allowlist" {
+    write_job job.json 1
+    write_script job.sh 'while [ ! -e go ]; do sleep 0.1; done' "srun ls $root"
+    submit_alice -N 1 -H -o out --batchai-job=job.json job.sh
+    snapshot=$(find "$(alice_home)/.local/share/batchai/jobs" -name job.json -newer job.sh)
+    sed -i 's,/myshare",/other",' "$snapshot"
+    scontrol release "$job"
+    [ "$(wait_job "$job")" = FAILED ]
+    [[ $(one_line out) == "batchai: n1: share 'other' of account 'account' is unknown here: "* ]]
+}
