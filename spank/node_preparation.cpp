@@ -26,6 +26,11 @@ bool for_all_nodes_step(const char* entry) {
            !starts_with(entry, "SBATCH_") && !starts_with(entry, "SALLOC_");
 }
 
+// What the step runs, once its node is prepared: a node without the plugin would know of nothing.
+constexpr char kIsReady[] =
+    "[ \"$BATCHAI_NODE_READY\" = \"$SLURM_JOB_ID\" ] || { echo \"batchai: $SLURMD_NODENAME: the "
+    "plugin is not active here: the node's plugstack.conf lacks its line\" >&2; exit 1; }";
+
 // Runs batchai-prep, which reads the command from input, or logs a failure that it could not log
 // itself. Nothing of the user's that it starts holds a file of ours.
 int run_prep(const slurm::Task& task, const Site& site, const State& state, const MemoryFile& input,
@@ -90,9 +95,10 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     if (task.in_array) environment[kept++] = array_task;
 
     const char* argv[] = {
-        "srun",    "--overlap",           "--nodes",   nodes,        "--ntasks",
-        nodes,     "--ntasks-per-node=1", "--mem=0",   "--mpi=none", "--kill-on-bad-exit=1",
-        "--quiet", "--input=none",        "/bin/true", nullptr};
+        "srun",    "--overlap",           "--nodes", nodes,        "--ntasks",
+        nodes,     "--ntasks-per-node=1", "--mem=0", "--mpi=none", "--kill-on-bad-exit=1",
+        "--quiet", "--input=none",        "/bin/sh", "-c",         kIsReady,
+        nullptr};
     MemoryFile output;
     Program program = {BATCHAI_SRUN, argv, const_cast<char* const*>(environment)};
     program.err = output.fd();

@@ -209,6 +209,16 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     done
 }
 
+@test "a node whose plugstack.conf lacks the line fails the job with one line, and the script never starts" {
+    need_root
+    on_node n2 mount --bind /dev/null "$MINISLURM_DIR/etc/plugstack.conf"
+    submit_alice -N 2 -o out --batchai-mount="$data:a:ro" --wrap 'touch started'
+    wait_job "$job"
+    on_node n2 umount "$MINISLURM_DIR/etc/plugstack.conf"
+    failed_with "batchai: n2: the plugin is not active here: the node's plugstack.conf lacks its line" out
+    [ ! -e started ]
+}
+
 @test "scancel during the preparation ends it and leaves nothing" {
     submit_alice -N 2 -o out --batchai-prep='touch started.$(hostname); sleep 1000 & setsid sleep 1001 & sleep 1002' --wrap 'touch started'
     eventually test -e started.n1 -a -e started.n2
