@@ -25,8 +25,8 @@ class Logs {
   public:
     explicit Logs(const Preparation& what) : what_(what) {}
 
-    void execution(const std::string& text) const {
-        (void)job::append_execution_log(
+    sys::Result<void> execution(const std::string& text) const {
+        return job::append_execution_log(
             what_.output + "/" + job::execution_log_name(what_.log_node), text);
     }
 
@@ -45,7 +45,7 @@ class Logs {
     }
 
     void failed(const std::string& code, const std::string& line) const {
-        execution(line);
+        (void)execution(line);
         event(job::Event::Kind::failed, code, line);
     }
 
@@ -83,18 +83,21 @@ sys::Result<void> run(const Preparation& what, const Logs& logs) {
     const std::string err_path = what.output + "/" + job::preparation_stderr_name(what.log_node);
     auto out = open_log(out_path);
     auto err = open_log(err_path);
-    if (!out || !err)
-        return logs.failure(kFailed, "job preparation: its logs cannot be written: " +
-                                         outside(what, (out ? err : out).error().message));
+    const auto unwritable = [&](const sys::Error& why) {
+        return logs.failure(
+            kFailed, "job preparation: its logs cannot be written: " + outside(what, why.message));
+    };
+    if (!out || !err) return unwritable((out ? err : out).error());
     logs.event(job::Event::Kind::preparing, "", "");
     if (!what.note.empty()) (void)write_all(out->get(), what.note + "\n");
-    logs.execution("Executing 'job preparation' on " + what.node);
+    if (auto logged = logs.execution("Executing 'job preparation' on " + what.node); !logged)
+        return unwritable(logged.error());
     const auto end = run_command(what.command, out->get(), err->get(), what.seconds);
     if (!end) return logs.failure(kFailed, "job preparation: " + end.error().message);
     if (end->reason != CommandEnd::Reason::exited || end->code != 0)
         return logs.failure(kFailed,
                             describe(*end, what.seconds) + "; see " + outside(what, err_path));
-    logs.execution("job preparation succeeded on " + what.node);
+    (void)logs.execution("job preparation succeeded on " + what.node);
     logs.event(job::Event::Kind::prepared, "", "");
     return {};
 }
@@ -106,7 +109,7 @@ sys::Result<void> prepare(const Preparation& what) {
     if (!what.output.empty())
         if (auto made = make_directories(what.output); !made)
             return logs.failure(kFailed, "output directory: " + made.error().message);
-    if (!what.note.empty()) logs.execution(what.note);
+    if (!what.note.empty()) (void)logs.execution(what.note);
     if (!what.command.empty())
         if (auto done = run(what, logs); !done) return done;
     if (what.expect.empty() || sys::is_regular_file(what.expect)) return {};

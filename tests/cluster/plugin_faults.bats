@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What goes wrong with the machines under a job: disks, daemons, power. Nothing of the job is left.
+# minislurm: -n 2
+# plugin: policy=/run/minislurm/batchai.toml
+
+load plugin
+
+setup() { enter_work; }
+
+# A node's processes of that name, in our process numbers.
+on_node_named() { ps -eo pid=,args= | awk -v what="$1" '{ pid = $1; sub(/^ *[0-9]+ /, "") } $0 ~ what { print pid }'; }
+
+rounds=2
+[ "${BATCHAI_SOAK-0}" = 0 ] || rounds=20
+
+# running_job [SBATCH_ARGUMENT]...: a job of two nodes with mounts, started.
+running_job() {
+    rm -f started.*
+    write_script job.sh 'srun touch started.$SLURM_JOB_ID' 'srun sleep 1000'
+    submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true "$@" job.sh
+    eventually test -e "started.$job"
+}
+
+@test "a full disk under the logs fails the job with one line" {
+    need_root
+    mkdir -p full
+    for node in n1 n2; do
+        on_node "$node" sh -c "mount -t tmpfs -o size=64k,mode=777 tmpfs $work/full && head -c 65536 /dev/zero >$work/full/file; true"
+    done
+    submit_alice -N 2 -o out --batchai-output="$work/full" --batchai-prep='echo hello' --wrap 'touch started'
+    state=$(wait_job "$job")
+    for node in n1 n2; do on_node "$node" umount "$work/full"; done
+    [ "$state" = FAILED ]
+    [[ $(one_line out) == "batchai: n"*": job preparation: its logs cannot be written: $work/full/"*": No space left on device" ]]
+    [ ! -e started ]
+}
+
+@test "a read-only output directory fails the job with one line" {
+    need_root
+    mkdir -p logs
+    for node in n1 n2; do on_node "$node" mount -t tmpfs -o ro tmpfs "$work/logs"; done
+    submit_alice -N 2 -o out --batchai-output="$work/logs" --batchai-prep='echo hello' --wrap 'touch started'
+    state=$(wait_job "$job")
+    for node in n1 n2; do on_node "$node" umount "$work/logs"; done
+    [ "$state" = FAILED ]
+    [[ $(one_line out) == "batchai: n"*"Read-only file system"* ]]
+    [ ! -e started ]
+}
+
+@test "a full disk where the job's temporary directory is fails the job with one line" {
+    need_root
+    make_site
+    printf '[paths]\njob_temp = "/mnt"\n' | cat - "$MINISLURM_DIR/batchai.toml" >toml && cat toml >"$MINISLURM_DIR/batchai.toml"
+    on_node n1 mount -t tmpfs -o nr_inodes=1,mode=1777 tmpfs /mnt
+    submit_alice -N 1 -w n1 -o out --batchai-mount="$data:a:ro" --wrap 'touch started'
+    state=$(wait_job "$job")
+    on_node n1 umount /mnt
+    make_site
+    [ "$state" = FAILED ]
+    [[ $(one_line out) == "batchai: n1: /mnt/batchai-$job-"*": No space left on device" ]]
+    [ ! -e started ]
+}
+
+@test "a job that ends while slurmd is dead is cleaned up when slurmd is back" {
+    need_root
+    for ((i = 0; i < rounds; i++)); do
+        running_job
+        # shellcheck disable=SC2046
+        kill -9 $(on_node_named '^slurmd -N n1')
+        scancel "$job"
+        sleep 1
+        on_node n1 slurmd -N n1
+        eventually job_is_over "$job"
+        assert_clean
+    done
+}
+
+@test "a job goes on, with its mounts, where slurmd is started anew" {
+    need_root
+    write_script job.sh 'touch started' 'while [ ! -e go ]; do sleep 0.1; done' 'srun cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
+    submit_alice -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='echo prepared >>preparations' job.sh
+    eventually test -e started
+    # shellcheck disable=SC2046
+    kill $(on_node_named '^slurmd -N n1')
+    eventually no_slurmd_on_n1
+    on_node n1 slurmd -N n1
+    : >go
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat out)" = $'data\ndata' ]
+    [ "$(wc -l <preparations)" = 2 ]
+}
+
+no_slurmd_on_n1() { [ -z "$(on_node_named '^slurmd -N n1')" ]; }
+
+@test "after kill -9 of the preparation at any moment nothing is left" {
+    need_root
+    for ((i = 0; i < rounds; i++)); do
+        submit_alice -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='sleep 1000 & sleep 0.2' --wrap true
+        for ((n = 0; n < 200; n++)); do
+            # shellcheck disable=SC2046
+            kill -9 $(on_node_named '^batchai-prep') 2>/dev/null && break
+        done
+        [[ "$(wait_job "$job")" =~ ^(COMPLETED|FAILED)$ ]]
+        assert_clean
+    done
+}
+
+@test "after kill -9 of a teardown at any moment nothing is left when the next job has begun" {
+    need_root
+    for ((i = 0; i < rounds; i++)); do
+        running_job
+        scancel "$job"
+        for ((n = 0; n < 200; n++)); do
+            # shellcheck disable=SC2046
+            kill -9 $(on_node_named '^batchai-helper teardown') 2>/dev/null && break
+        done
+        [ "$(wait_job "$job")" = CANCELLED ]
+        as_alice srun -N 2 --batchai-mount="$data:a:ro" true
+        assert_clean
+    done
+}
