@@ -15,7 +15,7 @@ namespace {
 
 struct AdminArgs {
     std::string plugstack;
-    bool json = false;
+    bool json = false;  // as the other verbs print, in the place of lines to read
 };
 
 int run(const Session& session, const AdminArgs& args, bool trial) {
@@ -41,7 +41,9 @@ void add(CLI::App& parent, Session& session, const std::string& name,
     verb->add_option("--plugstack", args->plugstack,
                      "plugstack.conf to look at, in the place of the one that Slurm names");
     verb->add_flag("--json", args->json, "the findings as JSON");
-    verb->callback([args, trial, &session] {
+    verb->callback([args, trial, verb, &session] {
+        if (args->json) session.output = "json";
+        args->json = args->json || verb->count("--output") > 0 || !session.query.empty();
         session.action = [args, trial, &session] { return run(session, *args, trial); };
     });
 }

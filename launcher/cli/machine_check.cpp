@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "job/policy.hpp"
-#include "launcher/cli/external.hpp"
 #include "launcher/cli/plugstack.hpp"
+#include "launcher/cli/slurm.hpp"
 #include "launcher/cli/trust.hpp"
 #include "sys/digest.hpp"
 
@@ -41,15 +41,14 @@ struct Slurm {
 
 Slurm ask_slurm(Findings& findings) {
     Slurm slurm;
-    const auto config = run_program({"env", "-u", "SLURM_CLUSTERS", "scontrol", "show", "config"});
-    if (!config || config->status != 0) {
-        findings.warning("slurm", "scontrol show config: " +
-                                      (config ? first_line(config->err) : config.error().message));
+    const auto config = slurm_configuration();
+    if (!config) {
+        findings.warning("slurm", config.error().message);
         return slurm;
     }
-    slurm.version = value_of(config->out, "SLURM_VERSION");
-    slurm.plugin_directories = value_of(config->out, "PluginDir");
-    slurm.plugstack = value_of(config->out, "PlugStackConfig");
+    slurm.version = value_of(*config, "SLURM_VERSION");
+    slurm.plugin_directories = value_of(*config, "PluginDir");
+    slurm.plugstack = value_of(*config, "PlugStackConfig");
     if (release_of(slurm.version) == release_of(SLURM_VERSION)) {
         findings.ok("slurm", slurm.version);
     } else {

@@ -163,6 +163,10 @@ sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
     return parse_squeue_job(*text, id);
 }
 
+sys::Result<std::string> slurm_configuration() {
+    return ask("scontrol", without({"SLURM_CLUSTERS"}, {"scontrol", "show", "config"}));
+}
+
 sys::Result<std::vector<std::string>> unfinished_jobs() {
     const auto text = ask("squeue", without({"SLURM_CLUSTERS"}, squeue({"--format=%A"})));
     if (!text) return text.error();

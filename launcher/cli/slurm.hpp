@@ -36,6 +36,8 @@ sys::Result<Partition> find_partition(const std::string& name);
 std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id);
 // Nothing: Slurm does not know the job (any more).
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id);
+// What `scontrol show config` prints.
+sys::Result<std::string> slurm_configuration();
 // The numbers of everybody's jobs on this cluster that are not over.
 sys::Result<std::vector<std::string>> unfinished_jobs();
 

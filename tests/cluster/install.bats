@@ -143,6 +143,11 @@ lay_out() {
     run --separate-stderr admin_check --json
     [ "$status" -eq 1 ]
     [ "$(jq -r '.[] | select(.state == "error") | .check' <<<"$output")" = policy ]
+    run --separate-stderr admin_check --query "[?state=='error'].check | [0]"
+    [ "$output" = '"policy"' ]
+    run --separate-stderr admin_check --output table
+    [[ ${lines[0]} = *Check*Message*State* ]]
+    run --separate-stderr admin_check --json
     [[ $(jq -r '.[] | select(.state == "error") | .message' <<<"$output") = "$PWD/batchai.toml:1:"* ]]
 }
 
