@@ -12,13 +12,8 @@
 # Bound: the nodes are prepared by one step over all of them, which must end before the script starts:
 # one `srun true` and, at once on all nodes, a namespace, two mounts and a shell.
 set -euo pipefail
-source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BATCHAI_BUILD:-$source/build/release}
-
-usage() {
-    echo "preparation.sh: $1; see --help" >&2
-    exit 2
-}
+# shellcheck source=tests/bench/lib.bash
+. "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 json='' jobs=20 nodes=4
 while [ $# -gt 0 ]; do
@@ -34,19 +29,12 @@ done
 [[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || usage "--jobs $jobs: expected 1 to 9999"
 [[ $nodes =~ ^[1-9][0-9]?$ ]] || usage "--nodes $nodes: expected 1 to 99"
 
-if [ "${1-}" != --inside ]; then
-    [ "$(id -u)" = 0 ] || usage "needs root, for real mounts"
-    [ -f "$build/lib/spank_batchai.so" ] || usage "$build/lib/spank_batchai.so: not built"
-    exec "$source/contrib/minislurm" -n "$nodes" -- "$0" --jobs "$jobs" --nodes "$nodes" --inside "$json"
-fi
+[ "${1-}" = --inside ] || in_cluster "$nodes" --jobs "$jobs" --nodes "$nodes" --inside "$json"
 json=$2
 
 # ---- on the login node ---------------------------------------------------------------------------
 
-work=$MINISLURM_DIR/bench policy=$MINISLURM_DIR/bench/batchai.toml plugstack=$MINISLURM_DIR/etc/plugstack.conf
-mkdir -p "$work/data"
-printf '[[allow]]\ntype = "bind"\nsource = "%s"\n[[allow]]\ntype = "tmpfs"\n' "$work/data" >"$policy"
-line="required $build/lib/spank_batchai.so libexec=$build/bin policy=$policy"
+make_site
 cat >"$work/script" <<'SCRIPT'
 #!/bin/bash
 started=$EPOCHREALTIME
@@ -66,11 +54,6 @@ job() {
     launched=$(sed -n "s/^\[\([^]]*\)\] Launching batch job $number .*/\1/p" "$MINISLURM_DIR/log/slurmd-n1.log")
     read -r started ended <"$work/times"
     echo $((${started/./} - $(date -d "$launched" +%s%6N))) $((${ended/./} - ${started/./})) >>"$work/$1"
-}
-
-median() { # FILE COLUMN: in milliseconds
-    awk -v column="$2" '{ print $column }' "$1" | sort -n |
-        awk '{ v[NR] = $1 } END { printf "%.2f", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2000 }'
 }
 
 for ((n = -1; n < jobs; ++n)); do

@@ -13,13 +13,8 @@
 # Bound: a step cannot start before slurmstepd has answered srun; ours adds one read of a state file to
 # every step of a job with mounts, and to the first a namespace and two mounts.
 set -euo pipefail
-source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BATCHAI_BUILD:-$source/build/release}
-
-usage() {
-    echo "spank.sh: $1; see --help" >&2
-    exit 2
-}
+# shellcheck source=tests/bench/lib.bash
+. "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 json='' jobs=200
 while [ $# -gt 0 ]; do
@@ -33,19 +28,12 @@ while [ $# -gt 0 ]; do
 done
 [[ $jobs =~ ^[1-9][0-9]{0,4}$ ]] || usage "--jobs $jobs: expected 1 to 99999"
 
-if [ "${1-}" != --inside ]; then
-    [ "$(id -u)" = 0 ] || usage "needs root, for real mounts"
-    [ -f "$build/lib/spank_batchai.so" ] || usage "$build/lib/spank_batchai.so: not built"
-    exec "$source/contrib/minislurm" -n 1 -- "$0" --jobs "$jobs" --inside "$json"
-fi
+[ "${1-}" = --inside ] || in_cluster 1 --jobs "$jobs" --inside "$json"
 json=$2
 
 # ---- on the login node ---------------------------------------------------------------------------
 
-work=$MINISLURM_DIR/bench policy=$MINISLURM_DIR/bench/batchai.toml plugstack=$MINISLURM_DIR/etc/plugstack.conf
-mkdir -p "$work/data"
-printf '[[allow]]\ntype = "bind"\nsource = "%s"\n[[allow]]\ntype = "tmpfs"\n' "$work/data" >"$policy"
-line="required $build/lib/spank_batchai.so libexec=$build/bin policy=$policy"
+make_site
 
 # Inside a job: milliseconds of its first step and of the next.
 # shellcheck disable=SC2016 # for the job's shell
@@ -57,11 +45,6 @@ done | xargs'
 
 # job KIND [SALLOC_OPTION]...: adds "FIRST LATER" to the kind's file.
 job() { timeout 60 salloc --quiet -N 1 "${@:2}" bash -c "$steps" >>"$work/$1"; }
-
-median() { # FILE COLUMN: in milliseconds
-    awk -v column="$2" '{ print $column }' "$1" | sort -n |
-        awk '{ v[NR] = $1 } END { printf "%.2f", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2000 }'
-}
 
 for ((n = -2; n < jobs; ++n)); do
     [ $n != 0 ] || rm -f "$work"/{without,unused,mounts} # the first ones warm up

@@ -99,6 +99,26 @@ write_script() {
     chmod 755 "$1"
 }
 
+# A node's processes of that name, in our process numbers.
+on_node_named() { ps -eo pid=,args= | awk -v what="$1" '{ pid = $1; sub(/^ *[0-9]+ /, "") } $0 ~ what { print pid }'; }
+
+# kill_when_seen NAME: kill -9 of the nodes' processes of that name as soon as there is one, or none
+# in about the time that a job takes.
+kill_when_seen() {
+    local n
+    for ((n = 0; n < 200; n++)); do
+        # shellcheck disable=SC2046
+        if kill -9 $(on_node_named "$1") 2>/dev/null; then return; fi
+    done
+}
+
+# running_job [SBATCH_ARGUMENT]...: a job of two nodes with mounts, started.
+running_job() {
+    write_script job.sh 'srun touch started.$SLURM_JOB_ID' 'srun sleep 1000'
+    submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true "$@" job.sh
+    eventually test -e "started.$job"
+}
+
 # The one stdouterr directory below the share, the one record directory of alice.
 stdouterr() { find "$share/out" -type d -name stdouterr; }
 record() { dirname "$(find "$(alice_home)/.local/share/batchai/jobs" -name job.json)"; }

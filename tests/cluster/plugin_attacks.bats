@@ -68,7 +68,7 @@ processes_with() {
     done
     touch stop
     wait "$racer"
-    [ "$(grep -c . refusals)" -ge 1 ] || [ -e seen ]
+    [ -s refusals ] # the link was there when a job started
     run grep bait seen
     [ "$output" = "" ]
 }
@@ -128,7 +128,7 @@ processes_with() {
         [ "$status" != 0 ]
         [ "${#lines[@]}" = 1 ]
     done
-    [ -z "$(find / -xdev -name pwned 2>/dev/null)" ]
+    [ -z "$(find "$MINISLURM_DIR" -xdev -name pwned)" ]
 }
 
 @test "a snapshot that is exchanged after the submission gives no mount outside of the allowlist" {

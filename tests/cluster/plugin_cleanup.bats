@@ -8,16 +8,6 @@ load plugin
 
 setup() { enter_work; }
 
-# A node's processes of that name, in our process numbers.
-on_node_named() { ps -eo pid=,args= | awk -v what="$1" '{ pid = $1; sub(/^ *[0-9]+ /, "") } $0 ~ what { print pid }'; }
-
-# running_job [SBATCH_ARGUMENT]...: a job of two nodes with a mount, started.
-running_job() {
-    write_script job.sh 'srun touch started.$SLURM_JOB_ID' 'srun sleep 1000'
-    submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t" --batchai-prep=true "$@" job.sh
-    eventually test -e "started.$job"
-}
-
 @test "after a job nothing is left on its nodes" {
     as_alice srun -N 2 --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true true
     assert_clean
@@ -70,10 +60,7 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
     [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=100
     for ((i = 0; i < rounds; i++)); do
         submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true --wrap true
-        for ((n = 0; n < 200; n++)); do # about the time that the job takes
-            # shellcheck disable=SC2046
-            kill -9 $(on_node_named '^batchai-helper setup') 2>/dev/null && break
-        done
+        kill_when_seen '^batchai-helper setup'
         [[ "$(wait_job "$job")" =~ ^(COMPLETED|FAILED)$ ]]
         assert_clean
     done

@@ -8,19 +8,8 @@ load plugin
 
 setup() { enter_work; }
 
-# A node's processes of that name, in our process numbers.
-on_node_named() { ps -eo pid=,args= | awk -v what="$1" '{ pid = $1; sub(/^ *[0-9]+ /, "") } $0 ~ what { print pid }'; }
-
 rounds=2
 [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=20
-
-# running_job [SBATCH_ARGUMENT]...: a job of two nodes with mounts, started.
-running_job() {
-    rm -f started.*
-    write_script job.sh 'srun touch started.$SLURM_JOB_ID' 'srun sleep 1000'
-    submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true "$@" job.sh
-    eventually test -e "started.$job"
-}
 
 @test "a full disk under the logs fails the job with one line" {
     need_root
@@ -97,10 +86,7 @@ no_slurmd_on_n1() { [ -z "$(on_node_named '^slurmd -N n1')" ]; }
     need_root
     for ((i = 0; i < rounds; i++)); do
         submit_alice -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='sleep 1000 & sleep 0.2' --wrap true
-        for ((n = 0; n < 200; n++)); do
-            # shellcheck disable=SC2046
-            kill -9 $(on_node_named '^batchai-prep') 2>/dev/null && break
-        done
+        kill_when_seen '^batchai-prep'
         [[ "$(wait_job "$job")" =~ ^(COMPLETED|FAILED)$ ]]
         assert_clean
     done
@@ -111,10 +97,7 @@ no_slurmd_on_n1() { [ -z "$(on_node_named '^slurmd -N n1')" ]; }
     for ((i = 0; i < rounds; i++)); do
         running_job
         scancel "$job"
-        for ((n = 0; n < 200; n++)); do
-            # shellcheck disable=SC2046
-            kill -9 $(on_node_named '^batchai-helper teardown') 2>/dev/null && break
-        done
+        kill_when_seen '^batchai-helper teardown'
         [ "$(wait_job "$job")" = CANCELLED ]
         as_alice srun -N 2 --batchai-mount="$data:a:ro" true
         assert_clean

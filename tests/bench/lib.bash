@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What the benchmarks of the plugin have in common: the build, wrong usage, a cluster with a site
+# policy, and medians.
+
+source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BATCHAI_BUILD:-$source/build/release}
+bench=${0##*/}
+
+usage() {
+    echo "$bench: $1; see --help" >&2
+    exit 2
+}
+
+# in_cluster NODES ARGUMENT...: the benchmark again, on the login node of a cluster.
+in_cluster() {
+    [ "$(id -u)" = 0 ] || usage "needs root, for real mounts"
+    [ -f "$build/lib/spank_batchai.so" ] || usage "$build/lib/spank_batchai.so: not built"
+    exec "$source/contrib/minislurm" -n "$1" -- "$0" "${@:2}"
+}
+
+# In the cluster: sets work, plugstack and line, the plugin's, whose policy allows $work/data and a tmpfs.
+# shellcheck disable=SC2034 # the benchmark's
+make_site() {
+    work=$MINISLURM_DIR/bench plugstack=$MINISLURM_DIR/etc/plugstack.conf
+    mkdir -p "$work/data"
+    printf '[[allow]]\ntype = "bind"\nsource = "%s"\n[[allow]]\ntype = "tmpfs"\n' "$work/data" >"$work/batchai.toml"
+    line="required $build/lib/spank_batchai.so libexec=$build/bin policy=$work/batchai.toml"
+}
+
+median() { # FILE COLUMN: of microseconds, in milliseconds
+    awk -v column="$2" '{ print $column }' "$1" | sort -n |
+        awk '{ v[NR] = $1 } END { printf "%.2f", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2000 }'
+}
