@@ -23,7 +23,10 @@ void run_helper(const Site& site, const char* const* argv) {
     program.out = output.fd();
     program.err = output.fd();
     program.seconds = kTeardownSeconds;
-    if (run(program) == kTimedOut) slurm::say("batchai: batchai-helper took too long");
+    if (run(program) == kTimedOut)
+        slurm::say(
+            "batchai: batchai-helper did not end in time: the next start or end of a job "
+            "goes on with it");
     char* const text = output.text();
     char* rest = text;
     while (char* const line = rest ? strsep(&rest, "\n") : nullptr)

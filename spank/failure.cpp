@@ -14,33 +14,26 @@ void fail(const slurm::Task& task, const char* line) {
     _exit(1);
 }
 
-void failf(const slurm::Task& task, const char* format, ...) {
-    char line[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);  // NOLINT: clang 14 does not see va_start
-    va_end(arguments);
-    fail(task, line);
-}
-
 void set(Line& line, const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line.text, sizeof line.text, format, arguments);  // NOLINT: as above
+    vsnprintf(line.text, sizeof line.text, format,
+              arguments);  // NOLINT: clang 14 does not see va_start
     va_end(arguments);
 }
 
 bool has_failed(const slurm::Task& task, const char* name, int status, const MemoryFile& output,
                 int seconds, Line& why) {
     if (status == 0) return false;
-    const auto say = [&](const char* format, auto... what) {
-        snprintf(why.text, sizeof why.text, format, task.node, what...);  // NOLINT: literals
+    if (status == kNotStarted || status == 127) {
+        set(why, "batchai: %s: %s cannot be run: is batchai installed on this node?", task.node,
+            name);
         return true;
-    };
-    if (status == kNotStarted || status == 127)
-        return say("batchai: %s: %s cannot be run: is batchai installed on this node?", name);
-    if (status == kTimedOut)
-        return say("batchai: %s: %s did not end within %d seconds", name, seconds);
+    }
+    if (status == kTimedOut) {
+        set(why, "batchai: %s: %s did not end within %d seconds", task.node, name, seconds);
+        return true;
+    }
     char* text = output.text();
     const char* found = nullptr;
     bool final = false;
@@ -52,9 +45,9 @@ bool has_failed(const slurm::Task& task, const char* name, int status, const Mem
         why.logged = ours || why.logged;
     }
     if (found)
-        snprintf(why.text, sizeof why.text, "%s", found);
+        set(why, "%s", found);
     else
-        say("batchai: %s: %s was ended by signal %d", name, status - 128);
+        set(why, "batchai: %s: %s was ended by signal %d", task.node, name, status - 128);
     free(text);
     return true;
 }

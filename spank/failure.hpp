@@ -13,9 +13,6 @@
 namespace batchai::spank {
 
 [[noreturn]] void fail(const slurm::Task&, const char* line);
-[[noreturn]] __attribute__((format(printf, 2, 3))) void failf(const slurm::Task&,
-                                                              const char* format, ...);
-
 // A failure's line, cut where it is too long.
 struct Line {
     char text[kLineMaximum] = {};

@@ -86,7 +86,11 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     size_t count = 0;
     while (task.environment[count]) ++count;
     const char** environment = static_cast<const char**>(calloc(count + 2, sizeof(char*)));
-    if (!environment) failf(task, "batchai: %s: out of memory", task.node);
+    Line line;
+    if (!environment) {
+        set(line, "batchai: %s: out of memory", task.node);
+        fail(task, line.text);
+    }
     size_t kept = 0;
     for (size_t i = 0; i < count; ++i)
         if (for_all_nodes_step(task.environment[i])) environment[kept++] = task.environment[i];
@@ -105,7 +109,6 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     program.seconds = seconds;
     const int status = run(program);
     free(environment);
-    Line line;
     if (!has_failed(task, "srun", status, output, seconds, line)) return;
     if (!line.logged) log_failure(task, site, state, line);
     fail(task, line.text);
@@ -123,17 +126,18 @@ void prepare_node(const slurm::Task& task, const Site& site, const State& state,
         case Once::Result::failed:
             fail(task, line.text);
         case Once::Result::started:
-            snprintf(line.text, sizeof line.text, "batchai: %s: job preparation was interrupted",
-                     task.node);
+            set(line, "batchai: %s: job preparation was interrupted", task.node);
             log_failure(task, site, state, line);
             once.note_failure(line.text);
             fail(task, line.text);
         case Once::Result::none:
             break;
     }
-    if (!once.note_start())
-        failf(task, "batchai: %s: %s/%u/%s: %s", task.node, kJobsDirectory, task.job,
-              kPreparationFile, strerror(errno));
+    if (!once.note_start()) {
+        set(line, "batchai: %s: %s/%u/%s: %s", task.node, kJobsDirectory, task.job,
+            kPreparationFile, strerror(errno));
+        fail(task, line.text);
+    }
     const char* command = state.field("command");
     MemoryFile input;
     input.add(command, strlen(command));

@@ -19,13 +19,14 @@
 namespace batchai::spank {
 namespace {
 
-// What enter_job leaves for prepare_job, which Slurm calls next in the same process. Allocated, so
+// What enter_job leaves for prepare_job, which Slurm calls next in the same process. Made there, so
 // that nothing is constructed or destroyed when Slurm loads and unloads the plugin.
 struct Entered {
     State state;
     Once preparation;
     Line failure;
 };
+alignas(Entered) char entered_place[sizeof(Entered)];
 Entered* entered;
 
 // True when Slurm itself has put this task into a mount namespace (job_container/tmpfs).
@@ -145,9 +146,7 @@ void enter_job(slurm::Handle spank, const Site& site) {
     const Options options = node_options(task.environment);
     Descriptor directory(open_job_directory(task.job));
     if (!directory && !options.any()) return;
-    void* place = malloc(sizeof(Entered));
-    if (!place) failf(task, "batchai: %s: out of memory", task.node);
-    entered = new (place) Entered();
+    entered = new (entered_place) Entered();
     enter(task, site, options, directory);
 }
 

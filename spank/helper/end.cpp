@@ -12,9 +12,7 @@
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/remove_tree.hpp"
 #include "spank/helper/setup.hpp"
-#include "spank/helper/trusted_policy.hpp"
 #include "spank/protocol.hpp"
-#include "sys/digest.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -76,7 +74,8 @@ void finish_interrupted_ends(int seconds) {
 int tear_down(unsigned job) {
     bool finished = true;
     if (access(kJobsDirectory, W_OK) != 0 && errno != ENOENT) {
-        std::fprintf(stderr, "batchai-helper: %s: %s\n", kJobsDirectory, std::strerror(errno));
+        std::fprintf(stderr, "batchai-helper: %s: %s: run it as root\n", kJobsDirectory,
+                     std::strerror(errno));
         return 1;
     }
     if (const auto directory = JobDirectory::open(job, true); directory) {
@@ -91,32 +90,6 @@ int tear_down(unsigned job) {
     }
     finish_interrupted_ends(kOthersSeconds);
     return finished ? 0 : 1;
-}
-
-int sweep(const std::string& policy_file) {
-    if (auto made = prepare_base(); !made) {
-        std::fprintf(stderr, "batchai-helper: %s\n", made.error().message.c_str());
-        return 1;
-    }
-    finish_interrupted_ends(kOthersSeconds);
-    // A namespace that is not pinned any more is one from before a reboot.
-    for (const unsigned job : JobDirectory::all()) {
-        const auto directory = JobDirectory::open(job, false);
-        if (!directory || directory->state().get("namespace") != "own" || is_pinned(*directory))
-            continue;
-        (void)directory->touch(kEndingFile);
-        (void)finish(*directory, kOthersSeconds);
-    }
-    const auto policy = load_trusted_policy(policy_file);
-    const auto digest =
-        policy ? sys::file_sha256(policy_file) : sys::Result<std::string>(policy.error());
-    if (!digest) {
-        std::fprintf(stderr, "batchai " BATCHAI_VERSION ": %s\n", digest.error().message.c_str());
-        return 1;
-    }
-    std::printf("batchai " BATCHAI_VERSION ": site policy %s, SHA-256 %s\n", policy_file.c_str(),
-                digest->c_str());
-    return 0;
 }
 
 }  // namespace batchai::spank

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `batchai-helper sweep`, run by the plugin where slurmd starts: goes on with ends of jobs that were
+// interrupted, by a reboot too, and prints for slurmd's log which plugin and policy the node has.
+#include <cstdio>
+
+#include "spank/helper/end.hpp"
+#include "spank/helper/namespace.hpp"
+#include "spank/helper/setup.hpp"
+#include "spank/helper/trusted_policy.hpp"
+#include "spank/protocol.hpp"
+#include "sys/digest.hpp"
+
+namespace batchai::spank {
+namespace {
+
+constexpr int kSweepSeconds = 10;
+
+// A namespace that is not pinned any more is one from before a reboot.
+void mark_jobs_from_before_a_reboot() {
+    for (const unsigned job : JobDirectory::all()) {
+        const auto directory = JobDirectory::open(job, false);
+        if (directory && directory->state().get("namespace") == "own" && !is_pinned(*directory))
+            (void)directory->touch(kEndingFile);
+    }
+}
+
+int fail(const sys::Error& error) {
+    std::fprintf(stderr, "batchai " BATCHAI_VERSION ": %s\n", error.message.c_str());
+    return 1;
+}
+
+}  // namespace
+
+int sweep(const std::string& policy_file) {
+    if (auto made = prepare_base(); !made) return fail(made.error());
+    mark_jobs_from_before_a_reboot();
+    finish_interrupted_ends(kSweepSeconds);
+    if (const auto policy = load_trusted_policy(policy_file); !policy) return fail(policy.error());
+    const auto digest = sys::file_sha256(policy_file);
+    if (!digest) return fail(digest.error());
+    std::printf("batchai " BATCHAI_VERSION ": site policy %s, SHA-256 %s\n", policy_file.c_str(),
+                digest->c_str());
+    return 0;
+}
+
+}  // namespace batchai::spank
