@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `batchai-helper sweep`, run by the plugin where slurmd starts: goes on with ends of jobs that were
-// interrupted, by a reboot too, and prints for slurmd's log which plugin and policy the node has.
+// `batchai-helper sweep`, run by the plugin where slurmd starts: goes on with ends of jobs that
+// were interrupted, by a reboot too, and prints the version and policy for slurmd's log.
 #include <cstdio>
 
 #include "spank/helper/end.hpp"
