@@ -107,6 +107,7 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     Program program = {BATCHAI_SRUN, argv, const_cast<char* const*>(environment)};
     program.err = output.fd();
     program.seconds = seconds;
+    program.limits = task.environment;  // those of srun are those of its tasks
     const int status = run(program);
     free(environment);
     if (!has_failed(task, "srun", status, output, seconds, line)) return;

@@ -19,6 +19,8 @@ extern "C" {
 #include <sys/pidfd.h>  // C only in glibc 2.36
 }
 
+#include "spank/limits.hpp"
+
 namespace batchai::spank {
 
 MemoryFile::MemoryFile() : fd_(memfd_create("batchai", MFD_CLOEXEC)) {}
@@ -75,6 +77,10 @@ namespace {
     for (int& fd : wanted) fd = fcntl(fd >= 0 ? fd : null, F_DUPFD_CLOEXEC, 10);
     for (int number = 0; number < 4; ++number) dup2(wanted[number], number);
     close_range(program.extra >= 0 ? 4 : 3, ~0U, CLOSE_RANGE_CLOEXEC);
+
+    Limit limits[kLimitCount];
+    const int count = program.limits ? submitted_limits(program.limits, limits) : 0;
+    for (int i = 0; i < count; ++i) apply(limits[i]);
 
     execve(program.path, const_cast<char* const*>(program.argv), program.environment);
     _exit(127);

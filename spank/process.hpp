@@ -36,6 +36,7 @@ struct Program {
     int err = -1;
     int extra = -1;  // becomes file descriptor 3
     int seconds = 0;
+    char* const* limits = nullptr;  // the environment that its resource limits are in
 };
 
 // Runs it to its end. Its process name is its own, it dies with us, its signals are default and not

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "spank/limits.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
@@ -55,6 +56,17 @@ class Signals {
     sys::UniqueFd fd_;
 };
 
+// What Slurm does to a task after us: the limits of the submission, without the variables that
+// carry them.
+void apply_limits() {
+    Limit limits[kLimitCount];
+    const int count = submitted_limits(environ, limits);
+    for (int i = 0; i < count; ++i) {
+        apply(limits[i]);
+        unsetenv((std::string("SLURM_RLIMIT_") + limits[i].name).c_str());
+    }
+}
+
 [[noreturn]] void become_shell(const std::string& command, int out, int err, const sigset_t& mask,
                                pid_t parent) {
     setpgid(0, 0);
@@ -65,6 +77,7 @@ class Signals {
     dup2(null, 0);
     dup2(out, 1);
     dup2(err, 2);
+    apply_limits();
     execl("/bin/bash", "bash", "-c", command.c_str(), nullptr);
     _exit(127);
 }

@@ -2,6 +2,7 @@
 #include "spank/prep/preparation.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include "job/layout.hpp"
 #include "job/record.hpp"
 #include "spank/helper/files.hpp"
+#include "spank/limits.hpp"
 #include "spank/prep/command.hpp"
 #include "spank/protocol.hpp"
 #include "sys/file.hpp"
@@ -78,6 +80,22 @@ std::string describe(const CommandEnd& end, int seconds) {
            " seconds, the site's limit";
 }
 
+// The submission's limits that the command cannot have here, a line each: no failure, as for a
+// task.
+void note_limits(const Logs& logs) {
+    Limit limits[kLimitCount];
+    const int count = submitted_limits(environ, limits);
+    for (int i = 0; i < count; ++i) {
+        const auto& [name, resource, soft] = limits[i];
+        rlimit now = {};
+        if (getrlimit(resource, &now) != 0 || soft <= now.rlim_max) continue;
+        (void)logs.execution(
+            fmt::format("resource limit {} of the submission is {}, above this node's hard limit "
+                        "of {}: not set",
+                        name, soft, now.rlim_max));
+    }
+}
+
 sys::Result<void> run(const Preparation& what, const Logs& logs) {
     const std::string out_path = what.output + "/" + job::preparation_stdout_name(what.log_node);
     const std::string err_path = what.output + "/" + job::preparation_stderr_name(what.log_node);
@@ -92,6 +110,7 @@ sys::Result<void> run(const Preparation& what, const Logs& logs) {
     if (!what.note.empty()) (void)write_all(out->get(), what.note + "\n");
     if (auto logged = logs.execution("Executing 'job preparation' on " + what.node); !logged)
         return unwritable(logged.error());
+    note_limits(logs);
     const auto end = run_command(what.command, out->get(), err->get(), what.seconds);
     if (!end) return logs.failure(kFailed, "job preparation: " + end.error().message);
     if (end->reason != CommandEnd::Reason::exited || end->code != 0)

@@ -99,6 +99,40 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     [ "$(cat logs/stdout-job_prep-n2.txt)" = "blue $work" ]
 }
 
+@test "preparation has the limits, the mask, the priority and the directory of the script, on every node" {
+    write_script facts 'ulimit -S -a' 'ulimit -H -a' 'umask' 'nice' 'pwd' 'env | grep SLURM_RLIMIT || true' \
+        'cut -d: -f3 /proc/self/cgroup'
+    write_script job.sh './facts >script' 'srun sh -c "./facts >step.\$(hostname)"'
+    (
+        ulimit -S -n 300 -c 0 -s 4096 -v 8000000
+        umask 027
+        submit_alice -N 2 -o out --batchai-output=logs --batchai-prep='./facts >prepared.$(hostname)' job.sh
+        echo "$job" >job
+    )
+    [ "$(wait_job "$(cat job)")" = COMPLETED ]
+    [ ! -s out ]
+    grep -q 'open files.* 300$' script
+    grep -qx 0027 script
+    diff script prepared.n1
+    for node in n1 n2; do diff "step.$node" "prepared.$node"; done
+    run grep "resource limit" logs/execution-*.log
+    [ "$output" = "" ]
+}
+
+@test "a limit that a node does not allow is a line in its log, and no failure" {
+    need_root
+    most=$(ulimit -H -n)
+    on_node n1 sh -c "prlimit --pid \$(cat '$MINISLURM_DIR/node/n1/slurmd.pid') --nofile=$((most / 2)):$((most / 2))"
+    (
+        ulimit -S -n "$most"
+        submit_alice -w n1 -o out --batchai-output=logs --batchai-prep='ulimit -S -n >prepared' --wrap 'ulimit -S -n >script'
+        echo "$job" >job
+    )
+    [ "$(wait_job "$(cat job)")" = COMPLETED ]
+    diff script prepared
+    grep -q "resource limit NOFILE of the submission is $most, above this node's hard limit of $((most / 2)): not set" logs/execution-n1.log
+}
+
 @test "a preparation gets no file of root's" {
     as_alice srun --batchai-prep='ls -l /proc/self/fd /proc/$PPID/fd >files 2>&1; cp /proc/self/fd/3 copy' true || true
     grep -q "/dev/null" files

@@ -56,6 +56,16 @@ BOOST_AUTO_TEST_CASE(after_the_time_everything_it_has_started_is_gone) {
     BOOST_TEST(count == 2);
 }
 
+BOOST_AUTO_TEST_CASE(it_has_the_limits_of_the_submission_and_not_their_variables) {
+    setenv("SLURM_RLIMIT_NOFILE", "100", 1);
+    setenv("SLURM_RLIMIT_CORE", "U0", 1);
+    const auto end = run("ulimit -S -n; ulimit -S -c; env | grep -c SLURM_RLIMIT_");
+    unsetenv("SLURM_RLIMIT_NOFILE");
+    unsetenv("SLURM_RLIMIT_CORE");
+    BOOST_TEST(end.has_value());
+    BOOST_TEST(directory.read("out") == "100\n0\n0\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_signal_to_us_ends_it) {
     const pid_t child = fork();
     if (child == 0) {
