@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "job/layout.hpp"
+#include "launcher/cli/preparation.hpp"
 #include "launcher/cli/result_table.hpp"
 #include "launcher/cli/time_text.hpp"
 
@@ -108,7 +109,8 @@ std::string workspace_id(const job::Identity& identity) {
            identity.workspace;
 }
 
-json job_document(const JobRow& row, const Execution& execution, const json& snapshot) {
+json job_document(const JobRow& row, const Execution& execution, const json& snapshot,
+                  const json& preparation) {
     const auto& identity = row.identity;
     json properties =
         snapshot.is_object() ? snapshot.value("properties", json::object()) : json::object();
@@ -125,6 +127,7 @@ json job_document(const JobRow& row, const Execution& execution, const json& sna
                              identity.name},
                   {"jobOutputDirectoryPathSegment", job::output_segment(identity)},
                   {"name", identity.name},
+                  {"preparation", preparation},
                   {"provisioningState", "succeeded"},
                   {"provisioningStateTransitionTime", iso_time(row.created)},
                   {"resourceGroup", identity.resource_group},
@@ -141,21 +144,26 @@ json job_document(const JobRow& row, const Execution& execution, const json& sna
 
 Table job_table(const json& documents) {
     json rows = documents.is_array() ? documents : json::array({documents});
+    bool preparing = false;
     for (auto& row : rows) {
+        row["preparing"] = preparing_text(row["preparation"]);
+        preparing = preparing || row["preparing"] != "";
         if (!row["cluster"].is_object()) continue;
         const auto id = row["cluster"].value("id", "");
         row["cluster"]["name"] = id.substr(id.rfind('/') + 1);
         const auto start = id.find("/workspaces/") + 12;
         row["cluster"]["workspace"] = id.substr(start, id.find('/', start) - start);
     }
-    return table_of(rows, {{"Name", "name"},
-                           {"Cluster", "cluster/name"},
-                           {"Cluster RG", "cluster/resourceGroup"},
-                           {"Cluster Workspace", "cluster/workspace"},
-                           {"Tool", "toolType"},
-                           {"Nodes", "nodeCount"},
-                           {"State", "executionState"},
-                           {"Exit code", "executionInfo/exitCode"}});
+    std::vector<TableColumn> columns{{"Name", "name"},
+                                     {"Cluster", "cluster/name"},
+                                     {"Cluster RG", "cluster/resourceGroup"},
+                                     {"Cluster Workspace", "cluster/workspace"},
+                                     {"Tool", "toolType"},
+                                     {"Nodes", "nodeCount"},
+                                     {"State", "executionState"},
+                                     {"Exit code", "executionInfo/exitCode"}};
+    if (preparing) columns.push_back({"Preparation", "preparing"});
+    return table_of(rows, columns);
 }
 
 }  // namespace batchai::cli

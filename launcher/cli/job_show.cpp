@@ -6,6 +6,8 @@
 #include "launcher/cli/job_document.hpp"
 #include "launcher/cli/job_name.hpp"
 #include "launcher/cli/options.hpp"
+#include "launcher/cli/preparation.hpp"
+#include "launcher/cli/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
 
 namespace batchai::cli {
@@ -15,7 +17,9 @@ sys::Result<nlohmann::json> describe(Store& store, JobRow& row) {
     const auto execution = execution_of(store, row);
     if (!execution) return execution.error();
     const auto snapshot = read_snapshot(store, row);
-    return job_document(row, *execution, snapshot ? *snapshot : nlohmann::json());
+    const auto events = job::read_events(store.record(row.identity.uuid));
+    return job_document(row, *execution, snapshot ? *snapshot : nlohmann::json(),
+                        preparation_of(events, *execution, now()));
 }
 
 int show(const Session& session, const JobName& name) {

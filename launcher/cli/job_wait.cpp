@@ -9,6 +9,7 @@
 #include "launcher/cli/job_name.hpp"
 #include "launcher/cli/options.hpp"
 #include "launcher/cli/poll.hpp"
+#include "launcher/cli/preparation.hpp"
 #include "launcher/cli/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
 
@@ -30,6 +31,15 @@ std::string at_and_took(const Execution& execution) {
                        duration_text(end - execution.start_time.value_or(end)));
 }
 
+// Which nodes are preparing, when it is others than before.
+void say_preparing(NamedJob& job, const Execution& execution, std::vector<std::string>& before) {
+    const auto events = job::read_events(job.store.record(job.row.identity.uuid));
+    const auto preparation = preparation_of(events, execution, now());
+    auto nodes = preparing_nodes(preparation);
+    if (nodes != before && !nodes.empty()) say("Job preparation: " + preparing_text(preparation));
+    before = std::move(nodes);
+}
+
 int say_failure(const JobRow& row, const Execution& execution) {
     say(fmt::format("The job \"{}\" in resource group \"{}\" failed.", row.identity.name,
                     row.identity.resource_group));
@@ -49,6 +59,7 @@ int wait(const JobName& name, double interval) {
     JobWatch watch(*job);
     Poll poll{Poll::Seconds(interval)};
     std::optional<Execution::State> last;
+    std::vector<std::string> preparing;
     bool started = false;
     for (;;) {
         const auto execution = watch.now();
@@ -60,6 +71,8 @@ int wait(const JobName& name, double interval) {
         if (execution->state != last)
             say(fmt::format("Job state: {}", state_name(execution->state)));
         last = execution->state;
+        if (execution->state == Execution::State::running)
+            say_preparing(*job, *execution, preparing);
         if (execution->state == Execution::State::failed) return say_failure(job->row, *execution);
         if (execution->state == Execution::State::succeeded) {
             say("Job completed " + at_and_took(*execution));

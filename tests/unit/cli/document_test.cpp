@@ -92,6 +92,20 @@ BOOST_AUTO_TEST_CASE(as_a_table_has_azs_columns) {
         "4  failed           127\n");
 }
 
+BOOST_AUTO_TEST_CASE(the_table_tells_a_preparation_while_there_is_one) {
+    Execution execution;
+    execution.state = Execution::State::running;
+    const json preparing = {
+        {{"node", "n1"}, {"state", "prepared"}, {"seconds", 3}, {"message", nullptr}},
+        {{"node", "n2"}, {"state", "preparing"}, {"seconds", 12.3}, {"message", nullptr}}};
+    const Table table =
+        job_table(json::array({job_document(row(), execution, kSnapshot),
+                               job_document(row(), execution, kSnapshot, preparing)}));
+    BOOST_TEST(table.titles.back() == "Preparation");
+    BOOST_TEST(table.rows[0].back().empty());
+    BOOST_TEST(table.rows[1].back() == "preparing n2 (12 s)");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace batchai::cli
