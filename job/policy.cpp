@@ -206,6 +206,14 @@ ClusterPolicy read_cluster(Table& table) {
     return cluster;
 }
 
+void read_prepare(Table& job, bool& all_nodes) {
+    std::string when = "all-nodes";
+    job.read("prepare", when);
+    if (when != "all-nodes" && when != "first-step")
+        job.error("prepare", "'" + when + "' is not one of all-nodes and first-step");
+    all_nodes = when == "all-nodes";
+}
+
 void read_sections(Table& root, SitePolicy& policy) {
     for (Table& paths : root.table("paths")) {
         paths.read_path("mount_root", policy.mount_root);
@@ -215,6 +223,7 @@ void read_sections(Table& root, SitePolicy& policy) {
     for (Table& job : root.table("job")) {
         job.read_name("python", policy.python);
         job.read("rank_per_gpu", policy.rank_per_gpu);
+        read_prepare(job, policy.prepare_all_nodes);
         job.read("preparation_timeout", policy.preparation_timeout, 1, 86400);
         job.finish();
     }

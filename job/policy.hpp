@@ -68,6 +68,7 @@ struct SitePolicy {
     std::string python = "python3";
     bool rank_per_gpu =
         false;  // processCount left out: one rank per node (the service), or per GPU
+    bool prepare_all_nodes = true;  // before a batch script; false: each at its first step
     int preparation_timeout = 600;  // seconds
     std::vector<SharePolicy> shares;
     std::vector<ImagePolicy> images;

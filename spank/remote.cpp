@@ -165,7 +165,8 @@ void prepare_job(slurm::Handle spank, const Site& site) {
     const slurm::Task task = slurm::task(spank);  // with the variables just set
     // batchai-prep keeps the policy's time itself; ours is for a batchai-prep that does not.
     const int seconds = atoi(state.field("timeout")) + 30;
-    if (task.batch_script && atoi(state.field("nodes")) > 1)
+    const bool all_nodes = strcmp(state.field("prepare"), "all-nodes") == 0;
+    if (task.batch_script && all_nodes && atoi(state.field("nodes")) > 1)
         prepare_all_nodes(task, site, state, seconds + kSetupSeconds);
     prepare_node(task, site, state, entered->preparation, seconds);
     char number[16];

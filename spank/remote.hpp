@@ -16,7 +16,8 @@ namespace batchai::spank {
 void enter_job(slurm::Handle, const Site&);
 
 // task_init, as the user: prepares the node (batchai-prep) and sets the task's environment. In the
-// batch script of a job on many nodes it has all of them entered and prepared first.
+// batch script of a job on many nodes it has all of them entered and prepared first, unless the
+// policy prefers each at its first step.
 void prepare_job(slurm::Handle, const Site&);
 
 }  // namespace batchai::spank

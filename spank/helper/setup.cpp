@@ -187,6 +187,7 @@ class Setup {
         if (stat("/proc/self/ns/mnt", &space) != 0) return sys::errno_error("/proc/self/ns/mnt");
         fields.add("namespace", in_place_ ? std::to_string(space.st_ino) : "own");
         fields.add("nodes", static_cast<long long>(request_.hosts.size()));
+        fields.add("prepare", policy_.prepare_all_nodes ? "all-nodes" : "first-step");
         fields.add("timeout", policy_.preparation_timeout);
         fields.add("script", plan_.script);
         fields.add("logs", plan_.log_directory);

@@ -40,7 +40,8 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
          {"mount_root", "job_temp", "python",    "rank_per_gpu", "preparation_timeout",
           "account",    "share",    "type",      "source",       "login_path",
           "read_only",  "name",     "run_on",    "say",          "command",
-          "replace",    "max_size", "partition", "vm_size",      "gres"})
+          "replace",    "max_size", "partition", "vm_size",      "gres",
+          "prepare"})
         BOOST_TEST_CONTEXT(key)
     BOOST_TEST((text.find("\n" + std::string(key) + " = ") != text.npos));
 }
@@ -51,6 +52,17 @@ BOOST_AUTO_TEST_CASE(the_commented_original_is_a_policy_that_allows_nothing) {
     BOOST_TEST(policy.shares.empty());
     BOOST_TEST(policy.allowed.empty());
     BOOST_TEST(policy.preparation_timeout == 600);
+    BOOST_TEST(policy.prepare_all_nodes);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_are_prepared_all_at_once_or_each_at_its_first_step) {
+    const auto all_nodes = [](const std::string& text) {
+        return parse_policy(text, "p.toml").policy.value().prepare_all_nodes;
+    };
+    BOOST_TEST(all_nodes("[job]\nprepare = \"all-nodes\"\n"));
+    BOOST_TEST(!all_nodes("[job]\nprepare = \"first-step\"\n"));
+    BOOST_TEST(findings("[job]\nprepare = \"lazily\"\n") ==
+               "p.toml:2:11: job.prepare: 'lazily' is not one of all-nodes and first-step\n");
 }
 
 BOOST_AUTO_TEST_CASE(an_admins_typo_is_an_error_with_its_place) {
