@@ -107,6 +107,15 @@ bool wait_until(int pidfd, int seconds) {
 
 }  // namespace
 
+DyingWithParent::DyingWithParent() {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == 1) _exit(1);  // it is dead already
+}
+
+DyingWithParent::~DyingWithParent() {
+    prctl(PR_SET_PDEATHSIG, 0);
+}
+
 int run(const Program& program) {
     if (access(program.path, X_OK) != 0) return kNotStarted;
     const pid_t parent = getpid();

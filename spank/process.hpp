@@ -27,6 +27,16 @@ class MemoryFile {
     int fd_ = -1;
 };
 
+// While it lives, we die with our parent, slurmstepd: once that is killed, the job may be over at
+// any time, and what we set up would stay. Not for what the user runs, so not for longer.
+class DyingWithParent {
+  public:
+    DyingWithParent();
+    ~DyingWithParent();
+    DyingWithParent(const DyingWithParent&) = delete;
+    DyingWithParent& operator=(const DyingWithParent&) = delete;
+};
+
 struct Program {
     const char* path;          // with a slash
     const char* const* argv;   // ends with a null pointer

@@ -14,6 +14,7 @@
 
 #include "spank/failure.hpp"
 #include "spank/node_preparation.hpp"
+#include "spank/process.hpp"
 #include "spank/state.hpp"
 
 namespace batchai::spank {
@@ -146,12 +147,14 @@ void enter_job(slurm::Handle spank, const Site& site) {
     const Options options = node_options(task.environment);
     Descriptor directory(open_job_directory(task.job));
     if (!directory && !options.any()) return;
+    const DyingWithParent guard;
     entered = new (entered_place) Entered();
     enter(task, site, options, directory);
 }
 
 void prepare_job(slurm::Handle spank, const Site& site) {
     if (!entered) return;
+    const DyingWithParent guard;
     if (entered->failure.text[0] != '\0') fail(slurm::task(spank), entered->failure.text);
     const State& state = entered->state;
     state.for_each_variable([&](const char* entry) {
