@@ -65,7 +65,8 @@ void finish_interrupted_ends(int seconds) {
     const auto deadline = Clock::now() + std::chrono::seconds(seconds);
     for (const unsigned job : JobDirectory::all()) {
         const auto directory = JobDirectory::open(job, false);
-        if (!directory || !directory->has(kEndingFile)) continue;
+        // Without a state, and nobody works in it: killed before the first or after the last step.
+        if (!directory || (!directory->has(kEndingFile) && directory->has(kStateFile))) continue;
         const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - Clock::now()).count();
         (void)finish(*directory, static_cast<int>(std::max<long>(left, 0)));
     }
