@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/failure.hpp"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,9 @@ bool has_failed(const slurm::Task& task, const char* name, int status, const Mem
     }
     if (found)
         set(why, "%s", found);
+    else if (status == 128 + SIGTERM)
+        set(why, "batchai: %s: %s was told to end: the job was cancelled or is out of time",
+            task.node, name);
     else
         set(why, "batchai: %s: %s was ended by signal %d", task.node, name, status - 128);
     free(text);
