@@ -32,6 +32,8 @@ test=(
     openmpi-bin libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer
+    user-mode-linux kmod # a kernel with network file systems, for tests/guest
+    nfs-ganesha nfs-ganesha-vfs samba # their servers
 )
 
 case ${1-} in

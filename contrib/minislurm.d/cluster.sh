@@ -107,7 +107,7 @@ start_nodes() {
         disown # or bash would announce its end
     done
     for ((i = 1; i <= nodes; i++)); do
-        read -t 10 -r node pid <&7 || return
+        read -t 30 -r node pid <&7 || return
         echo "$pid" >"$dir/node/$node/pid"
         ip link add "link-$node" type veth peer name eth0 netns "$pid" || return
         ip link set "link-$node" master br0 up || return
@@ -117,8 +117,8 @@ start_nodes() {
 }
 
 wait_for_nodes() {
-    local end=$((SECONDS + 10))
-    until [ "$(timeout 2 sinfo -h -t idle -o %D 2>/dev/null)" = "$nodes" ]; do
+    local end=$((SECONDS + 30))
+    until [ "$(timeout 10 sinfo -h -t idle -o %D 2>/dev/null)" = "$nodes" ]; do
         if ((SECONDS >= end)) || [ -e "$dir/state/failed" ]; then return 1; fi
         sleep 0.05
     done
