@@ -29,6 +29,7 @@ run=(
 )
 test=(
     libboost-test-dev bats procps jq
+    squashfs-tools # images to mount
     openmpi-bin libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer

@@ -17,7 +17,7 @@ class Checker {
 
     void run() {
         fill_in_account();
-        check_shares();
+        check_volumes();
         check_output();
         check_image();
         check_preparation();
@@ -37,19 +37,50 @@ class Checker {
 
     void fill_in_account() {
         if (!options_.storage_account) return;
-        for (AzureFileShare& share : parsed_.spec->azure_file_shares)
-            if (share.account.empty()) share.account = *options_.storage_account;
+        for (Volume& volume : parsed_.spec->volumes)
+            if (volume.account.empty()) volume.account = *options_.storage_account;
     }
 
-    void check_shares() {
-        const auto& shares = parsed_.spec->azure_file_shares;
-        for (std::size_t i = 0; i < shares.size(); ++i) {
-            const auto share = resolve_share(policy_, shares[i]);
-            if (!share)
-                error("properties.mountVolumes.azureFileShares[" + std::to_string(i) +
-                          "].azureFileUrl",
-                      share.error().message);
+    void check_volumes() {
+        for (const Volume& volume : parsed_.spec->volumes) {
+            const auto found = resolve_volume(policy_, volume);
+            if (!found)
+                error(volume.key + name_key(volume.kind), found.error().message);
+            else
+                check_options(volume, (*found)->file_system);
         }
+        // What they are all right for, and still cannot be mounted: a key that is missing.
+        if (has_error(parsed_.findings)) return;
+        if (const auto mounts = plan_mounts(*parsed_.spec, policy_); !mounts)
+            error("properties.mountVolumes", mounts.error().message);
+    }
+
+    // Of what the job would set on its mount, what the site does not let it.
+    void check_options(const Volume& volume, const FileSystem& file_system) {
+        for (const auto& option : grant_options(file_system, volume.mount_options).ignored)
+            say(Finding::Severity::warning, volume.key + ".mountOptions",
+                "'" + option + "' is ignored: the site policy does not let jobs set it");
+        if (file_system.type == MountType::cifs) return;
+        for (const auto& [key, mode] :
+             {std::pair{".fileMode", volume.file_mode}, {".directoryMode", volume.directory_mode}})
+            if (mode)
+                say(Finding::Severity::warning, volume.key + key,
+                    "ignored: the files keep their modes, as it is a " + name_of(file_system.type) +
+                        " mount here");
+    }
+
+    static std::string name_key(Volume::Kind kind) {
+        switch (kind) {
+            case Volume::Kind::share:
+                return ".azureFileUrl";
+            case Volume::Kind::blob_container:
+                return ".containerName";
+            case Volume::Kind::file_server:
+                return ".fileServer.id";
+            case Volume::Kind::unmanaged:
+                return ".mountCommand";
+        }
+        return {};
     }
 
     void check_output() {

@@ -69,21 +69,21 @@ bool is_output_prefix(const std::string& path) {
            is_absolute_path(without_trailing_slashes(normal));
 }
 
-const AzureFileShare* volume_of(const JobSpec& spec, const std::string& path) {
+const Volume* volume_of(const JobSpec& spec, const std::string& path) {
     const auto below = below_mount_root(path);
     if (!below) return nullptr;
-    for (const AzureFileShare& share : spec.azure_file_shares)
-        if (is_within(*below, share.relative_mount_path)) return &share;
+    for (const Volume& volume : spec.volumes)
+        if (is_within(*below, volume.relative_mount_path)) return &volume;
     return nullptr;
 }
 
 std::optional<std::string> login_path(const JobSpec& spec, const SitePolicy& policy,
                                       const std::string& path) {
-    const AzureFileShare* volume = volume_of(spec, path);
+    const Volume* volume = volume_of(spec, path);
     if (volume == nullptr) return std::nullopt;
-    const auto share = resolve_share(policy, *volume);
-    if (!share || share->login_path.empty()) return std::nullopt;
-    return share->login_path + (volume->directory.empty() ? "" : "/" + volume->directory) +
+    const auto found = resolve_volume(policy, *volume);
+    if (!found || (*found)->login_path.empty()) return std::nullopt;
+    return (*found)->login_path + (volume->directory.empty() ? "" : "/" + volume->directory) +
            below_mount_root(path)->substr(volume->relative_mount_path.size());
 }
 

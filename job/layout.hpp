@@ -30,7 +30,7 @@ std::optional<std::string> below_mount_root(const std::string& path);
 bool is_output_prefix(const std::string& path);
 
 // The volume of the job that such a path is on, or nullptr.
-const AzureFileShare* volume_of(const JobSpec&, const std::string& path);
+const Volume* volume_of(const JobSpec&, const std::string& path);
 
 // A path of the job file (it starts with $AZ_BATCHAI_JOB_MOUNT_ROOT/<relativeMountPath>/…) as the
 // login node sees it; nothing when it is on no share or the share has no login_path.

@@ -1,143 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which mounts a job gets: its shares, and those asked for with --batchai-mount (plan.hpp). Lexical
-// only; the root helper looks at symbolic links and owners again, on the node.
-#include <algorithm>
-#include <cctype>
-
-#include "job/names.hpp"
+// Which mounts a job file's volumes become (plan.hpp).
 #include "job/plan.hpp"
-#include "job/size.hpp"
 
 namespace batchai::job {
 
 namespace {
 
-std::vector<std::string> split(const std::string& text, char separator) {
-    std::vector<std::string> parts;
-    std::size_t begin = 0;
-    while (true) {
-        const std::size_t end = text.find(separator, begin);
-        parts.push_back(text.substr(begin, end == text.npos ? end : end - begin));
-        if (end == text.npos) return parts;
-        begin = end + 1;
-    }
+std::string join(const std::vector<std::string>& options) {
+    std::string text;
+    for (const std::string& option : options) text += (text.empty() ? "" : ",") + option;
+    return text;
 }
 
-sys::Result<Mount> parse_source(const std::string& source) {
-    Mount mount;
-    if (source == "tmpfs") {
-        mount.type = MountType::tmpfs;
-        return mount;
-    }
-    constexpr std::string_view kOverlay = "overlay=";
-    mount.source = source;
-    if (source.rfind(kOverlay, 0) == 0) {
-        mount.type = MountType::overlay;
-        mount.source = source.substr(kOverlay.size());
-    }
-    while (mount.source.size() > 1 && mount.source.back() == '/') mount.source.pop_back();
-    if (!is_absolute_path(mount.source))
-        return sys::Error{"'" + source +
-                          "' is not a source: /directory without '..', tmpfs, or "
-                          "overlay=/directory"};
-    return mount;
-}
-
-// Options only narrow what the entry allows.
-sys::Result<void> parse_options(const std::string& text, const AllowPolicy& allow, Mount& mount) {
-    bool writable = false;
-    for (const std::string& option : split(text, '+')) {
-        const bool is_size = option.rfind("size=", 0) == 0 && mount.type != MountType::bind;
-        if (option == "ro")
-            mount.read_only = true;
-        else if (option == "rw")
-            writable = true;
-        else if (option == "noexec")
-            mount.no_exec = true;
-        else if (is_size && parse_size(option.substr(5)))
-            mount.size = option.substr(5);
-        else
-            return sys::Error{"'" + option + "' is not an option: ro, rw, noexec" +
-                              (mount.type == MountType::bind ? "" : ", size=N[KMG]")};
-    }
-    if (writable && mount.read_only) return sys::Error{"'ro' and 'rw' exclude each other"};
-    if (writable && allow.read_only)
-        return sys::Error{"the site policy allows it read-only, not 'rw'"};
-    return {};
-}
-
-// Holds a mount against the entry that allows it: read-only where it must be, a size within the
-// limit.
-sys::Result<void> limit(const AllowPolicy& allow, Mount& mount) {
-    if (allow.read_only) mount.read_only = true;
-    if (mount.type == MountType::bind) return {};
-    if (mount.size.empty()) mount.size = allow.max_size;
-    if (*parse_size(mount.size) > *parse_size(allow.max_size))
-        return sys::Error{"size=" + mount.size + " is more than the site policy's " +
-                          allow.max_size};
-    return {};
-}
-
-// The entry that covers a mount, the closest one where there are several.
-const AllowPolicy* allowing(const SitePolicy& policy, const Mount& mount) {
-    const AllowPolicy* closest = nullptr;
-    for (const AllowPolicy& allow : policy.allowed) {
-        if (allow.type != mount.type) continue;
-        if (mount.type != MountType::tmpfs && !is_within(mount.source, allow.source)) continue;
-        if (closest == nullptr || allow.source.size() > closest->source.size()) closest = &allow;
-    }
-    return closest;
-}
-
-sys::Result<Mount> parse_mount(const std::string& text, const SitePolicy& policy) {
-    const std::vector<std::string> fields = split(text, ':');
-    if (fields.size() < 2 || fields.size() > 3)
-        return sys::Error{"expected SOURCE:TARGET[:OPTIONS]"};
-    auto mount = parse_source(fields[0]);
-    if (!mount) return mount;
-    mount->target = fields[1];
-    if (!is_relative_path(mount->target))
-        return sys::Error{"'" + mount->target +
-                          "' is not a target: a name below the mount root, without '..'"};
-    const AllowPolicy* allow = allowing(policy, *mount);
-    if (allow == nullptr)
-        return sys::Error{"'" + fields[0] + "' is not allowed by the site policy " + policy.file};
-    if (fields.size() == 3) {
-        if (auto parsed = parse_options(fields[2], *allow, *mount); !parsed) return parsed.error();
-    }
-    if (auto limited = limit(*allow, *mount); !limited) return limited.error();
-    return mount;
+// A key of the account that the job file does not give.
+bool lacks_key(const Volume& volume, const FileSystem& file_system) {
+    return file_system.credentials.kind == CredentialsSource::Kind::job &&
+           (volume.account.empty() || volume.account_key.empty());
 }
 
 }  // namespace
 
-sys::Result<std::vector<Mount>> plan_mounts(const JobSpec& spec, const SitePolicy& policy) {
-    std::vector<Mount> mounts;
-    for (const AzureFileShare& share : spec.azure_file_shares) {
-        const auto found = resolve_share(policy, share);
-        if (!found) return found.error();
-        Mount mount;
-        mount.type = found->type;
-        mount.source = found->source + (share.directory.empty() ? "" : "/" + share.directory);
-        mount.target = share.relative_mount_path;
-        mount.read_only = found->read_only;
-        mounts.push_back(mount);
-    }
-    return mounts;
+Mount mount_of(const FileSystem& file_system, int entry, const std::string& directory) {
+    Mount mount;
+    mount.type = file_system.type;
+    mount.source = source_below(file_system, directory);
+    mount.read_only = file_system.read_only;
+    if (!is_remote(mount.type)) return mount;
+    mount.entry = entry;
+    mount.directory = directory;
+    return mount;
 }
 
-sys::Result<std::vector<Mount>> parse_mounts(const std::string& option, const SitePolicy& policy) {
+sys::Result<std::vector<Mount>> plan_mounts(const JobSpec& spec, const SitePolicy& policy) {
     std::vector<Mount> mounts;
-    if (std::any_of(option.begin(), option.end(), [](unsigned char c) { return std::iscntrl(c); }))
-        return sys::Error{"it has a control character in it, such as the end of a line"};
-    for (const std::string& text : split(option, ',')) {
-        auto mount = parse_mount(text, policy);
-        if (!mount) return mount.error().in(text);
-        for (const Mount& other : mounts)
-            if (other.target == mount->target)
-                return sys::Error{text + ": something is mounted on that target already"};
-        mounts.push_back(*mount);
+    for (const Volume& volume : spec.volumes) {
+        const auto found = resolve_volume(policy, volume);
+        if (!found) return found.error();
+        const FileSystem& file_system = (*found)->file_system;
+        if (lacks_key(volume, file_system))
+            return sys::Error{describe(volume) +
+                              " needs the key of its account here: accountName and "
+                              "credentials.accountKey"};
+        const int entry = static_cast<int>(*found - policy.volumes.data());
+        Mount mount = mount_of(file_system, entry, volume.directory);
+        mount.target = volume.relative_mount_path;
+        const GrantedOptions granted = grant_options(file_system, volume.mount_options);
+        mount.read_only = mount.read_only || granted.read_only;
+        if (is_sized(mount.type)) mount.size = file_system.max_size;
+        mount.options = join(granted.options);
+        mount.file_mode = volume.file_mode.value_or(0777) & file_system.file_mode;
+        mount.directory_mode = volume.directory_mode.value_or(0777) & file_system.directory_mode;
+        if (file_system.credentials.kind == CredentialsSource::Kind::job) {
+            mount.account = volume.account;
+            mount.key = volume.account_key;
+        }
+        mounts.push_back(mount);
     }
     return mounts;
 }

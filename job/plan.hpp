@@ -13,23 +13,38 @@
 
 namespace batchai::job {
 
-// One mount of a job on a node. target is relative to the mount root unless it is absolute.
+// One mount of a job on a node.
 struct Mount {
     MountType type = MountType::bind;
-    std::string source;  // bind: directory; overlay: lower directory; tmpfs: empty
-    std::string target;
+    // bind: directory; overlay: lower directory; squashfs: image; tmpfs: empty. Of a remote one for
+    // messages only: root makes it from the entry.
+    std::string source;
+    std::string target;  // below the mount root
     bool read_only = false;
     bool no_exec = false;
     std::string size;  // tmpfs and overlay
+
+    // Of a remote one (is_remote): the place of its FileSystem in file_systems(policy), and what
+    // the job adds to it.
+    int entry = -1;
+    std::string directory;  // below the source
+    std::string options;    // granted mountOptions, separated by commas
+    unsigned file_mode = 0777;
+    unsigned directory_mode = 0777;
+    std::string account;  // for credentials = "job"
+    std::string key;      // secret
 };
 
-// The job's azureFileShares as mounts.
+// The mount of what lies below a FileSystem's source; entry is its place in file_systems(policy).
+Mount mount_of(const FileSystem&, int entry, const std::string& directory);
+
+// The job's mountVolumes as mounts.
 sys::Result<std::vector<Mount>> plan_mounts(const JobSpec&, const SitePolicy&);
 
-// --batchai-mount=SOURCE:TARGET[:OPTIONS][,...]; SOURCE is /directory, "tmpfs" or
-// "overlay=/directory", OPTIONS are joined by '+': ro, rw, noexec, size=N[KMG]. TARGET is a path
-// below the mount root (is_relative_path: never with ".."). Refused unless an [[allow]] entry
-// covers it.
+// --batchai-mount=SOURCE:TARGET[:OPTIONS][,...]; SOURCE is /directory, "tmpfs",
+// "overlay=/directory", "squashfs=/image", "PROGRAM=/path" or "volume=NAME[/directory]", OPTIONS
+// are joined by '+': ro, rw, noexec, size=N[KMG]. TARGET is a path below the mount root
+// (is_relative_path: never with ".."). Refused unless an [[allow]] entry covers it.
 sys::Result<std::vector<Mount>> parse_mounts(const std::string& option, const SitePolicy&);
 
 // What is known on a node of an allocation.

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The TOML file of the site policy. toml++ is used in this file only.
+// The TOML file of the site policy: which keys its tables have.
 #include "job/policy.hpp"
 
-#include <toml++/toml.h>
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
-#include <set>
+#include <tuple>
 
 #include "job/names.hpp"
-#include "job/reader.hpp"
+#include "job/policy_table.hpp"
 #include "job/size.hpp"
 #include "sys/file.hpp"
 
@@ -18,149 +19,128 @@ namespace {
 
 constexpr std::size_t kMaxPolicyBytes = 1 << 20;
 
-// Typed access to one table of the policy; as Reader is for a job file, but an unknown key is an
-// error.
-class Table {
-  public:
-    Table(const toml::table& table, std::string path, const std::string& file,
-          std::vector<Finding>& findings)
-        : table_(table), path_(std::move(path)), file_(file), findings_(findings) {}
-
-    void error(const std::string& key, const std::string& message) {
-        const toml::node* node = table_.get(key);
-        const toml::source_position at = node ? node->source().begin : table_.source().begin;
-        findings_.push_back({Finding::Severity::error, file_, static_cast<int>(at.line),
-                             static_cast<int>(at.column), path_.empty() ? key : path_ + "." + key,
-                             message});
-    }
-
-    bool has(const std::string& key) {
-        known_.insert(key);
-        return table_.get(key) != nullptr;
-    }
-
-    template <class T>
-    void read(const std::string& key, T& target, const char* type) {
-        known_.insert(key);
-        const toml::node* node = table_.get(key);
-        if (node == nullptr) return;
-        if (const auto value = node->value_exact<T>())
-            target = *value;
-        else
-            error(key, std::string("expected ") + type);
-    }
-    void read(const std::string& key, std::string& target) {
-        read<std::string>(key, target, "a string");
-    }
-    void read(const std::string& key, bool& target) { read<bool>(key, target, "true or false"); }
-
-    void read(const std::string& key, int& target, int least, int most) {
-        std::int64_t value = target;
-        read<std::int64_t>(key, value, "an integer");
-        if (value < least || value > most)
-            error(key, "must be from " + std::to_string(least) + " to " + std::to_string(most));
-        else
-            target = static_cast<int>(value);
-    }
-
-    // A string that is not empty where it is there.
-    void read_name(const std::string& key, std::string& target) {
-        read(key, target);
-        const toml::node* node = table_.get(key);
-        if (node != nullptr && node->is_string() && target.empty()) error(key, "is empty");
-    }
-    void require(const std::string& key, std::string& target) {
-        read_name(key, target);
-        if (table_.get(key) == nullptr) error(key, "required, but not there");
-    }
-
-    // A directory.
-    void read_path(const std::string& key, std::string& target) {
-        read_name(key, target);
-        while (target.size() > 1 && target.back() == '/') target.pop_back();
-        if (!target.empty() && !is_absolute_path(target))
-            error(key, "'" + target + "' is not an absolute path without '..'");
-    }
-    void require_path(const std::string& key, std::string& target) {
-        read_path(key, target);
-        if (table_.get(key) == nullptr) error(key, "required, but not there");
-    }
-
-    // [key], or nothing.
-    std::vector<Table> table(const std::string& key) {
-        known_.insert(key);
-        const toml::node* node = table_.get(key);
-        if (node == nullptr) return {};
-        const std::string path = path_.empty() ? key : path_ + "." + key;
-        if (node->is_table()) return {Table(*node->as_table(), path, file_, findings_)};
-        error(key, "expected a table: [" + path + "]");
-        return {};
-    }
-
-    // [[key]], any number.
-    std::vector<Table> tables(const std::string& key) {
-        std::vector<Table> result;
-        known_.insert(key);
-        const toml::node* node = table_.get(key);
-        if (node == nullptr) return result;
-        const toml::array* array = node->as_array();
-        for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
-            const toml::table* element = (*array)[i].as_table();
-            if (element == nullptr) break;
-            result.emplace_back(*element, key + "[" + std::to_string(i) + "]", file_, findings_);
-        }
-        if (array == nullptr || result.size() != array->size())
-            error(key, "expected an array of tables: [[" + key + "]]");
-        return result;
-    }
-
-    std::vector<std::string> keys() const {
-        std::vector<std::string> names;
-        for (const auto& [key, node] : table_) names.emplace_back(key.str());
-        return names;
-    }
-
-    void finish() {
-        for (const std::string& key : keys()) {
-            if (known_.count(key) != 0) continue;
-            const std::string near = closest(key, known_);
-            error(key, near.empty() ? "unknown key" : "unknown key; did you mean '" + near + "'?");
-        }
-    }
-
-  private:
-    const toml::table& table_;
-    std::string path_;
-    const std::string& file_;
-    std::vector<Finding>& findings_;
-    std::set<std::string> known_;
-};
-
-void read_type(Table& table, MountType& type) {
+MountType read_type(Table& table) {
     std::string name = "bind";
     table.read("type", name);
-    if (name == "bind")
-        type = MountType::bind;
-    else if (name == "tmpfs")
-        type = MountType::tmpfs;
-    else if (name == "overlay")
-        type = MountType::overlay;
-    else
-        table.error("type", "'" + name + "' is not one of bind, tmpfs and overlay");
+    if (const auto type = mount_type(name)) return *type;
+    table.error("type", "'" + name + "' is not one of " + mount_type_names());
+    return MountType::bind;
 }
 
-SharePolicy read_share(Table& table) {
-    SharePolicy share;
-    share.account = "*";
-    table.read_name("account", share.account);
-    table.require("share", share.share);
-    read_type(table, share.type);
-    if (share.type != MountType::bind) table.error("type", "a share is of type bind");
-    table.require_path("source", share.source);
-    table.read_path("login_path", share.login_path);
-    table.read("read_only", share.read_only);
+bool has_control(const std::string& text) {
+    return std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); });
+}
+
+void read_source(Table& table, FileSystem& file_system) {
+    std::string& source = file_system.source;
+    switch (file_system.type) {
+        case MountType::bind:
+        case MountType::overlay:
+        case MountType::squashfs:
+            return table.require_path("source", source);
+        case MountType::tmpfs:
+            if (table.has("source")) table.error("source", "a tmpfs has none");
+            return;
+        case MountType::nfs:
+            table.require("source", source);
+            if (!source.empty() && source.find(":/") == source.npos)
+                table.error("source", "'" + source + "' is not HOST:/EXPORT");
+            break;
+        case MountType::cifs:
+            table.require("source", source);
+            if (!source.empty() &&
+                (!source.starts_with("//") || source.find('/', 2) == source.npos))
+                table.error("source", "'" + source + "' is not //HOST/SHARE");
+            break;
+        case MountType::fuse:
+            table.require("source", source);
+            break;
+    }
+    while (source.size() > 1 && source.ends_with('/')) source.pop_back();
+    if (has_control(source)) table.error("source", "has a control character in it");
+}
+
+// What root decides in any case, or what is secret, is no option.
+void check_options(Table& table, const char* key, MountType type,
+                   const std::vector<std::string>& options) {
+    if (table.has(key) && type != MountType::nfs && type != MountType::cifs)
+        table.error(key, "only nfs and cifs have options");
+    for (const std::string& option : options) {
+        const std::string name = option.substr(0, option.find('='));
+        for (const char* reserved :
+             {"ro", "rw", "suid", "dev", "source", "addr", "ip", "uid", "gid", "cruid", "user",
+              "username", "pass", "password", "domain", "credentials", "file_mode", "dir_mode"})
+            if (name == reserved)
+                table.error(key, "'" + name +
+                                     "' is no option for here: batchai sets it by the job's user "
+                                     "and the keys read_only, credentials, file_mode and "
+                                     "directory_mode");
+        if (has_control(option)) table.error(key, "has a control character in it");
+    }
+}
+
+void read_options(Table& table, FileSystem& file_system) {
+    std::string text;
+    table.read("options", text);
+    for (const std::string& option : split(text, ','))
+        if (!option.empty()) file_system.options.push_back(option);
+    table.read("user_options", file_system.user_options);
+    check_options(table, "options", file_system.type, file_system.options);
+    check_options(table, "user_options", file_system.type, file_system.user_options);
+}
+
+void read_credentials(Table& table, FileSystem& file_system) {
+    std::string text;
+    table.read_name("credentials", text);
+    if (text.empty()) return;
+    using Kind = CredentialsSource::Kind;
+    CredentialsSource& credentials = file_system.credentials;
+    if (text == "job")
+        credentials.kind = Kind::job;
+    else if (text.starts_with("store:"))
+        credentials = {Kind::store, text.substr(6)};
+    else if (text.starts_with("user:"))
+        credentials = {Kind::user, text.substr(5)};
+    const bool named = credentials.kind == Kind::job || is_object_name(credentials.name);
+    if (credentials.kind == Kind::none || !named)
+        table.error("credentials", "'" + text + "' is not store:NAME, user:NAME or job");
+    if (file_system.type != MountType::cifs && file_system.type != MountType::fuse)
+        table.error("credentials", "only cifs and fuse have credentials");
+}
+
+FileSystem read_file_system(Table& table, const SitePolicy& policy) {
+    FileSystem file_system;
+    file_system.type = read_type(table);
+    read_source(table, file_system);
+    read_options(table, file_system);
+    read_credentials(table, file_system);
+    if (file_system.type == MountType::fuse) {
+        table.require("program", file_system.program);
+        if (!file_system.program.empty() && policy.programs.count(file_system.program) == 0)
+            table.error("program", "there is no [program." + file_system.program + "]");
+    }
+    table.read("read_only", file_system.read_only);
+    table.read("max_size", file_system.max_size);
+    if (!parse_size(file_system.max_size))
+        table.error("max_size", "'" + file_system.max_size + "' is not a size such as 512M or 4G");
+    table.read_mode("file_mode", file_system.file_mode);
+    table.read_mode("directory_mode", file_system.directory_mode);
+    return file_system;
+}
+
+// A table that gives one of Azure's names a meaning. The keys of names: {of the account, of the
+// rest}.
+VolumePolicy read_volume(Table& table, Volume::Kind kind, const char* name,
+                         const SitePolicy& policy) {
+    VolumePolicy volume;
+    volume.kind = kind;
+    if (kind == Volume::Kind::share || kind == Volume::Kind::blob_container)
+        table.read_name("account", volume.account);
+    table.require(name, volume.name);
+    volume.file_system = read_file_system(table, policy);
+    table.read_path("login_path", volume.login_path);
     table.finish();
-    return share;
+    return volume;
 }
 
 ImagePolicy read_image(Table& table) {
@@ -182,19 +162,27 @@ PreparationPolicy read_preparation(Table& table) {
     return preparation;
 }
 
-AllowPolicy read_allow(Table& table) {
+AllowPolicy read_allow(Table& table, const SitePolicy& policy) {
     AllowPolicy allow;
-    read_type(table, allow.type);
-    if (allow.type != MountType::tmpfs)
-        table.require_path("source", allow.source);
-    else if (table.has("source"))
-        table.error("source", "a tmpfs has none");
-    table.read("read_only", allow.read_only);
-    table.read("max_size", allow.max_size);
-    if (!parse_size(allow.max_size))
-        table.error("max_size", "'" + allow.max_size + "' is not a size such as 512M or 4G");
+    allow.file_system = read_file_system(table, policy);
+    const FileSystem& file_system = allow.file_system;
+    const bool by_path = file_system.type == MountType::fuse && file_system.source[0] == '/';
+    if (is_remote(file_system.type) && !by_path) {
+        table.require("name", allow.name);
+        if (!allow.name.empty() && !is_object_name(allow.name))
+            table.error("name", "'" + allow.name + "' is not a name");
+    }
     table.finish();
     return allow;
+}
+
+ProgramPolicy read_program(Table& table) {
+    ProgramPolicy program;
+    table.read("command", program.command);
+    if (program.command.empty() || !is_absolute_path(program.command[0]))
+        table.error("command", "expected an array: a program's absolute path and its arguments");
+    table.finish();
+    return program;
 }
 
 ClusterPolicy read_cluster(Table& table) {
@@ -214,10 +202,18 @@ void read_prepare(Table& job, bool& all_nodes) {
     all_nodes = when == "all-nodes";
 }
 
+// [[share]] share = "...", and so on.
+constexpr std::tuple<const char*, const char*, Volume::Kind> kVolumeTables[] = {
+    {"share", "share", Volume::Kind::share},
+    {"blob_container", "container", Volume::Kind::blob_container},
+    {"file_server", "name", Volume::Kind::file_server},
+    {"unmanaged", "command", Volume::Kind::unmanaged}};
+
 void read_sections(Table& root, SitePolicy& policy) {
     for (Table& paths : root.table("paths")) {
         paths.read_path("mount_root", policy.mount_root);
         paths.read_path("job_temp", policy.job_temp);
+        paths.read_path("credentials", policy.credentials);
         paths.finish();
     }
     for (Table& job : root.table("job")) {
@@ -225,13 +221,22 @@ void read_sections(Table& root, SitePolicy& policy) {
         job.read("rank_per_gpu", policy.rank_per_gpu);
         read_prepare(job, policy.prepare_all_nodes);
         job.read("preparation_timeout", policy.preparation_timeout, 1, 86400);
+        job.read("mount_timeout", policy.mount_timeout, 1, 120);
         job.finish();
     }
-    for (Table& table : root.tables("share")) policy.shares.push_back(read_share(table));
+    // Before what names them.
+    for (Table& programs : root.table("program"))
+        for (const std::string& name : programs.keys()) {
+            if (!is_object_name(name)) programs.error(name, "'" + name + "' is not a name");
+            for (Table& table : programs.table(name)) policy.programs[name] = read_program(table);
+        }
+    for (const auto& [key, name, kind] : kVolumeTables)
+        for (Table& table : root.tables(key))
+            policy.volumes.push_back(read_volume(table, kind, name, policy));
     for (Table& table : root.tables("image")) policy.images.push_back(read_image(table));
     for (Table& table : root.tables("preparation"))
         policy.preparations.push_back(read_preparation(table));
-    for (Table& table : root.tables("allow")) policy.allowed.push_back(read_allow(table));
+    for (Table& table : root.tables("allow")) policy.allowed.push_back(read_allow(table, policy));
     for (Table& clusters : root.table("cluster"))
         for (const std::string& name : clusters.keys()) {
             if (!is_object_name(name)) clusters.error(name, "'" + name + "' is not a name");

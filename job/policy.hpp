@@ -11,22 +11,27 @@
 #include <string_view>
 #include <vector>
 
+#include "job/file_system.hpp"
 #include "job/spec.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::job {
 
-enum class MountType { bind, tmpfs, overlay };
-
-// [[share]]: what an Azure file share is here.
-struct SharePolicy {
-    std::string account;  // glob over the account's name; "*" by default
-    std::string share;    // the share's name
-    MountType type = MountType::bind;
-    std::string source;  // bind: directory on every node
+// [[share]], [[blob_container]], [[file_server]], [[unmanaged]]: what one of the service's volumes
+// is here.
+struct VolumePolicy {
+    Volume::Kind kind = Volume::Kind::share;
+    std::string account = "*";  // glob over the account's name
+    std::string name;  // of the share, container or server; unmanaged: glob over the command
     std::string
         login_path;  // the same directory seen from the login node; empty: not reachable there
-    bool read_only = false;
+    FileSystem file_system;
+};
+
+// [program.NAME]: a FUSE program, which stays in the foreground. command is no shell's: in its
+// arguments {source}, {target} and others are replaced (batchai.toml(5)).
+struct ProgramPolicy {
+    std::vector<std::string> command;
 };
 
 // [[image]]: what a container image name means here.
@@ -44,13 +49,10 @@ struct PreparationPolicy {
 };
 
 // [[allow]]: a mount that users may ask for with --batchai-mount. What they may add to it (ro,
-// noexec, size within max_size) only narrows it.
+// noexec, size within max_size, a path below it) only narrows it.
 struct AllowPolicy {
-    MountType type = MountType::bind;
-    std::string
-        source;  // bind: the directory and all below it; overlay: the lower directory; tmpfs: empty
-    bool read_only = false;       // only read-only
-    std::string max_size = "1G";  // tmpfs and overlay's upper: limit of size=
+    std::string name;  // of one that a server or a program makes: volume=NAME
+    FileSystem file_system;
 };
 
 // [cluster.NAME]: what a Batch AI cluster is here.
@@ -65,12 +67,15 @@ struct SitePolicy {
     std::string mount_root = "/run/batchai/mnt";
     std::string job_temp =
         "/tmp";  // AZ_BATCHAI_JOB_TEMP is a directory below it, local to the node
+    std::string credentials = "/etc/batchai/credentials";  // the store: files of root, 0600
     std::string python = "python3";
     bool rank_per_gpu =
         false;  // processCount left out: one rank per node (the service), or per GPU
     bool prepare_all_nodes = true;  // before a batch script; false: each at its first step
     int preparation_timeout = 600;  // seconds
-    std::vector<SharePolicy> shares;
+    int mount_timeout = 60;         // seconds for the mounts of all of a job's servers together
+    std::map<std::string, ProgramPolicy> programs;
+    std::vector<VolumePolicy> volumes;
     std::vector<ImagePolicy> images;
     std::vector<PreparationPolicy> preparations;
     std::vector<AllowPolicy> allowed;
@@ -82,6 +87,9 @@ struct ParsedPolicy {
     std::vector<Finding> findings;  // unknown keys are errors here: an admin's typo must not pass
 };
 
+// Everything that can be mounted; a plan names one of them by its place in here.
+std::vector<const FileSystem*> file_systems(const SitePolicy&);
+
 ParsedPolicy parse_policy(std::string_view text, const std::string& file_name);
 
 // Reads and parses a policy; the error is all findings, a line each.
@@ -92,7 +100,7 @@ sys::Result<SitePolicy> load_policy(const std::string& file);
 std::string default_policy_file();
 
 // How the policy reads the parts of a job. Errors name the policy key that is missing.
-sys::Result<SharePolicy> resolve_share(const SitePolicy&, const AzureFileShare&);
+sys::Result<const VolumePolicy*> resolve_volume(const SitePolicy&, const Volume&);
 sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const std::string& image);
 
 struct Preparation {

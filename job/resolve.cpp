@@ -14,22 +14,46 @@ bool matches(const std::string& glob, const std::string& text) {
     return ::fnmatch(glob.c_str(), text.c_str(), 0) == 0;
 }
 
+std::string table_of(Volume::Kind kind) {
+    switch (kind) {
+        case Volume::Kind::share:
+            return "[[share]]";
+        case Volume::Kind::blob_container:
+            return "[[blob_container]]";
+        case Volume::Kind::file_server:
+            return "[[file_server]]";
+        case Volume::Kind::unmanaged:
+            return "[[unmanaged]]";
+    }
+    return {};
+}
+
 }  // namespace
 
-sys::Result<SharePolicy> resolve_share(const SitePolicy& policy, const AzureFileShare& share) {
+std::vector<const FileSystem*> file_systems(const SitePolicy& policy) {
+    std::vector<const FileSystem*> all;
+    for (const auto& volume : policy.volumes) all.push_back(&volume.file_system);
+    for (const auto& allow : policy.allowed) all.push_back(&allow.file_system);
+    return all;
+}
+
+sys::Result<const VolumePolicy*> resolve_volume(const SitePolicy& policy, const Volume& volume) {
     bool by_account = false;
-    for (const SharePolicy& candidate : policy.shares) {
-        if (candidate.share != share.share) continue;
-        if (candidate.account == "*" || matches(candidate.account, share.account)) return candidate;
+    for (const VolumePolicy& candidate : policy.volumes) {
+        if (candidate.kind != volume.kind) continue;
+        const bool is_command = volume.kind == Volume::Kind::unmanaged;
+        if (candidate.name != volume.name && !(is_command && matches(candidate.name, volume.name)))
+            continue;
+        if (candidate.account == "*" || matches(candidate.account, volume.account))
+            return &candidate;
         by_account = true;
     }
-    if (by_account && share.account.empty())
-        return sys::Error{"share '" + share.share +
-                          "' depends on the storage account here: put its name in place of "
+    if (by_account && volume.account.empty())
+        return sys::Error{describe(volume) +
+                          " depends on the storage account here: put its name in place of "
                           "<AZURE_BATCHAI_STORAGE_ACCOUNT>, or give --storage-account-name"};
-    return sys::Error{"share '" + share.share + "'" +
-                      (share.account.empty() ? "" : " of account '" + share.account + "'") +
-                      " is unknown here: no [[share]] of " + policy.file + " names it"};
+    return sys::Error{describe(volume) + " is unknown here: no " + table_of(volume.kind) + " of " +
+                      policy.file + " names it"};
 }
 
 sys::Result<ImagePolicy> resolve_image(const SitePolicy& policy, const std::string& image) {

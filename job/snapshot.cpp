@@ -35,14 +35,17 @@ sys::Result<std::string> new_uuid() {
 }
 
 void fill_in_account(OrderedJson& root, const std::string& account) {
-    const OrderedJson::json_pointer pointer("/properties/mountVolumes/azureFileShares");
-    if (account.empty() || !root.contains(pointer)) return;
-    for (OrderedJson& share : root[pointer]) {
-        for (const char* key : {"azureFileUrl", "accountName"}) {
-            if (!share.contains(key) || !share[key].is_string()) continue;
-            auto text = share[key].get<std::string>();
-            const std::size_t at = text.find(kPlaceholder);
-            if (at != text.npos) share[key] = text.replace(at, kPlaceholder.size(), account);
+    if (account.empty()) return;
+    for (const char* volumes : {"azureFileShares", "azureBlobFileSystems"}) {
+        const OrderedJson::json_pointer pointer(std::string("/properties/mountVolumes/") + volumes);
+        if (!root.contains(pointer)) continue;
+        for (OrderedJson& volume : root[pointer]) {
+            for (const char* key : {"azureFileUrl", "accountName"}) {
+                if (!volume.contains(key) || !volume[key].is_string()) continue;
+                auto text = volume[key].get<std::string>();
+                const std::size_t at = text.find(kPlaceholder);
+                if (at != text.npos) volume[key] = text.replace(at, kPlaceholder.size(), account);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 #include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/toolkit/toolkit.hpp"
+#include "job/volumes.hpp"
 
 namespace batchai::job {
 
@@ -16,70 +17,6 @@ constexpr int kMaxNodes = 100'000;
 // Linux refuses to start a program with a variable of 128 KiB; those named in a value may double
 // it.
 constexpr std::size_t kMaxVariable = 64 << 10;
-constexpr std::string_view kAccountPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
-
-// https://<account>.file.core.windows.net/<share>[/<directory>]
-void read_url(Reader& reader, AzureFileShare& share) {
-    const std::string url = reader.required_string("azureFileUrl");
-    if (url.empty()) return;
-    const std::size_t scheme = url.find("://");
-    const std::size_t slash = scheme == url.npos ? url.npos : url.find('/', scheme + 3);
-    if (slash == url.npos || slash + 1 == url.size()) {
-        reader.error("azureFileUrl",
-                     "expected https://ACCOUNT.file.core.windows.net/SHARE, is '" + url + "'");
-        return;
-    }
-    const std::string host = url.substr(scheme + 3, slash - scheme - 3);
-    if (host.rfind(kAccountPlaceholder, 0) != 0) share.account = host.substr(0, host.find('.'));
-    std::string path = url.substr(slash + 1);
-    while (!path.empty() && path.back() == '/') path.pop_back();
-    const std::size_t end = path.find('/');
-    share.share = path.substr(0, end);
-    if (end != path.npos) share.directory = path.substr(end + 1);
-    if (!is_relative_path(share.share) || !is_absolute_path("/" + path))
-        reader.error("azureFileUrl", "'" + path + "' is not a share and a directory below it");
-}
-
-std::string read_mount_path(Reader& reader, const JobSpec& spec) {
-    const char* const key = "relativeMountPath";
-    const std::string path = reader.required_string(key);
-    if (path.empty()) return path;
-    if (!is_relative_path(path))
-        reader.error(key, "'" + path +
-                              "' is not a path below the mount root: no '..', no leading '/', "
-                              "names of letters, digits, '.', '_' and '-'");
-    for (const AzureFileShare& other : spec.azure_file_shares)
-        if (is_within(path, other.relative_mount_path) ||
-            is_within(other.relative_mount_path, path))
-            reader.error(key, "another volume of this job is mounted at '" +
-                                  other.relative_mount_path + "'");
-    return path;
-}
-
-void read_share(Reader& reader, JobSpec& spec) {
-    AzureFileShare share;
-    read_url(reader, share);
-    const std::string account = reader.string("accountName");
-    if (!account.empty() && account != kAccountPlaceholder) share.account = account;
-    share.relative_mount_path = read_mount_path(reader, spec);
-    // Credentials are the storage account's; a site's share needs none of them.
-    reader.ignore({"credentials", "fileMode", "directoryMode"});
-    reader.finish();
-    spec.azure_file_shares.push_back(share);
-}
-
-void read_mounts(Reader& properties, JobSpec& spec) {
-    auto mounts = properties.object("mountVolumes");
-    if (!mounts) return;
-    for (Reader& share : mounts->objects("azureFileShares")) read_share(share, spec);
-    for (const char* key : {"azureBlobFileSystems", "fileServers", "unmanagedFileSystems"}) {
-        if (!mounts->objects(key).empty())
-            mounts->error(key,
-                          "batchai does not mount these; use azureFileShares, which the site "
-                          "policy maps to a directory of the cluster");
-    }
-    mounts->finish();
-}
 
 void read_toolkit(Reader& properties, JobSpec& spec) {
     int found = 0;
@@ -223,7 +160,7 @@ void read_properties(Reader& properties, JobSpec& spec) {
     if (auto count = properties.integer("nodeCount", 1, kMaxNodes)) spec.node_count = *count;
     if (!properties.has("nodeCount")) properties.missing("nodeCount");
     spec.std_out_err_path_prefix = read_output_prefix(properties);
-    read_mounts(properties, spec);
+    spec.volumes = read_volumes(properties);
     read_container(properties, spec);
     read_preparation(properties, spec);
     spec.environment = read_variables(properties, "environmentVariables");

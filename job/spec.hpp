@@ -24,14 +24,30 @@ struct Variable {
     std::string value;
 };
 
-// mountVolumes.azureFileShares[]: https://<account>.file.core.windows.net/<share>[/<directory>]
-struct AzureFileShare {
-    std::string
-        account;  // empty: the url still holds the <AZURE_BATCHAI_STORAGE_ACCOUNT> placeholder
-    std::string share;
-    std::string directory;            // below the share, without slashes at its ends; often empty
-    std::string relative_mount_path;  // below $AZ_BATCHAI_JOB_MOUNT_ROOT
+// One of mountVolumes: what the job wants mounted, by the name that Azure knew it by, and where.
+struct Volume {
+    enum class Kind {
+        share,  // azureFileShares[]: https://ACCOUNT.file.core.windows.net/NAME[/DIRECTORY]
+        blob_container,  // azureBlobFileSystems[]: the container NAME of ACCOUNT
+        file_server,     // fileServers[]: DIRECTORY (sourceDirectory) of the server NAME
+        unmanaged        // unmanagedFileSystems[]: the mountCommand NAME
+    };
+    Kind kind = Kind::share;
+    std::string account;  // empty: still the <AZURE_BATCHAI_STORAGE_ACCOUNT> placeholder
+    std::string name;
+    std::string directory;                   // below it, without slashes at its ends; often empty
+    std::string relative_mount_path;         // below $AZ_BATCHAI_JOB_MOUNT_ROOT
+    std::string account_key;                 // credentials.accountKey; never printed or recorded
+    std::string mount_options;               // mountOptions
+    std::optional<unsigned> file_mode;       // fileMode
+    std::optional<unsigned> directory_mode;  // directoryMode
+    std::string key;  // where in the job file: "properties.mountVolumes.azureFileShares[0]"
 };
+
+std::string name_of(Volume::Kind);  // "share", "blob container", ...
+
+// "share 'data' of account 'a'", "file server 'nfs1'".
+std::string describe(const Volume&);
 
 // `python script args` on process_count ranks, as the Horovod toolkit ran it.
 struct HorovodSettings {
@@ -68,7 +84,7 @@ struct Identity {
 struct JobSpec {
     int node_count = 0;
     std::string std_out_err_path_prefix;
-    std::vector<AzureFileShare> azure_file_shares;
+    std::vector<Volume> volumes;
     std::optional<std::string> image;                // containerSettings.imageSourceRegistry.image
     std::optional<std::string> preparation_command;  // jobPreparation.commandLine
     std::vector<Variable> environment;               // environmentVariables, in the file's order

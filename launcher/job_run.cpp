@@ -111,7 +111,23 @@ sys::Result<void> JobRun::prepare(const Allocation& allocation) {
                                   nodes == 1 ? "" : "s")};
 }
 
-// The shares of the job as links, in place of the plugin's mounts.
+// Where a volume is without a mount.
+sys::Result<std::string> local_directory(const job::Volume& volume, const job::SitePolicy& policy) {
+    const auto found = job::resolve_volume(policy, volume);
+    if (!found) return found.error();
+    const job::FileSystem& file_system = (*found)->file_system;
+    std::string directory = (*found)->login_path;
+    if (file_system.type == job::MountType::bind) directory = file_system.source;
+    if (directory.empty())
+        return sys::Error{job::describe(volume) +
+                          ": with --local only volumes that are directories here work"};
+    if (!volume.directory.empty()) directory += "/" + volume.directory;
+    std::error_code error;
+    if (fs::is_directory(directory, error)) return directory;
+    return sys::Error{job::describe(volume) + ": " + directory + " is not there"};
+}
+
+// The volumes of the job as links, in place of the plugin's mounts.
 sys::Result<void> JobRun::make_local_directories() {
     auto scratch = Scratch::make();
     if (!scratch) return scratch.error();
@@ -129,19 +145,12 @@ sys::Result<void> JobRun::make_local_directories() {
         if (!image) return image.error();
         if (!image->say.empty()) say(image->say);
     }
-    const auto mounts = job::plan_mounts(spec_, policy_);
-    if (!mounts) return mounts.error();
-    for (const job::Mount& mount : *mounts) {
-        if (mount.type != job::MountType::bind) {
-            return sys::Error{mount.target +
-                              ": with --local only shares that are directories work"};
-        }
-        const fs::path link = fs::path(local_ + "/mnt") / mount.target;
-        if (!fs::is_directory(mount.source, error)) {
-            return sys::Error{fmt::format("share {}: {} is not there", mount.target, mount.source)};
-        }
+    for (const job::Volume& volume : spec_.volumes) {
+        const auto directory = local_directory(volume, policy_);
+        if (!directory) return directory.error();
+        const fs::path link = fs::path(local_ + "/mnt") / volume.relative_mount_path;
         fs::create_directories(link.parent_path(), error);
-        fs::create_directory_symlink(mount.source, link, error);
+        fs::create_directory_symlink(*directory, link, error);
         if (error) return sys::Error{link.string() + ": " + error.message()};
     }
     return {};

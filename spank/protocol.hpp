@@ -54,9 +54,10 @@ inline constexpr unsigned kLineMaximum = 4096;
 // In the line of a preparation that was told to end.
 inline constexpr char kCancelled[] = "job preparation was cancelled";
 
-// Deadlines in seconds; job preparation has the policy's.
+// Deadlines in seconds; job preparation has the policy's. That of the set-up is above all of the
+// helper's own together: 30 each to plan, open sources and make files, 120 at most to mount.
 inline constexpr int kCheckSeconds = 60;
-inline constexpr int kSetupSeconds = 120;
+inline constexpr int kSetupSeconds = 240;
 inline constexpr int kTeardownSeconds = 60;
 inline constexpr int kLogSeconds = 10;  // a line to the logs
 

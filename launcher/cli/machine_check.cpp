@@ -2,7 +2,11 @@
 #include "launcher/cli/machine.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -104,6 +108,23 @@ std::optional<PlugstackLine> check_plugstack(Findings& findings, const std::stri
     return line;
 }
 
+// The files of the store that the policy names. Only root can look at them.
+void check_credentials(Findings& findings, const job::SitePolicy& policy) {
+    if (::geteuid() != 0) return;
+    for (const auto* entry : job::file_systems(policy)) {
+        if (entry->credentials.kind != job::CredentialsSource::Kind::store) continue;
+        const std::string file = policy.credentials + "/" + entry->credentials.name;
+        struct stat info = {};
+        if (::lstat(file.c_str(), &info) != 0)
+            findings.error("credentials", fmt::format("{}: {}", file, std::strerror(errno)));
+        else if (!S_ISREG(info.st_mode) || info.st_uid != 0 || (info.st_mode & 077) != 0)
+            findings.error("credentials",
+                           file + ": must be a file of root that nobody else can read (chmod 600)");
+        else
+            findings.ok("credentials", file);
+    }
+}
+
 void check_policy(Findings& findings, const std::string& file) {
     const auto policy = job::load_policy(file);
     if (!policy) {
@@ -113,10 +134,16 @@ void check_policy(Findings& findings, const std::string& file) {
     }
     const auto digest = sys::file_sha256(file);
     check_owner(findings, "policy", file, digest ? ", SHA-256 " + *digest : "");
-    for (const auto& share : policy->shares)
-        if (!share.login_path.empty() && !fs::is_directory(share.login_path))
-            findings.warning("share", fmt::format("{}: login_path {} is no directory here",
-                                                  share.share, share.login_path));
+    for (const auto& volume : policy->volumes)
+        if (!volume.login_path.empty() && !fs::is_directory(volume.login_path))
+            findings.warning(job::name_of(volume.kind),
+                             fmt::format("{}: login_path {} is no directory here", volume.name,
+                                         volume.login_path));
+    check_credentials(findings, *policy);
+    for (const auto& [name, program] : policy->programs)
+        if (::access(program.command[0].c_str(), X_OK) != 0)
+            findings.error("program", fmt::format("{}: {}: {}", name, program.command[0],
+                                                  std::strerror(errno)));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kJobs = "/run/batchai/jobs";
 
-// Lines "ok WHAT" and "failed WHAT: why" of `batchai-helper try`.
+// Lines "ok WHAT", "skipped WHAT: why" and "failed WHAT: why" of `batchai-helper try`.
 void try_policy(const Installation& installed, Findings& findings) {
     const auto tried =
         run_program({installed.libexec + "/batchai-helper", "try", "--policy", installed.policy});
@@ -29,6 +29,8 @@ void try_policy(const Installation& installed, Findings& findings) {
         const std::string what = line.substr(std::min(space, line.size() - 1) + 1);
         if (line.starts_with("ok ")) {
             findings.ok("mount", what);
+        } else if (line.starts_with("skipped ")) {
+            findings.ok("mount", what + ": not tried");
         } else {
             findings.error("mount", what);
         }

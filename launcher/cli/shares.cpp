@@ -15,19 +15,19 @@ void add_share_options(CLI::App& verb, ShareName& name, const std::string& share
 }
 
 int with_policy_share(const ShareName& name,
-                      const std::function<int(const job::SharePolicy&)>& action) {
+                      const std::function<int(const job::VolumePolicy&)>& action) {
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
-    job::AzureFileShare wanted;
+    job::Volume wanted;
     wanted.account = name.account;
-    wanted.share = name.share;
-    const auto share = job::resolve_share(*policy, wanted);
+    wanted.name = name.share;
+    const auto share = job::resolve_volume(*policy, wanted);
     if (!share) return fail(kBadInput, share.error());
-    return action(*share);
+    return action(**share);
 }
 
 int with_share(const ShareName& name, const std::function<int(const ShareFiles&)>& action) {
-    return with_policy_share(name, [&](const job::SharePolicy& share) {
+    return with_policy_share(name, [&](const job::VolumePolicy& share) {
         if (share.login_path.empty())
             return fail(kEnvironment, "share " + name.share + ": not seen from this machine: the " +
                                           "site policy's [[share]] has no login_path");

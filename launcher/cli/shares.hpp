@@ -26,7 +26,7 @@ void add_share_options(CLI::App&, ShareName&, const std::string& share_option);
 
 // Each runs an action, or says why it cannot: there is no policy, no such share in it, no way to
 // its files from this machine. The exit code is the action's or tells that.
-int with_policy_share(const ShareName&, const std::function<int(const job::SharePolicy&)>& action);
+int with_policy_share(const ShareName&, const std::function<int(const job::VolumePolicy&)>& action);
 int with_share(const ShareName&, const std::function<int(const ShareFiles&)>& action);
 
 }  // namespace batchai::cli

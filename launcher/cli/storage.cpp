@@ -50,7 +50,7 @@ int create_account(const Session& session, const AccountArgs& args) {
 
 // The share must be one of the site's: nothing is created.
 int create_share(const Session& session, const ShareArgs& args) {
-    return with_policy_share(args.share, [&](const job::SharePolicy&) {
+    return with_policy_share(args.share, [&](const job::VolumePolicy&) {
         return session.print({{"created", true}});
     });
 }

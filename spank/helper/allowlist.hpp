@@ -13,10 +13,13 @@
 
 namespace batchai::spank {
 
-// source: the path of the directory that was opened with the user's rights, symbolic links
+// source: the path of the directory or image that was opened with the user's rights, symbolic links
 // resolved; empty for tmpfs. Returns the mount as it may be made: read-only where the policy says
-// so.
+// so. Of a remote mount everything but what the entry leaves to jobs is the entry's.
 sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
                                 const job::SitePolicy&);
+
+// The entry that a remote mount names, or nullptr.
+const job::FileSystem* entry_of(const job::Mount&, const job::SitePolicy&);
 
 }  // namespace batchai::spank

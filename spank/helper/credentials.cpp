@@ -98,7 +98,8 @@ void take_files(msghdr& message, std::vector<sys::UniqueFd>& files) {
 }
 
 // The whole stream, first byte included.
-sys::Result<Answer> receive(int socket, Clock::time_point deadline) {
+sys::Result<Answer> receive(int socket, int seconds) {
+    const auto deadline = Clock::now() + std::chrono::seconds(seconds);
     Answer answer;
     for (;;) {
         const auto left =
@@ -106,7 +107,8 @@ sys::Result<Answer> receive(int socket, Clock::time_point deadline) {
         pollfd event = {socket, POLLIN, 0};
         const int ready = left.count() <= 0 ? 0 : poll(&event, 1, static_cast<int>(left.count()));
         if (ready < 0 && errno == EINTR) continue;
-        if (ready <= 0) return sys::Error{"time-out while reading the user's files"};
+        if (ready <= 0)
+            return sys::Error{"no answer within " + std::to_string(seconds) + " seconds"};
         char buffer[16384];
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaximumFiles)];
         iovec part = {buffer, sizeof buffer};
@@ -139,7 +141,7 @@ sys::Result<Answer> as_user(const Credentials& user, int seconds,
     if (child == 0) serve(theirs.get(), user, parent, work);
     theirs.reset();
 
-    auto answer = receive(ours.get(), Clock::now() + std::chrono::seconds(seconds));
+    auto answer = receive(ours.get(), seconds);
     kill(child, SIGKILL);                    // done, or too late
     if (answer) waitpid(child, nullptr, 0);  // one that is stuck in a file system ends when it can
     if (!answer) return answer;

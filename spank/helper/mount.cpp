@@ -6,10 +6,17 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "job/size.hpp"
 #include "spank/helper/allowlist.hpp"
 #include "spank/helper/fields.hpp"
 #include "spank/helper/files.hpp"
+#include "spank/helper/kernel_mount.hpp"
+#include "spank/helper/loop.hpp"
+#include "spank/helper/network.hpp"
+#include "spank/helper/secret.hpp"
 #include "spank/helper/trusted.hpp"
 
 namespace batchai::spank {
@@ -19,18 +26,11 @@ std::string fd_path(int fd) {
     return "/proc/self/fd/" + std::to_string(fd);
 }
 
-unsigned long mount_flags(const job::Mount& mount) {
-    unsigned long flags = MS_NOSUID | MS_NODEV;
-    if (mount.read_only) flags |= MS_RDONLY;
-    if (mount.no_exec) flags |= MS_NOEXEC;
-    return flags;
-}
-
-std::string kernel_options(const std::string& size, const Credentials& user, const char* mode) {
-    std::string options = std::string("mode=") + mode + ",uid=" + std::to_string(user.uid) +
-                          ",gid=" + std::to_string(user.gid);
-    if (!size.empty()) options += ",size=" + std::to_string(*job::parse_size(size));
-    return options;
+std::vector<Parameter> tmpfs_parameters(const std::string& size, const Credentials& user) {
+    return {{"mode", "0700"},
+            {"uid", std::to_string(user.uid)},
+            {"gid", std::to_string(user.gid)},
+            {"size", std::to_string(*job::parse_size(size))}};
 }
 
 // Opens the mount's target below the root, making what is missing. All of it must be directories of
@@ -60,90 +60,138 @@ sys::Result<sys::UniqueFd> make_target(int root, const std::string& target) {
     return at;
 }
 
-sys::Result<void> bind(const job::Mount& mount, int source, int target) {
-    const sys::UniqueFd tree(
-        open_tree(source, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
-    if (!tree) return sys::errno_error("open_tree");
-    struct mount_attr attributes = {};
-    attributes.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-    if (mount.read_only) attributes.attr_set |= MOUNT_ATTR_RDONLY;
-    if (mount.no_exec) attributes.attr_set |= MOUNT_ATTR_NOEXEC;
-    if (mount_setattr(tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
-                      sizeof attributes) != 0)
-        return sys::errno_error("mount_setattr");
-    if (move_mount(tree.get(), "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) !=
-        0)
-        return sys::errno_error("move_mount");
-    return {};
-}
-
-sys::Result<void> mount_tmpfs(const job::Mount& mount, int target, const Credentials& user) {
-    if (::mount("tmpfs", fd_path(target).c_str(), "tmpfs", mount_flags(mount),
-                kernel_options(mount.size, user, "0700").c_str()) != 0)
-        return sys::errno_error("tmpfs");
-    return {};
-}
-
 // What the job writes goes to a tmpfs that the overlay itself hides, as it is mounted over it.
 sys::Result<void> mount_overlay(const job::Mount& mount, int lower, int target,
                                 const Credentials& user) {
     struct stat info = {};
     if (fstat(lower, &info) != 0) return sys::errno_error("overlay");
-    if (auto made = mount_tmpfs(mount, target, user); !made) return made;
-    // Through the target's path again: its descriptor names what lies under the new tmpfs.
-    auto path = path_of(target);
-    if (!path) return path.error();
-    const sys::UniqueFd upper(open(path->c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!upper || mkdirat(upper.get(), "upper", 0700) != 0 ||
-        mkdirat(upper.get(), "work", 0700) != 0 ||
-        fchownat(upper.get(), "upper", info.st_uid, info.st_gid, AT_SYMLINK_NOFOLLOW) != 0 ||
-        fchmodat(upper.get(), "upper", info.st_mode & 07777, 0) != 0)
+    const auto upper = make_file_system("tmpfs", tmpfs_parameters(mount.size, user), mount);
+    if (!upper) return upper.error();
+    if (auto attached = attach(upper->get(), target); !attached) return attached;
+    if (mkdirat(upper->get(), "upper", 0700) != 0 || mkdirat(upper->get(), "work", 0700) != 0 ||
+        fchownat(upper->get(), "upper", info.st_uid, info.st_gid, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fchmodat(upper->get(), "upper", info.st_mode & 07777, 0) != 0)
         return sys::errno_error("overlay's upper directory");
-    const std::string base = fd_path(upper.get());
-    const std::string options =
-        fmt::format("redirect_dir=nofollow,lowerdir={},upperdir={}/upper,workdir={}/work",
-                    fd_path(lower), base, base);
-    if (::mount("overlay", base.c_str(), "overlay", mount_flags(mount), options.c_str()) != 0)
-        return sys::errno_error("overlay");
-    return {};
+    const std::string base = fd_path(upper->get());
+    const auto overlay = make_file_system("overlay",
+                                          {{"redirect_dir", "nofollow"},
+                                           {"lowerdir", fd_path(lower)},
+                                           {"upperdir", base + "/upper"},
+                                           {"workdir", base + "/work"}},
+                                          mount);
+    if (!overlay) return overlay.error();
+    return attach(overlay->get(), upper->get());
 }
 
-sys::Result<void> make_mount(const job::Mount& wanted, int source, int root,
-                             const job::SitePolicy& policy, const Credentials& user) {
-    std::string path;
-    if (source >= 0) {
-        auto found = path_of(source);
-        if (!found) return found.error();
-        path = *std::move(found);
-    }
-    const auto mount = approve(wanted, path, policy);
-    if (!mount) return mount.error();
-    const auto target = make_target(root, mount->target);
-    if (!target) return target.error();
-    sys::Result<void> done;
-    switch (mount->type) {
-        case job::MountType::bind:
-            done = bind(*mount, source, target->get());
-            break;
-        case job::MountType::tmpfs:
-            done = mount_tmpfs(*mount, target->get(), user);
-            break;
-        case job::MountType::overlay:
-            done = mount_overlay(*mount, source, target->get(), user);
-            break;
-    }
-    if (!done)
-        return done.error().in("mounting " + (path.empty() ? "tmpfs" : path) + " at " +
-                               mount->target);
-    return {};
+// The kernel reads an image's structures as root: it gets none that a user can have made.
+sys::Result<sys::UniqueFd> make_squashfs(const job::Mount& mount, int image) {
+    struct stat info = {};
+    if (fstat(image, &info) != 0) return sys::errno_error("squashfs");
+    if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
+        return sys::Error{"the image must be a file of root that nobody else can write to"};
+    const auto device = attach_loop(image);
+    if (!device) return device.error();
+    return make_file_system("squashfs", {{"source", device->path}, {"ro", "", true}}, mount);
 }
+
+// In a process of its own: a server may never answer.
+sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, int file,
+                                       const job::SitePolicy& policy, const Credentials& user,
+                                       int seconds) {
+    const job::FileSystem& entry = *entry_of(mount, policy);
+    const auto secret = read_credentials(mount, entry, policy, file, user.uid);
+    if (!secret) return secret.error();
+    Login login;
+    if (!secret->empty()) {
+        auto parsed = parse_login(*secret);
+        if (!parsed) return parsed.error().in("credentials");
+        login = *std::move(parsed);
+    }
+    const Credentials self{geteuid(), getegid(), {}};
+    auto made = as_user(self, seconds, [&]() -> sys::Result<Answer> {
+        const auto parameters =
+            mount.type == job::MountType::nfs
+                ? nfs_parameters(mount, entry)
+                : cifs_parameters(mount, entry, user, secret->empty() ? nullptr : &login);
+        if (!parameters) return parameters.error();
+        auto remote = make_file_system(job::name_of(mount.type), *parameters, mount);
+        if (!remote) return remote.error();
+        Answer answer;
+        answer.files.push_back(*std::move(remote));
+        return answer;
+    });
+    if (!made) return made.error();
+    if (made->files.size() != 1) return sys::Error{"no mount was made"};
+    return std::move(made->files.front());
+}
+
+sys::Result<sys::UniqueFd> make_detached(const job::Mount& mount, int file,
+                                         const job::SitePolicy& policy, const Credentials& user,
+                                         int seconds) {
+    switch (mount.type) {
+        case job::MountType::bind:
+            return copy_tree(file, mount);
+        case job::MountType::tmpfs:
+            return make_file_system("tmpfs", tmpfs_parameters(mount.size, user), mount);
+        case job::MountType::squashfs:
+            return make_squashfs(mount, file);
+        default:
+            return make_remote(mount, file, policy, user, seconds);
+    }
+}
+
+class Maker {
+  public:
+    Maker(int root, const job::SitePolicy& policy, const Credentials& user)
+        : root_(root),
+          policy_(policy),
+          user_(user),
+          deadline_(Clock::now() + std::chrono::seconds(policy.mount_timeout)) {}
+
+    // file: what the user has opened for it, or -1.
+    sys::Result<void> make(const job::Mount& wanted, int file) const {
+        std::string path;
+        if (file >= 0 && !job::is_remote(wanted.type)) {
+            auto found = path_of(file);
+            if (!found) return found.error();
+            path = *std::move(found);
+        }
+        const auto mount = approve(wanted, path, policy_);
+        if (!mount) return mount.error();
+        const auto target = make_target(root_, mount->target);
+        if (!target) return target.error();
+        auto done = put(*mount, file, target->get());
+        if (done) return done;
+        const std::string what = job::is_remote(mount->type) ? mount->source
+                                 : path.empty()              ? job::name_of(mount->type)
+                                                             : path;
+        return done.error().in("mounting " + what + " at " + mount->target);
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    sys::Result<void> put(const job::Mount& mount, int file, int target) const {
+        if (mount.type == job::MountType::overlay) return mount_overlay(mount, file, target, user_);
+        const auto left = std::chrono::ceil<std::chrono::seconds>(deadline_ - Clock::now()).count();
+        const auto made =
+            make_detached(mount, file, policy_, user_, static_cast<int>(std::max<long>(left, 1)));
+        if (!made) return made.error();
+        return attach(made->get(), target);
+    }
+
+    int root_;
+    const job::SitePolicy& policy_;
+    const Credentials& user_;
+    Clock::time_point deadline_;
+};
 
 }  // namespace
 
 sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
-                              const std::vector<sys::UniqueFd>& sources,
+                              const std::vector<sys::UniqueFd>& files,
                               const job::SitePolicy& policy, const Credentials& user) {
-    if (sources.size() > mounts.size()) return sys::Error{"more sources than mounts"};
+    if (files.size() > mounts.size()) return sys::Error{"more sources than mounts"};
     const std::string& at = policy.mount_root;
     // In this namespace, which may be Slurm's.
     const auto below = open_trusted_directory(at);
@@ -153,14 +201,15 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
         return sys::errno_error(at);
     const sys::UniqueFd root(open(at.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!root) return sys::errno_error(at);
+    const Maker maker(root.get(), policy, user);
     std::size_t next = 0;
     for (const auto& mount : mounts) {
-        int source = -1;
-        if (mount.type != job::MountType::tmpfs) {
-            if (next == sources.size()) return sys::Error{mount.source + ": not opened"};
-            source = sources[next++].get();
+        int file = -1;
+        if (is_opened_by_user(mount, policy)) {
+            if (next == files.size()) return sys::Error{mount.target + ": not opened"};
+            file = files[next++].get();
         }
-        if (auto made = make_mount(mount, source, root.get(), policy, user); !made) return made;
+        if (auto made = maker.make(mount, file); !made) return made;
     }
     if (::mount(nullptr, fd_path(root.get()).c_str(), nullptr,
                 MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
@@ -168,8 +217,18 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
     return {};
 }
 
-sys::Result<sys::UniqueFd> open_source(const job::Mount& mount) {
-    sys::UniqueFd source(open(mount.source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+bool is_opened_by_user(const job::Mount& mount, const job::SitePolicy& policy) {
+    if (!job::is_remote(mount.type)) return mount.type != job::MountType::tmpfs;
+    const auto* entry = entry_of(mount, policy);
+    return entry != nullptr && entry->credentials.kind == job::CredentialsSource::Kind::user;
+}
+
+sys::Result<sys::UniqueFd> open_source(const job::Mount& mount, const job::SitePolicy& policy) {
+    if (job::is_remote(mount.type))
+        return open_user_credentials(entry_of(mount, policy)->credentials.name);
+    const int flags = mount.type == job::MountType::squashfs ? O_RDONLY | O_NONBLOCK | O_NOCTTY
+                                                             : O_PATH | O_DIRECTORY;
+    sys::UniqueFd source(open(mount.source.c_str(), flags | O_CLOEXEC));
     if (!source) return sys::errno_error(mount.source);
     return source;
 }

@@ -3,7 +3,7 @@
 // Makes a job's mounts in the current mount namespace: a small tmpfs of ours at the mount root, and
 // the job's mounts on directories that we create in it. A mount never follows a path that a user
 // can change: sources are open directories, targets are made and opened one component at a time in
-// our own tmpfs. nosuid and nodev always.
+// our own tmpfs. nosuid and nodev always. A server is spoken to in a process of its own.
 #pragma once
 
 #include <string>
@@ -16,13 +16,16 @@
 
 namespace batchai::spank {
 
-// sources: as opened by the user for each mount in order, -1 for tmpfs. Mounts are approved
-// (allowlist.hpp) here.
+// files: as opened by the user for each mount of which is_opened_by_user, in order. Mounts are
+// approved (allowlist.hpp) here. Those of servers together may take policy.mount_timeout.
 sys::Result<void> make_mounts(const std::vector<job::Mount>&,
-                              const std::vector<sys::UniqueFd>& sources, const job::SitePolicy&,
+                              const std::vector<sys::UniqueFd>& files, const job::SitePolicy&,
                               const Credentials& user);
 
-// The source of a bind or overlay mount, opened with the rights of the calling user.
-sys::Result<sys::UniqueFd> open_source(const job::Mount&);
+// True where root must not open the source, or the file of the credentials, by its path.
+bool is_opened_by_user(const job::Mount&, const job::SitePolicy&);
+
+// Opens it, with the rights of the calling user.
+sys::Result<sys::UniqueFd> open_source(const job::Mount&, const job::SitePolicy&);
 
 }  // namespace batchai::spank

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
+#include <utility>
 
 #include "job/layout.hpp"
 #include "job/snapshot.hpp"
@@ -96,6 +98,55 @@ void require_submit_directory(const Request& request, NodePlan& plan) {
                    "--batchai-output";
 }
 
+// A mount in a plan's text: a field for each of these, in every mount's turn.
+constexpr std::pair<const char*, std::string job::Mount::*> kTexts[] = {
+    {"source", &job::Mount::source},   {"target", &job::Mount::target},
+    {"size", &job::Mount::size},       {"directory", &job::Mount::directory},
+    {"options", &job::Mount::options}, {"account", &job::Mount::account},
+    {"key", &job::Mount::key}};
+struct Number {
+    const char* name;
+    int (*get)(const job::Mount&);
+    void (*set)(job::Mount&, int);
+};
+constexpr Number kNumbers[] = {
+    {"type", [](const job::Mount& mount) { return static_cast<int>(mount.type); },
+     [](job::Mount& mount, int value) { mount.type = static_cast<job::MountType>(value); }},
+    {"entry", [](const job::Mount& mount) { return mount.entry; },
+     [](job::Mount& mount, int value) { mount.entry = value; }},
+    {"read_only", [](const job::Mount& mount) { return mount.read_only ? 1 : 0; },
+     [](job::Mount& mount, int value) { mount.read_only = value != 0; }},
+    {"no_exec", [](const job::Mount& mount) { return mount.no_exec ? 1 : 0; },
+     [](job::Mount& mount, int value) { mount.no_exec = value != 0; }},
+    {"file_mode", [](const job::Mount& mount) { return static_cast<int>(mount.file_mode); },
+     [](job::Mount& mount, int value) { mount.file_mode = static_cast<unsigned>(value); }},
+    {"directory_mode",
+     [](const job::Mount& mount) { return static_cast<int>(mount.directory_mode); },
+     [](job::Mount& mount, int value) { mount.directory_mode = static_cast<unsigned>(value); }}};
+
+sys::Result<std::vector<job::Mount>> take_mounts(const Fields& fields) {
+    std::vector<job::Mount> mounts(fields.all("type").size());
+    for (const auto& [name, member] : kTexts) {
+        const auto values = fields.all(name);
+        if (values.size() != mounts.size()) return sys::Error{"mounts are not complete"};
+        for (std::size_t i = 0; i < mounts.size(); ++i) mounts[i].*member = values[i];
+    }
+    for (const auto& number : kNumbers) {
+        const auto values = fields.all(number.name);
+        if (values.size() != mounts.size()) return sys::Error{"mounts are not complete"};
+        for (std::size_t i = 0; i < mounts.size(); ++i) {
+            const char* end = values[i].data() + values[i].size();
+            int value = 0;
+            const auto [last, error] = std::from_chars(values[i].data(), end, value);
+            if (error != std::errc() || last != end) return sys::Error{"not a number"};
+            number.set(mounts[i], value);
+        }
+    }
+    for (const auto& mount : mounts)
+        if (job::name_of(mount.type).empty()) return sys::Error{"unknown kind of mount"};
+    return mounts;
+}
+
 }  // namespace
 
 std::string job_temp(const Request& request, const job::SitePolicy& policy) {
@@ -137,11 +188,9 @@ sys::Result<NodePlan> make_node_plan(const Request& request, const job::SitePoli
 std::string to_text(const NodePlan& plan) {
     Fields fields;
     for (const auto& mount : plan.mounts) {
-        fields.add("type", static_cast<long long>(mount.type));
-        fields.add("source", mount.source);
-        fields.add("target", mount.target);
-        fields.add("flags", (mount.read_only ? 1 : 0) + (mount.no_exec ? 2 : 0));
-        fields.add("size", mount.size);
+        for (const auto& [name, member] : kTexts) fields.add(name, mount.*member);
+        for (const auto& number : kNumbers)
+            fields.add(number.name, static_cast<long long>(number.get(mount)));
     }
     for (const auto& entry : plan.environment) fields.add("environment", entry);
     fields.add("log_directory", plan.log_directory);
@@ -159,31 +208,9 @@ sys::Result<NodePlan> node_plan_from_text(const std::string& text) {
     const auto fields = Fields::parse(text);
     if (!fields) return fields.error().in("plan");
     NodePlan plan;
-    const auto types = fields->all("type");
-    const auto sources = fields->all("source");
-    const auto targets = fields->all("target");
-    const auto flags = fields->all("flags");
-    const auto sizes = fields->all("size");
-    if (sources.size() != types.size() || targets.size() != types.size() ||
-        flags.size() != types.size() || sizes.size() != types.size())
-        return sys::Error{"plan: mounts are not complete"};
-    for (std::size_t i = 0; i < types.size(); ++i) {
-        job::Mount mount;
-        if (types[i] == "0")
-            mount.type = job::MountType::bind;
-        else if (types[i] == "1")
-            mount.type = job::MountType::tmpfs;
-        else if (types[i] == "2")
-            mount.type = job::MountType::overlay;
-        else
-            return sys::Error{"plan: unknown kind of mount"};
-        mount.source = sources[i];
-        mount.target = targets[i];
-        mount.read_only = flags[i] == "1" || flags[i] == "3";
-        mount.no_exec = flags[i] == "2" || flags[i] == "3";
-        mount.size = sizes[i];
-        plan.mounts.push_back(std::move(mount));
-    }
+    auto mounts = take_mounts(*fields);
+    if (!mounts) return mounts.error().in("plan");
+    plan.mounts = *std::move(mounts);
     plan.environment = fields->all("environment");
     plan.log_directory = fields->get("log_directory");
     plan.log_node = fields->get("log_node");

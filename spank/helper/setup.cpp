@@ -115,9 +115,11 @@ class Setup {
     sys::Result<Answer> open_sources() const {
         Answer answer;
         for (const auto& mount : plan_.mounts) {
-            if (mount.type == job::MountType::tmpfs) continue;
-            auto source = open_source(mount);
-            if (!source) return source.error().in("mount source");
+            if (!is_opened_by_user(mount, policy_)) continue;
+            auto source = open_source(mount, policy_);
+            if (!source)
+                return job::is_remote(mount.type) ? source.error()
+                                                  : source.error().in("mount source");
             answer.files.push_back(*std::move(source));
         }
         return answer;

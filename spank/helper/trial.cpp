@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 
 #include "spank/helper/mount.hpp"
@@ -22,28 +23,36 @@ const Credentials kNobody{65534, 65534, {}};
 struct Trial {
     std::string what;
     job::Mount mount;
+    std::string cannot;  // why this one cannot be tried; empty: it can
 };
+
+std::string why_not(const job::FileSystem& file_system) {
+    using Kind = job::CredentialsSource::Kind;
+    const auto kind = file_system.credentials.kind;
+    if (kind == Kind::user || kind == Kind::job) return "its credentials are a user's";
+    if (file_system.type == job::MountType::fuse) return "a program makes it for a job's user";
+    if (file_system.type == job::MountType::squashfs &&
+        std::filesystem::is_directory(file_system.source))
+        return "users name the images in it";
+    return {};
+}
 
 std::vector<Trial> trials_of(const job::SitePolicy& policy) {
     std::vector<Trial> trials;
-    for (const auto& share : policy.shares) {
-        job::Mount mount;
-        mount.source = share.source;
-        mount.read_only = share.read_only;
-        trials.push_back({fmt::format("share {}, bind {}", share.share, share.source), mount});
-    }
-    for (const auto& allow : policy.allowed) {
-        job::Mount mount;
-        mount.type = allow.type;
-        mount.source = allow.source;
-        mount.read_only = allow.read_only;
-        if (allow.type != job::MountType::bind) mount.size = allow.max_size;
-        const char* type = allow.type == job::MountType::bind      ? "bind "
-                           : allow.type == job::MountType::overlay ? "overlay "
-                                                                   : "tmpfs";
-        trials.push_back({std::string("allow, ") + type + allow.source, mount});
-    }
-    for (Trial& trial : trials) trial.mount.target = "trial";
+    const auto add = [&](const std::string& who, const job::FileSystem& file_system) {
+        const int entry = static_cast<int>(trials.size());
+        job::Mount mount = job::mount_of(file_system, entry, "");
+        mount.target = "trial";
+        if (job::is_sized(mount.type)) mount.size = file_system.max_size;
+        const std::string source = mount.source.empty() ? "" : " " + mount.source;
+        trials.push_back({fmt::format("{}, {}{}", who, job::name_of(mount.type), source), mount,
+                          why_not(file_system)});
+    };
+    // In the order of file_systems().
+    for (const auto& volume : policy.volumes)
+        add(fmt::format("{} {}", job::name_of(volume.kind), volume.name), volume.file_system);
+    for (const auto& allow : policy.allowed)
+        add(allow.name.empty() ? "allow" : "allow " + allow.name, allow.file_system);
     return trials;
 }
 
@@ -55,8 +64,8 @@ sys::Result<Answer> make(const std::vector<job::Mount>& mounts, const job::SiteP
         return sys::errno_error("making the mounts private");
     std::vector<sys::UniqueFd> sources;
     for (const auto& mount : mounts) {
-        if (mount.type == job::MountType::tmpfs) continue;
-        auto source = open_source(mount);
+        if (!is_opened_by_user(mount, policy)) continue;
+        auto source = open_source(mount, policy);
         if (!source) return source.error();
         sources.push_back(*std::move(source));
     }
@@ -95,8 +104,12 @@ int try_policy(const std::string& policy_file) {
     // Without it no mount can be made.
     if (!attempt("mount root " + policy->mount_root, self, [&] { return make({}, *policy, self); }))
         return 1;
-    for (const Trial& trial : trials_of(*policy))
-        good &= attempt(trial.what, self, [&] { return make({trial.mount}, *policy, self); });
+    for (const Trial& trial : trials_of(*policy)) {
+        if (!trial.cannot.empty())
+            std::printf("skipped %s: %s\n", trial.what.c_str(), trial.cannot.c_str());
+        else
+            good &= attempt(trial.what, self, [&] { return make({trial.mount}, *policy, self); });
+    }
     return good ? 0 : 1;
 }
 

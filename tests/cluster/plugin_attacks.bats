@@ -76,7 +76,7 @@ processes_with() {
 @test "variables that imitate the plugin's own give nothing" {
     for forged in BATCHAI_NODE_READY=1 AZ_BATCHAI_JOB_MOUNT_ROOT="$secret" BATCHAI_POLICY=/dev/null \
         SLURM_SPANK_BATCHAI_MOUNT="$secret:a" SPANK_BATCHAI_MOUNT="$secret:a" _SLURM_SPANK_OPTION_batchai_batchai_mount="$secret:a"; do
-        run as_alice env "$forged" srun -w n1 --batchai-mount="$data:b:ro" sh -c 'cat /run/batchai/mnt/a/file; echo "$AZ_BATCHAI_JOB_MOUNT_ROOT"'
+        run as_alice env "$forged" srun -Q -w n1 --batchai-mount="$data:b:ro" sh -c 'cat /run/batchai/mnt/a/file; echo "$AZ_BATCHAI_JOB_MOUNT_ROOT"'
         [[ $output != *secret$'\n'* ]]
         [ "$status" != 0 ] || [ "${lines[-1]}" = /run/batchai/mnt ]
     done

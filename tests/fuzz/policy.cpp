@@ -16,8 +16,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                parsed.policy->mount_root);
     fuzz::must(parsed.policy->job_temp.starts_with('/'), "job_temp is absolute",
                parsed.policy->job_temp);
-    for (const auto& share : parsed.policy->shares)
-        fuzz::must(share.source.starts_with('/'), "a share's source is absolute", share.source);
+    for (const auto* entry : file_systems(*parsed.policy))
+        fuzz::must(is_remote(entry->type)            ? !entry->source.empty()
+                   : entry->type == MountType::tmpfs ? entry->source.empty()
+                                                     : entry->source.starts_with('/'),
+                   "a local source is absolute", entry->source);
     (void)resolve_image(*parsed.policy, "tensorflow/tensorflow:1.8.0-gpu");
     (void)resolve_preparation(*parsed.policy, JobSpec{});
     return 0;

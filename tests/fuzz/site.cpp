@@ -15,6 +15,10 @@ const batchai::job::SitePolicy& site() {
         text += "[[allow]]\ntype = \"bind\"\nsource = \"/scratch\"\n";
         text += "[[allow]]\ntype = \"overlay\"\nsource = \"/sw\"\n";
         text += "[[allow]]\ntype = \"tmpfs\"\nmax_size = \"64M\"\n";
+        text += "[[allow]]\ntype = \"squashfs\"\nsource = \"/images\"\n";
+        text += "[[allow]]\ntype = \"nfs\"\nname = \"archive\"\nsource = \"nfs:/archive\"\n";
+        text += "[program.squashfuse]\ncommand = [\"/usr/bin/squashfuse\"]\n";
+        text += "[[allow]]\ntype = \"fuse\"\nprogram = \"squashfuse\"\nsource = \"/home\"\n";
         return batchai::job::parse_policy(text, "batchai.toml").policy.value();
     }();
     return policy;

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(passes_the_walk_throughs_job) {
                         "job.json:19:28: note: properties.jobPreparation.commandLine: "
                         "preparation: this site replaces 'apt update"));
     BOOST_TEST(contains(parsed.findings[1].text(), "this site runs it on the host"));
-    BOOST_TEST(parsed.spec.value().azure_file_shares[0].account == "mystorageaccount");
+    BOOST_TEST(parsed.spec.value().volumes[0].account == "mystorageaccount");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_what_the_site_does_not_have) {

@@ -84,9 +84,47 @@ BOOST_DATA_TEST_CASE(refuses_what_the_policy_does_not_allow, boost::unit_test::d
     BOOST_TEST(!parse_mounts(text, samples::policy()).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(reads_images_volumes_and_what_programs_mount) {
+    SitePolicy policy = samples::policy();
+    policy.programs["squashfuse"] = {{"/usr/bin/squashfuse"}};
+    const auto allow = [&](MountType type, const std::string& source, const std::string& name = "",
+                           const std::string& program = "") {
+        AllowPolicy entry;
+        entry.name = name;
+        entry.file_system.type = type;
+        entry.file_system.source = source;
+        entry.file_system.program = program;
+        policy.allowed.push_back(entry);
+        return static_cast<int>(policy.volumes.size() + policy.allowed.size()) - 1;
+    };
+    allow(MountType::squashfs, "/images");
+    const int archive = allow(MountType::nfs, "nfs:/archive", "archive");
+    const int fuse = allow(MountType::fuse, "/home", "", "squashfuse");
+    const auto mounts = parse_mounts(
+        "squashfs=/images/a.sqsh:a,volume=archive/2018:b:ro,squashfuse=/home/u/x y.sqsh:c,"
+        "volume=archive:d",
+        policy);
+    BOOST_REQUIRE(mounts.has_value());
+    BOOST_TEST((*mounts)[0].source == "/images/a.sqsh");
+    BOOST_TEST(((*mounts)[0].type == MountType::squashfs));
+    BOOST_TEST((*mounts)[1].source == "nfs:/archive/2018");
+    BOOST_TEST((*mounts)[1].directory == "2018");
+    BOOST_TEST((*mounts)[1].entry == archive);
+    BOOST_TEST((*mounts)[1].read_only);
+    BOOST_TEST((*mounts)[2].source == "/home/u/x y.sqsh");
+    BOOST_TEST((*mounts)[2].directory == "u/x y.sqsh");
+    BOOST_TEST((*mounts)[2].entry == fuse);
+    BOOST_TEST((*mounts)[3].directory == "");
+    for (const char* refused :
+         {"squashfs=/scratch/a:a", "squashfuse=/etc/x:a", "volume=other:a", "volume=archive/../x:a",
+          "volume=/archive:a", "volume=:a", "volume=archive:a:size=1M", "squashfuse=x:a",
+          "nfs=/archive:a", "squashfs=/images/../etc:a", "archive:a"})
+        BOOST_TEST(!parse_mounts(refused, policy).has_value(), refused);
+}
+
 BOOST_AUTO_TEST_CASE(plans_a_share_at_its_relative_path) {
     JobSpec spec = parse_job(samples::tutorial(), "job.json").spec.value();
-    spec.azure_file_shares[0].directory = "sub";
+    spec.volumes[0].directory = "sub";
     const auto mounts = plan_mounts(spec, samples::policy());
     BOOST_TEST((*mounts)[0].source == "/srv/myshare/sub");
     BOOST_TEST((*mounts)[0].target == "myshare");

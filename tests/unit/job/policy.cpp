@@ -31,25 +31,24 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
     }
     BOOST_TEST(findings(text) == "");
     const SitePolicy policy = parse_policy(text, "p.toml").policy.value();
-    BOOST_TEST(policy.shares.size() == 1u);
+    BOOST_TEST(policy.volumes.size() == 4u);
     BOOST_TEST(policy.images.size() == 1u);
     BOOST_TEST(policy.preparations.size() == 1u);
-    BOOST_TEST(policy.allowed.size() == 1u);
+    BOOST_TEST(policy.allowed.size() == 2u);
     BOOST_TEST(policy.clusters.at("nc6cluster").gres == "gpu:1");
-    for (const char* key :
-         {"mount_root", "job_temp", "python",    "rank_per_gpu", "preparation_timeout",
-          "account",    "share",    "type",      "source",       "login_path",
-          "read_only",  "name",     "run_on",    "say",          "command",
-          "replace",    "max_size", "partition", "vm_size",      "gres",
-          "prepare"})
-        BOOST_TEST_CONTEXT(key)
-    BOOST_TEST((text.find("\n" + std::string(key) + " = ") != text.npos));
+    std::istringstream keys(
+        "mount_root job_temp credentials python rank_per_gpu prepare preparation_timeout "
+        "mount_timeout account share container name command type source login_path read_only "
+        "options "
+        "user_options file_mode directory_mode max_size run_on say replace partition vm_size gres");
+    for (std::string key; keys >> key;) BOOST_TEST_CONTEXT(key)
+    BOOST_TEST((text.find("\n" + key + " = ") != text.npos));
 }
 
 BOOST_AUTO_TEST_CASE(the_commented_original_is_a_policy_that_allows_nothing) {
     const auto parsed = parse_policy(samples::file("etc/batchai.toml"), "etc/batchai.toml");
     const SitePolicy& policy = parsed.policy.value();
-    BOOST_TEST(policy.shares.empty());
+    BOOST_TEST(policy.volumes.empty());
     BOOST_TEST(policy.allowed.empty());
     BOOST_TEST(policy.preparation_timeout == 600);
     BOOST_TEST(policy.prepare_all_nodes);
@@ -91,8 +90,10 @@ BOOST_AUTO_TEST_CASE(an_admins_typo_is_an_error_with_its_place) {
                "p.toml:1:9: share: expected an array of tables: [[share]]\n");
     BOOST_TEST(findings("[paths]\nmount_root = \"here\"\n") ==
                "p.toml:2:14: paths.mount_root: 'here' is not an absolute path without '..'\n");
-    BOOST_TEST(first_finding("[[allow]]\ntype = \"nfs\"\n").find("allow[0].type") !=
-               std::string::npos);
+    BOOST_TEST(
+        findings("[[allow]]\ntype = \"ntfs\"\nsource = \"/x\"\n") ==
+        "p.toml:2:8: allow[0].type: 'ntfs' is not one of bind, tmpfs, overlay, squashfs, nfs, "
+        "cifs and fuse\n");
     BOOST_TEST(first_finding("x = [1,\n").find("p.toml:") == 0u);
 }
 
@@ -109,25 +110,92 @@ BOOST_AUTO_TEST_CASE(an_empty_text_is_no_path_and_no_name) {
     BOOST_TEST(findings("[[preparation]]\ncommand = \"x\"\nreplace = \"\"\n") == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_remote_file_system_is_the_admins_to_the_last_option) {
+    const auto share = [](const std::string& lines) {
+        return findings("[[share]]\nshare = \"s\"\n" + lines);
+    };
+    const std::string nfs = "type = \"nfs\"\nsource = \"h:/e\"\n";
+    const std::string cifs = "type = \"cifs\"\nsource = \"//h/s\"\n";
+    BOOST_TEST(share(nfs + "options = \"vers=4.1,soft\"\nuser_options = [\"rsize\"]\n") == "");
+    BOOST_TEST(share(cifs + "credentials = \"store:site\"\nfile_mode = \"0640\"\n") == "");
+    BOOST_TEST(share("type = \"nfs\"\nsource = \"/e\"\n") ==
+               "p.toml:4:10: share[0].source: '/e' is not HOST:/EXPORT\n");
+    BOOST_TEST(share("type = \"cifs\"\nsource = \"//h\"\n") ==
+               "p.toml:4:10: share[0].source: '//h' is not //HOST/SHARE\n");
+    for (const char* option : {"username=me", "password=x", "uid=0", "suid", "rw"})
+        BOOST_TEST(share(cifs + "options = \"vers=3.1.1," + option + "\"\n").find("is no option") !=
+                       std::string::npos,
+                   option);
+    BOOST_TEST(share(cifs + "user_options = [\"uid\"]\n").find("'uid' is no option") !=
+               std::string::npos);
+    BOOST_TEST(share("source = \"/x\"\noptions = \"a\"\n").find("only nfs and cifs") !=
+               std::string::npos);
+    for (const char* credentials : {"x", "store:", "user:../x", "store:a/b", "job:x"})
+        BOOST_TEST(share(cifs + "credentials = \"" + credentials + "\"\n")
+                           .find("is not store:NAME, user:NAME or job") != std::string::npos,
+                   credentials);
+    BOOST_TEST(share(nfs + "credentials = \"job\"\n").find("only cifs and fuse") !=
+               std::string::npos);
+    BOOST_TEST(share(cifs + "file_mode = \"0888\"\n").find("is not a mode") != std::string::npos);
+    BOOST_TEST(share("type = \"fuse\"\nsource = \"x\"\nprogram = \"y\"\n") ==
+               "p.toml:5:11: share[0].program: there is no [program.y]\n");
+    BOOST_TEST(findings("[program.y]\ncommand = [\"y\"]\n") != "");  // not by PATH
+    BOOST_TEST(findings("[program.y]\ncommand = \"/y\"\n").find("expected an array") !=
+               std::string::npos);
+    BOOST_TEST(findings("[[allow]]\n" + nfs) ==
+               "p.toml:1:1: allow[0].name: required, but not there\n");
+}
+
+BOOST_AUTO_TEST_CASE(every_kind_of_volume_is_looked_up_by_its_own_name) {
+    const SitePolicy policy =
+        parse_policy(
+            "[[share]]\nshare = \"x\"\nsource = \"/share\"\n"
+            "[[blob_container]]\naccount = \"a*\"\ncontainer = \"x\"\nsource = \"/blob\"\n"
+            "[[file_server]]\nname = \"x\"\nsource = \"/server\"\n"
+            "[[unmanaged]]\ncommand = \"mount -t glusterfs *:/gv0\"\nsource = \"/gluster\"\n",
+            "p.toml")
+            .policy.value();
+    Volume volume;
+    volume.name = "x";
+    volume.account = "acct";
+    const auto source = [&](Volume::Kind kind) {
+        volume.kind = kind;
+        const auto found = resolve_volume(policy, volume);
+        return found ? (*found)->file_system.source : found.error().message;
+    };
+    BOOST_TEST(source(Volume::Kind::share) == "/share");
+    BOOST_TEST(source(Volume::Kind::blob_container) == "/blob");
+    BOOST_TEST(source(Volume::Kind::file_server) == "/server");
+    BOOST_TEST(source(Volume::Kind::unmanaged) ==
+               "mount command 'x' of account 'acct' is unknown here: no [[unmanaged]] of p.toml "
+               "names it");
+    volume.account = "";
+    volume.name = "mount -t glusterfs 10.0.0.4:/gv0";
+    BOOST_TEST(source(Volume::Kind::unmanaged) == "/gluster");
+    volume.name = "mount -t glusterfs 10.0.0.4:/gv0; id";
+    BOOST_TEST(source(Volume::Kind::unmanaged).find("unknown here") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(maps_the_walk_throughs_names) {
     const SitePolicy policy = samples::policy();
     const JobSpec spec = parse_job(samples::tutorial(), "job.json").spec.value();
-    BOOST_TEST(resolve_share(policy, spec.azure_file_shares[0])->source == "/srv/myshare");
+    BOOST_TEST((*resolve_volume(policy, spec.volumes[0]))->file_system.source == "/srv/myshare");
     BOOST_TEST(resolve_image(policy, *spec.image)->run_on == "host");
     const Preparation preparation = resolve_preparation(policy, spec);
     BOOST_TEST(preparation.command.find("import torch") != std::string::npos);
     BOOST_TEST(!preparation.note.empty());
     BOOST_TEST(!resolve_image(policy, "ubuntu").has_value());
     SitePolicy by_account = policy;
-    by_account.shares[0].account = "my*";
-    AzureFileShare share = spec.azure_file_shares[0];
-    BOOST_TEST(resolve_share(by_account, share).error().message.find("--storage-account-name") !=
+    by_account.volumes[0].account = "my*";
+    Volume share = spec.volumes[0];
+    BOOST_TEST(resolve_volume(by_account, share).error().message.find("--storage-account-name") !=
                std::string::npos);
     share.account = "myaccount";
-    BOOST_TEST(resolve_share(by_account, share)->source == "/srv/myshare");
+    BOOST_TEST((*resolve_volume(by_account, share))->file_system.source == "/srv/myshare");
     share.account = "yours";
-    BOOST_TEST(!resolve_share(by_account, share).has_value());
-    AzureFileShare other;
-    other.share = "other";
-    BOOST_TEST(resolve_share(policy, other).error().message.find("[[share]]") != std::string::npos);
+    BOOST_TEST(!resolve_volume(by_account, share).has_value());
+    Volume other;
+    other.name = "other";
+    BOOST_TEST(resolve_volume(policy, other).error().message.find("[[share]]") !=
+               std::string::npos);
 }

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(writes_a_snapshot_that_is_the_users_alone) {
     const JobSpec spec = parse_job(text, *path).spec.value();
     BOOST_TEST(spec.identity.value().name == "cifar");
     BOOST_TEST(spec.identity->uuid.size() == 36u);
-    BOOST_TEST(spec.azure_file_shares[0].account == "account");
+    BOOST_TEST(spec.volumes[0].account == "account");
     // A snapshot is used as it is; a copy of one elsewhere becomes a new job.
     BOOST_TEST(*write_snapshot(text, *path, identity, "") == *path);
     const auto copy = write_snapshot(text, "elsewhere.json", *spec.identity, "");

@@ -12,8 +12,8 @@ BOOST_AUTO_TEST_CASE(reads_the_walk_throughs_job) {
     BOOST_TEST(parsed.findings.empty());
     const JobSpec& spec = parsed.spec.value();
     BOOST_TEST(spec.node_count == 4);
-    BOOST_TEST(spec.azure_file_shares.at(0).share == "myshare");
-    BOOST_TEST(spec.azure_file_shares.at(0).account.empty());
+    BOOST_TEST(spec.volumes.at(0).name == "myshare");
+    BOOST_TEST(spec.volumes.at(0).account.empty());
     BOOST_TEST(spec.image.value() == "tensorflow/tensorflow:1.8.0-gpu");
     BOOST_TEST(tool_type(spec.toolkit) == "horovod");
     BOOST_TEST(std::get<HorovodSettings>(spec.toolkit).arguments ==
@@ -105,7 +105,8 @@ const Spoilt kSpoilt[] = {
      "azureFileShares[0].relativeMountPath: '/myshare' is not a path"},
     {"net/myshare", "net/my/../share", "azureFileUrl: 'my/../share' is not a share"},
     {"\"azureFileUrl\": \"https://", "\"azureFileUrl\": \"", "azureFileUrl: expected https://"},
-    {"\"azureFileShares\"", "\"fileServers\"", "properties.mountVolumes.fileServers: batchai"},
+    {"\"azureFileShares\"", "\"fileServers\"",
+     "properties.mountVolumes.fileServers[0].fileServer: required, but not there"},
     {"\"imageSourceRegistry\": {", "\"imageSourceRegistry\": 3, \"x\": {",
      "properties.containerSettings.imageSourceRegistry: expected an object, found a number"},
     {"\"jobPreparation\": {",
@@ -231,9 +232,9 @@ BOOST_AUTO_TEST_CASE(reads_what_the_other_recipes_use) {
     const auto& mpi = std::get<CustomMpiSettings>(spec.toolkit);
     BOOST_TEST(mpi.command_line == "python ${AZ_BATCHAI_JOB_TEMP}/a.py AZ_LEARNING_ $oauthtoken");
     BOOST_TEST(mpi.process_count.value() == 8);
-    BOOST_TEST(spec.azure_file_shares.at(0).account == "acct");
-    BOOST_TEST(spec.azure_file_shares[0].directory == "some logs");
-    BOOST_TEST(spec.azure_file_shares[0].relative_mount_path == "external/data");
+    BOOST_TEST(spec.volumes.at(0).account == "acct");
+    BOOST_TEST(spec.volumes[0].directory == "some logs");
+    BOOST_TEST(spec.volumes[0].relative_mount_path == "external/data");
     BOOST_TEST(spec.environment.at(0).name == "B");
     BOOST_TEST(spec.environment.at(1).value.empty());
     BOOST_TEST(spec.secrets.at(0).value == "hush");

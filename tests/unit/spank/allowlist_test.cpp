@@ -15,17 +15,35 @@ struct Site {
         for (const auto* name : {"share", "share/sub", "readonly", "sharex", "other"})
             std::filesystem::create_directory(directory / name);
         std::filesystem::create_directory_symlink(directory / "share", directory / "link");
-        policy.shares.push_back({"*", "s", MountType::bind, directory / "share", "", false});
-        policy.allowed.push_back({MountType::bind, directory / "readonly", true, ""});
-        policy.allowed.push_back({MountType::bind, directory / "gone", false, ""});
-        policy.allowed.push_back({MountType::tmpfs, "", false, "64M"});
-        policy.allowed.push_back({MountType::overlay, directory / "readonly", false, "1M"});
+        policy.volumes.push_back({});
+        policy.volumes[0].file_system = file_system(MountType::bind, directory / "share");
+        allow(file_system(MountType::bind, directory / "readonly", true));
+        allow(file_system(MountType::bind, directory / "gone"));
+        allow(file_system(MountType::tmpfs, "", false, "64M"));
+        allow(file_system(MountType::overlay, directory / "readonly", false, "1M"));
     }
+
+    static job::FileSystem file_system(MountType type, const std::string& source,
+                                       bool read_only = false, const std::string& size = "1G") {
+        job::FileSystem made;
+        made.type = type;
+        made.source = source;
+        made.read_only = read_only;
+        made.max_size = size;
+        return made;
+    }
+    void allow(const job::FileSystem& entry) { policy.allowed.push_back({"", entry}); }
 
     sys::Result<job::Mount> approve(MountType type, const std::string& name,
                                     const std::string& size = "", bool read_only = false) const {
         const std::string source = name.empty() ? "" : directory / name;
-        return spank::approve({type, source, "t", read_only, false, size}, source, policy);
+        job::Mount mount;
+        mount.type = type;
+        mount.source = source;
+        mount.target = "t";
+        mount.read_only = read_only;
+        mount.size = size;
+        return spank::approve(mount, source, policy);
     }
 
     test::TemporaryDirectory directory;
@@ -47,11 +65,13 @@ BOOST_AUTO_TEST_CASE(everything_else_is_refused) {
     for (const auto* name : {"other", "sharex", "", "../", "share (deleted)", "gone"})
         BOOST_TEST(!approve(MountType::bind, name), name);
     BOOST_TEST(!approve(MountType::overlay, "share"));
-    BOOST_TEST(!spank::approve({MountType::bind, "/", "t", false, false, ""}, "/", policy));
+    job::Mount root;
+    root.source = "/";
+    BOOST_TEST(!spank::approve(root, "/", policy));
 }
 
 BOOST_AUTO_TEST_CASE(an_admins_symbolic_link_is_followed) {
-    policy.shares[0].source = directory / "link";
+    policy.volumes[0].file_system.source = directory / "link";
     BOOST_TEST(approve(MountType::bind, "share/sub").has_value());
     BOOST_TEST(!approve(MountType::bind, "other"));
 }

@@ -7,13 +7,34 @@
 using namespace batchai;
 using spank::NodePlan;
 
+namespace {
+
+job::Mount mount(job::MountType type, const std::string& source, const std::string& target) {
+    job::Mount made;
+    made.type = type;
+    made.source = source;
+    made.target = target;
+    return made;
+}
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(node_plan)
 
 BOOST_AUTO_TEST_CASE(a_plan_survives_its_text) {
     NodePlan plan;
-    plan.mounts = {{job::MountType::bind, "/a", "x", true, false, ""},
-                   {job::MountType::tmpfs, "", "t/u", false, true, "1M"},
-                   {job::MountType::overlay, "/b", "o", true, true, "2M"}};
+    plan.mounts = {mount(job::MountType::bind, "/a", "x"), mount(job::MountType::tmpfs, "", "t/u"),
+                   mount(job::MountType::cifs, "//h/s/d", "o")};
+    plan.mounts[0].read_only = true;
+    plan.mounts[1].no_exec = true;
+    plan.mounts[1].size = "1M";
+    plan.mounts[2].entry = 3;
+    plan.mounts[2].directory = "d";
+    plan.mounts[2].options = "vers=3,a=b";
+    plan.mounts[2].file_mode = 0640;
+    plan.mounts[2].directory_mode = 0750;
+    plan.mounts[2].account = "me";
+    plan.mounts[2].key = "hush";
     plan.environment = {"A=1", "B=two\nlines"};
     plan.log_directory = "/logs";
     plan.command = "echo 'x'\nexit 0";
@@ -28,6 +49,13 @@ BOOST_AUTO_TEST_CASE(a_plan_survives_its_text) {
         BOOST_TEST(again->mounts[i].read_only == plan.mounts[i].read_only);
         BOOST_TEST(again->mounts[i].no_exec == plan.mounts[i].no_exec);
         BOOST_TEST(again->mounts[i].size == plan.mounts[i].size);
+        BOOST_TEST(again->mounts[i].entry == plan.mounts[i].entry);
+        BOOST_TEST(again->mounts[i].directory == plan.mounts[i].directory);
+        BOOST_TEST(again->mounts[i].options == plan.mounts[i].options);
+        BOOST_TEST(again->mounts[i].file_mode == plan.mounts[i].file_mode);
+        BOOST_TEST(again->mounts[i].directory_mode == plan.mounts[i].directory_mode);
+        BOOST_TEST(again->mounts[i].account == plan.mounts[i].account);
+        BOOST_TEST(again->mounts[i].key == plan.mounts[i].key);
     }
     BOOST_TEST(again->environment == plan.environment);
     BOOST_TEST(again->log_directory == "/logs");
@@ -39,17 +67,24 @@ BOOST_AUTO_TEST_CASE(a_text_that_no_plan_makes_is_refused) {
     spank::Fields fields;
     fields.add("type", "0");
     BOOST_TEST(!spank::node_plan_from_text(fields.text()));
-    for (const auto* name : {"source", "target", "flags", "size"}) fields.add(name, "");
+    const auto complete = [&] {
+        for (const auto* name :
+             {"source", "target", "size", "directory", "options", "account", "key"})
+            fields.add(name, "");
+        for (const auto* name : {"entry", "read_only", "no_exec", "file_mode", "directory_mode"})
+            fields.add(name, "0");
+    };
+    complete();
     BOOST_TEST(spank::node_plan_from_text(fields.text()).has_value());
     fields.add("type", "9");
-    for (const auto* name : {"source", "target", "flags", "size"}) fields.add(name, "");
+    complete();
     BOOST_TEST(!spank::node_plan_from_text(fields.text()));
     BOOST_TEST(!spank::node_plan_from_text("cut off"));
 }
 
 BOOST_AUTO_TEST_CASE(paths_below_a_mount_are_found_outside_of_it) {
     NodePlan plan;
-    plan.mounts = {{job::MountType::bind, "/srv/share", "myshare", false, false, ""}};
+    plan.mounts = {mount(job::MountType::bind, "/srv/share", "myshare")};
     job::SitePolicy policy;
     policy.mount_root = "/run/batchai/mnt";
     BOOST_TEST(spank::outside_path("/run/batchai/mnt/myshare/out", plan, policy) ==
@@ -57,7 +92,7 @@ BOOST_AUTO_TEST_CASE(paths_below_a_mount_are_found_outside_of_it) {
     BOOST_TEST(spank::outside_path("/run/batchai/mnt/myshare2/out", plan, policy) ==
                "/run/batchai/mnt/myshare2/out");
     BOOST_TEST(spank::outside_path("/home/u/out", plan, policy) == "/home/u/out");
-    plan.mounts = {{job::MountType::tmpfs, "", "scratch", false, false, "1M"}};
+    plan.mounts = {mount(job::MountType::tmpfs, "", "scratch")};
     BOOST_TEST(spank::outside_path("/run/batchai/mnt/scratch/out", plan, policy).empty());
 }
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/file_system.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace batchai::job {
+
+namespace {
+
+constexpr std::array<std::pair<MountType, const char*>, 7> kTypes{
+    {{MountType::bind, "bind"},
+     {MountType::tmpfs, "tmpfs"},
+     {MountType::overlay, "overlay"},
+     {MountType::squashfs, "squashfs"},
+     {MountType::nfs, "nfs"},
+     {MountType::cifs, "cifs"},
+     {MountType::fuse, "fuse"}}};
+
+}  // namespace
+
+std::string name_of(MountType type) {
+    for (const auto& [known, name] : kTypes)
+        if (known == type) return name;
+    return {};
+}
+
+std::optional<MountType> mount_type(std::string_view name) {
+    for (const auto& [type, known] : kTypes)
+        if (known == name) return type;
+    return std::nullopt;
+}
+
+std::string mount_type_names() {
+    std::string text;
+    for (const auto& [type, name] : kTypes) {
+        if (!text.empty()) text += type == kTypes.back().first ? " and " : ", ";
+        text += name;
+    }
+    return text;
+}
+
+std::string source_below(const FileSystem& file_system, const std::string& directory) {
+    if (directory.empty()) return file_system.source;
+    const bool slash = file_system.source.ends_with('/') || file_system.source.ends_with(':');
+    return file_system.source + (slash ? "" : "/") + directory;
+}
+
+GrantedOptions grant_options(const FileSystem& file_system, const std::string& mount_options) {
+    std::string text = mount_options;
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == ' ' || c == '\t' || c == '\n'; }, ',');
+    const bool takes_options =
+        file_system.type == MountType::nfs || file_system.type == MountType::cifs;
+    GrantedOptions granted;
+    for (const std::string& option : split(text, ',')) {
+        if (option.empty() || option == "-o" || option == "defaults" || option == "rw") continue;
+        const std::string key = option.substr(0, option.find('='));
+        const auto& allowed = file_system.user_options;
+        if (option == "ro")
+            granted.read_only = true;
+        else if (takes_options && std::find(allowed.begin(), allowed.end(), key) != allowed.end())
+            granted.options.push_back(option);
+        else
+            granted.ignored.push_back(option);
+    }
+    return granted;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    std::size_t begin = 0;
+    while (true) {
+        const std::size_t end = text.find(separator, begin);
+        parts.push_back(text.substr(begin, end == text.npos ? end : end - begin));
+        if (end == text.npos) return parts;
+        begin = end + 1;
+    }
+}
+
+}  // namespace batchai::job

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FileSystem: something that can be mounted, in the admin's words; what the policy's tables that
+// name a source have in common. What a job may add to it only narrows it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchai::job {
+
+enum class MountType { bind, tmpfs, overlay, squashfs, nfs, cifs, fuse };
+
+std::string name_of(MountType);
+std::optional<MountType> mount_type(std::string_view name);
+std::string mount_type_names();  // "bind, tmpfs, ... and fuse"
+
+// Made by a server or a program: root takes every word of it from the policy.
+inline bool is_remote(MountType type) {
+    return type == MountType::nfs || type == MountType::cifs || type == MountType::fuse;
+}
+
+// Written to in memory, up to a size.
+inline bool is_sized(MountType type) {
+    return type == MountType::tmpfs || type == MountType::overlay;
+}
+
+// Where a mount's secret is read.
+struct CredentialsSource {
+    enum class Kind {
+        none,
+        store,  // the file NAME of the site's own directory, paths.credentials
+        user,   // the user's own file ~/.config/batchai/credentials/NAME
+        job     // accountName and accountKey of the job file
+    };
+    Kind kind = Kind::none;
+    std::string name;
+};
+
+struct FileSystem {
+    MountType type = MountType::bind;
+    // bind, overlay: a directory; squashfs: an image, or a directory of images; nfs: HOST:/EXPORT;
+    // cifs: //HOST/SHARE; fuse: what the program takes for one; tmpfs: empty.
+    std::string source;
+    std::vector<std::string> options;       // nfs, cifs: the kernel's, "vers=4.2"
+    std::vector<std::string> user_options;  // keys of those that a job may set too
+    CredentialsSource credentials;
+    std::string program;          // fuse: a [program.NAME]
+    bool read_only = false;       // only read-only
+    std::string max_size = "1G";  // tmpfs and overlay's upper: limit of size=
+    unsigned file_mode = 0777;    // cifs: the most that a job's fileMode gives
+    unsigned directory_mode = 0777;
+};
+
+// The source with what a job names below it: "//host/share" and "a/b" are "//host/share/a/b".
+std::string source_below(const FileSystem&, const std::string& directory);
+
+// A job's mountOptions ("rw,vers=3", "-o big_writes --use-https=true") held against the policy.
+struct GrantedOptions {
+    std::vector<std::string> options;  // as they stand, for the kernel
+    std::vector<std::string> ignored;
+    bool read_only = false;
+};
+GrantedOptions grant_options(const FileSystem&, const std::string& mount_options);
+
+std::vector<std::string> split(const std::string& text, char separator);
+
+}  // namespace batchai::job

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The text of --batchai-mount (plan.hpp). Lexical only; the root helper looks at symbolic links and
+// owners again, on the node.
+#include <algorithm>
+#include <cctype>
+
+#include "job/names.hpp"
+#include "job/plan.hpp"
+#include "job/size.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+// What a SOURCE says: how it is mounted, and which path or name it gives.
+struct Source {
+    MountType type = MountType::bind;
+    std::string path;     // absolute; a volume's: below it
+    std::string volume;   // of volume=NAME
+    std::string program;  // of PROGRAM=/path
+};
+
+void strip_slashes(std::string& path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+}
+
+sys::Result<Source> parse_volume(const std::string& text) {
+    Source source;
+    const std::size_t slash = text.find('/');
+    source.volume = text.substr(0, slash);
+    if (slash != text.npos) source.path = text.substr(slash + 1);
+    while (source.path.ends_with('/')) source.path.pop_back();
+    if (is_object_name(source.volume) &&
+        (source.path.empty() || is_absolute_path("/" + source.path)))
+        return source;
+    return sys::Error{"'" + text + "' is not a volume: volume=NAME or volume=NAME/directory"};
+}
+
+sys::Result<Source> parse_source(const std::string& text, const SitePolicy& policy) {
+    Source source;
+    if (text == "tmpfs") {
+        source.type = MountType::tmpfs;
+        return source;
+    }
+    const std::size_t equals = text.find('=');
+    const std::string word =
+        text.starts_with('/') || equals == text.npos ? "" : text.substr(0, equals);
+    source.path = word.empty() ? text : text.substr(equals + 1);
+    if (word == "volume") return parse_volume(source.path);
+    strip_slashes(source.path);
+    const bool program = policy.programs.count(word) != 0;
+    if (word == "overlay") source.type = MountType::overlay;
+    if (word == "squashfs") source.type = MountType::squashfs;
+    if (program && source.type == MountType::bind) {
+        source.type = MountType::fuse;
+        source.program = word;
+    }
+    if ((!word.empty() && source.type == MountType::bind) || !is_absolute_path(source.path))
+        return sys::Error{"'" + text +
+                          "' is not a source: /directory without '..', tmpfs, overlay=/directory, "
+                          "squashfs=/image or volume=NAME"};
+    return source;
+}
+
+// Options only narrow what the entry allows.
+sys::Result<void> parse_options(const std::string& text, const FileSystem& allow, Mount& mount) {
+    const bool sized = is_sized(mount.type);
+    bool writable = false;
+    for (const std::string& option : split(text, '+')) {
+        const bool is_size = option.rfind("size=", 0) == 0 && sized;
+        if (option == "ro")
+            mount.read_only = true;
+        else if (option == "rw")
+            writable = true;
+        else if (option == "noexec")
+            mount.no_exec = true;
+        else if (is_size && parse_size(option.substr(5)))
+            mount.size = option.substr(5);
+        else
+            return sys::Error{"'" + option + "' is not an option: ro, rw, noexec" +
+                              (sized ? ", size=N[KMG]" : "")};
+    }
+    if (writable && mount.read_only) return sys::Error{"'ro' and 'rw' exclude each other"};
+    if (writable && allow.read_only)
+        return sys::Error{"the site policy allows it read-only, not 'rw'"};
+    return {};
+}
+
+// Holds a mount against the entry that allows it: read-only where it must be, a size within the
+// limit.
+sys::Result<void> limit(const FileSystem& allow, Mount& mount) {
+    if (allow.read_only) mount.read_only = true;
+    if (!is_sized(mount.type)) return {};
+    if (mount.size.empty()) mount.size = allow.max_size;
+    if (*parse_size(mount.size) > *parse_size(allow.max_size))
+        return sys::Error{"size=" + mount.size + " is more than the site policy's " +
+                          allow.max_size};
+    return {};
+}
+
+bool covers(const AllowPolicy& allow, const Source& source) {
+    const FileSystem& file_system = allow.file_system;
+    if (!source.volume.empty()) return allow.name == source.volume;
+    if (!allow.name.empty() || file_system.type != source.type ||
+        file_system.program != source.program)
+        return false;
+    return source.type == MountType::tmpfs || is_within(source.path, file_system.source);
+}
+
+// The place in policy.allowed of the entry that covers a source, the closest one where there are
+// several; or -1.
+int allowing(const SitePolicy& policy, const Source& source) {
+    int closest = -1;
+    for (int i = 0; i < static_cast<int>(policy.allowed.size()); ++i) {
+        if (!covers(policy.allowed[i], source)) continue;
+        if (closest < 0 || policy.allowed[i].file_system.source.size() >
+                               policy.allowed[closest].file_system.source.size())
+            closest = i;
+    }
+    return closest;
+}
+
+sys::Result<Mount> parse_mount(const std::string& text, const SitePolicy& policy) {
+    const std::vector<std::string> fields = split(text, ':');
+    if (fields.size() < 2 || fields.size() > 3)
+        return sys::Error{"expected SOURCE:TARGET[:OPTIONS]"};
+    const auto source = parse_source(fields[0], policy);
+    if (!source) return source.error();
+    if (!is_relative_path(fields[1]))
+        return sys::Error{"'" + fields[1] +
+                          "' is not a target: a name below the mount root, without '..'"};
+    const int allow = allowing(policy, *source);
+    if (allow < 0)
+        return sys::Error{"'" + fields[0] + "' is not allowed by the site policy " + policy.file};
+    const FileSystem& file_system = policy.allowed[allow].file_system;
+    std::string below = source->path;
+    if (source->volume.empty() && !below.empty()) {
+        below.erase(0, std::min(below.size(), file_system.source.size()));
+        if (below.starts_with('/')) below.erase(0, 1);
+    }
+    Mount mount = mount_of(file_system, static_cast<int>(policy.volumes.size()) + allow, below);
+    mount.target = fields[1];
+    if (fields.size() == 3) {
+        if (auto parsed = parse_options(fields[2], file_system, mount); !parsed)
+            return parsed.error();
+    }
+    if (auto limited = limit(file_system, mount); !limited) return limited.error();
+    return mount;
+}
+
+}  // namespace
+
+sys::Result<std::vector<Mount>> parse_mounts(const std::string& option, const SitePolicy& policy) {
+    std::vector<Mount> mounts;
+    if (std::any_of(option.begin(), option.end(), [](unsigned char c) { return std::iscntrl(c); }))
+        return sys::Error{"it has a control character in it, such as the end of a line"};
+    for (const std::string& text : split(option, ',')) {
+        auto mount = parse_mount(text, policy);
+        if (!mount) return mount.error().in(text);
+        for (const Mount& other : mounts)
+            if (other.target == mount->target)
+                return sys::Error{text + ": something is mounted on that target already"};
+        mounts.push_back(*mount);
+    }
+    return mounts;
+}
+
+}  // namespace batchai::job

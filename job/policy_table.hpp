@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Table: typed access to one table of the policy; as Reader is for a job file, but an unknown key
+// is an error: an admin's typo must not pass. Private to job/.
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "job/spec.hpp"
+
+namespace batchai::job {
+
+class Table {
+  public:
+    Table(const toml::table& table, std::string path, const std::string& file,
+          std::vector<Finding>& findings)
+        : table_(table), path_(std::move(path)), file_(file), findings_(findings) {}
+
+    void error(const std::string& key, const std::string& message);
+    bool has(const std::string& key);
+
+    // Each leaves the target as it is where the key is absent.
+    void read(const std::string& key, std::string& target);
+    void read(const std::string& key, bool& target);
+    void read(const std::string& key, int& target, int least, int most);
+    void read(const std::string& key, std::vector<std::string>& target);  // an array of strings
+    void read_mode(const std::string& key, unsigned& target);             // "0755"
+
+    // A string that is not empty where it is there.
+    void read_name(const std::string& key, std::string& target);
+    void require(const std::string& key, std::string& target);
+
+    // An absolute path without "..".
+    void read_path(const std::string& key, std::string& target);
+    void require_path(const std::string& key, std::string& target);
+
+    std::vector<Table> table(const std::string& key);   // [key], or nothing
+    std::vector<Table> tables(const std::string& key);  // [[key]], any number
+    std::vector<std::string> keys() const;
+
+    // Complains of the keys that nobody asked for.
+    void finish();
+
+  private:
+    template <class T>
+    void read_value(const std::string& key, T& target, const char* type);
+
+    const toml::table& table_;
+    std::string path_;
+    const std::string& file_;
+    std::vector<Finding>& findings_;
+    std::set<std::string> known_;
+};
+
+}  // namespace batchai::job

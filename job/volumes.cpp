@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/volumes.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "job/names.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+constexpr std::string_view kAccountPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
+constexpr std::string_view kKeyPlaceholder = "<AZURE_BATCHAI_STORAGE_KEY>";
+
+// https://<account>.file.core.windows.net/<share>[/<directory>]
+void read_url(Reader& reader, Volume& share) {
+    const std::string url = reader.required_string("azureFileUrl");
+    if (url.empty()) return;
+    const std::size_t scheme = url.find("://");
+    const std::size_t slash = scheme == url.npos ? url.npos : url.find('/', scheme + 3);
+    if (slash == url.npos || slash + 1 == url.size()) {
+        reader.error("azureFileUrl",
+                     "expected https://ACCOUNT.file.core.windows.net/SHARE, is '" + url + "'");
+        return;
+    }
+    const std::string host = url.substr(scheme + 3, slash - scheme - 3);
+    if (host.rfind(kAccountPlaceholder, 0) != 0) share.account = host.substr(0, host.find('.'));
+    std::string path = url.substr(slash + 1);
+    while (!path.empty() && path.back() == '/') path.pop_back();
+    const std::size_t end = path.find('/');
+    share.name = path.substr(0, end);
+    if (end != path.npos) share.directory = path.substr(end + 1);
+    if (!is_relative_path(share.name) || !is_absolute_path("/" + path))
+        reader.error("azureFileUrl", "'" + path + "' is not a share and a directory below it");
+}
+
+void read_account(Reader& reader, Volume& volume) {
+    const std::string account = reader.string("accountName");
+    if (!account.empty() && account != kAccountPlaceholder) volume.account = account;
+    auto credentials = reader.object("credentials");
+    if (!credentials) return;
+    const std::string key = credentials->string("accountKey");
+    if (key != kKeyPlaceholder) volume.account_key = key;
+    // A reference into a key vault: there is none here, and a site's volume may need no key.
+    credentials->ignore({"accountKeySecretReference"});
+    credentials->finish();
+}
+
+// What may become a part of a message's line.
+std::string read_line(Reader& reader, const char* key) {
+    const std::string text = reader.string(key);
+    if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); }))
+        reader.error(key, "has a control character in it, such as the end of a line");
+    return text;
+}
+
+// "0755"
+std::optional<unsigned> read_mode(Reader& reader, const char* key) {
+    const std::string text = reader.string(key);
+    if (text.empty()) return std::nullopt;
+    const bool octal = text.size() <= 4 && std::all_of(text.begin(), text.end(),
+                                                       [](char c) { return c >= '0' && c <= '7'; });
+    if (octal && std::stoul(text, nullptr, 8) <= 0777)
+        return static_cast<unsigned>(std::stoul(text, nullptr, 8));
+    reader.error(key, "'" + text + "' is not a mode such as 0755");
+    return std::nullopt;
+}
+
+void read_share(Reader& reader, Volume& volume) {
+    read_url(reader, volume);
+    read_account(reader, volume);
+    volume.file_mode = read_mode(reader, "fileMode");
+    volume.directory_mode = read_mode(reader, "directoryMode");
+}
+
+void read_blob_container(Reader& reader, Volume& volume) {
+    volume.name = reader.required_string("containerName");
+    if (!volume.name.empty() && !is_object_name(volume.name))
+        reader.error("containerName", "'" + volume.name + "' is not a name");
+    read_account(reader, volume);
+    volume.mount_options = read_line(reader, "mountOptions");
+}
+
+// fileServer.id ends in "/fileservers/NAME".
+void read_file_server(Reader& reader, Volume& volume) {
+    if (auto server = reader.required_object("fileServer")) {
+        const std::string id = server->required_string("id");
+        volume.name = id.substr(id.rfind('/') + 1);
+        if (!id.empty() && !is_object_name(volume.name))
+            server->error("id", "'" + id + "' does not end in the name of a file server");
+        server->finish();
+    }
+    const std::string key = "sourceDirectory";
+    std::string directory = reader.string(key);
+    while (directory.starts_with('/')) directory.erase(0, 1);
+    while (directory.ends_with('/')) directory.pop_back();
+    if (directory == ".") directory.clear();
+    if (!directory.empty() && !is_absolute_path("/" + directory))
+        reader.error(key, "'" + directory + "' is not a directory of the server: no '..'");
+    volume.directory = directory;
+    volume.mount_options = read_line(reader, "mountOptions");
+}
+
+void read_unmanaged(Reader& reader, Volume& volume) {
+    volume.name =
+        reader.required_string("mountCommand").empty() ? "" : read_line(reader, "mountCommand");
+}
+
+void read_mount_path(Reader& reader, const std::vector<Volume>& others, Volume& volume) {
+    const char* const key = "relativeMountPath";
+    const std::string path = reader.required_string(key);
+    volume.relative_mount_path = path;
+    if (path.empty()) return;
+    if (!is_relative_path(path))
+        reader.error(key, "'" + path +
+                              "' is not a path below the mount root: no '..', no leading '/', "
+                              "names of letters, digits, '.', '_' and '-'");
+    for (const Volume& other : others)
+        if (is_within(path, other.relative_mount_path) ||
+            is_within(other.relative_mount_path, path))
+            reader.error(key, "another volume of this job is mounted at '" +
+                                  other.relative_mount_path + "'");
+}
+
+struct KindOfVolume {
+    const char* key;
+    Volume::Kind kind;
+    void (*read)(Reader&, Volume&);
+};
+constexpr KindOfVolume kVolumeKinds[] = {
+    {"azureFileShares", Volume::Kind::share, read_share},
+    {"azureBlobFileSystems", Volume::Kind::blob_container, read_blob_container},
+    {"fileServers", Volume::Kind::file_server, read_file_server},
+    {"unmanagedFileSystems", Volume::Kind::unmanaged, read_unmanaged}};
+
+}  // namespace
+
+std::vector<Volume> read_volumes(Reader& properties) {
+    std::vector<Volume> volumes;
+    auto mounts = properties.object("mountVolumes");
+    if (!mounts) return volumes;
+    for (const KindOfVolume& kind : kVolumeKinds)
+        for (Reader& reader : mounts->objects(kind.key)) {
+            Volume volume;
+            volume.kind = kind.kind;
+            volume.key = reader.path();
+            kind.read(reader, volume);
+            read_mount_path(reader, volumes, volume);
+            reader.finish();
+            volumes.push_back(volume);
+        }
+    mounts->finish();
+    return volumes;
+}
+
+std::string name_of(Volume::Kind kind) {
+    switch (kind) {
+        case Volume::Kind::share:
+            return "share";
+        case Volume::Kind::blob_container:
+            return "blob container";
+        case Volume::Kind::file_server:
+            return "file server";
+        case Volume::Kind::unmanaged:
+            return "mount command";
+    }
+    return {};
+}
+
+std::string describe(const Volume& volume) {
+    return name_of(volume.kind) + " '" + volume.name + "'" +
+           (volume.account.empty() ? "" : " of account '" + volume.account + "'");
+}
+
+}  // namespace batchai::job

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/kernel_mount.hpp"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+namespace batchai::spank {
+namespace {
+
+std::uint64_t attributes_of(const job::Mount& mount) {
+    std::uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    if (mount.read_only) attributes |= MOUNT_ATTR_RDONLY;
+    if (mount.no_exec) attributes |= MOUNT_ATTR_NOEXEC;
+    return attributes;
+}
+
+// The kernel's last complaint about a file system that is being made, else the errno's text.
+sys::Error complaint(int context, const std::string& what) {
+    const sys::Error by_number = sys::errno_error(what);
+    std::string last;
+    char buffer[1024];
+    for (ssize_t n; (n = read(context, buffer, sizeof buffer)) > 0;) {
+        std::string line(buffer, static_cast<std::size_t>(n));
+        while (line.ends_with('\n')) line.pop_back();
+        if (line.starts_with("e ")) last = line.substr(2);
+    }
+    return last.empty() ? by_number : sys::Error{by_number.message + " (" + last + ")"};
+}
+
+}  // namespace
+
+Parameter parameter_of(const std::string& option) {
+    const std::size_t equals = option.find('=');
+    if (equals == option.npos) return {option, "", true};
+    return {option.substr(0, equals), option.substr(equals + 1), false};
+}
+
+sys::Result<sys::UniqueFd> make_file_system(const std::string& type,
+                                            const std::vector<Parameter>& parameters,
+                                            const job::Mount& mount) {
+    const sys::UniqueFd context(fsopen(type.c_str(), FSOPEN_CLOEXEC));
+    if (!context && errno == ENODEV) return sys::Error{"the node's kernel does not know " + type};
+    if (!context) return sys::errno_error(type);
+    for (const Parameter& parameter : parameters) {
+        const auto command = parameter.is_flag ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING;
+        const char* value = parameter.is_flag ? nullptr : parameter.value.c_str();
+        // A value may be a password.
+        if (fsconfig(context.get(), command, parameter.key.c_str(), value, 0) != 0)
+            return complaint(context.get(), "option " + parameter.key);
+    }
+    if (fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+        return complaint(context.get(), type);
+    sys::UniqueFd made(
+        fsmount(context.get(), FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes_of(mount))));
+    if (!made) return complaint(context.get(), type);
+    return made;
+}
+
+sys::Result<sys::UniqueFd> copy_tree(int directory, const job::Mount& mount) {
+    sys::UniqueFd tree(open_tree(
+        directory, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    if (!tree) return sys::errno_error("open_tree");
+    struct mount_attr attributes = {};
+    attributes.attr_set = attributes_of(mount);
+    if (mount_setattr(tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
+                      sizeof attributes) != 0)
+        return sys::errno_error("mount_setattr");
+    return tree;
+}
+
+sys::Result<void> attach(int mount, int target) {
+    if (move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+        return sys::errno_error("move_mount");
+    return {};
+}
+
+}  // namespace batchai::spank

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/secret.hpp"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "spank/helper/files.hpp"
+
+namespace batchai::spank {
+namespace {
+
+constexpr std::size_t kMaximum = 64 * 1024;
+constexpr int kOpenFlags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+
+sys::Result<std::string> read_private_file(int file, uid_t owner, const std::string& what) {
+    struct stat info = {};
+    if (fstat(file, &info) != 0) return sys::errno_error(what);
+    if (!S_ISREG(info.st_mode) || info.st_uid != owner || (info.st_mode & 077) != 0)
+        return sys::Error{what + ": must be a file of user " + std::to_string(owner) +
+                          " that nobody else can read (chmod 600)"};
+    auto text = read_all(file, kMaximum);
+    if (!text) return text.error().in(what);
+    return text;
+}
+
+}  // namespace
+
+sys::Result<sys::UniqueFd> open_user_credentials(const std::string& name) {
+    const passwd* entry = getpwuid(geteuid());
+    if (entry == nullptr || entry->pw_dir == nullptr || entry->pw_dir[0] != '/')
+        return sys::Error{"credentials user:" + name + ": the user has no home directory"};
+    const std::string path = std::string(entry->pw_dir) + "/.config/batchai/credentials/" + name;
+    sys::UniqueFd file(open(path.c_str(), kOpenFlags));
+    if (!file) return sys::errno_error("credentials " + path);
+    return file;
+}
+
+sys::Result<std::string> read_credentials(const job::Mount& mount,
+                                          const job::FileSystem& file_system,
+                                          const job::SitePolicy& policy, int file, uid_t owner) {
+    using Kind = job::CredentialsSource::Kind;
+    const job::CredentialsSource& source = file_system.credentials;
+    switch (source.kind) {
+        case Kind::none:
+            break;
+        case Kind::job:
+            return "username=" + mount.account + "\npassword=" + mount.key + "\n";
+        case Kind::user:
+            return read_private_file(file, owner, "credentials user:" + source.name);
+        case Kind::store: {
+            const std::string path = policy.credentials + "/" + source.name;
+            const sys::UniqueFd stored(open(path.c_str(), kOpenFlags));
+            if (!stored) return sys::errno_error("site policy: credentials " + path);
+            return read_private_file(stored.get(), geteuid(), "site policy: credentials " + path);
+        }
+    }
+    return std::string();
+}
+
+}  // namespace batchai::spank

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a mount's credentials are read: files that their owner alone can read. They are in memory
+// and in pipes to the kernel or a program only; no path, argument, variable, message or state of
+// ours has anything of them.
+#pragma once
+
+#include <string>
+
+#include "job/plan.hpp"
+#include "job/policy.hpp"
+#include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::spank {
+
+// The calling user's own ~/.config/batchai/credentials/NAME. Call with his rights.
+sys::Result<sys::UniqueFd> open_user_credentials(const std::string& name);
+
+// What the FileSystem's credentials say: of the store, of the user's file (opened by him: file), or
+// of the job. The file must belong to root or to owner, a regular file of mode 0600 or less.
+// kind none: empty.
+sys::Result<std::string> read_credentials(const job::Mount&, const job::FileSystem&,
+                                          const job::SitePolicy&, int file, uid_t owner);
+
+}  // namespace batchai::spank

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/network.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "spank/helper/allowlist.hpp"
+#include "spank/helper/secret.hpp"
+#include "temporary.hpp"
+
+using namespace batchai;
+using job::MountType;
+
+namespace {
+
+std::string text_of(const sys::Result<std::vector<spank::Parameter>>& parameters) {
+    if (!parameters) return parameters.error().message;
+    std::string text;
+    for (const auto& [key, value, is_flag] : *parameters)
+        text += (text.empty() ? "" : ",") + key + (is_flag ? "" : "=" + value);
+    return text;
+}
+
+job::Mount remote(MountType type, const std::string& source) {
+    job::Mount mount;
+    mount.type = type;
+    mount.source = source;
+    mount.target = "t";
+    mount.entry = 0;
+    return mount;
+}
+
+const spank::Credentials kUser{1001, 1002, {}};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(network)
+
+BOOST_AUTO_TEST_CASE(nfs_is_told_what_mount_nfs_would_tell_it) {
+    job::FileSystem entry;
+    auto mount = remote(MountType::nfs, "127.0.0.1:/export/a b");
+    BOOST_TEST(text_of(spank::nfs_parameters(mount, entry)) ==
+               "source=127.0.0.1:/export/a b,addr=127.0.0.1,vers=4.2,clientaddr=127.0.0.1");
+    entry.options = {"vers=3", "soft", "port=12049"};
+    mount.options = "rsize=4096";
+    BOOST_TEST(text_of(spank::nfs_parameters(mount, entry)) ==
+               "source=127.0.0.1:/export/a b,addr=127.0.0.1,clientaddr=127.0.0.1,vers=3,soft,"
+               "port=12049,rsize=4096");
+    mount.source = "no.such.host.invalid:/x";
+    BOOST_TEST(text_of(spank::nfs_parameters(mount, entry)).starts_with("no.such.host.invalid: "));
+}
+
+BOOST_AUTO_TEST_CASE(cifs_belongs_to_the_jobs_user) {
+    job::FileSystem entry;
+    entry.options = {"vers=3.1.1"};
+    auto mount = remote(MountType::cifs, "//127.0.0.1/share/sub");
+    mount.file_mode = 0640;
+    const std::string common =
+        "source=//127.0.0.1/share/sub,ip=127.0.0.1,vers=3.1.1,uid=1001,gid=1002,forceuid,forcegid,"
+        "file_mode=0640,dir_mode=0777";
+    BOOST_TEST(text_of(spank::cifs_parameters(mount, entry, kUser, nullptr)) ==
+               common + ",sec=none");
+    const spank::Login login{"me", "a,b=c\"d", "D"};
+    BOOST_TEST(text_of(spank::cifs_parameters(mount, entry, kUser, &login)) ==
+               common + ",username=me,password=a,b=c\"d,domain=D");
+}
+
+BOOST_AUTO_TEST_CASE(a_login_is_read_as_mount_cifs_reads_it) {
+    const auto login = spank::parse_login("# site\nusername=me\r\npassword=a=b c\ndomain=D\n");
+    BOOST_REQUIRE(login);
+    BOOST_TEST(login->user == "me");
+    BOOST_TEST(login->password == "a=b c");
+    BOOST_TEST(login->domain == "D");
+    // What is not understood may be the secret itself.
+    const auto refused = spank::parse_login("hush\n");
+    BOOST_REQUIRE(!refused);
+    BOOST_TEST(refused.error().message.find("hush") == std::string::npos);
+    BOOST_TEST(!spank::parse_login("password=x\n"));
+}
+
+BOOST_AUTO_TEST_CASE(a_credentials_file_is_its_owners_alone) {
+    const test::TemporaryDirectory directory;
+    job::SitePolicy policy;
+    policy.credentials = directory.path();
+    job::FileSystem entry;
+    entry.credentials = {job::CredentialsSource::Kind::store, "site"};
+    const auto read = [&] {
+        return spank::read_credentials(job::Mount(), entry, policy, -1, geteuid());
+    };
+    BOOST_TEST(!read());
+    directory.write("site", "username=me\n", 0600);
+    BOOST_TEST(*read() == "username=me\n");
+    for (const mode_t mode : {0644U, 0640U, 0604U}) {
+        chmod((directory / "site").c_str(), mode);
+        BOOST_REQUIRE(!read());
+        BOOST_TEST(read().error().message.find("nobody else can read") != std::string::npos);
+    }
+    std::filesystem::rename(directory / "site", directory / "other");
+    chmod((directory / "other").c_str(), 0600);
+    std::filesystem::create_symlink(directory / "other", directory / "site");
+    BOOST_TEST(!read());
+    entry.credentials.kind = job::CredentialsSource::Kind::job;
+    job::Mount mount;
+    mount.account = "acct";
+    mount.key = "k";
+    BOOST_TEST(*spank::read_credentials(mount, entry, policy, -1, 0) ==
+               "username=acct\npassword=k\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_remote_mount_is_what_its_entry_says) {
+    job::SitePolicy policy;
+    policy.volumes.push_back({});
+    auto& entry = policy.volumes[0].file_system;
+    entry.type = MountType::cifs;
+    entry.source = "//h/s";
+    entry.user_options = {"vers"};
+    entry.file_mode = 0600;
+    auto mount = remote(MountType::cifs, "//evil/s");
+    mount.directory = "a/b";
+    mount.options = "vers=2.1";
+    const auto approved = spank::approve(mount, "", policy);
+    BOOST_REQUIRE(approved);
+    BOOST_TEST(approved->source == "//h/s/a/b");
+    BOOST_TEST(approved->file_mode == 0600u);
+    const auto refused = [&](auto change) {
+        job::Mount other = mount;
+        change(other);
+        return !spank::approve(other, "", policy);
+    };
+    BOOST_TEST(refused([](auto& other) { other.entry = 1; }));
+    BOOST_TEST(refused([](auto& other) { other.entry = -1; }));
+    BOOST_TEST(refused([](auto& other) { other.type = MountType::nfs; }));
+    BOOST_TEST(refused([](auto& other) { other.directory = "../x"; }));
+    BOOST_TEST(refused([](auto& other) { other.options = "vers=3,uid=0"; }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
