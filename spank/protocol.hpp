@@ -29,6 +29,7 @@ inline constexpr char kJobsDirectory[] = "/run/batchai/jobs";
 inline constexpr char kStateFile[] = "state";
 inline constexpr char kPinFile[] = "namespace";            // the mount namespace is bound here
 inline constexpr char kPreparationFile[] = "preparation";  // see once.hpp
+inline constexpr char kDaemonsFile[] = "daemons";          // see helper/daemon_notes.hpp
 // Made by the plugin when a job is over, whoever holds the directory's lock, and removed last:
 // where its end was interrupted, the next set-up, end or start of slurmd goes on with it.
 inline constexpr char kEndingFile[] = "ending";
@@ -58,7 +59,7 @@ inline constexpr char kCancelled[] = "job preparation was cancelled";
 // helper's own together: 30 each to plan, open sources and make files, 120 at most to mount.
 inline constexpr int kCheckSeconds = 60;
 inline constexpr int kSetupSeconds = 240;
-inline constexpr int kTeardownSeconds = 60;
+inline constexpr int kTeardownSeconds = 90;
 inline constexpr int kLogSeconds = 10;  // a line to the logs
 
 }  // namespace batchai::spank

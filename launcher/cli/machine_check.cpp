@@ -157,7 +157,8 @@ Installation check_machine(const std::string& plugstack, Findings& findings) {
         installed.libexec = line->argument("libexec", installed.libexec);
         installed.policy = line->argument("policy", installed.policy);
     }
-    for (const char* program : {"batchai-helper", "batchai-prep", "batchai-check"})
+    for (const char* program :
+         {"batchai-helper", "batchai-prep", "batchai-check", "batchai-fusermount"})
         check_owner(findings, "program", installed.libexec + "/" + program);
     check_policy(findings, installed.policy);
     return installed;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "spank/helper/daemon_notes.hpp"
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/remove_tree.hpp"
 #include "spank/helper/setup.hpp"
@@ -22,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 // For what millions of files in a temporary directory may hold up; the rest goes later.
 constexpr int kTeardownRemoveSeconds = 30;
 constexpr int kOthersSeconds = 10;
+// For a FUSE program to write to its server what it still holds.
+constexpr int kDaemonSeconds = 20;
 
 // False: it is still there, for it takes longer or holds what the user has no right to remove.
 bool remove_as(const Credentials& owner, const std::string& path, int seconds) {
@@ -48,9 +51,15 @@ void add_owner(Fields& state, const Credentials& user, const std::vector<std::st
     for (const auto& path : job_temps) state.add("job_temp", path);
 }
 
+void end_namespace(const JobDirectory& directory, int seconds) {
+    kill_processes(directory);
+    end_daemons(directory, seconds);
+    unpin(directory);
+}
+
 bool end_job(const JobDirectory& directory, int seconds) {
     const Fields state = directory.state();
-    end_namespace(directory);
+    end_namespace(directory, kDaemonSeconds);
     const auto uid = state.number("uid");
     const auto gid = state.number("gid");
     bool removed = true;

@@ -100,6 +100,24 @@ sys::Result<void> JobDirectory::write_state(const Fields& fields,
     return {};
 }
 
+sys::Result<void> JobDirectory::append(const char* file, const Fields& entries) const {
+    const sys::UniqueFd end(
+        openat(fd(), file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!end) return sys::errno_error(path(file));
+    if (auto written = write_all(end.get(), entries.text()); !written)
+        return written.error().in(path(file));
+    return {};
+}
+
+Fields JobDirectory::read(const char* file) const {
+    const sys::UniqueFd begin(openat(fd(), file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    auto text = begin ? read_all(begin.get(), kStateMaximum) : sys::Result<std::string>("");
+    if (!text) return {};
+    text->resize(text->rfind('\0') + 1);  // without an entry that somebody could not finish
+    auto fields = Fields::parse(*text);
+    return fields ? *std::move(fields) : Fields();
+}
+
 sys::Result<void> JobDirectory::touch(const char* file) const {
     const sys::UniqueFd created(
         openat(fd(), file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -113,7 +131,8 @@ bool JobDirectory::has(const char* file) const {
 
 void JobDirectory::clear() const {
     // "ending" last: as long as it is there, a sweep comes back.
-    for (const char* file : {kStateFile, kNewStateFile, kPreparationFile, kPinFile, kEndingFile})
+    for (const char* file :
+         {kStateFile, kNewStateFile, kPreparationFile, kDaemonsFile, kPinFile, kEndingFile})
         unlinkat(fd(), file, 0);
 }
 

@@ -33,6 +33,10 @@ class JobDirectory {
     Fields state() const;
     sys::Result<void> write_state(const Fields&, const std::vector<std::string>& environment) const;
 
+    // A file to which entries are added: each is there as a whole or not at all.
+    sys::Result<void> append(const char* file, const Fields&) const;
+    Fields read(const char* file) const;
+
     // Creates one of the fixed files, empty, 0600.
     sys::Result<void> touch(const char* file) const;
     bool has(const char* file) const;

@@ -142,10 +142,11 @@ sys::Result<sys::UniqueFd> make_detached(const job::Mount& mount, int file,
 
 class Maker {
   public:
-    Maker(int root, const job::SitePolicy& policy, const Credentials& user)
+    Maker(int root, const job::SitePolicy& policy, const Credentials& user, const FuseHost* fuse)
         : root_(root),
           policy_(policy),
           user_(user),
+          fuse_(fuse),
           deadline_(Clock::now() + std::chrono::seconds(policy.mount_timeout)) {}
 
     // file: what the user has opened for it, or -1.
@@ -162,9 +163,11 @@ class Maker {
         if (!target) return target.error();
         auto done = put(*mount, file, target->get());
         if (done) return done;
-        const std::string what = job::is_remote(mount->type) ? mount->source
-                                 : path.empty()              ? job::name_of(mount->type)
-                                                             : path;
+        std::string what = job::is_remote(mount->type) ? mount->source
+                           : path.empty()              ? job::name_of(mount->type)
+                                                       : path;
+        if (mount->type == job::MountType::fuse)
+            what = "fuse " + entry_of(*mount, policy_)->program + " " + what;
         return done.error().in("mounting " + what + " at " + mount->target);
     }
 
@@ -173,16 +176,30 @@ class Maker {
 
     sys::Result<void> put(const job::Mount& mount, int file, int target) const {
         if (mount.type == job::MountType::overlay) return mount_overlay(mount, file, target, user_);
-        const auto left = std::chrono::ceil<std::chrono::seconds>(deadline_ - Clock::now()).count();
-        const auto made =
-            make_detached(mount, file, policy_, user_, static_cast<int>(std::max<long>(left, 1)));
+        const auto rest = std::chrono::ceil<std::chrono::seconds>(deadline_ - Clock::now()).count();
+        const int seconds = static_cast<int>(std::max<long>(rest, 1));
+        if (mount.type == job::MountType::fuse) return put_fuse(mount, file, target, seconds);
+        const auto made = make_detached(mount, file, policy_, user_, seconds);
         if (!made) return made.error();
         return attach(made->get(), target);
+    }
+
+    sys::Result<void> put_fuse(const job::Mount& mount, int file, int target, int seconds) const {
+        const job::FileSystem& entry = *entry_of(mount, policy_);
+        const auto program = policy_.programs.find(entry.program);
+        if (!fuse_ || program == policy_.programs.end())
+            return sys::Error{"site policy: there is no [program." + entry.program + "] here"};
+        const auto secret = read_credentials(mount, entry, policy_, file, user_.uid);
+        if (!secret) return secret.error();
+        return mount_fuse(
+            {mount, entry.program, program->second.command, *secret, policy_.mount_root, user_},
+            target, seconds, *fuse_);
     }
 
     int root_;
     const job::SitePolicy& policy_;
     const Credentials& user_;
+    const FuseHost* fuse_;
     Clock::time_point deadline_;
 };
 
@@ -190,7 +207,8 @@ class Maker {
 
 sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
                               const std::vector<sys::UniqueFd>& files,
-                              const job::SitePolicy& policy, const Credentials& user) {
+                              const job::SitePolicy& policy, const Credentials& user,
+                              const FuseHost* fuse) {
     if (files.size() > mounts.size()) return sys::Error{"more sources than mounts"};
     const std::string& at = policy.mount_root;
     // In this namespace, which may be Slurm's.
@@ -201,7 +219,7 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
         return sys::errno_error(at);
     const sys::UniqueFd root(open(at.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!root) return sys::errno_error(at);
-    const Maker maker(root.get(), policy, user);
+    const Maker maker(root.get(), policy, user, fuse);
     std::size_t next = 0;
     for (const auto& mount : mounts) {
         int file = -1;

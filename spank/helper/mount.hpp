@@ -12,15 +12,17 @@
 #include "job/plan.hpp"
 #include "job/policy.hpp"
 #include "spank/helper/credentials.hpp"
+#include "spank/helper/fuse.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::spank {
 
 // files: as opened by the user for each mount of which is_opened_by_user, in order. Mounts are
-// approved (allowlist.hpp) here. Those of servers together may take policy.mount_timeout.
+// approved (allowlist.hpp) here. Those of servers together may take policy.mount_timeout. Without a
+// FuseHost no program can be started.
 sys::Result<void> make_mounts(const std::vector<job::Mount>&,
                               const std::vector<sys::UniqueFd>& files, const job::SitePolicy&,
-                              const Credentials& user);
+                              const Credentials& user, const FuseHost*);
 
 // True where root must not open the source, or the file of the credentials, by its path.
 bool is_opened_by_user(const job::Mount&, const job::SitePolicy&);

@@ -155,13 +155,16 @@ bool is_pinned(const JobDirectory& directory) {
     return statfs(directory.path(kPinFile).c_str(), &info) == 0 && info.f_type == NSFS_MAGIC;
 }
 
-void end_namespace(const JobDirectory& directory) {
-    const std::string pin = directory.path(kPinFile);
+void kill_processes(const JobDirectory& directory) {
     struct stat space = {};
-    if (!is_pinned(directory) || stat(pin.c_str(), &space) != 0) return;
+    if (!is_pinned(directory) || stat(directory.path(kPinFile).c_str(), &space) != 0) return;
     // Again until none is left: one may have forked meanwhile. Bounded, for an epilog must end.
     for (int round = 0; round < 100 && kill_in_namespace(space); ++round) usleep(10000);
-    umount2(pin.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
+void unpin(const JobDirectory& directory) {
+    if (is_pinned(directory))
+        umount2(directory.path(kPinFile).c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
 bool is_shared_mount(const std::string& path) {

@@ -24,9 +24,11 @@ sys::Result<void> create_pinned_namespace(const JobDirectory&);
 // True when the pin file is a pinned namespace.
 bool is_pinned(const JobDirectory&);
 
-// Kills every process that is in the pinned namespace, then takes the pin away: the kernel removes
-// the namespace with its mounts. Without a pin: nothing.
-void end_namespace(const JobDirectory&);
+// Kills every process that is in the pinned namespace. Without a pin: nothing.
+void kill_processes(const JobDirectory&);
+
+// Takes the pin away: without processes, the kernel removes the namespace with its mounts.
+void unpin(const JobDirectory&);
 
 // True when mounts made at path would appear in other namespaces too.
 bool is_shared_mount(const std::string& path);

@@ -62,10 +62,10 @@ class Setup {
     sys::Result<void> run() {
         // The namespace of before, where the state and the pin are.
         const sys::UniqueFd home(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
-        auto done = set_up();
+        auto done = set_up(home.get());
         if (!home || setns(home.get(), CLONE_NEWNS) != 0) done = sys::errno_error("setns");
         if (done) return write_state("ready", "");
-        end_namespace(directory_);
+        end_namespace(directory_, 0);
         const sys::Error failure = done.error().in("batchai: " + request_.node);
         report(failure.message);
         if (auto noted = write_state("failed", failure.message); !noted)
@@ -74,7 +74,7 @@ class Setup {
     }
 
   private:
-    sys::Result<void> set_up() {
+    sys::Result<void> set_up(int home) {
         auto policy = load_trusted_policy(policy_file_);
         if (!policy) return policy.error();
         policy_ = *std::move(policy);
@@ -89,7 +89,9 @@ class Setup {
             if (auto made = create_pinned_namespace(directory_); !made) return made;
         auto sources = as_user(request_.user, kUserSeconds, [this] { return open_sources(); });
         if (!sources) return sources.error();
-        if (auto made = make_mounts(plan_.mounts, sources->files, policy_, request_.user); !made)
+        const FuseHost fuse{directory_, request_.job_id, home, job_temp_};
+        if (auto made = make_mounts(plan_.mounts, sources->files, policy_, request_.user, &fuse);
+            !made)
             return made;
         auto finished = as_user(request_.user, kUserSeconds, [this] { return make_user_files(); });
         if (!finished) return finished.error();
@@ -111,8 +113,9 @@ class Setup {
         return {};
     }
 
-    // As the user.
+    // As the user. The temporary directory comes first: what serves a mount keeps its files there.
     sys::Result<Answer> open_sources() const {
+        if (mkdir(job_temp_.c_str(), 0700) != 0) return sys::errno_error(job_temp_);
         Answer answer;
         for (const auto& mount : plan_.mounts) {
             if (!is_opened_by_user(mount, policy_)) continue;
@@ -127,7 +130,6 @@ class Setup {
 
     // As the user, in the job's namespace.
     sys::Result<Answer> make_user_files() const {
-        if (mkdir(job_temp_.c_str(), 0700) != 0) return sys::errno_error(job_temp_);
         const std::string hosts = job::host_file(request_.hosts, std::max(request_.gpus, 1));
         if (auto written = sys::write_file(job_temp_ + "/hostfile", hosts, 0644); !written)
             return written.error();

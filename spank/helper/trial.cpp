@@ -69,7 +69,7 @@ sys::Result<Answer> make(const std::vector<job::Mount>& mounts, const job::SiteP
         if (!source) return source.error();
         sources.push_back(*std::move(source));
     }
-    if (auto made = make_mounts(mounts, sources, policy, user); !made) return made.error();
+    if (auto made = make_mounts(mounts, sources, policy, user, nullptr); !made) return made.error();
     return Answer{};
 }
 

@@ -107,7 +107,7 @@ installed() {
 admin_check() { timeout 20 "$BATCHAI_BUILD/bin/batchai" admin check --plugstack "$BATS_TEST_TMPDIR/plugstack.conf" "$@"; }
 lay_out() {
     cd "$BATS_TEST_TMPDIR"
-    cp "$BATCHAI_BUILD"/lib/spank_batchai.so "$BATCHAI_BUILD"/bin/batchai-{helper,prep,check} "$BATCHAI_SOURCE/etc/batchai.toml" .
+    cp "$BATCHAI_BUILD"/lib/spank_batchai.so "$BATCHAI_BUILD"/bin/batchai-{helper,prep,check,fusermount} "$BATCHAI_SOURCE/etc/batchai.toml" .
     chmod 755 ./batchai-* && chmod 644 batchai.toml
     echo "required $PWD/spank_batchai.so libexec=$PWD policy=$PWD/batchai.toml" >plugstack.conf
 }

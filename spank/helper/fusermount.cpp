@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// batchai-fusermount: what FUSE programs find in place of fusermount (daemon.hpp). They ask it for
+// a mount, as libfuse 2 and 3 and the Go libraries do where they are not root, and get the open
+// /dev/fuse of the mount that batchai-helper has made already: sent as fusermount does, over the
+// socket whose number is in _FUSE_COMMFD. A request to unmount (-u) is granted and changes nothing:
+// the helper unmounts. Has no privileges and needs none.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "spank/helper/fuse_protocol.hpp"
+
+namespace {
+
+bool send_device(int socket) {
+    char byte = 0;
+    iovec part = {&byte, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    const int device = batchai::spank::kFuseDescriptor;
+    std::memcpy(CMSG_DATA(header), &device, sizeof device);
+    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    for (int option; (option = getopt(argc, argv, "huVqzo:")) != -1;) {
+        if (option == 'u') return 0;
+        if (option == 'h' || option == 'V') {
+            std::puts("fusermount version: 3.0 (batchai-fusermount " BATCHAI_VERSION
+                      ", for the programs that batchai-helper starts)");
+            return 0;
+        }
+    }
+    const char* number = std::getenv("_FUSE_COMMFD");
+    if (number && send_device(std::atoi(number))) return 0;
+    std::perror("batchai-fusermount: no program of batchai-helper's is asking");
+    return 1;
+}
