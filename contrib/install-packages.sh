@@ -30,6 +30,8 @@ run=(
 test=(
     libboost-test-dev bats procps jq
     squashfs-tools # images to mount
+    fuse3 sshfs rclone squashfuse s3fs # programs that mount
+    openssh-server # what sshfs and rclone mount, besides samba
     openmpi-bin libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer
@@ -64,6 +66,12 @@ if [ "$(id -u)" != 0 ]; then
         exit 3
     }
     as_root=(sudo)
+fi
+# No daemon, neither Slurm's nor a server for the tests, is started.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"
+    trap '"${as_root[@]}" rm -f "$policy"' EXIT
 fi
 echo "installing ${#missing[@]} packages: ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
