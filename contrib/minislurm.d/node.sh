@@ -43,5 +43,5 @@ link set eth0 up
 IP
     slurmd -N "n$i" || touch "$dir/state/failed"
     # Process 1 of a namespace: its end is the node's end, and it collects orphans.
-    while true; do sleep infinity; done
+    while true; do sleep infinity || true; done
 }
