@@ -2,32 +2,79 @@
 #include "spank/helper/allowlist.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "job/names.hpp"
 #include "job/size.hpp"
+#include "spank/helper/credentials.hpp"
+#include "spank/helper/fields.hpp"
 #include "spank/helper/files.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
 namespace {
 
-// The admin's directory or image without symbolic links, to be compared with the user's.
-std::string resolve(const std::string& path) {
-    const sys::UniqueFd fd(open(path.c_str(), O_PATH | O_CLOEXEC));
-    auto resolved = fd ? path_of(fd.get()) : sys::Result<std::string>(sys::Error{});
-    return resolved ? *resolved : std::string();
-}
+using Entries = std::vector<const job::FileSystem*>;
 
-bool covers(const job::FileSystem& entry, const job::Mount& mount, const std::string& source) {
-    if (entry.type != mount.type) return false;
-    if (entry.type != job::MountType::tmpfs) {
-        const std::string allowed = resolve(entry.source);
-        if (allowed.empty() || !is_within(source, allowed)) return false;
-    }
+constexpr int kResolveSeconds = 10;
+
+bool is_big_enough(const job::FileSystem& entry, const job::Mount& mount) {
     if (!job::is_sized(mount.type)) return true;
     const auto size = job::parse_size(mount.size.empty() ? entry.max_size : mount.size);
     const auto limit = job::parse_size(entry.max_size);
     return size && limit && *size <= *limit;
+}
+
+// The admin's directories and images without symbolic links, in the order of the entries; empty
+// where there is none. In a process of its own: the server of one of them may be dead.
+sys::Result<std::vector<std::string>> resolve(const Entries& entries) {
+    const Credentials self{geteuid(), getegid(), {}};
+    const auto answer = as_user(
+        self, kResolveSeconds,
+        [&]() -> sys::Result<Answer> {
+            Fields paths;
+            for (const auto* entry : entries) {
+                const sys::UniqueFd fd(open(entry->source.c_str(), O_PATH | O_CLOEXEC));
+                const auto path = fd ? path_of(fd.get()) : sys::Result<std::string>(sys::Error{});
+                paths.add("path", path ? *path : "");
+            }
+            return Answer{paths.text(), {}};
+        },
+        "a source in the site policy");
+    const auto paths = answer ? Fields::parse(answer->text) : sys::Result<Fields>(answer.error());
+    if (!paths) return paths.error();
+    return paths->all("path");
+}
+
+Entries covering(const Entries& entries, const std::vector<std::string>& paths,
+                 const std::string& source) {
+    Entries found;
+    for (std::size_t i = 0; i < entries.size() && i < paths.size(); ++i)
+        if (!paths[i].empty() && is_within(source, paths[i])) found.push_back(entries[i]);
+    return found;
+}
+
+// The entries that cover a source. It has no symbolic link in it, so one that is within an entry's
+// source by name is so in truth, and nothing has to be looked up: a dead server under one entry
+// must not hold up the jobs of others.
+sys::Result<Entries> entries_for(const job::Mount& mount, const std::string& source,
+                                 const job::SitePolicy& policy) {
+    Entries entries;
+    std::vector<std::string> names;
+    for (const auto* entry : job::file_systems(policy)) {
+        if (entry->type != mount.type || !is_big_enough(*entry, mount)) continue;
+        entries.push_back(entry);
+        names.push_back(entry->source);
+    }
+    if (mount.type == job::MountType::tmpfs || entries.empty()) return entries;
+    auto found = covering(entries, names, source);
+    if (!found.empty()) return found;
+    const auto paths = resolve(entries);
+    if (!paths) return paths.error();
+    return covering(entries, *paths, source);
 }
 
 // By the entry that the plan names: source and options are the policy's.
@@ -53,24 +100,19 @@ sys::Result<job::Mount> approve_remote(job::Mount mount, const job::SitePolicy& 
 sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
                                 const job::SitePolicy& policy) {
     if (job::is_remote(mount.type)) return approve_remote(std::move(mount), policy);
-    bool allowed = false;
-    bool writable = false;
-    std::string size;
-    for (const auto* entry : job::file_systems(policy)) {
-        if (!covers(*entry, mount, source)) continue;
-        allowed = true;
-        writable = writable || !entry->read_only;
-        if (size.empty()) size = entry->max_size;
-    }
-    if (!allowed) {
+    const auto entries = entries_for(mount, source, policy);
+    if (!entries) return entries.error();
+    if (entries->empty()) {
         std::string what = mount.source.empty() ? "tmpfs" : mount.source;
         if (!mount.size.empty()) what += " of size " + mount.size;
         if (!source.empty() && source != mount.source) what += " (which is " + source + ")";
         return sys::Error{
             what + ": not allowed by the site policy: no [[share]] or [[allow]] entry covers it"};
     }
+    const bool writable = std::any_of(entries->begin(), entries->end(),
+                                      [](const auto* entry) { return !entry->read_only; });
     mount.read_only = mount.read_only || !writable;
-    if (job::is_sized(mount.type) && mount.size.empty()) mount.size = size;
+    if (job::is_sized(mount.type) && mount.size.empty()) mount.size = entries->front()->max_size;
     return mount;
 }
 

@@ -129,7 +129,8 @@ sys::Result<Answer> receive(int socket, int seconds) {
 }  // namespace
 
 sys::Result<Answer> as_user(const Credentials& user, int seconds,
-                            const std::function<sys::Result<Answer>()>& work) {
+                            const std::function<sys::Result<Answer>()>& work,
+                            const std::string& what) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return sys::errno_error("socketpair");
@@ -144,7 +145,7 @@ sys::Result<Answer> as_user(const Credentials& user, int seconds,
     auto answer = receive(ours.get(), seconds);
     kill(child, SIGKILL);                    // done, or too late
     if (answer) waitpid(child, nullptr, 0);  // one that is stuck in a file system ends when it can
-    if (!answer) return answer;
+    if (!answer) return what.empty() ? answer.error() : answer.error().in(what);
     if (answer->text.empty()) return sys::Error{"the process with the user's rights died"};
     const char kind = answer->text.front();
     answer->text.erase(0, 1);

@@ -30,8 +30,10 @@ struct Answer {
 inline constexpr std::size_t kMaximumFiles = 64;
 
 // Runs work in a child as the user and returns its answer or its error. A child that takes longer
-// than the seconds is killed: a user's file may be on a dead server.
+// than the seconds is killed: a user's file may be on a dead server. what: what it works on, for
+// the message then.
 sys::Result<Answer> as_user(const Credentials&, int seconds,
-                            const std::function<sys::Result<Answer>()>& work);
+                            const std::function<sys::Result<Answer>()>& work,
+                            const std::string& what = "");
 
 }  // namespace batchai::spank

@@ -87,7 +87,8 @@ class Setup {
         in_place_ = request_.in_place && !is_shared_mount(policy_.mount_root);
         if (!in_place_)
             if (auto made = create_pinned_namespace(directory_); !made) return made;
-        auto sources = as_user(request_.user, kUserSeconds, [this] { return open_sources(); });
+        auto sources = as_user(
+            request_.user, kUserSeconds, [this] { return open_sources(); }, source_names());
         if (!sources) return sources.error();
         const FuseHost fuse{directory_, request_.job_id, home, job_temp_};
         if (auto made = make_mounts(plan_.mounts, sources->files, policy_, request_.user, &fuse);
@@ -111,6 +112,14 @@ class Setup {
         job_temp_ = job_temp(request_, policy_);
         job_temps_.push_back(job_temp_);
         return {};
+    }
+
+    std::string source_names() const {
+        std::string names;
+        for (const auto& mount : plan_.mounts)
+            if (is_opened_by_user(mount, policy_))
+                names += (names.empty() ? "mount source " : ", ") + mount.source;
+        return names;
     }
 
     // As the user. The temporary directory comes first: what serves a mount keeps its files there.
