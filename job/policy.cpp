@@ -176,11 +176,28 @@ AllowPolicy read_allow(Table& table, const SitePolicy& policy) {
     return allow;
 }
 
+// A word in braces that stands for nothing is a typing error.
+void check_placeholders(Table& table, const std::string& argument) {
+    constexpr std::string_view kKnown[] = {"{source}", "{target}", "{credentials}",
+                                           "{cache}",  "{uid}",    "{gid}"};
+    for (std::size_t at = argument.find('{'); at != argument.npos;
+         at = argument.find('{', at + 1)) {
+        const std::size_t end = argument.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 1);
+        if (end == argument.npos || end == at + 1 || argument[end] != '}') continue;
+        const std::string word = argument.substr(at, end + 1 - at);
+        if (std::find(std::begin(kKnown), std::end(kKnown), word) == std::end(kKnown))
+            table.error("command", word +
+                                       " stands for nothing: {source}, {target}, {credentials}, "
+                                       "{cache}, {uid} and {gid} do");
+    }
+}
+
 ProgramPolicy read_program(Table& table) {
     ProgramPolicy program;
     table.read("command", program.command);
     if (program.command.empty() || !is_absolute_path(program.command[0]))
         table.error("command", "expected an array: a program's absolute path and its arguments");
+    for (const std::string& argument : program.command) check_placeholders(table, argument);
     table.finish();
     return program;
 }

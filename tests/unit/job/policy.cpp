@@ -140,6 +140,9 @@ BOOST_AUTO_TEST_CASE(a_remote_file_system_is_the_admins_to_the_last_option) {
     BOOST_TEST(share("type = \"fuse\"\nsource = \"x\"\nprogram = \"y\"\n") ==
                "p.toml:5:11: share[0].program: there is no [program.y]\n");
     BOOST_TEST(findings("[program.y]\ncommand = [\"y\"]\n") != "");  // not by PATH
+    BOOST_TEST(findings("[program.y]\ncommand = [\"/y\", \"{source}:{}{ {a b} {uid}{targe}\"]\n") ==
+               "p.toml:2:11: program.y.command: {targe} stands for nothing: {source}, {target}, "
+               "{credentials}, {cache}, {uid} and {gid} do\n");
     BOOST_TEST(findings("[program.y]\ncommand = \"/y\"\n").find("expected an array") !=
                std::string::npos);
     BOOST_TEST(findings("[[allow]]\n" + nfs) ==
