@@ -10,13 +10,20 @@ load plugin
 served=$MINISLURM_DIR/served
 images=$MINISLURM_DIR/images
 
-need_programs() {
+need() {
     local program
+    for program; do command -v "$program" >/dev/null || skip "needs $program"; done
+}
+
+need_fuse() {
+    need squashfuse mksquashfs
+    { : <>/dev/fuse; } 2>/dev/null || skip "needs /dev/fuse"
+}
+
+need_servers() {
     need_root
-    for program in sshfs rclone squashfuse mksquashfs s3fs sshd smbd ssh-keygen fusermount3; do
-        command -v "$program" >/dev/null || skip "needs $program"
-    done
-    [ -e /dev/fuse ] || skip "needs /dev/fuse"
+    need_fuse
+    need sshfs rclone s3fs sshd smbd ssh-keygen
 }
 
 wait_for_port() { eventually bash -c "exec 3<>/dev/tcp/10.87.0.1/$1"; }
@@ -122,7 +129,7 @@ make_images() {
     mkdir -p "$tree/sub" "$images"
     echo squashed >"$tree/file"
     chmod 777 "$images"
-    as_user alice mksquashfs "$tree" "$images/data.sqsh" -quiet -no-progress >/dev/null
+    as_alice mksquashfs "$tree" "$images/data.sqsh" -quiet -no-progress >/dev/null
     echo 'not an image' >"$images/broken.sqsh"
 }
 
@@ -184,8 +191,6 @@ start_servers() {
     start_s3
     rclone_config "$MINISLURM_DIR/credentials/rclone" "$password" "$MINISLURM_DIR/sshd/user"
     rclone_config "$MINISLURM_DIR/credentials/wrong_rclone" wrong "$MINISLURM_DIR/sshd/wrong"
-    make_images
-    make_fuse_site
 }
 
 # The programs that serve mounts on the nodes, in our process numbers.

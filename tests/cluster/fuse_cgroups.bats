@@ -7,13 +7,14 @@
 load fuse
 
 need_freezer() {
-    need_programs
+    need_servers
     [ -w /sys/fs/cgroup/freezer ] || skip "needs version 1 of cgroups: the freezer"
 }
 
 # slurmd hands its cgroup.conf, read at its start, to its steps.
 setup_file() {
     need_freezer
+    make_fuse_site
     start_servers
     printf 'CgroupPlugin=cgroup/v1\nCgroupAutomount=yes\n' >"$MINISLURM_DIR/etc/cgroup.conf"
     # shellcheck disable=SC2046

@@ -7,15 +7,19 @@
 load fuse
 
 setup_file() {
-    need_programs
-    start_servers
+    need_fuse
+    make_images
+    make_fuse_site
+    [ "$(id -u)" != 0 ] || start_servers
 }
 
 setup() {
-    need_programs
+    need_fuse
+    enter_work
+    [[ $BATS_TEST_DESCRIPTION != *squashfuse ]] || return 0
+    need_servers
     rm -rf "${served:?}"/* "$MINISLURM_DIR"/bucket/*
     mkdir -m 777 "$served/below"
-    enter_work
 }
 
 rounds=2
