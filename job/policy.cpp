@@ -238,6 +238,7 @@ void read_sections(Table& root, SitePolicy& policy) {
         job.read("rank_per_gpu", policy.rank_per_gpu);
         read_prepare(job, policy.prepare_all_nodes);
         job.read("preparation_timeout", policy.preparation_timeout, 1, 86400);
+        job.read("preparation_cache", policy.preparation_cache, 0, 365);
         job.read("mount_timeout", policy.mount_timeout, 1, 120);
         job.finish();
     }

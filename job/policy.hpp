@@ -73,6 +73,7 @@ struct SitePolicy {
         false;  // processCount left out: one rank per node (the service), or per GPU
     bool prepare_all_nodes = true;  // before a batch script; false: each at its first step
     int preparation_timeout = 600;  // seconds
+    int preparation_cache = 0;      // days; 0: every preparation runs
     int mount_timeout = 60;         // seconds for the mounts of all of a job's servers together
     std::map<std::string, ProgramPolicy> programs;
     std::vector<VolumePolicy> volumes;

@@ -37,7 +37,7 @@ int run_prep(const slurm::Task& task, const Site& site, const State& state, cons
              const MemoryFile& output, const char* failure, int seconds) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-prep", site.libexec);
-    const char* argv[24] = {"batchai-prep"};
+    const char* argv[32] = {"batchai-prep"};
     int argc = 1;
     const auto add = [&](const char* flag, const char* value) {
         if (!*value) return;
@@ -52,6 +52,8 @@ int run_prep(const slurm::Task& task, const Site& site, const State& state, cons
     add("--note", state.field("note"));
     add("--expect", state.field("script"));
     add("--timeout", state.field("timeout"));
+    add("--cache", state.field("cache"));
+    add("--mounts", state.field("mounts"));
     add("--failed", failure);
     Program program = {path, argv, task.environment};
     program.in = input.fd();

@@ -13,8 +13,9 @@
 // State (kStateFile in the job's directory, root only): what later tasks of the job need. restart,
 // result (running, ready or failed), message (of a failure); uid, gid and each job_temp for the
 // job's end; the options again, so that a step that asks for others is noticed; when ready also
-// namespace, nodes, prepare, script, timeout, logs, logs_outside (the same without the job's
-// mounts), record, log_node, note and command. Then an empty string and the task's environment.
+// namespace, nodes, prepare, script, timeout, cache (days), mounts (as a text), logs, logs_outside
+// (the same without the job's mounts), record, log_node, note and command. Then an empty string and
+// the task's environment.
 #pragma once
 
 namespace batchai::spank {

@@ -202,6 +202,8 @@ class Setup {
         fields.add("nodes", static_cast<long long>(request_.hosts.size()));
         fields.add("prepare", policy_.prepare_all_nodes ? "all-nodes" : "first-step");
         fields.add("timeout", policy_.preparation_timeout);
+        fields.add("cache", policy_.preparation_cache);
+        fields.add("mounts", mounts_text());
         fields.add("script", plan_.script);
         fields.add("logs", plan_.log_directory);
         fields.add("logs_outside", outside_path(plan_.log_directory, plan_, policy_));
@@ -210,6 +212,18 @@ class Setup {
         fields.add("note", plan_.note);
         fields.add("command", plan_.command);
         return directory_.write_state(fields, plan_.environment);
+    }
+
+    // The same for jobs that find the same: what a job fills and nobody after it sees bears the
+    // job's own name.
+    std::string mounts_text() const {
+        std::string text = request_.in_place ? "/tmp of " + job_temp_ + "\n" : "";
+        for (const auto& mount : plan_.mounts)
+            text += fmt::format("{} {} {} at {} {} {} {} {}\n", job::name_of(mount.type),
+                                job::is_sized(mount.type) ? job_temp_ : mount.source,
+                                mount.directory, mount.target, mount.read_only, mount.no_exec,
+                                mount.size, mount.options);
+        return text;
     }
 
     const Request& request_;

@@ -39,6 +39,10 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 30 * 24 * 3600));
     app.add_option("--record", what.record, "directory of the job's record");
     app.add_option("--note", what.note, "line for the logs about the command");
+    app.add_option("--cache", what.cache_days,
+                   "days for which a preparation that has succeeded is not run again")
+        ->check(CLI::Range(0, 365));
+    app.add_option("--mounts", what.mounts, "the job's mounts, for telling what is the same");
     app.add_option("--expect", what.expect, "file that must exist afterwards");
     app.add_option("--failed", failure,
                    "runs nothing: logs this line, of a preparation that was killed");

@@ -2,6 +2,7 @@
 #include "spank/prep/preparation.hpp"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include "spank/helper/files.hpp"
 #include "spank/limits.hpp"
 #include "spank/prep/command.hpp"
+#include "spank/prep/inputs.hpp"
+#include "spank/prep/memory.hpp"
 #include "spank/protocol.hpp"
 #include "sys/file.hpp"
 #include "sys/unique_fd.hpp"
@@ -22,6 +25,12 @@ namespace batchai::spank {
 namespace {
 
 constexpr char kFailed[] = "JobPreparationFailed";
+constexpr double kDay = 24 * 60 * 60;
+
+double now() {
+    using namespace std::chrono;
+    return duration<double>(system_clock::now().time_since_epoch()).count();
+}
 
 class Logs {
   public:
@@ -33,10 +42,8 @@ class Logs {
     }
 
     void event(job::Event::Kind kind, const std::string& code, const std::string& message) const {
-        using namespace std::chrono;
         if (what_.record.empty()) return;
-        const double now = duration<double>(system_clock::now().time_since_epoch()).count();
-        (void)job::append_event(what_.record, {kind, now, what_.node, code, message});
+        (void)job::append_event(what_.record, {kind, now(), what_.node, code, message});
     }
 
     // The failure's one line, logged.
@@ -96,7 +103,59 @@ void note_limits(const Logs& logs) {
     }
 }
 
-sys::Result<void> run(const Preparation& what, const Logs& logs) {
+std::string skipped_line(const Preparation& what, double time, const std::string& file) {
+    const auto seconds = static_cast<std::time_t>(time);
+    return fmt::format(
+        "job preparation on {}: skipped: the same one succeeded at {:%Y/%m/%d %H:%M:%S}; remove {} "
+        "to run it again",
+        what.node, fmt::localtime(seconds), file);
+}
+
+// The outputs of the command.
+struct Outputs {
+    sys::UniqueFd out;
+    sys::UniqueFd err;
+    std::string err_path;
+};
+
+sys::Result<void> run(const Preparation& what, const Logs& logs, const Outputs& outputs) {
+    note_limits(logs);
+    const auto end = run_command(what.command, outputs.out.get(), outputs.err.get(), what.seconds);
+    if (!end) return logs.failure(kFailed, "job preparation: " + end.error().message);
+    if (end->reason != CommandEnd::Reason::exited || end->code != 0)
+        return logs.failure(
+            kFailed, describe(*end, what.seconds) + "; see " + outside(what, outputs.err_path));
+    (void)logs.execution("job preparation succeeded on " + what.node);
+    logs.event(job::Event::Kind::prepared, "", "");
+    return {};
+}
+
+// Runs the command, unless the same one has succeeded not long ago.
+sys::Result<void> run_or_skip(const Preparation& what, const Logs& logs, const Outputs& outputs) {
+    if (what.cache_days == 0) return run(what, logs, outputs);
+    const auto inputs = [&what] {
+        return inputs_of(what.command, what.node, what.mounts, current_environment());
+    };
+    const Memory memory(what.node);
+    const Inputs before = inputs();
+    const auto time = memory.succeeded_since(now() - what.cache_days * kDay, before);
+    if (time && (what.expect.empty() || sys::is_regular_file(what.expect))) {
+        const std::string line = skipped_line(what, *time, memory.file());
+        (void)write_all(outputs.out.get(), line + "\n");
+        (void)logs.execution(line);
+        logs.event(job::Event::Kind::prepared, "", line);
+        return {};
+    }
+    memory.note_start(before);
+    auto done = run(what, logs, outputs);
+    if (done)
+        memory.note_success(before, inputs(), now());
+    else
+        memory.forget();
+    return done;
+}
+
+sys::Result<void> prepare_with_logs(const Preparation& what, const Logs& logs) {
     const std::string out_path = what.output + "/" + job::preparation_stdout_name(what.log_node);
     const std::string err_path = what.output + "/" + job::preparation_stderr_name(what.log_node);
     auto out = open_log(out_path);
@@ -110,15 +169,7 @@ sys::Result<void> run(const Preparation& what, const Logs& logs) {
     if (!what.note.empty()) (void)write_all(out->get(), what.note + "\n");
     if (auto logged = logs.execution("Executing 'job preparation' on " + what.node); !logged)
         return unwritable(logged.error());
-    note_limits(logs);
-    const auto end = run_command(what.command, out->get(), err->get(), what.seconds);
-    if (!end) return logs.failure(kFailed, "job preparation: " + end.error().message);
-    if (end->reason != CommandEnd::Reason::exited || end->code != 0)
-        return logs.failure(kFailed,
-                            describe(*end, what.seconds) + "; see " + outside(what, err_path));
-    (void)logs.execution("job preparation succeeded on " + what.node);
-    logs.event(job::Event::Kind::prepared, "", "");
-    return {};
+    return run_or_skip(what, logs, {*std::move(out), *std::move(err), err_path});
 }
 
 }  // namespace
@@ -130,7 +181,7 @@ sys::Result<void> prepare(const Preparation& what) {
             return logs.failure(kFailed, "output directory: " + made.error().message);
     if (!what.note.empty()) (void)logs.execution(what.note);
     if (!what.command.empty())
-        if (auto done = run(what, logs); !done) return done;
+        if (auto done = prepare_with_logs(what, logs); !done) return done;
     if (what.expect.empty() || sys::is_regular_file(what.expect)) return {};
     const bool there = access(what.expect.c_str(), F_OK) == 0;
     return logs.failure("JobScriptNotFound",

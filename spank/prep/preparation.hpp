@@ -19,7 +19,9 @@ struct Preparation {
     std::string record;    // record directory; empty: none
     std::string note;      // line of the site policy about the command; empty: none
     std::string expect;    // file that must exist afterwards; empty: none
+    std::string mounts;    // a text that is the same where the job's mounts are
     int seconds = 600;
+    int cache_days = 0;  // as long a preparation that has succeeded is not run again; 0: always run
 };
 
 // The error is the one line for the user, already in the logs.

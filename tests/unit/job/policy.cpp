@@ -38,6 +38,7 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
     BOOST_TEST(policy.clusters.at("nc6cluster").gres == "gpu:1");
     std::istringstream keys(
         "mount_root job_temp credentials python rank_per_gpu prepare preparation_timeout "
+        "preparation_cache "
         "mount_timeout account share container name command type source login_path read_only "
         "options "
         "user_options file_mode directory_mode max_size run_on say replace partition vm_size gres");

@@ -116,6 +116,22 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_no_regular_file_is_a_failure_and_nobody_is_wa
     BOOST_TEST(!std::filesystem::exists(directory / "ran"));
 }
 
+BOOST_AUTO_TEST_CASE(the_same_preparation_is_skipped_where_the_site_lets_it) {
+    setenv("XDG_CACHE_HOME", (directory / "cache").c_str(), 1);
+    what.command = "echo ran";
+    what.cache_days = 1;
+    for (int i = 0; i < 2; ++i) BOOST_TEST(spank::prepare(what).has_value());
+    unsetenv("XDG_CACHE_HOME");
+    const std::string line = "job preparation on n1: skipped: the same one succeeded at ";
+    BOOST_TEST(directory.read("logs/stdout-job_prep-n1.txt").starts_with("ran\n" + line));
+    BOOST_TEST(has("execution-n1.log", line));
+    const auto events = job::read_events(what.record);
+    BOOST_TEST((events.back().kind == Kind::prepared));
+    BOOST_TEST(events.back().message.starts_with(line));
+    BOOST_TEST(events.back().message.ends_with(
+        "remove " + directory / "cache/batchai/preparation/n1" + " to run it again"));
+}
+
 BOOST_AUTO_TEST_CASE(an_output_directory_that_cannot_be_made_is_a_failure) {
     directory.write("file", "");
     what.output = directory / "file/logs";

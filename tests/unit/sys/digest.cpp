@@ -7,6 +7,7 @@
 #include <fstream>
 
 using batchai::sys::file_sha256;
+using batchai::sys::sha256;
 
 // The example of FIPS 180-4.
 BOOST_AUTO_TEST_CASE(a_digest_is_that_of_the_standard) {
@@ -15,6 +16,7 @@ BOOST_AUTO_TEST_CASE(a_digest_is_that_of_the_standard) {
     std::ofstream(path + "/file") << "abc";
     BOOST_TEST(*file_sha256(path + "/file") ==
                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    BOOST_TEST(sha256("abc") == *file_sha256(path + "/file"));
     BOOST_TEST(file_sha256(path + "/none").error().message ==
                path + "/none: No such file or directory");
     std::filesystem::remove_all(path);
