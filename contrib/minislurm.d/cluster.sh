@@ -49,6 +49,7 @@ PartitionName=mini Nodes=ALL Default=YES OverSubscribe=FORCE:8"
     printf '%s\n' "$builtin" "${conf_lines[@]}" >"$dir/etc/slurm.conf"
     cp "$dir/etc/slurm.conf" "$dir/log/"
     printf '%s\n' "${plugstack[@]}" >"$dir/etc/plugstack.conf"
+    [ ${#cgroup_lines[@]} -eq 0 ] || printf '%s\n' "${cgroup_lines[@]}" >"$dir/etc/cgroup.conf"
 }
 
 # Private copies of /etc/passwd and /etc/group: as root with alice and bob, else with ourselves.
