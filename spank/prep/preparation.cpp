@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <sstream>
 
 #include "job/layout.hpp"
 #include "job/record.hpp"
@@ -25,6 +26,7 @@ namespace batchai::spank {
 namespace {
 
 constexpr char kFailed[] = "JobPreparationFailed";
+constexpr std::size_t kShownMaximum = 2048;
 constexpr double kDay = 24 * 60 * 60;
 
 double now() {
@@ -84,7 +86,7 @@ std::string describe(const CommandEnd& end, int seconds) {
             break;
     }
     return "job preparation was stopped after " + std::to_string(seconds) +
-           " seconds, the site's limit";
+           (seconds == 1 ? " second" : " seconds") + ", the site's limit";
 }
 
 // The submission's limits that the command cannot have here, a line each: no failure, as for a
@@ -115,17 +117,47 @@ std::string skipped_line(const Preparation& what, double time, const std::string
 struct Outputs {
     sys::UniqueFd out;
     sys::UniqueFd err;
+    std::string out_path;
     std::string err_path;
 };
+
+// The last whole lines of a file, at most kShownMaximum bytes.
+std::string end_of(const std::string& path) {
+    const auto file = sys::open_regular(path, O_RDONLY);
+    if (!file) return {};
+    std::string text(kShownMaximum, '\0');
+    const off_t size = lseek(file->get(), 0, SEEK_END);
+    const off_t start = std::max<off_t>(0, size - static_cast<off_t>(text.size()));
+    const ssize_t length = pread(file->get(), text.data(), text.size(), start);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, length)));
+    if (start > 0) text.erase(0, text.find('\n') + 1);
+    return text;
+}
+
+// The end of what the command said, of its errors first, as the service's log had it: each line
+// after ">>>".
+std::string last_lines(const Outputs& outputs) {
+    std::string text = end_of(outputs.err_path);
+    if (text.empty()) text = end_of(outputs.out_path);
+    while (text.ends_with('\n')) text.pop_back();
+    std::string lines;
+    std::istringstream input(text);
+    for (std::string line; std::getline(input, line);) lines += "\n>>>   " + line;
+    return lines;
+}
 
 sys::Result<void> run(const Preparation& what, const Logs& logs, const Outputs& outputs) {
     note_limits(logs);
     const auto end = run_command(what.command, outputs.out.get(), outputs.err.get(), what.seconds);
     if (!end) return logs.failure(kFailed, "job preparation: " + end.error().message);
-    if (end->reason != CommandEnd::Reason::exited || end->code != 0)
+    if (end->reason != CommandEnd::Reason::exited || end->code != 0) {
+        if (end->reason != CommandEnd::Reason::interrupted)
+            (void)logs.execution("job environment preparation failed on " + what.node +
+                                 ". Output:" + last_lines(outputs));
         return logs.failure(
             kFailed, describe(*end, what.seconds) + "; see " + outside(what, outputs.err_path));
-    (void)logs.execution("job preparation succeeded on " + what.node);
+    }
+    (void)logs.execution("job environment preparation succeeded on " + what.node);
     logs.event(job::Event::Kind::prepared, "", "");
     return {};
 }
@@ -167,9 +199,10 @@ sys::Result<void> prepare_with_logs(const Preparation& what, const Logs& logs) {
     if (!out || !err) return unwritable((out ? err : out).error());
     logs.event(job::Event::Kind::preparing, "", "");
     if (!what.note.empty()) (void)write_all(out->get(), what.note + "\n");
-    if (auto logged = logs.execution("Executing 'job preparation' on " + what.node); !logged)
+    if (auto logged = logs.execution("Executing 'job environment preparation' on " + what.node);
+        !logged)
         return unwritable(logged.error());
-    return run_or_skip(what, logs, {*std::move(out), *std::move(err), err_path});
+    return run_or_skip(what, logs, {*std::move(out), *std::move(err), out_path, err_path});
 }
 
 }  // namespace

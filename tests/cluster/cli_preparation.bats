@@ -74,7 +74,7 @@ fails_with() {
 @test "a preparation that takes too long is told with the same line everywhere" {
     sed -i 's/^\[job\]$/&\npreparation_timeout = 1/' "$BATCHAI_POLICY"
     create hanging 2 "[ \$(hostname) = n1 ] || sleep 1000"
-    fails_with hanging n2 "batchai: n2: job preparation was stopped after 1 seconds, the site's limit; see /*"
+    fails_with hanging n2 "batchai: n2: job preparation was stopped after 1 second, the site's limit; see /*"
     sed -i '/^preparation_timeout/d' "$BATCHAI_POLICY"
 }
 

@@ -63,6 +63,20 @@ BOOST_AUTO_TEST_CASE(failure_is_one_line_everywhere) {
     BOOST_TEST(events.back().code == "JobPreparationFailed");
 }
 
+BOOST_AUTO_TEST_CASE(the_execution_log_reads_as_the_services) {
+    what.command = "echo out; for i in $(seq 1000); do echo line $i; done >&2; exit 9";
+    BOOST_TEST(!spank::prepare(what));
+    BOOST_TEST(has("execution-n1.log", " Executing 'job environment preparation' on n1\n"));
+    BOOST_TEST(has("execution-n1.log",
+                   " job environment preparation failed on n1. Output:\n>>>   line 7"));
+    BOOST_TEST(has("execution-n1.log", "\n>>>   line 1000\n20"));
+    BOOST_TEST(!has("execution-n1.log", "line 100\n"));
+    what.command = "echo only; exit 9";
+    what.log_node = "n2";
+    BOOST_TEST(!spank::prepare(what));
+    BOOST_TEST(has("execution-n2.log", "Output:\n>>>   only\n20"));
+}
+
 BOOST_AUTO_TEST_CASE(a_failure_names_the_log_outside_of_the_job) {
     what.outside = "/srv/out";
     what.command = "exit 9";
