@@ -158,6 +158,8 @@ MOUNTS
     done
 }
 
+no_daemons() { [ -z "$(daemons)" ]; }
+
 @test "a job whose program dies sees that the mount is not connected" {
     for mount in sshfs rclone_sftp s3fs; do
         write_script job.sh 'cd $AZ_BATCHAI_JOB_MOUNT_ROOT' 'touch $SLURM_SUBMIT_DIR/started' \
@@ -166,8 +168,10 @@ MOUNTS
         eventually test -e started
         # shellcheck disable=SC2046
         kill -9 $(daemons)
+        eventually no_daemons # a request on its way meanwhile is aborted
         : >go
         [ "$(wait_job "$job")" = COMPLETED ]
+        cat out
         [ "$(grep -c 'Transport endpoint is not connected' out)" = 2 ]
         rm started go out
         assert_clean
