@@ -32,6 +32,7 @@ test=(
     squashfs-tools # images to mount
     fuse3 sshfs rclone squashfuse s3fs # programs that mount
     openssh-server # what sshfs and rclone mount, besides samba
+    strace # kills the root helper at each of its system calls
     openmpi-bin libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer

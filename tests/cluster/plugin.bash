@@ -112,12 +112,51 @@ kill_when_seen() {
     done
 }
 
+# kill_all NAME: kill -9 of the nodes' processes of that name, of which there must be some.
+kill_all() {
+    local found
+    found=$(on_node_named "$1")
+    [ -n "$found" ] || {
+        echo "no process $1" >&2
+        return 1
+    }
+    # shellcheck disable=SC2086
+    kill -9 $found
+}
+runs() { [ -n "$(on_node_named "$1")" ]; }
+
+# submit_held [SBATCH_ARGUMENT]...: a job of two nodes whose set-up on n1 waits until let_go, for somebody else
+# has locked root's notes.
+submit_held() {
+    submit_alice -H -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t" "$@" --wrap 'touch started'
+    on_node n1 sh -c "mkdir -m 700 -p /run/batchai/jobs/$job && exec flock /run/batchai/jobs/$job sleep 1004" &
+    holder=$!
+    eventually runs '^sleep 1004'
+    scontrol release "$job"
+    eventually runs '^batchai-helper setup'
+}
+let_go() {
+    kill_all '^sleep 1004'
+    wait "$holder" || true
+}
+
 # running_job [SBATCH_ARGUMENT]...: a job of two nodes with mounts, started.
 running_job() {
     write_script job.sh 'srun touch started.$SLURM_JOB_ID' 'srun sleep 1000'
     submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep=true "$@" job.sh
     eventually test -e "started.$job"
 }
+
+# restart_slurmd NODE [PREFIX]...: with what slurm.conf says now.
+restart_slurmd() {
+    local old
+    old=$(on_node_named "^slurmd -N $1")
+    # shellcheck disable=SC2086
+    kill $old
+    while kill -0 "$old" 2>/dev/null; do sleep 0.1; done
+    on_node "$1" "${@:2}" slurmd -N "$1"
+}
+node_is_up() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
 
 # The one stdouterr directory below the share, the one record directory of alice.
 stdouterr() { find "$share/out" -type d -name stdouterr; }

@@ -1,0 +1,35 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# As plugin_kills.bats, of a job one of whose mounts a program makes.
+# minislurm: -n 1
+# plugin: policy=/run/minislurm/batchai.toml
+
+load kills
+
+mounts="$data:a:ro,squashfuse=$open/data.sqsh:f"
+
+setup_file() {
+    need_root
+    strace -o /dev/null true || skip "needs ptrace"
+    [ -e /dev/fuse ] && command -v squashfuse mksquashfs fusermount3 >/dev/null || skip "needs /dev/fuse, squashfuse and squashfs-tools"
+    make_site
+    cat >>"$MINISLURM_DIR/batchai.toml" <<TOML
+[program.squashfuse]
+command = ["/usr/bin/squashfuse", "-f", "{source}", "{target}"]
+[[allow]]
+type = "fuse"
+program = "squashfuse"
+source = "$open"
+TOML
+    as_alice mksquashfs "$share/code" "$open/data.sqsh" -quiet -no-progress >/dev/null
+    make_libexec
+    as_alice srun -Q --batchai-mount="$mounts" true
+}
+
+@test "a set-up with a FUSE program that is killed at any place fails the job and leaves nothing" {
+    kill_at_each 'batchai-helper setup' failed
+}
+
+@test "a teardown with a FUSE program that is killed at any place is finished by the next sweep" {
+    kill_at_each 'batchai-helper teardown' ran_and_is_swept
+}

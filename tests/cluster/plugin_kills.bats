@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The plugin's programs are killed before each system call that changes something, one after the
+# other: nothing of the job is left, and its user is told.
+# minislurm: -n 1
+# plugin: policy=/run/minislurm/batchai.toml
+
+load kills
+
+setup_file() {
+    need_root
+    strace -o /dev/null true || skip "needs ptrace"
+    make_site
+    make_libexec
+    as_alice srun -Q --batchai-mount="$data:a:ro" true # what the node's first job makes is there then
+}
+
+@test "a set-up that is killed at any place fails the job and leaves nothing" {
+    kill_at_each 'batchai-helper setup' failed
+}
+
+@test "a set-up whose processes with the user's rights are killed at any place leaves nothing" {
+    kill_at_each 'batchai-helper setup' ran_or_failed -f
+}
+
+@test "a teardown that is killed at any place is finished by the next sweep" {
+    kill_at_each 'batchai-helper teardown' ran_and_is_swept
+}
+
+@test "a teardown whose processes with the user's rights are killed at any place is finished by the next sweep" {
+    kill_at_each 'batchai-helper teardown' ran_and_is_swept -f
+}
+
+@test "a preparation that is killed at any place leaves nothing" {
+    kill_at_each 'batchai-prep' ran_or_failed
+}
+
+@test "a sweep that is killed at any place is finished by the next sweep" {
+    local call n
+    leave_an_end
+    with_fault 'batchai-helper sweep' -e "trace=$changes"
+    on_node n1 "$libexec/batchai-helper" sweep --policy "$MINISLURM_DIR/batchai.toml"
+    assert_clean
+    places | sample >places
+    [ -s places ]
+    while read -r call n; do
+        leave_an_end
+        with_fault 'batchai-helper sweep' -e "trace=$call" -e "inject=$call:signal=SIGKILL:when=$n"
+        run on_node n1 "$libexec/batchai-helper" sweep --policy "$MINISLURM_DIR/batchai.toml"
+        was_killed
+        with_fault
+        ran_and_is_swept
+    done <places
+}
+
+# leave_an_end: a job whose teardown was killed at its beginning.
+leave_an_end() {
+    with_fault 'batchai-helper teardown' -e trace=umount2 -e inject=umount2:signal=SIGKILL:when=1
+    run_job
+    [ "$state" = COMPLETED ]
+    on_node n1 test -e "/run/batchai/jobs/$job/ending"
+}
