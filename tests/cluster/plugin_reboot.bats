@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A node loses power and boots again, or the plugin never learns of a job's end: nothing is left and
+# nothing of before confuses what comes after.
+# minislurm: -n 2
+# plugin: policy=/run/minislurm/batchai.toml
+
+load plugin
+
+setup() {
+    need_root
+    enter_work
+}
+
+rounds=2
+[ "${BATCHAI_SOAK-0}" = 0 ] || rounds=20
+
+# power_off NODE: all its processes end at once, and what lay in memory is gone; what is on its disk stays, such
+# as slurmd's spool. Slurm would find out after SlurmdTimeout.
+power_off() {
+    on_node "$1" sh -c 'kill -9 -1; umount -l /run/batchai; rm -rf /run/batchai'
+    scontrol update NodeName="$1" State=DOWN Reason="power lost"
+}
+power_on() {
+    on_node "$1" slurmd -b -N "$1"
+    eventually registered "$1"
+}
+registered() {
+    scontrol update NodeName="$1" State=RESUME
+    [[ $(sinfo -h -n "$1" -o %T) =~ ^(idle|completing|mixed)$ ]]
+}
+
+# What a node's boot does where /tmp is in memory, or the site's tmpfiles.d says so.
+empty_tmp() { on_node "$1" sh -c 'rm -rf /tmp/batchai-*'; }
+
+@test "a node that loses power under a job has nothing of it when it is back, and neither has the other node" {
+    for ((i = 0; i < rounds; i++)); do
+        running_job --no-requeue
+        power_off n1
+        empty_tmp n1
+        power_on n1
+        [ "$(wait_job "$job")" = NODE_FAIL ]
+        assert_clean
+        as_alice srun -N 2 --batchai-mount="$data:a:ro" --batchai-prep=true true
+    done
+}
+
+@test "a node that loses power during the preparation fails the job and leaves nothing" {
+    for ((i = 0; i < rounds; i++)); do
+        rm -f preparing.*
+        submit_alice --no-requeue -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='touch preparing.$(hostname); sleep 1000' --wrap 'touch started'
+        eventually test -e preparing.n1 -a -e preparing.n2
+        power_off n1
+        empty_tmp n1
+        power_on n1
+        [ "$(wait_job "$job")" = NODE_FAIL ]
+        [ ! -e started ]
+        assert_clean
+    done
+}
+
+@test "a job that a node's reboot has put back into the queue is set up again on all its nodes" {
+    write_script job.sh 'touch started.${SLURM_RESTART_COUNT:-0}' '[ -e finish ] || sleep 1000' 'srun cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
+    submit_alice -N 2 --requeue --open-mode=append -o out --batchai-mount="$data:a:ro" --batchai-prep='echo x >>prepared.$(hostname)' job.sh
+    eventually test -e started.0
+    touch finish
+    power_off n1
+    empty_tmp n1
+    power_on n1
+    sleep 2
+    eventually runs_again
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat prepared.n1)$(cat prepared.n2)" = $'x\nxx\nx' ]
+    [ "$(tail -n 2 out)" = $'data\ndata' ]
+}
+
+# A requeued job waits for two minutes unless it is told not to.
+runs_again() {
+    [ "$(job_state "$job")" != PENDING ] || scontrol update JobId="$job" StartTime=now
+    [ -e started.1 ]
+}
+
+@test "where /run is a disk, the notes of before a reboot are removed when slurmd starts" {
+    for ((i = 0; i < rounds; i++)); do
+        running_job --no-requeue
+        # The mounts and the pinned namespace go with the power, the files stay.
+        on_node n1 cp -a "/run/batchai/jobs/$job/state" /tmp/state
+        power_off n1
+        on_node n1 sh -c "mkdir -m 711 /run/batchai && mkdir -m 700 -p /run/batchai/jobs/$job && cd /run/batchai/jobs/$job && mv /tmp/state . && touch namespace preparation"
+        power_on n1
+        [ "$(wait_job "$job")" = NODE_FAIL ]
+        assert_clean
+    done
+}
+
+@test "a job whose end the plugin was never told of is removed by hand" {
+    running_job
+    on_node n1 mount --bind /dev/null "$MINISLURM_DIR/etc/plugstack.conf"
+    scancel "$job"
+    [ "$(wait_job "$job")" = CANCELLED ]
+    eventually node_is_up n1
+    on_node n1 umount "$MINISLURM_DIR/etc/plugstack.conf"
+    on_node n1 batchai-helper teardown --job "$job"
+    assert_clean
+}
