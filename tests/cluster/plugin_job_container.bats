@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Where Slurm gives each job a /tmp of its own (job_container/tmpfs), the job's mounts are in that
+# namespace, and all else is as elsewhere.
+# minislurm: -n 2 -s PrologFlags=contain
+# plugin: policy=/run/minislurm/batchai.toml
+
+load plugin
+
+setup_file() {
+    need_root
+    make_site
+    printf 'AutoBasePath=true\nBasePath=/run/containers\n' >"$MINISLURM_DIR/etc/job_container.conf"
+    echo 'JobContainerType=job_container/tmpfs' >>"$MINISLURM_DIR/etc/slurm.conf"
+    local node
+    for node in n1 n2; do restart_slurmd "$node" taskset -c "$(cpu_of "$node")"; done
+    as_alice srun -Q -N 2 true
+    remember_nodes
+}
+
+# cpu_of NODE: a processor on which Linux 6.x lets a namespace be kept: elsewhere than in the first namespace of a
+# machine Slurm fails at random (spank/helper/namespace.hpp).
+cpu_of() {
+    on_node "$1" sh -c '
+        mkdir -p /run/pin && mount --bind /run/pin /run/pin && mount --make-private /run/pin && touch /run/pin/file
+        for cpu in $(seq 0 $(($(nproc --all) - 1))); do
+            taskset -c $cpu unshare --mount=/run/pin/file true 2>/dev/null && umount /run/pin/file && echo $cpu && break
+        done
+        umount /run/pin'
+}
+
+setup() { enter_work; }
+
+look='cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
+
+@test "the script and its steps have the mounts, one preparation per node, and a /tmp of the job's own" {
+    write_script job.sh "$look" "srun sh -c '$look; touch \$AZ_BATCHAI_JOB_TEMP/mine'" 'ls $AZ_BATCHAI_JOB_TEMP' '! ls /tmp | grep -v batchai-'
+    submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t,overlay=$data:o" --batchai-prep='echo x >>prepared.$(hostname)' job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat out)" = $'data\ndata\ndata\nhostfile\nmine' ]
+    [ "$(cat prepared.n1 prepared.n2)" = $'x\nx' ]
+}
+
+@test "a step attached from outside of the job has the mounts" {
+    write_script job.sh 'touch started' 'while [ ! -e go ]; do sleep 0.1; done'
+    submit_alice -N 1 -o out --batchai-mount="$data:a:ro" job.sh
+    eventually test -e started
+    run as_alice srun --jobid "$job" --overlap sh -c "$look"
+    touch go
+    [ "$output" = data ]
+    [ "$(wait_job "$job")" = COMPLETED ]
+}
+
+@test "jobs of two users at once on a node have each their own mounts" {
+    write_script job.sh 'touch started.$USER' 'while [ ! -e go ]; do sleep 0.1; done' 'ls $AZ_BATCHAI_JOB_MOUNT_ROOT' 'ls -d /tmp/batchai-* | wc -l'
+    submit_as alice -w n1 -o out.alice --batchai-mount="tmpfs:alice" job.sh
+    alice=$job
+    submit_as bob -w n1 -o out.bob --batchai-mount="tmpfs:bob" job.sh
+    eventually test -e started.alice -a -e started.bob
+    touch go
+    for user in alice bob; do
+        [ "$(wait_job "${!user-$job}")" = COMPLETED ]
+        [ "$(cat "out.$user")" = "$user"$'\n1' ]
+    done
+}
+
+@test "a failing preparation fails the job with one line" {
+    submit_alice -N 2 -o out --batchai-output="$work" --batchai-prep='[ $(hostname) = n1 ] || exit 3' --wrap 'touch started'
+    [ "$(wait_job "$job")" = FAILED ]
+    [ "$(one_line out)" = "batchai: n2: job preparation failed with exit code 3; see $work/stderr-job_prep-n2.txt" ]
+    [ ! -e started ]
+}
+
+@test "after scancel nothing is left" {
+    running_job
+    scancel "$job"
+    [ "$(wait_job "$job")" = CANCELLED ]
+    assert_clean
+}
