@@ -171,6 +171,8 @@ sys::Result<void> note_fuse_mount(const JobDirectory& directory, const std::stri
 
 void end_daemons(const JobDirectory& directory, int seconds) {
     const Fields notes = directory.read(kDaemonsFile);
+    const auto mounts = notes.all("mount");
+    if (mounts.empty()) return;  // they are noted first
     std::vector<sys::UniqueFd> daemons;
     for (const auto& text : notes.all("daemon")) {
         const auto identity = identity_from_text(text);
@@ -178,7 +180,7 @@ void end_daemons(const JobDirectory& directory, int seconds) {
         if (process) daemons.push_back(std::move(process));
     }
     std::optional<Unmounting> unmounting;
-    if (is_pinned(directory)) unmounting.emplace(directory, notes.all("mount"));
+    if (is_pinned(directory)) unmounting.emplace(directory, mounts);
     if (!wait_for_end(daemons, after(seconds))) send_signal(daemons, SIGTERM);
     if (!wait_for_end(daemons, after(kLastSeconds))) send_signal(daemons, SIGKILL);
     wait_for_end(daemons, after(kLastSeconds));

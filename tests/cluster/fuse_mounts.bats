@@ -285,7 +285,7 @@ runs_again() {
         pgrep -xf "sleep infinity" >/run/batchai/number
         read -r stat </proc/$(cat /run/batchai/number)/stat
         set -- ${stat##*)}
-        printf "daemon=%s 1 $(cat /proc/sys/kernel/random/boot_id)\0daemon=%s ${20} another-boot\0" \
+        printf "mount=/nowhere\0daemon=%s 1 $(cat /proc/sys/kernel/random/boot_id)\0daemon=%s ${20} another-boot\0" \
             $(cat /run/batchai/number) $(cat /run/batchai/number) >/run/batchai/jobs/4711/daemons
         touch /run/batchai/jobs/4711/ending'
     as_alice srun -N 1 -w n1 --batchai-mount=tmpfs:t true
