@@ -78,7 +78,7 @@ processes_with() {
         SLURM_SPANK_BATCHAI_MOUNT="$secret:a" SPANK_BATCHAI_MOUNT="$secret:a" _SLURM_SPANK_OPTION_batchai_batchai_mount="$secret:a"; do
         run as_alice env "$forged" srun -Q -w n1 --batchai-mount="$data:b:ro" sh -c 'cat /run/batchai/mnt/a/file; echo "$AZ_BATCHAI_JOB_MOUNT_ROOT"'
         [[ $output != *secret$'\n'* ]]
-        [ "$status" != 0 ] || [ "${lines[-1]}" = /run/batchai/mnt ]
+        [ "$status" != 0 ] || grep -qx /run/batchai/mnt <<<"$output" # cat's error may come after it
     done
 }
 
