@@ -37,5 +37,5 @@ ctest --preset dev -L 'unit|lint' || rc=1
 build fuzz fuzz
 ctest --preset fuzz || rc=1
 build release cluster
-ctest --preset release -L 'cluster|peers' || rc=1
+ctest --preset release -L 'cluster|peers' -j 2 || rc=1 # they wait for Slurm most of the time
 exit $rc
