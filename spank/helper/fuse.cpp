@@ -146,7 +146,7 @@ sys::Result<std::vector<std::string>> expand_command(const std::vector<std::stri
 
 sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, const FuseHost& host) {
     std::string name = fuse.mount.target;
-    std::ranges::replace(name, '/', '-');
+    std::ranges::replace(name, '/', '+');  // which no target has in it
     name = host.job_temp + "/mount-" + name;
     DaemonProgram program;
     program.user = fuse.user;
