@@ -15,6 +15,7 @@
 #include "spank/helper/files.hpp"
 #include "spank/helper/kernel_mount.hpp"
 #include "spank/helper/loop.hpp"
+#include "spank/helper/namespace.hpp"
 #include "spank/helper/network.hpp"
 #include "spank/helper/secret.hpp"
 #include "spank/helper/trusted.hpp"
@@ -89,6 +90,8 @@ sys::Result<sys::UniqueFd> make_squashfs(const job::Mount& mount, int image) {
     if (fstat(image, &info) != 0) return sys::errno_error("squashfs");
     if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
         return sys::Error{"the image must be a file of root that nobody else can write to"};
+    if (!is_in_this_namespace(image))
+        return sys::Error{"the image is not on a mount of this node's"};
     const auto device = attach_loop(image);
     if (!device) return device.error();
     return make_file_system("squashfs", {{"source", device->path}, {"ro", "", true}}, mount);

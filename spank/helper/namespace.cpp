@@ -167,6 +167,17 @@ void unpin(const JobDirectory& directory) {
         umount2(directory.path(kPinFile).c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
+bool is_in_this_namespace(int fd) {
+    struct statx info = {};
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &info) != 0 ||
+        (info.stx_mask & STATX_MNT_ID) == 0)
+        return false;
+    std::ifstream mounts("/proc/self/mountinfo");
+    for (std::string line; std::getline(mounts, line);)
+        if (line.starts_with(std::to_string(info.stx_mnt_id) + " ")) return true;
+    return false;
+}
+
 bool is_shared_mount(const std::string& path) {
     // The mount with the longest mount point that holds path; the last such line is the topmost.
     std::ifstream mounts("/proc/self/mountinfo");

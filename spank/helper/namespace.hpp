@@ -30,6 +30,10 @@ void kill_processes(const JobDirectory&);
 // Takes the pin away: without processes, the kernel removes the namespace with its mounts.
 void unpin(const JobDirectory&);
 
+// True where an open file lies on a mount of this namespace. A path through /proc/PID/root leads
+// into others, in which users can have mounted what they like at any path.
+bool is_in_this_namespace(int fd);
+
 // True when mounts made at path would appear in other namespaces too.
 bool is_shared_mount(const std::string& path);
 

@@ -141,3 +141,25 @@ processes_with() {
     [ "$(wait_job "$job")" = FAILED ]
     [[ $(one_line out) == "batchai: n1: share 'other' of account 'account' is unknown here: "* ]]
 }
+
+@test "set-user-ID programs and devices on a mount give nothing" {
+    need_root
+    cp /usr/bin/id "$open/id" && chmod 4755 "$open/id"
+    mknod "$open/null" c 1 3 && chmod 666 "$open/null"
+    [ "$(as_alice "$open/id" -u)" = 0 ] # without the plugin's flags they do
+    run as_alice srun -Q -w n1 --batchai-mount="$open:a" sh -c "$root/a/id -u; cat $root/a/null"
+    rm "$open/id" "$open/null"
+    [[ $output == "$(id -u alice)"$'\n'*"Permission denied"* ]]
+}
+
+@test "a snapshot that is exchanged between steps changes nothing" {
+    write_job job.json 1
+    write_script job.sh 'touch started' 'while [ ! -e go ]; do sleep 0.1; done' "srun ls $root" 'srun --overlap ls /run/batchai/mnt'
+    submit_alice -N 1 -o out --batchai-job=job.json job.sh
+    eventually test -e started
+    snapshot=$(find "$(alice_home)/.local/share/batchai/jobs" -name job.json -newer job.sh)
+    sed -i 's,"relativeMountPath": "myshare","relativeMountPath": "other",' "$snapshot"
+    : >go
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat out)" = $'myshare\nmyshare' ]
+}

@@ -60,6 +60,19 @@ no_loop_device() { ! losetup --list --noheadings -O BACK-FILE | grep -q "$images
     rm "$images/alices.sqsh" "$images/open.sqsh"
 }
 
+@test "an image that is only in a mount namespace of the user's own is refused" {
+    cp "$images/site.sqsh" "$MINISLURM_DIR/other.sqsh"
+    on_node n1 setpriv --reuid alice --regid alice --init-groups unshare --user --map-root-user --mount \
+        sh -c 'mount --bind "$0" "$1" && echo $$ >"$2/pid" && exec sleep 100' "$MINISLURM_DIR/other.sqsh" "$images/site.sqsh" "$work" &
+    eventually test -s pid
+    ln -sf "/proc/$(cat pid)/root$images/site.sqsh" "$images/link"
+    run as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/link:i" true
+    on_node n1 kill "$(cat pid)"
+    rm "$images/link"
+    [ "$status" = 1 ]
+    [[ $output == *"batchai: n1: mounting $images/site.sqsh at i: the image is not on a mount of this node's"* ]]
+}
+
 @test "an image that the user cannot read, or that is none, is refused" {
     chmod 600 "$images/site.sqsh"
     run as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/site.sqsh:i" true
