@@ -77,7 +77,8 @@ processes_with() { grep -laF -- "$1" /proc/[0-9]*/{cmdline,environ} 2>/dev/null 
     [ -z "$(grep -rlF "$password" out "$MINISLURM_DIR"/{log,state,etc,node} 2>/dev/null)" ]
     run scontrol show job -dd "$job"
     [[ $output == *"JobState=RUNNING"* && $output != *"$password"* ]]
-    run on_node n1 grep -rlsF "$password" /run/batchai /tmp /dev/shm
+    # But for our own source, where the checkout is below /tmp.
+    run on_node n1 grep -rlsF --exclude=servers.bash "$password" /run/batchai /tmp /dev/shm
     [ "$output" = "" ]
     : >done
     [ "$(wait_job "$job")" = COMPLETED ]
