@@ -10,22 +10,6 @@ load plugin
 served=$MINISLURM_DIR/served
 images=$MINISLURM_DIR/images
 
-need() {
-    local program
-    for program; do command -v "$program" >/dev/null || skip "needs $program"; done
-}
-
-need_fuse() {
-    need squashfuse mksquashfs
-    { : <>/dev/fuse; } 2>/dev/null || skip "needs /dev/fuse"
-}
-
-need_servers() {
-    need_root
-    need_fuse
-    need sshfs rclone s3fs sshd smbd ssh-keygen
-}
-
 wait_for_port() { eventually bash -c "exec 3<>/dev/tcp/10.87.0.1/$1"; }
 
 # In the background; its end is that of the cluster. It has nothing of bats' open, which would wait.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # As plugin_kills.bats, of a job one of whose mounts a program makes.
 # minislurm: -n 1
+# needs: root ptrace fuse
 # plugin: policy=/run/minislurm/batchai.toml
 
 load kills
@@ -9,9 +10,6 @@ load kills
 mounts="$data:a:ro,squashfuse=$open/data.sqsh:f"
 
 setup_file() {
-    need_root
-    strace -o /dev/null true || skip "needs ptrace"
-    [ -e /dev/fuse ] && command -v squashfuse mksquashfs fusermount3 >/dev/null || skip "needs /dev/fuse, squashfuse and squashfs-tools"
     make_site
     cat >>"$MINISLURM_DIR/batchai.toml" <<TOML
 [program.squashfuse]

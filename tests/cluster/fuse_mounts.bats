@@ -2,22 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # Mounts that a program makes: sshfs, rclone, squashfuse and s3fs, against real servers.
 # minislurm: -n 2
+# needs: fuse clients smb
 # plugin: policy=/run/minislurm/batchai.toml
 
 load fuse
 
 setup_file() {
-    need_fuse
     make_images
     make_fuse_site
     [ "$(id -u)" != 0 ] || start_servers
 }
 
 setup() {
-    need_fuse
     enter_work
     [[ $BATS_TEST_DESCRIPTION != *squashfuse ]] || return 0
-    need_servers
+    need_root
     rm -rf "${served:?}"/* "$MINISLURM_DIR"/bucket/*
     mkdir -m 777 "$served/below"
 }

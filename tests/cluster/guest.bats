@@ -2,16 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/guest/guest: one command on a kernel of its own.
 # minislurm: none
+# needs: guest
 
 bats_require_minimum_version 1.5.0
 load lib
-
-setup_file() {
-    local code=0
-    why=$(timeout 100 "$BATCHAI_SOURCE/tests/guest/guest" -- true 2>&1) || code=$?
-    [ "$code" != 77 ] || skip "$why"
-    [ "$code" = 0 ]
-}
 
 # A guest's processes, and no other, carry the mark in their environment.
 setup() { mark=mark-$$-$RANDOM; }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 4 -g 1
+# needs: torch
 #
 # Horovod scripts in a Slurm allocation, started by batchai-launch.
 
 load lib
 
 setup_file() {
-    /usr/bin/python3 -c 'import torch' 2>/dev/null || skip "PyTorch is not installed"
     cat >"$MINISLURM_DIR/who.py" <<'SCRIPT'
 import socket
 import horovod.torch as hvd

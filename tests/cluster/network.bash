@@ -22,7 +22,6 @@ nfs_server() {
 
 # make_network_site MOUNT_TIMEOUT: both servers, and the policy.
 make_network_site() {
-    need_servers
     start_nfs
     start_smb
     mkdir -m 700 "$credentials"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Shares and exports that cannot be mounted, and servers that die under a job.
 # minislurm: -n 1
+# needs: nfs smb
 # guest: yes
 # plugin: policy=/run/minislurm/batchai.toml
 #

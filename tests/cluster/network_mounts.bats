@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Jobs whose volumes are an SMB share and an NFS export, mounted by the node's kernel.
 # minislurm: -n 1
+# needs: nfs smb
 # guest: yes
 # plugin: policy=/run/minislurm/batchai.toml
 #

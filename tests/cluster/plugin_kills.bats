@@ -3,13 +3,12 @@
 # The plugin's programs are killed before each system call that changes something, one after the
 # other: nothing of the job is left, and its user is told.
 # minislurm: -n 1
+# needs: root ptrace
 # plugin: policy=/run/minislurm/batchai.toml
 
 load kills
 
 setup_file() {
-    need_root
-    strace -o /dev/null true || skip "needs ptrace"
     make_site
     make_libexec
     as_alice srun -Q --batchai-mount="$data:a:ro" true # what the node's first job makes is there then

@@ -12,14 +12,6 @@ smb_dir=$MINISLURM_DIR/servers/share     # //10.87.0.1/share, on port 1445, as a
 nfs=$MINISLURM_DIR/servers/nfs
 smb=$MINISLURM_DIR/servers/smb
 
-# need_servers: skips where they are not installed.
-need_servers() {
-    local program
-    for program in ganesha.nfsd:nfs-ganesha-vfs smbd:samba; do
-        command -v "${program%:*}" >/dev/null || skip "${program%:*} not found: install ${program#*:}"
-    done
-}
-
 # start_daemon PID_FILE COMMAND...: without the open files of bats, which waits for their end.
 start_daemon() {
     (
