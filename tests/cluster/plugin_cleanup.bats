@@ -118,13 +118,13 @@ tearing_down() { [ -n "$(on_node_named "^batchai-helper teardown --job $job")" ]
     on_node n1 sh -c 'cd /tmp && mkdir -p -m 777 project project/theirs && mkdir -m 700 project/theirs/private && touch project/theirs/private/data && chown -R bob: project'
     as_alice srun -w n1 --batchai-mount="$data:a:ro" sh -c 'mv /tmp/project/theirs $AZ_BATCHAI_JOB_TEMP/ && mkdir -p $AZ_BATCHAI_JOB_TEMP/own/deep && chmod 0 $AZ_BATCHAI_JOB_TEMP/own'
     eventually job_is_over "$(last_job)"
-    run on_node n1 find /tmp -name own -o -name data
+    run on_node n1 sh -c 'find /tmp/batchai-* -name own -o -name data'
     [[ $output == /tmp/batchai-*/data ]]
     # Its note stays too, until somebody who may has removed it.
     run on_node n1 batchai-helper teardown --job "$(last_job)"
     [ "$status" = 1 ]
     [[ $output == "batchai-helper: /tmp/batchai-"*": is not removed yet: "* ]]
-    on_node n1 sh -c 'find /tmp -name data -delete'
+    on_node n1 sh -c 'find /tmp/batchai-* -name data -delete'
     as_alice srun -w n1 --batchai-mount="$data:a:ro" true
     on_node n1 sh -c 'rm -r /tmp/project'
 }
