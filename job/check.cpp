@@ -43,16 +43,12 @@ class Checker {
 
     void check_volumes() {
         for (const Volume& volume : parsed_.spec->volumes) {
-            const auto found = resolve_volume(policy_, volume);
-            if (!found)
-                error(volume.key + name_key(volume.kind), found.error().message);
+            const auto mount = plan_mount(volume, policy_);
+            if (!mount)
+                error(volume.key + name_key(volume.kind), mount.error().message);
             else
-                check_options(volume, (*found)->file_system);
+                check_options(volume, (*resolve_volume(policy_, volume))->file_system);
         }
-        // What they are all right for, and still cannot be mounted: a key that is missing.
-        if (has_error(parsed_.findings)) return;
-        if (const auto mounts = plan_mounts(*parsed_.spec, policy_); !mounts)
-            error("properties.mountVolumes", mounts.error().message);
     }
 
     // Of what the job would set on its mount, what the site does not let it.

@@ -41,6 +41,28 @@ std::string mount_type_names() {
     return text;
 }
 
+std::optional<unsigned> parse_mode(const std::string& text) {
+    const bool octal =
+        !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
+    const unsigned long mode = octal ? std::stoul(text, nullptr, 8) : 01000;
+    if (mode > 0777) return std::nullopt;
+    return static_cast<unsigned>(mode);
+}
+
+std::string name_of(const CredentialsSource& credentials) {
+    switch (credentials.kind) {
+        case CredentialsSource::Kind::none:
+            break;
+        case CredentialsSource::Kind::store:
+            return "store:" + credentials.name;
+        case CredentialsSource::Kind::user:
+            return "user:" + credentials.name;
+        case CredentialsSource::Kind::job:
+            return "job";
+    }
+    return {};
+}
+
 std::string source_below(const FileSystem& file_system, const std::string& directory) {
     if (directory.empty()) return file_system.source;
     const bool slash = file_system.source.ends_with('/') || file_system.source.ends_with(':');
@@ -51,8 +73,7 @@ GrantedOptions grant_options(const FileSystem& file_system, const std::string& m
     std::string text = mount_options;
     std::replace_if(
         text.begin(), text.end(), [](char c) { return c == ' ' || c == '\t' || c == '\n'; }, ',');
-    const bool takes_options =
-        file_system.type == MountType::nfs || file_system.type == MountType::cifs;
+    const bool takes_options = has_options(file_system.type);
     GrantedOptions granted;
     for (const std::string& option : split(text, ',')) {
         if (option.empty() || option == "-o" || option == "defaults" || option == "rw") continue;

@@ -27,6 +27,14 @@ inline bool is_sized(MountType type) {
     return type == MountType::tmpfs || type == MountType::overlay;
 }
 
+// Made by a client in the kernel, which has options.
+inline bool has_options(MountType type) {
+    return type == MountType::nfs || type == MountType::cifs;
+}
+
+// "0755"; nothing for what is no mode of reading, writing and executing.
+std::optional<unsigned> parse_mode(const std::string& text);
+
 // Where a mount's secret is read.
 struct CredentialsSource {
     enum class Kind {
@@ -38,6 +46,7 @@ struct CredentialsSource {
     Kind kind = Kind::none;
     std::string name;
 };
+std::string name_of(const CredentialsSource&);  // "store:NAME", as in the policy
 
 struct FileSystem {
     MountType type = MountType::bind;

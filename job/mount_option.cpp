@@ -3,7 +3,6 @@
 // The text of --batchai-mount (plan.hpp). Lexical only; the root helper looks at symbolic links and
 // owners again, on the node.
 #include <algorithm>
-#include <cctype>
 
 #include "job/names.hpp"
 #include "job/plan.hpp"
@@ -153,7 +152,7 @@ sys::Result<Mount> parse_mount(const std::string& text, const SitePolicy& policy
 
 sys::Result<std::vector<Mount>> parse_mounts(const std::string& option, const SitePolicy& policy) {
     std::vector<Mount> mounts;
-    if (std::any_of(option.begin(), option.end(), [](unsigned char c) { return std::iscntrl(c); }))
+    if (has_control(option))
         return sys::Error{"it has a control character in it, such as the end of a line"};
     for (const std::string& text : split(option, ',')) {
         auto mount = parse_mount(text, policy);

@@ -32,30 +32,36 @@ Mount mount_of(const FileSystem& file_system, int entry, const std::string& dire
     return mount;
 }
 
+sys::Result<Mount> plan_mount(const Volume& volume, const SitePolicy& policy) {
+    const auto found = resolve_volume(policy, volume);
+    if (!found) return found.error();
+    const FileSystem& file_system = (*found)->file_system;
+    if (lacks_key(volume, file_system))
+        return sys::Error{describe(volume) +
+                          " needs the key of its account here: accountName and "
+                          "credentials.accountKey"};
+    const int entry = static_cast<int>(*found - policy.volumes.data());
+    Mount mount = mount_of(file_system, entry, volume.directory);
+    mount.target = volume.relative_mount_path;
+    const GrantedOptions granted = grant_options(file_system, volume.mount_options);
+    mount.read_only = mount.read_only || granted.read_only;
+    if (is_sized(mount.type)) mount.size = file_system.max_size;
+    mount.options = join(granted.options);
+    mount.file_mode = volume.file_mode.value_or(0777) & file_system.file_mode;
+    mount.directory_mode = volume.directory_mode.value_or(0777) & file_system.directory_mode;
+    if (file_system.credentials.kind == CredentialsSource::Kind::job) {
+        mount.account = volume.account;
+        mount.key = volume.account_key;
+    }
+    return mount;
+}
+
 sys::Result<std::vector<Mount>> plan_mounts(const JobSpec& spec, const SitePolicy& policy) {
     std::vector<Mount> mounts;
     for (const Volume& volume : spec.volumes) {
-        const auto found = resolve_volume(policy, volume);
-        if (!found) return found.error();
-        const FileSystem& file_system = (*found)->file_system;
-        if (lacks_key(volume, file_system))
-            return sys::Error{describe(volume) +
-                              " needs the key of its account here: accountName and "
-                              "credentials.accountKey"};
-        const int entry = static_cast<int>(*found - policy.volumes.data());
-        Mount mount = mount_of(file_system, entry, volume.directory);
-        mount.target = volume.relative_mount_path;
-        const GrantedOptions granted = grant_options(file_system, volume.mount_options);
-        mount.read_only = mount.read_only || granted.read_only;
-        if (is_sized(mount.type)) mount.size = file_system.max_size;
-        mount.options = join(granted.options);
-        mount.file_mode = volume.file_mode.value_or(0777) & file_system.file_mode;
-        mount.directory_mode = volume.directory_mode.value_or(0777) & file_system.directory_mode;
-        if (file_system.credentials.kind == CredentialsSource::Kind::job) {
-            mount.account = volume.account;
-            mount.key = volume.account_key;
-        }
-        mounts.push_back(mount);
+        auto mount = plan_mount(volume, policy);
+        if (!mount) return mount.error();
+        mounts.push_back(*std::move(mount));
     }
     return mounts;
 }

@@ -23,6 +23,10 @@ bool is_component(std::string_view text) {
 
 }  // namespace
 
+bool has_control(std::string_view text) {
+    return std::any_of(text.begin(), text.end(), is_control);
+}
+
 bool is_relative_path(std::string_view text) {
     if (text.size() > 1024) return false;
     while (true) {

@@ -19,6 +19,9 @@ bool is_absolute_path(std::string_view text);
 // Whether a path is a directory or below it, going by the names alone.
 bool is_within(const std::string& path, const std::string& directory);
 
+// Whether a text has a control character in it, such as the end of a line.
+bool has_control(std::string_view text);
+
 // [A-Za-z_][A-Za-z0-9_]*
 bool is_variable_name(std::string_view text);
 

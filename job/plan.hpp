@@ -38,7 +38,8 @@ struct Mount {
 // The mount of what lies below a FileSystem's source; entry is its place in file_systems(policy).
 Mount mount_of(const FileSystem&, int entry, const std::string& directory);
 
-// The job's mountVolumes as mounts.
+// The job's mountVolumes as mounts, and one of them alone.
+sys::Result<Mount> plan_mount(const Volume&, const SitePolicy&);
 sys::Result<std::vector<Mount>> plan_mounts(const JobSpec&, const SitePolicy&);
 
 // --batchai-mount=SOURCE:TARGET[:OPTIONS][,...]; SOURCE is /directory, "tmpfs",

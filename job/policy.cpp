@@ -4,7 +4,6 @@
 #include "job/policy.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <tuple>
 
@@ -25,10 +24,6 @@ MountType read_type(Table& table) {
     if (const auto type = mount_type(name)) return *type;
     table.error("type", "'" + name + "' is not one of " + mount_type_names());
     return MountType::bind;
-}
-
-bool has_control(const std::string& text) {
-    return std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); });
 }
 
 void read_source(Table& table, FileSystem& file_system) {
@@ -63,8 +58,7 @@ void read_source(Table& table, FileSystem& file_system) {
 // What root decides in any case, or what is secret, is no option.
 void check_options(Table& table, const char* key, MountType type,
                    const std::vector<std::string>& options) {
-    if (table.has(key) && type != MountType::nfs && type != MountType::cifs)
-        table.error(key, "only nfs and cifs have options");
+    if (table.has(key) && !has_options(type)) table.error(key, "only nfs and cifs have options");
     for (const std::string& option : options) {
         const std::string name = option.substr(0, option.find('='));
         for (const char* reserved :
@@ -108,6 +102,14 @@ void read_credentials(Table& table, FileSystem& file_system) {
         table.error("credentials", "only cifs and fuse have credentials");
 }
 
+// An account's key comes with a share or a container only.
+void refuse_job_credentials(Table& table, const FileSystem& file_system) {
+    if (file_system.credentials.kind == CredentialsSource::Kind::job)
+        table.error(
+            "credentials",
+            "\"job\" is for [[share]] and [[blob_container]]: no other has an account's key");
+}
+
 FileSystem read_file_system(Table& table, const SitePolicy& policy) {
     FileSystem file_system;
     file_system.type = read_type(table);
@@ -123,6 +125,9 @@ FileSystem read_file_system(Table& table, const SitePolicy& policy) {
     table.read("max_size", file_system.max_size);
     if (!parse_size(file_system.max_size))
         table.error("max_size", "'" + file_system.max_size + "' is not a size such as 512M or 4G");
+    for (const char* key : {"file_mode", "directory_mode"})
+        if (table.has(key) && file_system.type != MountType::cifs)
+            table.error(key, "only cifs has modes for all of its files");
     table.read_mode("file_mode", file_system.file_mode);
     table.read_mode("directory_mode", file_system.directory_mode);
     return file_system;
@@ -134,10 +139,11 @@ VolumePolicy read_volume(Table& table, Volume::Kind kind, const char* name,
                          const SitePolicy& policy) {
     VolumePolicy volume;
     volume.kind = kind;
-    if (kind == Volume::Kind::share || kind == Volume::Kind::blob_container)
-        table.read_name("account", volume.account);
+    const bool has_account = kind == Volume::Kind::share || kind == Volume::Kind::blob_container;
+    if (has_account) table.read_name("account", volume.account);
     table.require(name, volume.name);
     volume.file_system = read_file_system(table, policy);
+    if (!has_account) refuse_job_credentials(table, volume.file_system);
     table.read_path("login_path", volume.login_path);
     table.finish();
     return volume;
@@ -165,6 +171,7 @@ PreparationPolicy read_preparation(Table& table) {
 AllowPolicy read_allow(Table& table, const SitePolicy& policy) {
     AllowPolicy allow;
     allow.file_system = read_file_system(table, policy);
+    refuse_job_credentials(table, allow.file_system);
     const FileSystem& file_system = allow.file_system;
     const bool by_path = file_system.type == MountType::fuse && file_system.source[0] == '/';
     if (is_remote(file_system.type) && !by_path) {

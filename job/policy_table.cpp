@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "job/file_system.hpp"
 #include "job/names.hpp"
 #include "job/reader.hpp"
 
@@ -63,10 +64,8 @@ void Table::read_mode(const std::string& key, unsigned& target) {
     std::string text;
     read(key, text);
     if (text.empty()) return;
-    const bool octal = text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
-    const unsigned long mode = octal ? std::stoul(text, nullptr, 8) : 01000;
-    if (mode <= 0777)
-        target = static_cast<unsigned>(mode);
+    if (const auto mode = parse_mode(text))
+        target = *mode;
     else
         error(key, "'" + text + "' is not a mode such as \"0755\"");
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/volumes.hpp"
 
-#include <algorithm>
-#include <cctype>
-
+#include "job/file_system.hpp"
 #include "job/names.hpp"
 
 namespace batchai::job {
@@ -50,7 +48,7 @@ void read_account(Reader& reader, Volume& volume) {
 // What may become a part of a message's line.
 std::string read_line(Reader& reader, const char* key) {
     const std::string text = reader.string(key);
-    if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); }))
+    if (has_control(text))
         reader.error(key, "has a control character in it, such as the end of a line");
     return text;
 }
@@ -59,10 +57,8 @@ std::string read_line(Reader& reader, const char* key) {
 std::optional<unsigned> read_mode(Reader& reader, const char* key) {
     const std::string text = reader.string(key);
     if (text.empty()) return std::nullopt;
-    const bool octal = text.size() <= 4 && std::all_of(text.begin(), text.end(),
-                                                       [](char c) { return c >= '0' && c <= '7'; });
-    if (octal && std::stoul(text, nullptr, 8) <= 0777)
-        return static_cast<unsigned>(std::stoul(text, nullptr, 8));
+    const auto mode = parse_mode(text);
+    if (mode) return mode;
     reader.error(key, "'" + text + "' is not a mode such as 0755");
     return std::nullopt;
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "job/size.hpp"
 #include "spank/helper/allowlist.hpp"
@@ -104,10 +105,10 @@ sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, int file,
     const job::FileSystem& entry = *entry_of(mount, policy);
     const auto secret = read_credentials(mount, entry, policy, file, user.uid);
     if (!secret) return secret.error();
-    Login login;
-    if (!secret->empty()) {
+    std::optional<Login> login;
+    if (entry.credentials.kind != job::CredentialsSource::Kind::none) {
         auto parsed = parse_login(*secret);
-        if (!parsed) return parsed.error().in("credentials");
+        if (!parsed) return parsed.error().in("credentials " + job::name_of(entry.credentials));
         login = *std::move(parsed);
     }
     const Credentials self{geteuid(), getegid(), {}};
@@ -115,7 +116,7 @@ sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, int file,
         const auto parameters =
             mount.type == job::MountType::nfs
                 ? nfs_parameters(mount, entry)
-                : cifs_parameters(mount, entry, user, secret->empty() ? nullptr : &login);
+                : cifs_parameters(mount, entry, user, login ? &*login : nullptr);
         if (!parameters) return parameters.error();
         auto remote = make_file_system(job::name_of(mount.type), *parameters, mount);
         if (!remote) return remote.error();

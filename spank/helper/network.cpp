@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "spank/helper/fields.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
@@ -62,8 +63,7 @@ std::string cifs_host(const std::string& source) {
 std::vector<Parameter> options_of(const job::Mount& mount, const job::FileSystem& file_system) {
     std::vector<Parameter> parameters;
     for (const auto& option : file_system.options) parameters.push_back(parameter_of(option));
-    for (const auto& option : job::split(mount.options, ','))
-        if (!option.empty()) parameters.push_back(parameter_of(option));
+    for (const auto& option : split(mount.options, ',')) parameters.push_back(parameter_of(option));
     return parameters;
 }
 
@@ -78,7 +78,7 @@ bool has(const std::vector<Parameter>& parameters, std::initializer_list<const c
 
 sys::Result<Login> parse_login(const std::string& text) {
     Login login;
-    for (std::string line : job::split(text, '\n')) {
+    for (std::string line : split(text, '\n')) {
         if (line.ends_with('\r')) line.pop_back();
         if (line.empty() || line.starts_with('#')) continue;
         const std::size_t equals = line.find('=');

@@ -61,7 +61,8 @@ events() { cat "$record"/events-*.jsonl; }
     job 2 "$(horovod train.py 4)"
     launch
     [ "$(sort "$files/stdout.txt")" = $'rank 0\nrank 1\nrank 2\nrank 3' ]
-    [ -f "$files/stderr.txt" ] && [ ! -s "$files/stderr.txt" ]
+    [ -f "$files/stderr.txt" ]
+    [ ! -s "$files/stderr.txt" ]
     [ "$(find "$files" -name 'execution-*-[01].log' | wc -l)" -eq 2 ]
     [ "$(result .exitCode)" = 0 ]
 }

@@ -202,7 +202,8 @@ unprivileged=()
     local arguments
     while read -r arguments; do
         eval "run -64 cluster $arguments"
-        [ "${#lines[@]}" = 1 ] && [[ $output == "minislurm: "* ]]
+        [ "${#lines[@]}" = 1 ]
+        [[ $output == "minislurm: "* ]]
     done <<<"-n 0 -- true
 -n 201 -- true
 -n four -- true

@@ -19,7 +19,8 @@ is_over() { ! runs "$1"; }
 
 # The script has not started, and out has one line of the plugin's.
 not_started() {
-    [ ! -e started ] && [ "$(grep -c '^batchai: ' out)" = 1 ]
+    [ ! -e started ]
+    [ "$(grep -c '^batchai: ' out)" = 1 ]
     # shellcheck disable=SC2053
     [[ $(grep '^batchai: ' out) == $1 ]]
 }

@@ -131,7 +131,8 @@ setup() { enter_work; }
     cd $'x\ny'
     run refused as_alice srun -N 1 --batchai-output=logs --batchai-prep=true touch started
     [ "$output" = "batchai: --batchai-output: the current directory has a line end in its name" ]
-    [ ! -e started ] && [ ! -e ../started ]
+    [ ! -e started ]
+    [ ! -e ../started ]
 }
 
 @test "a submission from a directory that is gone is refused with one line" {

@@ -239,7 +239,8 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
         scontrol release "$job"
         [ "$(wait_job "$job")" = FAILED ]
         [ "$(one_line out)" = "batchai: n1: $work/here: the directory of the submission is not on this node: name another one with --batchai-output" ]
-        [ ! -e here ] && [ ! -e started ]
+        [ ! -e here ]
+        [ ! -e started ]
     done
 }
 

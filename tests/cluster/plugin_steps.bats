@@ -37,7 +37,8 @@ prepared_once() {
     state=$(wait_job "$job")
     make_site
     [ "$state" = COMPLETED ]
-    grep -qx fine out && grep -qx failed out
+    grep -qx fine out
+    grep -qx failed out
     [ "$(grep -c '^batchai: ' out)" = 1 ]
     grep -qx "batchai: n2: job preparation failed with exit code 3; see $work/stderr-job_prep-n2.txt" out
 }

@@ -137,6 +137,14 @@ BOOST_AUTO_TEST_CASE(a_remote_file_system_is_the_admins_to_the_last_option) {
                    credentials);
     BOOST_TEST(share(nfs + "credentials = \"job\"\n").find("only cifs and fuse") !=
                std::string::npos);
+    BOOST_TEST(share("source = \"/x\"\nfile_mode = \"0700\"\n") ==
+               "p.toml:4:13: share[0].file_mode: only cifs has modes for all of its files\n");
+    BOOST_TEST(share(cifs + "credentials = \"job\"\n") == "");
+    for (const std::string table : {"[[allow]]\nname = \"x\"\n", "[[file_server]]\nname = \"x\"\n",
+                                    "[[unmanaged]]\ncommand = \"x\"\n"})
+        BOOST_TEST(findings(table + cifs + "credentials = \"job\"\n")
+                           .find("no other has an account's key") != std::string::npos,
+                   table);
     BOOST_TEST(share(cifs + "file_mode = \"0888\"\n").find("is not a mode") != std::string::npos);
     BOOST_TEST(share("type = \"fuse\"\nsource = \"x\"\nprogram = \"y\"\n") ==
                "p.toml:5:11: share[0].program: there is no [program.y]\n");

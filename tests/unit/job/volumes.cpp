@@ -115,6 +115,8 @@ BOOST_AUTO_TEST_CASE(a_check_misses_the_key_that_a_mount_needs) {
                                "relativeMountPath": "share", "fileMode": "0600"}])"),
                   "j", policy(), {});
     BOOST_TEST(!checked.spec);
+    BOOST_TEST(checked.findings.at(0).path ==
+               "properties.mountVolumes.azureFileShares[0].azureFileUrl");
     BOOST_TEST(checked.findings.at(0).message ==
                "share 's' of account 'acct' needs the key of its account here: accountName and "
                "credentials.accountKey");
