@@ -44,7 +44,6 @@ int Agent::run() {
     root_->set_limit(kFrameLimit);
     say_hello();
     loop_.run();
-    pmix_.reset();
     guarded_.remove(exit_code_ == 0);  // the guard does it too; but it may have been killed
     return exit_code_;
 }

@@ -49,7 +49,9 @@ int agent_main() {
         start_guard(bootstrap->node == 0 ? bootstrap->owned_directory : std::string());
     block_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
     std::signal(SIGPIPE, SIG_IGN);
-    return Agent(std::move(*bootstrap), std::move(guarded)).run();
+    Agent agent(std::move(*bootstrap), std::move(guarded));
+    std::_Exit(
+        agent.run());  // not destroyed: the PMIx library's thread still runs (pmix/server.hpp)
 }
 
 }  // namespace batchai::launcher

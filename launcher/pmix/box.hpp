@@ -23,7 +23,7 @@ class Box {
         });
         wake_->data = this;
     }
-    // No thread may post any more: the PMIx library is finalized by then.
+    // No thread may post any more.
     ~Box() {
         wake_->data = nullptr;
         uv_close(reinterpret_cast<uv_handle_t*>(wake_),

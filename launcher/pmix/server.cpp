@@ -250,15 +250,4 @@ sys::Result<std::map<std::string, std::string>> Server::environment(int rank) co
     return environment;
 }
 
-Server::~Server() {
-    target().host = nullptr;
-    if (!nspace_.empty()) {
-        wait_for([&](pmix_op_cbfunc_t done, void* data) {
-            PMIx_server_deregister_nspace(nspace_.c_str(), done, data);
-            return PMIX_SUCCESS;
-        });
-    }
-    PMIx_server_finalize();
-}
-
 }  // namespace batchai::launcher::pmix

@@ -5,6 +5,11 @@
 //
 // The library is a singleton of the process, with one thread of its own. SIGCHLD must be blocked
 // before start() so that this thread never takes it.
+//
+// It is not finalized, nor is the job deregistered: the process ends with the server, and what the
+// library has on disk lies in the directories given here. A rank that is killed while it connects
+// leaves freed memory in the library's lists (its connection handler releases the rank's entry
+// twice; so in 4.2.2 to 5.0.6), and both calls then wait for ever for a lock in it.
 #pragma once
 
 #include <map>
@@ -38,7 +43,6 @@ struct JobInfo {
 class Server {
   public:
     static sys::Result<std::unique_ptr<Server>> start(const ServerOptions&, Box&, Host&);
-    ~Server();  // deregisters and finalizes
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 

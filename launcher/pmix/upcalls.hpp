@@ -15,7 +15,7 @@
 namespace batchai::launcher::pmix {
 
 // Where upcalls go. The library hands none of our pointers back to most of them, hence one per
-// process, set by Server::start before the first upcall and cleared after the last.
+// process, set by Server::start before the first upcall.
 struct Target {
     Box* box = nullptr;
     Host* host = nullptr;
@@ -25,9 +25,7 @@ Target& target();
 // Posts job(host) to the loop.
 template <class Job>
 void hand_over(Job job) {
-    target().box->post([job = std::move(job)]() mutable {
-        if (target().host != nullptr) job(*target().host);
-    });
+    target().box->post([job = std::move(job)]() mutable { job(*target().host); });
 }
 
 // fence.cpp
