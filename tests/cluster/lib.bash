@@ -7,6 +7,8 @@
 # Other users may enter what tests make in $BATS_TEST_TMPDIR.
 [ -z "${BATS_RUN_TMPDIR-}" ] || [ ! -O "$BATS_RUN_TMPDIR" ] || chmod 711 "$BATS_RUN_TMPDIR"
 
+export SHELL=/bin/bash # what salloc runs; outside a login it may not be set
+
 # Slurm's commands with a deadline. A command that runs into it ends with 124.
 deadline=30 poll=0.1
 [ -z "${BATCHAI_IN_GUEST-}" ] || deadline=100 poll=1 # its one processor has better things to do
