@@ -29,7 +29,7 @@ bool become(const Credentials& user) {
             return false;
         if (user.uid != 0 && setuid(0) == 0) return false;
     }
-    const rlimit no_core = {0, 0};
+    const rlimit no_core = {1, 1};  // bytes; 0 does not keep it from a program in core_pattern
     setrlimit(RLIMIT_CORE, &no_core);
     umask(022);
     // After the change of user, which clears it.

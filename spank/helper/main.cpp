@@ -2,6 +2,7 @@
 //
 // batchai-helper: what the plugin needs root for. Run by slurmd and slurmstepd only; has no
 // set-user-ID bit and gives nobody any rights.
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <CLI/CLI.hpp>
 
@@ -10,6 +11,7 @@
 
 int main(int argc, char** argv) {
     umask(022);
+    prctl(PR_SET_DUMPABLE, 0);  // a core would have the passwords of shares in it
     CLI::App app(
         "Mounts a job's shares in a namespace of its own. Run by the Slurm plugin, not by hand.",
         "batchai-helper");

@@ -43,6 +43,7 @@ make_network_site() {
         nfs_server hard 10.87.0.1:/export vers=4.2,hard
         nfs_server missing 10.87.0.1:/nowhere vers=4.2,soft
         nfs_server refusing 10.87.0.1:/export vers=4.2,soft,port=9
+        cifs_share silent store:site | sed 's,10.87.0.1/,10.87.0.99/,'
         nfs_server silent 10.87.0.99:/export vers=4.2,soft
         printf '[[allow]]\nsource = "%s"\n' "$open"
     } >"$MINISLURM_DIR/batchai.toml"

@@ -41,8 +41,10 @@ root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
     failed_with "batchai: n1: mounting 10.87.0.1:/export at nfs: nfs: Connection refused*"
 }
 
+nobody_is_99() { on_node n1 ip neigh replace 10.87.0.99 lladdr 02:00:00:00:00:99 dev eth0; }
+
 @test "a server that never answers fails the job with one line, within the site's time limit" {
-    on_node n1 ip neigh add 10.87.0.99 lladdr 02:00:00:00:00:99 dev eth0 # nobody
+    nobody_is_99
     write_network_job "" "$(file_server_of silent nfs)"
     run_network_job 'touch started'
     failed_with "batchai: n1: mounting 10.87.0.99:/export at nfs: no answer within 15 seconds*"
@@ -86,4 +88,21 @@ root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
     scancel "$job"
     [ "$(wait_job "$job")" = CANCELLED ]
     deadline=100 eventually nothing_left
+}
+
+@test "what has a share's password leaves no core" {
+    nobody_is_99
+    echo "$work/core.%e.%p" >/proc/sys/kernel/core_pattern
+    on_node n1 prlimit --core=unlimited --pid "$(cat "$MINISLURM_DIR/node/n1/slurmd.pid")"
+    (ulimit -c unlimited && NEEDLE=$password sh -c 'kill -ABRT $$') || true
+    [ "$(grep -laF "$password" core.*)" = "$(echo core.sh.*)" ] # cores are made here
+    write_network_job "$(share_of silent smb)" ""
+    write_script job.sh 'touch started'
+    submit_alice -N 1 -o out --batchai-job=job.json job.sh
+    eventually pgrep -x batchai-helper
+    sleep 1
+    [ "$(pgrep -xc batchai-helper)" -gt 1 ] # one of them is in the system call that mounts
+    pkill -ABRT -x batchai-helper
+    [ "$(wait_job "$job")" = FAILED ]
+    [ "$(echo core.*)" = "$(echo core.sh.*)" ]
 }
