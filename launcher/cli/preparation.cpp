@@ -2,6 +2,7 @@
 #include "launcher/cli/preparation.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
