@@ -66,9 +66,14 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
 
 std::vector<std::string> srun_command(const Allocation& allocation) {
     const std::string nodes = std::to_string(allocation.nodes.size());
-    return {BATCHAI_SRUN,       "--overlap",         "--mpi=none",          "--export=ALL",
-            "--nodes=" + nodes, "--ntasks=" + nodes, "--ntasks-per-node=1", "--kill-on-bad-exit=0",
-            "--mem=0",          "--quiet",           own_executable(),      "--agent"};
+    std::vector<std::string> command{BATCHAI_SRUN,           "--overlap",
+                                     "--mpi=none",           "--export=ALL",
+                                     "--nodes=" + nodes,     "--ntasks=" + nodes,
+                                     "--ntasks-per-node=1",  "--mem=0",
+                                     "--kill-on-bad-exit=0", "--quiet"};
+    if (BATCHAI_EXTERNAL_LAUNCHER) command.emplace_back("--external-launcher");
+    command.insert(command.end(), {own_executable(), "--agent"});
+    return command;
 }
 
 }  // namespace
