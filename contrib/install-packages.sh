@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# install-packages.sh build|run|test - the Debian 12 packages that batchai needs, by name.
+# install-packages.sh build|run|plugin|test [--names] - the Debian 12 packages that batchai needs, by name.
 #
-#   build   to compile it
-#   run     build, and what the quick start runs: Slurm, Python, PyTorch
-#   test    run, and what tests/run.sh needs besides
+#   build    to compile it
+#   run      build, and what the quick start runs: Slurm, Python, PyTorch
+#   plugin   build, Slurm, and what the plugin's and the launcher's tests need
+#   test     all of these, and what tests/run.sh needs besides
+#   --names  prints them and installs nothing
 #
 # Installs only what is missing, as root or through sudo; does nothing when nothing is.
 set -euo pipefail
@@ -21,38 +23,52 @@ build=(
     libsqlite3-dev # job history
     libmd-dev      # a policy's digest
 )
-run=(
+slurm=(
     slurmctld slurmd slurm-client munge iproute2
     jp # --query
-    python3 python3-torch python3-h5py python3-numpy
+    python3
+)
+run=(
+    python3-torch python3-h5py python3-numpy
     libopenblas0-openmp # PyTorch trains twice as fast as with the reference BLAS that it comes with
 )
-test=(
-    libboost-test-dev bats procps jq
+plugin=(
+    bats procps jq
     squashfs-tools # images to mount
     fuse3 sshfs rclone squashfuse s3fs # programs that mount
-    openssh-server # what sshfs and rclone mount, besides samba
+    openssh-server samba # what sshfs and rclone mount
     strace # kills the root helper at each of its system calls
-    openmpi-bin libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
+    openmpi-bin # what a job's script starts
+)
+test=(
+    libboost-test-dev
+    libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer
     user-mode-linux kmod # a kernel with network file systems, for tests/guest
-    nfs-ganesha nfs-ganesha-vfs samba # their servers
+    nfs-ganesha nfs-ganesha-vfs # its servers, besides samba
+    mmdebstrap # other releases, for tests/debian
 )
 
 case ${1-} in
     build) wanted=("${build[@]}") ;;
-    run) wanted=("${build[@]}" "${run[@]}") ;;
-    test) wanted=("${build[@]}" "${run[@]}" "${test[@]}") ;;
+    run) wanted=("${build[@]}" "${slurm[@]}" "${run[@]}") ;;
+    plugin) wanted=("${build[@]}" "${slurm[@]}" "${plugin[@]}") ;;
+    test) wanted=("${build[@]}" "${slurm[@]}" "${run[@]}" "${plugin[@]}" "${test[@]}") ;;
     -h | --help)
-        sed -n '3,9s/^# \{0,1\}//p' "$0"
+        sed -n '3,11s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *)
-        echo "install-packages.sh: expected build, run or test; see --help" >&2
+        echo "install-packages.sh: expected build, run, plugin or test; see --help" >&2
         exit 2
         ;;
 esac
+
+if [ "${2-}" = --names ]; then
+    printf '%s\n' "${wanted[@]}"
+    exit
+fi
 
 missing=()
 for package in "${wanted[@]}"; do

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [--soak] - installs what is missing, builds, and runs every test.
 #
-#   --soak   loops run long instead of twice, and clang-tidy reads every source
+#   --soak   loops run long instead of twice, clang-tidy reads every source, and the plugin is built and tested
+#            in Debian trixie and sid too (tests/debian/run)
 #
 # On a new Debian 12 machine, as root or as a user who can sudo (for the packages only). Unit tests run
 # under ASan and UBSan, and so do the fuzz targets, a minute each; cluster and peer tests run the release
@@ -15,7 +16,7 @@ case ${1-} in
     "") export BATCHAI_SOAK=0 ;;
     --soak) export BATCHAI_SOAK=1 ;;
     -h | --help)
-        sed -n '3,10s/^# \{0,1\}//p' "$0"
+        sed -n '3,11s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *)
@@ -37,5 +38,10 @@ ctest --preset dev -L 'unit|lint' || rc=1
 build fuzz fuzz
 ctest --preset fuzz || rc=1
 build release cluster
-ctest --preset release -L 'cluster|peers' -j 2 || rc=1 # they wait for Slurm most of the time
+ctest --preset release -L 'cluster|peers' -j 2 || rc=1 # mostly they wait for Slurm
+if [ "$BATCHAI_SOAK" = 1 ]; then
+    for suite in trixie sid; do
+        tests/debian/run "$suite" || [ $? = 77 ] || rc=1
+    done
+fi
 exit $rc
