@@ -46,7 +46,7 @@ test=(
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer
     user-mode-linux kmod # a kernel with network file systems, for tests/guest
-    nfs-ganesha nfs-ganesha-vfs # its servers, besides samba
+    nfs-ganesha nfs-ganesha-vfs rpcbind # its servers, besides samba
     mmdebstrap # other releases, for tests/debian
 )
 

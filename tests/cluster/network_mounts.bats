@@ -63,6 +63,16 @@ account() { echo "\"accountName\": \"alice\", \"credentials\": {\"accountKey\": 
     [ "$(grep -c '^10.87.0.1:/export/data .* nfs4 .*nosuid,nodev.*vers=4.2.*soft.*timeo=50,retrans=2' out)" = 2 ]
 }
 
+@test "an export is mounted with NFS 3 where the policy says so" {
+    echo 'from the server' >"$export_dir/data/in"
+    write_network_job "" "$(file_server_of v3 nfs data)"
+    run_network_job "cat $root/nfs/in" "id -un >$root/nfs/result" "grep ' /run/batchai/mnt/nfs nfs ' /proc/self/mounts"
+    succeeded
+    [ "$(head -n 1 out)" = 'from the server' ]
+    [[ $(tail -n 1 out) == "10.87.0.1:/export/data "*nosuid,nodev*vers=3,* ]]
+    [ "$(stat -c %U "$export_dir/data/result")" = alice ]
+}
+
 # "FILE" of each process of the guest whose command line or environment has the text.
 processes_with() { grep -laF -- "$1" /proc/[0-9]*/{cmdline,environ} 2>/dev/null || true; }
 

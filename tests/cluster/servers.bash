@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# File servers on the login node, for jobs' network mounts: an NFS 4.2 export and an SMB share. They
+# File servers on the login node, for jobs' network mounts: an NFS export (3 and 4.2) and an SMB share. They
 # run in the foreground with all their files below $MINISLURM_DIR, where they end with the cluster,
 # and are ended and started anew by the tests. The clients are the kernel's: `# guest: yes`.
 
@@ -38,13 +38,15 @@ port_is_open() { timeout 5 bash -c "exec 9<>/dev/tcp/$server/$1" 2>/dev/null; }
 
 start_nfs() {
     mkdir -p "$export_dir" "$nfs"
+    port_is_open 111 || start_daemon "$nfs/rpcbind.pid" rpcbind -f -i # NFS 3 is found through it
+    eventually port_is_open 111
     chmod 777 "$export_dir"
     cat >"$nfs/conf" <<CONF
-NFS_CORE_PARAM { Protocols = 4; Enable_NLM = false; Enable_RQUOTA = false; }
+NFS_CORE_PARAM { Protocols = 3, 4; Mount_Path_Pseudo = true; Enable_NLM = false; Enable_RQUOTA = false; }
 NFSV4 { Graceless = true; Only_Numeric_Owners = true; RecoveryRoot = "$nfs"; }
 EXPORT {
     Export_Id = 1; Path = "$export_dir"; Pseudo = "/export"; Access_Type = RW;
-    Squash = No_Root_Squash; SecType = sys; Protocols = 4; Transports = TCP; FSAL { Name = VFS; }
+    Squash = No_Root_Squash; SecType = sys; Protocols = 3, 4; Transports = TCP; FSAL { Name = VFS; }
 }
 CONF
     start_daemon "$nfs/pid" ganesha.nfsd -F -f "$nfs/conf" -L "$nfs/log" -p "$nfs/ganesha.pid" -N NIV_EVENT
