@@ -74,6 +74,8 @@ sys::Result<void> Coordinator::open() {
     };
     out_ = std::make_unique<Sink>(loop_, session_.output, broken);
     err_ = std::make_unique<Sink>(loop_, session_.error, broken);
+    printer_out_ = std::make_unique<Printer>(loop_, *out_, session_.labels, map_);
+    printer_err_ = std::make_unique<Printer>(loop_, *err_, session_.labels, map_);
     out_->set_on_idle([this] { check_over(); });
     err_->set_on_idle([this] { check_over(); });
     const int port = listener->port;
@@ -133,10 +135,11 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
 }
 
 void Coordinator::on_output(int node, Output output) {
-    Sink& sink = output.stream == Stream::out ? *out_ : *err_;
+    if (output.rank < 0 || output.rank >= map_.size()) return;
+    Printer& printer = output.stream == Stream::out ? *printer_out_ : *printer_err_;
     const std::uint64_t size = output.bytes.size();
-    sink.write(std::move(output.bytes),
-               [this, node, size] { agents_[node].peer->channel->send(OutputTaken{size}); });
+    printer.write(output.rank, std::move(output.bytes),
+                  [this, node, size] { agents_[node].peer->channel->send(OutputTaken{size}); });
 }
 
 void Coordinator::on_rank_end(int node, RankEnd end) {

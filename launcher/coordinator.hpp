@@ -14,6 +14,7 @@
 #include "launcher/allocation.hpp"
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
+#include "launcher/printer.hpp"
 #include "launcher/relay.hpp"
 #include "launcher/report.hpp"
 #include "launcher/sink.hpp"
@@ -42,6 +43,8 @@ struct Session {
     Planner plan;
     int output = 1, error = 2;   // where the ranks' output goes
     bool output_is_ours = true;  // the ranks' stderr is the launcher's
+    Labels labels = Labels::none;
+    std::string output_directory;  // for files of each rank besides; empty: none
     std::optional<double> timeout;
     bool dry_run = false;
     std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none
@@ -124,6 +127,7 @@ class Coordinator : private Relay::Sender {
     std::unique_ptr<Poll> listener_;
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Sink> out_, err_;
+    std::unique_ptr<Printer> printer_out_, printer_err_;
     Timer stall_, timeout_, deadline_;
     RankMap map_;
     Outcome outcome_;

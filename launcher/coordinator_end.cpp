@@ -38,7 +38,10 @@ void Coordinator::check_over() {
     if (state_ != State::running && state_ != State::ending) return;
     const bool done =
         std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.done; });
-    if (done && out_->idle() && err_->idle()) say_bye();
+    if (!done) return;
+    printer_out_->flush();
+    printer_err_->flush();
+    if (out_->idle() && err_->idle()) say_bye();
 }
 
 void Coordinator::say_bye() {

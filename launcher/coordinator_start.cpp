@@ -102,6 +102,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.master_address = agents_[0].peer->channel->peer_address();
     launch.master_port = agents_[0].hello.free_port;
     launch.shared_host = session_.allocation.local;
+    launch.output_directory = session_.output_directory;
 
     if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
     launch.record = work.record;

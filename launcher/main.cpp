@@ -26,14 +26,21 @@ int fail(const std::string& message) {
     return kOwnFailure;
 }
 
+// What a job file does not say.
+void apply(const Options& options, Session& session) {
+    session.timeout = options.timeout;
+    session.dry_run = options.dry_run;
+    session.labels = options.labels;
+    session.output_directory = options.output_directory;
+}
+
 int run_command(const Options& options) {
     auto allocation = options.local ? sys::Result(local_allocation(options.local_nodes.value_or(1)))
                                     : slurm_allocation(env::current());
     if (!allocation) return fail(allocation.error().message);
     Session session;
     session.allocation = *allocation;
-    session.timeout = options.timeout;
-    session.dry_run = options.dry_run;
+    apply(options, session);
     session.plan = [&options](const std::vector<Hello>& nodes) -> sys::Result<Work> {
         std::vector<std::string> names;
         std::vector<int> gpus;
@@ -72,8 +79,7 @@ int run_job(const Options& options) {
         result = {fail(ready.error().message), "batchai-launch: " + ready.error().message, false};
     } else {
         Session session = run.session();
-        session.timeout = options.timeout;
-        session.dry_run = options.dry_run;
+        apply(options, session);
         result = Coordinator(std::move(session)).run();
     }
     if (!options.dry_run) run.finish(result);

@@ -72,7 +72,8 @@ struct Launch {
     std::map<std::string, std::string> environment;  // of this node, over the agent's own
     std::string master_address;
     int master_port = 0;
-    bool shared_host = false;  // --local: the agents share one machine's cores
+    bool shared_host = false;      // --local: the agents share one machine's cores
+    std::string output_directory;  // for files of each rank; empty: none
 
     std::string execution_log;             // job file: this node's; empty: none
     std::string record;                    // job file: the record directory; empty: none
@@ -82,7 +83,8 @@ struct Launch {
     template <class A>
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, master_address, master_port,
-          shared_host, execution_log, record, preparation, preparation_input, host_file);
+          shared_host, output_directory, execution_log, record, preparation, preparation_input,
+          host_file);
     }
 };
 
@@ -106,11 +108,12 @@ enum class Stream : std::uint8_t { out, err };
 // keeps only so much unanswered: a slow terminal slows the ranks down instead of filling memory.
 struct Output {
     static constexpr Kind kKind = Kind::output;
+    int rank = 0;
     Stream stream = Stream::out;
     std::string bytes;
     template <class A>
     void fields(A& a) {
-        a(stream, bytes);
+        a(rank, stream, bytes);
     }
 };
 struct OutputTaken {
@@ -146,15 +149,20 @@ struct RankEnd {
     How how = How::exited;
     int code = 0;  // exit code, signal, or the code given to PMIx_Abort
     bool core = false;
+    int pid = 0;          // on its node; 0: not started
+    int gpu = -1;         // the local GPU of its number; -1: there is none
+    bool memory = false;  // the kernel has killed a process of its node for lack of memory
     Pmix pmix = Pmix::never_joined;
     bool asked = false;             // after the root had told this agent to end its ranks
     double time = 0;                // the agent's CLOCK_REALTIME
     double ran = 0;                 // seconds
     std::string message;            // not_started, aborted: why
     std::vector<std::string> tail;  // last lines of its stderr
+    std::vector<std::string> library_errors;
     template <class A>
     void fields(A& a) {
-        a(rank, how, code, core, pmix, asked, time, ran, message, tail);
+        a(rank, how, code, core, pid, gpu, memory, pmix, asked, time, ran, message, tail,
+          library_errors);
     }
 };
 

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 #include "launcher/say.hpp"
@@ -76,6 +77,15 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     app.add_option("--policy", options.policy_file,
                    "Site policy (default: $BATCHAI_POLICY, else /etc/batchai/batchai.toml)")
         ->type_name("FILE");
+    bool label = false, collapse = false;
+    auto* label_flag = app.add_flag("-l,--label", label, "Begin each line with its rank and node");
+    app.add_flag("--collapse", collapse, "Begin each line with its ranks; print equal lines once")
+        ->excludes(label_flag);
+    app.add_option("--output-dir", options.output_directory,
+                   "Write each rank's output also to DIR/rank.N/stdout and stderr")
+        ->type_name("DIR")
+        ->check(
+            [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); });
     app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
         ->type_name("SECONDS");
     app.add_flag("--dry-run", options.dry_run, "Print what would run where, and run nothing");
@@ -91,6 +101,8 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         return kUsage;
     }
     options.local = local_option->count() > 0;
+    if (label) options.labels = Labels::each_rank;
+    if (collapse) options.labels = Labels::equal_lines;
     if (options.local && local > 0) options.local_nodes = local;
     options.command = app.remaining();
     if (!options.command.empty() && options.command[0].starts_with("-")) {
@@ -100,6 +112,14 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     // "--" may begin the command, or be one of its own arguments.
     options.command.insert(options.command.end(),
                            options.command.empty() && dashes != end ? dashes + 1 : dashes, end);
+    if (!options.output_directory.empty()) {
+        std::error_code nowhere;
+        options.output_directory = std::filesystem::absolute(options.output_directory, nowhere);
+        if (nowhere) {
+            say("the current directory is gone: " + nowhere.message());
+            return kUsage;
+        }
+    }
     // In a job of the plugin, the job's own file.
     if (const char* file = std::getenv("BATCHAI_JOB_FILE");
         file != nullptr && !options.local && options.command.empty() && options.job_file.empty()) {

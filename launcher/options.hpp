@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "launcher/printer.hpp"
+
 namespace batchai::launcher {
 
 struct Options {
@@ -20,6 +22,8 @@ struct Options {
     std::vector<std::string> command;
     std::optional<double> timeout;  // seconds
     bool dry_run = false;
+    Labels labels = Labels::none;
+    std::string output_directory;  // absolute; empty: none
 };
 
 // The options, or the exit code with which to end: everything was said.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "launcher/agent/signals.hpp"
 
@@ -21,15 +22,41 @@ int exit_code_of(const RankEnd& end) {
     return end.code;
 }
 
+// What helps to find out why.
+std::string details(const RankEnd& end) {
+    std::string text;
+    if (end.pid != 0) {
+        const std::string gpu = end.gpu < 0 ? "" : fmt::format(", GPU {}", end.gpu);
+        text += fmt::format("  process {}{}\n", end.pid, gpu);
+    }
+    const auto add = [&text](const char* title, const std::vector<std::string>& lines) {
+        if (!lines.empty()) text += fmt::format("  {}:\n", title);
+        for (const std::string& words : lines) text += "    " + words + "\n";
+    };
+    std::vector<std::string> errors = end.library_errors;
+    std::erase_if(errors, [&end](const std::string& words) {
+        return std::find(end.tail.begin(), end.tail.end(), words) != end.tail.end();
+    });
+    add("errors of its libraries", errors);
+    add("last lines of its stderr", end.tail);
+    return text;
+}
+
 }  // namespace
 
 std::string describe(const RankEnd& end) {
+    const bool killed = end.how == RankEnd::How::signaled && end.code == SIGKILL;
+    const std::string memory =
+        !end.memory ? ""
+        : killed    ? ", for lack of memory"
+                    : "; the kernel has killed one of its node's processes for lack of memory";
     switch (end.how) {
         case RankEnd::How::exited:
-            return fmt::format("exited with code {} after {:.1f} s", end.code, end.ran);
+            return fmt::format("exited with code {} after {:.1f} s{}", end.code, end.ran, memory);
         case RankEnd::How::signaled:
-            return fmt::format("was killed by signal {} ({}){} after {:.1f} s", end.code,
-                               signal_name(end.code), end.core ? ", core dumped," : "", end.ran);
+            return fmt::format("was killed by signal {} ({}){} after {:.1f} s{}", end.code,
+                               signal_name(end.code), end.core ? ", core dumped," : "", end.ran,
+                               memory);
         case RankEnd::How::not_started:
             return "could not be started: " + end.message;
         case RankEnd::How::aborted:
@@ -96,10 +123,7 @@ std::string Outcome::text(const RankMap& map, bool with_tail) const {
     if (!failed()) return {};
     std::string text = line(map) + "\n";
     const RankEnd* culprit = first_other() != nullptr ? nullptr : first_rank();
-    if (with_tail && culprit != nullptr && !culprit->tail.empty()) {
-        text += fmt::format("  last lines of its stderr:\n");
-        for (const std::string& words : culprit->tail) text += "    " + words + "\n";
-    }
+    if (with_tail && culprit != nullptr) text += details(*culprit);
     const auto followed = [culprit](const auto& entry) {
         return is_failure(entry.second) && &entry.second != culprit;
     };

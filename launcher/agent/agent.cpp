@@ -32,11 +32,12 @@ int Agent::run() {
         loop_, std::initializer_list<int>{SIGCHLD, SIGTERM, SIGINT, SIGHUP},
         [this](int signal) { on_signal(signal); });
     ranks_ = std::make_unique<Ranks>(
-        loop_, Ranks::Callbacks{[this](Stream s, std::string b) { on_output(s, std::move(b)); },
-                                [this](RankEnd end) { on_rank_end(std::move(end)); },
-                                [this] { root_->send(InputTaken{}); },
-                                [this](pid_t pid, int status) { on_child(pid, status); },
-                                [this] { on_ranks_done(); }});
+        loop_,
+        Ranks::Callbacks{[this](int r, Stream s, std::string b) { on_output(r, s, std::move(b)); },
+                         [this](RankEnd end) { on_rank_end(std::move(end)); },
+                         [this] { root_->send(InputTaken{}); },
+                         [this](pid_t pid, int status) { on_child(pid, status); },
+                         [this] { on_ranks_done(); }});
     root_ = std::make_unique<Channel>(
         loop_, std::move(*socket),
         Channel::Callbacks{[this](Kind kind, Reader& reader) { on_message(kind, reader); },
@@ -58,8 +59,7 @@ void Agent::on_message(Kind kind, Reader& reader) {
         case Kind::go:
             return start_ranks();
         case Kind::output_taken:
-            if (OutputTaken taken; decode(reader, taken)) unwritten_ -= taken.bytes;
-            if (unwritten_ < kLowWater) ranks_->hold_output(false);
+            if (OutputTaken taken; decode(reader, taken)) output_taken(taken.bytes);
             return;
         case Kind::input:
             if (Input input; decode(reader, input)) ranks_->input(std::move(input.bytes));
@@ -126,10 +126,16 @@ void Agent::on_signal(int signal) {
     root_lost();
 }
 
-void Agent::on_output(Stream stream, std::string bytes) {
-    unwritten_ += bytes.size();
+void Agent::on_output(int rank, Stream stream, std::string bytes) {
+    unwritten_ += bytes.size() * (files_ ? 2 : 1);
     if (unwritten_ > kHighWater) ranks_->hold_output(true);
-    root_->send(Output{stream, std::move(bytes)});
+    if (files_) files_->write(rank, stream, bytes);
+    root_->send(Output{rank, stream, std::move(bytes)});
+}
+
+void Agent::output_taken(std::uint64_t bytes) {
+    unwritten_ -= bytes;
+    if (unwritten_ < kLowWater) ranks_->hold_output(false);
 }
 
 void Agent::on_rank_end(RankEnd end) {
@@ -138,11 +144,20 @@ void Agent::on_rank_end(RankEnd end) {
         end.pmix = state->second;
         set_pmix_state(end.rank, RankEnd::Pmix::left);
     }
+    const int local = end.rank - job_.map.first[bootstrap_.node];
+    if (local < gpus_) end.gpu = local;
     note(fmt::format("rank {} {}", end.rank, describe(end)));
     root_->send(end);
 }
 
 void Agent::on_ranks_done() {
+    ranks_done_ = true;
+    check_done();
+}
+
+void Agent::check_done() {
+    if (!ranks_done_ || (files_ && !files_->idle())) return;
+    ranks_done_ = false;  // said once
     if (over_) return loop_.stop();
     record(job::Event::Kind::finished);
     root_->send(NodeDone{});

@@ -13,6 +13,7 @@
 #include "job/record.hpp"
 #include "launcher/agent/binding.hpp"
 #include "launcher/agent/guard.hpp"
+#include "launcher/agent/rank_files.hpp"
 #include "launcher/agent/ranks.hpp"
 #include "launcher/agent/signals.hpp"
 #include "launcher/bootstrap.hpp"
@@ -39,6 +40,7 @@ class Agent : private pmix::Host {
     void say_hello();
     void prepare();
     bool run_preparation();
+    bool open_files();
     void on_child(pid_t pid, int status);
     void start_ranks();
     env::Place place_of(int rank) const;
@@ -49,7 +51,9 @@ class Agent : private pmix::Host {
     void write_host_file() const;
 
     // What the ranks do.
-    void on_output(Stream stream, std::string bytes);
+    void on_output(int rank, Stream stream, std::string bytes);
+    void output_taken(std::uint64_t bytes);
+    void check_done();
     void on_rank_end(RankEnd end);
     void on_ranks_done();
 
@@ -84,11 +88,13 @@ class Agent : private pmix::Host {
     env::Environment environment_;  // inherited
     std::vector<Core> cores_;
     int granted_cores_ = 0;
+    int gpus_ = 0;
 
     Loop loop_;
     pmix::Box box_{loop_};
     std::unique_ptr<pmix::Server> pmix_;
     std::unique_ptr<Channel> root_;
+    std::unique_ptr<RankFiles> files_;  // absent: none
     std::unique_ptr<Ranks> ranks_;
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Timer> giving_up_;
@@ -102,7 +108,8 @@ class Agent : private pmix::Host {
 
     Launch job_;
     bool launched_ = false, ending_ = false, over_ = false;
-    std::uint64_t unwritten_ = 0;  // output that the root has not taken yet
+    std::uint64_t unwritten_ = 0;  // output that the root, or a file, has not taken yet
+    bool ranks_done_ = false;
     int exit_code_ = 0;
 
     std::map<std::vector<std::uint32_t>, std::deque<pmix::ModexAnswer>> fences_;

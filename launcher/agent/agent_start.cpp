@@ -29,7 +29,7 @@ void Agent::say_hello() {
     hello.version = BATCHAI_VERSION;
     hello.node = bootstrap_.node;
     hello.name = bootstrap_.name;
-    hello.gpus = count_gpus(environment_);
+    hello.gpus = gpus_ = count_gpus(environment_);
     for (const Core& core : cores_) hello.cores.push_back(core.front());
     granted_cores_ =
         granted_cores(cores_, value_of(environment_, "SLURM_JOB_CPUS_PER_NODE"), bootstrap_.node);
@@ -129,7 +129,26 @@ void Agent::on_child(pid_t pid, int status) {
     fail(AgentError{said.substr(0, said.find('\n')), 1, true});
 }
 
+// Said where not.
+bool Agent::open_files() {
+    if (job_.output_directory.empty()) return true;
+    files_ = std::make_unique<RankFiles>(
+        loop_, job_.output_directory, job_.map.size(),
+        RankFiles::Callbacks{[this](std::uint64_t bytes) { output_taken(bytes); },
+                             [this](const std::string& why) { fail(why); },
+                             [this] { check_done(); }});
+    const std::vector<int>& first = job_.map.first;
+    for (int rank = first[bootstrap_.node]; rank < first[bootstrap_.node + 1]; ++rank) {
+        if (auto opened = files_->open(rank); !opened) {
+            fail(opened.error().message);
+            return false;
+        }
+    }
+    return true;
+}
+
 void Agent::start_ranks() {
+    if (!open_files()) return;
     std::string error;
     const int node = bootstrap_.node, first = job_.map.first[node];
     const int count = job_.map.local_size(node);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/output.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace batchai::launcher {
 
 std::string LineBuffer::add(std::string_view bytes) {
@@ -39,13 +42,51 @@ void Tail::add(std::string_view bytes) {
 void Tail::push(std::string_view line) {
     lines_.emplace_back(line);
     if (lines_.size() > limit_) lines_.pop_front();
+    follow_traceback(line);
+}
+
+// It ends with the first line that is not indented: the exception.
+void Tail::follow_traceback(std::string_view line) {
+    ++after_traceback_;
+    if (line.starts_with("Traceback (most recent call last)")) {
+        traceback_.clear();
+        in_traceback_ = true;
+    }
+    if (!in_traceback_) return;
+    traceback_.emplace_back(line);
+    if (traceback_.size() > kTraceback) traceback_.erase(traceback_.begin() + 1);
+    in_traceback_ = traceback_.size() == 1 || line.starts_with(' ');
+    after_traceback_ = 0;
 }
 
 std::vector<std::string> Tail::lines() const {
     std::vector<std::string> lines(lines_.begin(), lines_.end());
     if (!partial_.empty()) lines.push_back(partial_);
     if (lines.size() > limit_) lines.erase(lines.begin());
-    return lines;
+    const bool whole = traceback_.size() + after_traceback_ <= lines.size();
+    if (traceback_.empty() || whole) return lines;
+    const std::size_t after = after_traceback_ + (partial_.empty() ? 0 : 1);
+    std::vector<std::string> all = traceback_;
+    if (after > lines.size()) all.emplace_back("...");
+    all.insert(all.end(), lines.end() - static_cast<long>(std::min(after, lines.size())),
+               lines.end());
+    return all;
+}
+
+void LibraryErrors::add(std::string_view lines) {
+    constexpr std::array<std::string_view, 5> kSigns = {"NCCL WARN", "NCCL error", "UCX  ERROR",
+                                                        "CUDA error", "CUDA out of memory"};
+    for (std::string_view sign : kSigns) {
+        for (auto at = lines.find(sign); at != lines.npos && lines_.size() < kLines;) {
+            const auto begin = lines.rfind('\n', at) + 1;  // npos + 1 is 0
+            const auto end = lines.find('\n', at);
+            const std::string line(lines.substr(begin, std::min(end - begin, kLongest)));
+            if (std::find(lines_.begin(), lines_.end(), line) == lines_.end()) {
+                lines_.push_back(line);
+            }
+            at = end == lines.npos ? end : lines.find(sign, end);
+        }
+    }
 }
 
 }  // namespace batchai::launcher

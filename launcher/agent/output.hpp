@@ -25,7 +25,8 @@ class LineBuffer {
     std::string pending_;
 };
 
-// The last lines of a stream, for the report of a failure.
+// The last lines of a stream, for the report of a failure; more where the last of Python's
+// tracebacks in it is longer or came earlier.
 class Tail {
   public:
     explicit Tail(std::size_t lines) : limit_(lines) {}
@@ -34,13 +35,31 @@ class Tail {
     std::vector<std::string> lines() const;
 
   private:
-    static constexpr std::size_t kLongest = 500;  // bytes kept of a line
+    static constexpr std::size_t kLongest = 500;    // bytes kept of a line
+    static constexpr std::size_t kTraceback = 100;  // lines kept of a traceback
 
     void push(std::string_view line);
+    void follow_traceback(std::string_view line);
 
     std::size_t limit_;
     std::deque<std::string> lines_;
     std::string partial_;
+    std::vector<std::string> traceback_;
+    bool in_traceback_ = false;
+    std::size_t after_traceback_ = 0;  // lines
+};
+
+// What NCCL, UCX and CUDA complain of, wherever a rank has written it: the first few lines.
+class LibraryErrors {
+  public:
+    // Whole lines.
+    void add(std::string_view lines);
+    const std::vector<std::string>& lines() const { return lines_; }
+
+  private:
+    static constexpr std::size_t kLines = 5, kLongest = 500;
+
+    std::vector<std::string> lines_;
 };
 
 }  // namespace batchai::launcher

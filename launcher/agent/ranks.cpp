@@ -53,8 +53,8 @@ void Ranks::start(int number, const SpawnRequest& request) {
         return;
     }
     rank.pid = spawned.pid;
-    attach(rank, rank.output, Stream::out, std::move(spawned.output));
-    attach(rank, rank.error, Stream::err, std::move(spawned.error));
+    attach(number, rank.output, Stream::out, std::move(spawned.output));
+    attach(number, rank.error, Stream::err, std::move(spawned.error));
     if (spawned.input) {
         input_ =
             std::make_unique<InputPipe>(loop_, std::move(spawned.input), callbacks_.on_input_taken);
@@ -66,33 +66,35 @@ void Ranks::started_all() {
     check_done();
 }
 
-void Ranks::attach(Rank& rank, Source& source, Stream stream, sys::UniqueFd fd) {
+void Ranks::attach(int number, Source& source, Stream stream, sys::UniqueFd fd) {
     source.poll =
-        std::make_unique<Poll>(loop_, std::move(fd), [this, &rank, &source, stream](int f) {
-            if (read(rank, source, stream, f, false)) return;
+        std::make_unique<Poll>(loop_, std::move(fd), [this, number, &source, stream](int f) {
+            if (read(number, source, stream, f, false)) return;
             source.poll.reset();
             check_done();
         });
 }
 
-bool Ranks::read(Rank& rank, Source& source, Stream stream, int fd, bool all) {
+bool Ranks::read(int number, Source& source, Stream stream, int fd, bool all) {
     std::array<char, 1 << 16> bytes;
     do {
         const ssize_t size = ::read(fd, bytes.data(), bytes.size());
         if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
         if (size <= 0) {
-            pass(stream, source.lines.rest());
+            pass(number, stream, source.lines.rest());
             return false;
         }
         const std::string_view got(bytes.data(), static_cast<std::size_t>(size));
-        if (stream == Stream::err) rank.tail.add(got);
-        pass(stream, source.lines.add(got));
+        if (stream == Stream::err) ranks_.at(number).tail.add(got);
+        pass(number, stream, source.lines.add(got));
     } while (all);
     return true;
 }
 
-void Ranks::pass(Stream stream, std::string lines) {
-    if (!lines.empty()) callbacks_.on_output(stream, std::move(lines));
+void Ranks::pass(int number, Stream stream, std::string lines) {
+    if (lines.empty()) return;
+    ranks_.at(number).library.add(lines);
+    callbacks_.on_output(number, stream, std::move(lines));
 }
 
 void Ranks::reap() {
@@ -119,16 +121,19 @@ void Ranks::ended(int number, Rank& rank, int status) {
     end.how = WIFSIGNALED(status) ? RankEnd::How::signaled : RankEnd::How::exited;
     end.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     end.core = WIFSIGNALED(status) && WCOREDUMP(status);
+    end.pid = rank.pid;
+    end.memory = status != 0 && memory_kills_.any_new();
     rank.pid = -1;
     // Its last words first. What it had started may still hold the pipes: then the rest comes
     // later.
     for (auto [source, stream] :
          {std::pair{&rank.output, Stream::out}, {&rank.error, Stream::err}}) {
-        if (source->poll && !read(rank, *source, stream, source->poll->fd(), true)) {
+        if (source->poll && !read(number, *source, stream, source->poll->fd(), true)) {
             source->poll.reset();
         }
     }
     end.tail = rank.tail.lines();
+    end.library_errors = rank.library.lines();
     callbacks_.on_end(std::move(end));
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "launcher/agent/input.hpp"
+#include "launcher/agent/memory_kills.hpp"
 #include "launcher/agent/output.hpp"
 #include "launcher/agent/spawn.hpp"
 #include "launcher/loop.hpp"
@@ -22,7 +23,7 @@ namespace batchai::launcher {
 class Ranks {
   public:
     struct Callbacks {
-        std::function<void(Stream, std::string)> on_output;
+        std::function<void(int rank, Stream, std::string)> on_output;
         std::function<void(RankEnd)> on_end;
         std::function<void()> on_input_taken;
         std::function<void(pid_t, int status)> on_other;  // a child that is no rank has ended
@@ -56,12 +57,13 @@ class Ranks {
         std::chrono::steady_clock::time_point begin;
         Source output, error;
         Tail tail{20};
+        LibraryErrors library;
     };
 
-    void attach(Rank& rank, Source& source, Stream stream, sys::UniqueFd fd);
+    void attach(int number, Source& source, Stream stream, sys::UniqueFd fd);
     // Reads what is there; false when nothing more will come.
-    bool read(Rank& rank, Source& source, Stream stream, int fd, bool all);
-    void pass(Stream stream, std::string lines);
+    bool read(int number, Source& source, Stream stream, int fd, bool all);
+    void pass(int number, Stream stream, std::string lines);
     void ended(int number, Rank& rank, int status);
     void kill_groups(int signal);
     void check_done();
@@ -70,6 +72,7 @@ class Ranks {
     Callbacks callbacks_;
     std::map<int, Rank> ranks_;
     std::unique_ptr<InputPipe> input_;
+    MemoryKills memory_kills_;
     Timer grace_, linger_;
     bool held_ = false, asked_ = false, started_ = false, lingered_ = false, done_ = false;
 };

@@ -201,3 +201,83 @@ for i in range(20000):
     [ "$status" -eq 125 ]
     [[ $output = "batchai-launch: no Slurm allocation here: "*"--local"* ]]
 }
+
+@test "each line may begin with its rank and node" {
+    run launch --label -n 4 sh -c 'echo hello; echo oops >&2'
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = "$(for rank in '0 n1' '1 n1' '2 n2' '3 n2'; do printf '[%s] %s\n' "$rank" hello "$rank" oops; done | sort)" ]
+}
+
+# "[0-1,3] text" as "0 text", "1 text", "3 text": how many become one is a matter of time.
+expand() {
+    local list part text
+    while IFS='] ' read -r list text; do
+        for part in ${list//[\[,]/ }; do
+            for rank in $(seq "${part%-*}" "${part#*-}"); do echo "$rank $text"; done
+        done
+    done
+}
+
+@test "equal lines of several ranks may become one" {
+    run launch --collapse -n 4 sh -c 'echo same; [ $RANK = 2 ] || echo "not in rank 2"; printf end'
+    [ "$status" -eq 0 ]
+    [ "$(expand <<<"$output" | sort)" = "$(for rank in 0 1 2 3; do
+        printf "$rank %s\n" end same
+        [ $rank = 2 ] || echo "$rank not in rank 2"
+    done | sort)" ]
+}
+
+@test "each rank's output may be in files of its own, besides" {
+    run launch --output-dir "$BATS_TEST_TMPDIR/logs" -n 12 sh -c 'echo "out $RANK"; echo "err $RANK" >&2'
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" = 24 ]
+    for rank in 0 5 11; do
+        dir=$BATS_TEST_TMPDIR/logs/rank.$(printf %02d "$rank")
+        [ "$(cat "$dir/stdout")" = "out $rank" ]
+        [ "$(cat "$dir/stderr")" = "err $rank" ]
+    done
+}
+
+@test "a directory for the ranks' output that cannot be made ends the job before it begins" {
+    run launch --output-dir /proc/logs -n 2 echo started
+    [ "$status" -eq 125 ]
+    [[ $output == *"batchai-launch: n"?": creating /proc/logs/rank."?": No such file or directory"* ]]
+    [[ $output != *started* ]]
+}
+
+@test "a rank that Python ends shows its traceback, and what NCCL has said is not overlooked" {
+    cat >"$BATS_TEST_TMPDIR/train.py" <<'END'
+import os, sys
+def deep(n):
+    if n: return deep(n - 1) + len(str(n))
+    raise ValueError("no such data")
+print("host:1:1 [0] NCCL WARN Call to connect failed", flush=True)
+if os.environ["RANK"] == "1":
+    try: deep(3)
+    except ValueError:
+        sys.excepthook(*sys.exc_info())
+        for i in range(50): print("noise", i, file=sys.stderr)
+        sys.exit(5)
+import time; time.sleep(60)
+END
+    run launch -n 2 /usr/bin/python3 "$BATS_TEST_TMPDIR/train.py"
+    [ "$status" -eq 5 ]
+    report=${output#*batchai-launch: rank 1 on n2 exited with code 5}
+    [[ $report == *"errors of its libraries:"*"NCCL WARN Call to connect failed"* ]]
+    [[ $report == *"last lines of its stderr:"*"    Traceback (most recent call last):"*"    ValueError: no such data"*"    ..."*"noise 49"* ]]
+    [[ $report == *"  process "[1-9]* ]]
+}
+
+@test "a rank that the kernel kills for lack of memory is reported so" {
+    group=/sys/fs/cgroup/memory/batchai-test.$$
+    mkdir "$group" 2>/dev/null || skip "needs the memory controller of cgroups version 1"
+    echo 60M >"$group/memory.limit_in_bytes"
+    # shellcheck disable=SC2016 # expanded there
+    run sh -c 'echo $$ >"$1/cgroup.procs" && exec timeout 60 batchai-launch --local 1 -n 2 /usr/bin/python3 -c "
+import os, time
+if os.environ[\"RANK\"] == \"1\": x = b\"x\" * (200 << 20)
+time.sleep(60)"' - "$group"
+    rmdir "$group"
+    [ "$status" -eq 137 ]
+    [[ $output == *"batchai-launch: rank 1 on ctl-0 was killed by signal 9 (SIGKILL) after "*" s, for lack of memory"* ]]
+}

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(messages_arrive_whole_and_in_order_whatever_their_size) {
     BOOST_TEST(sender.peer_address() == "127.0.0.1");
     for (std::size_t size :
          {std::size_t{0}, std::size_t{1}, std::size_t{3'000'000}, std::size_t{70'000}}) {
-        sender.send(Output{Stream::out, std::string(size, 'x')});
+        sender.send(Output{0, Stream::out, std::string(size, 'x')});
     }
     loop.run();
     BOOST_TEST(sizes == (std::vector<std::size_t>{0, 1, 3'000'000, 70'000}),
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_stranger_with_a_huge_message_is_cut_off) {
                           loop.stop();
                       }});
     Channel sender(loop, std::move(ends.near), {[](Kind, Reader&) {}, [] {}});
-    sender.send(Output{Stream::out, std::string(1 << 20, 'x')});
+    sender.send(Output{0, Stream::out, std::string(1 << 20, 'x')});
     loop.run();
     BOOST_TEST(closed);
     BOOST_TEST(receiver.closed());

@@ -48,6 +48,22 @@ BOOST_AUTO_TEST_CASE(the_earliest_failure_is_the_cause_whoever_reports_first) {
                "  2 other ranks ended after it\n");
 }
 
+BOOST_AUTO_TEST_CASE(the_culprit_is_described) {
+    Outcome outcome;
+    auto end = end_of(1, RankEnd::How::signaled, SIGKILL, 1.0);
+    end.pid = 77;
+    end.gpu = 1;
+    end.memory = true;
+    end.tail = {"last words", "NCCL WARN twice"};
+    end.library_errors = {"NCCL WARN once", "NCCL WARN twice"};
+    outcome.add(end);
+    BOOST_TEST(
+        outcome.text(kMap, true) ==
+        "batchai-launch: rank 1 on n1 was killed by signal 9 (SIGKILL) after 1.2 s, for lack "
+        "of memory\n  process 77, GPU 1\n  errors of its libraries:\n    NCCL WARN once\n"
+        "  last lines of its stderr:\n    last words\n    NCCL WARN twice\n");
+}
+
 BOOST_AUTO_TEST_CASE(signals_have_names_and_codes_above_128) {
     Outcome outcome;
     auto end = end_of(3, RankEnd::How::signaled, SIGSEGV, 1.0);

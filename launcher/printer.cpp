@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/printer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/agent/binding.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+// Cuts the first line off, with its end.
+std::string_view take_line(std::string_view& lines) {
+    std::size_t end = lines.find_first_of("\r\n");
+    if (end != lines.npos && lines.substr(end, 2) == "\r\n") ++end;
+    const std::string_view line = lines.substr(0, end == lines.npos ? end : end + 1);
+    lines.remove_prefix(line.size());
+    return line;
+}
+
+bool has_end(std::string_view line) {
+    return line.ends_with('\n') || line.ends_with('\r');
+}
+
+}  // namespace
+
+std::string label_lines(std::string_view label, std::string_view lines) {
+    std::string text;
+    while (!lines.empty()) {
+        const std::string_view line = take_line(lines);
+        text.append(label).append(line);
+        if (!has_end(line)) text += '\n';
+    }
+    return text;
+}
+
+void EqualLines::add(int rank, std::string_view lines) {
+    while (!lines.empty()) {
+        const std::string_view line = take_line(lines);
+        auto place = places_.find(line);
+        if (place == places_.end()) place = places_.emplace(line, std::vector<std::size_t>()).first;
+        std::vector<std::size_t>& equals = place->second;
+        const auto found = std::lower_bound(equals.begin(), equals.end(), next_[rank]);
+        const std::size_t entry = found == equals.end() ? entries_.size() : *found;
+        if (found == equals.end()) {
+            equals.push_back(entry);
+            entries_.push_back({std::string(line), {}});
+            size_ += line.size();
+        }
+        entries_[entry].ranks.push_back(rank);
+        next_[rank] = entry + 1;
+    }
+}
+
+std::string EqualLines::take() {
+    std::string text;
+    for (Entry& entry : entries_) {
+        std::sort(entry.ranks.begin(), entry.ranks.end());
+        text += label_lines(fmt::format("[{}] ", cpu_list(entry.ranks)), entry.line);
+    }
+    *this = EqualLines();
+    return text;
+}
+
+Printer::Printer(Loop& loop, Sink& sink, Labels labels, const RankMap& map)
+    : sink_(sink), labels_(labels), map_(map), wait_(loop, [this] { flush(); }) {}
+
+// "[ 3 n2] ": the rank as wide as the widest.
+std::string Printer::label(int rank) const {
+    const std::size_t width = std::to_string(map_.size() - 1).size();
+    return fmt::format("[{:{}} {}] ", rank, width, map_.nodes[map_.node_of(rank)]);
+}
+
+void Printer::write(int rank, std::string lines, Done done) {
+    if (labels_ == Labels::none) return sink_.write(std::move(lines), std::move(done));
+    if (labels_ == Labels::each_rank) {
+        return sink_.write(label_lines(label(rank), lines), std::move(done));
+    }
+    equal_.add(rank, lines);
+    waiting_.push_back(std::move(done));
+    if (equal_.size() > kHeld) return flush();
+    if (!wait_.active()) wait_.start(kWait);
+}
+
+void Printer::flush() {
+    wait_.stop();
+    if (equal_.empty()) return;
+    sink_.write(equal_.take(), [waiting = std::move(waiting_)] {
+        for (const Done& done : waiting) done();
+    });
+    waiting_.clear();
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Printer: what the ranks write to one stream, on its way to the user: as it is, with a label at
+// each line that says whose it is, or with equal lines of several ranks as one. It adds nothing to
+// a stream without labels; with them, a last line without an end gets one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/map.hpp"
+#include "launcher/sink.hpp"
+
+namespace batchai::launcher {
+
+enum class Labels : std::uint8_t { none, each_rank, equal_lines };
+
+// Puts the label before each line. A lone '\r' ends a line too (progress bars).
+std::string label_lines(std::string_view label, std::string_view lines);
+
+// Lines of several ranks, of which equal ones become one; each rank's own keep their order.
+class EqualLines {
+  public:
+    void add(int rank, std::string_view lines);
+    // "[0-3,7] line" for each; empty afterwards.
+    std::string take();
+    bool empty() const { return entries_.empty(); }
+    std::size_t size() const { return size_; }  // bytes held
+
+  private:
+    struct Entry {
+        std::string line;
+        std::vector<int> ranks;
+    };
+    std::vector<Entry> entries_;
+    std::map<std::string, std::vector<std::size_t>, std::less<>> places_;  // of a line's entries
+    std::map<int, std::size_t> next_;  // of each rank: the entry after its last one
+    std::size_t size_ = 0;
+};
+
+class Printer {
+  public:
+    using Done = std::function<void()>;
+
+    // The map is the job's, and is set before the first rank writes.
+    Printer(Loop& loop, Sink& sink, Labels labels, const RankMap& map);
+
+    // Whole lines of a rank; done is called when they are written.
+    void write(int rank, std::string lines, Done done);
+    // Nothing more comes from any rank: what waits for its equals is written.
+    void flush();
+
+  private:
+    // How long a line waits for its equals from other ranks, and how much of that there may be.
+    static constexpr std::chrono::milliseconds kWait{100};
+    static constexpr std::size_t kHeld = 1 << 20;
+
+    std::string label(int rank) const;
+
+    Sink& sink_;
+    Labels labels_;
+    const RankMap& map_;
+    Timer wait_;
+    EqualLines equal_;
+    std::vector<Done> waiting_;
+};
+
+}  // namespace batchai::launcher

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/printer.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(printer)
+
+BOOST_AUTO_TEST_CASE(each_line_begins_with_its_label) {
+    BOOST_TEST(label_lines("[0] ", "one\ntwo\n") == "[0] one\n[0] two\n");
+    BOOST_TEST(label_lines("[0] ", "10%\r20%\r\n\n") == "[0] 10%\r[0] 20%\r\n[0] \n");
+    BOOST_TEST(label_lines("[0] ", "no end") == "[0] no end\n");
+    BOOST_TEST(label_lines("[0] ", "").empty());
+}
+
+BOOST_AUTO_TEST_CASE(equal_lines_of_several_ranks_become_one) {
+    EqualLines lines;
+    for (int rank : {3, 0, 1, 2, 7}) lines.add(rank, "epoch 1\n");
+    lines.add(5, "epoch 2\n");
+    BOOST_TEST(lines.take() == "[0-3,7] epoch 1\n[5] epoch 2\n");
+    BOOST_TEST(lines.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_repeats_itself_is_heard_each_time) {
+    EqualLines lines;
+    lines.add(0, "x\nx\n");
+    lines.add(1, "x\n");
+    BOOST_TEST(lines.take() == "[0-1] x\n[0] x\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_lines_of_each_rank_keep_their_order) {
+    EqualLines lines;
+    lines.add(0, "a\nb\n");
+    lines.add(1, "b\na\n");
+    lines.add(2, "a\nb\na\n");
+    BOOST_TEST(lines.take() == "[0,2] a\n[0-2] b\n[1-2] a\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_held_is_counted) {
+    EqualLines lines;
+    lines.add(0, "four\n");
+    lines.add(1, "four\n");
+    BOOST_TEST(lines.size() == 5U);
+    (void)lines.take();
+    BOOST_TEST(lines.size() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
