@@ -105,8 +105,8 @@ on_node_named() { ps -eo pid=,args= | awk -v what="$1" '{ pid = $1; sub(/^ *[0-9
 # kill_when_seen NAME: kill -9 of the nodes' processes of that name as soon as there is one, or none
 # in about the time that a job takes.
 kill_when_seen() {
-    local n
-    for ((n = 0; n < 200; n++)); do
+    local end=$((SECONDS + 6))
+    while ((SECONDS < end)); do
         # shellcheck disable=SC2046
         if kill -9 $(on_node_named "$1") 2>/dev/null; then return; fi
     done
