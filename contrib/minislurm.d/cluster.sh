@@ -36,7 +36,7 @@ SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
 ReturnToService=2
-KillWait=1
+KillWait=4
 SlurmdTimeout=30
 GresTypes=gpu
 NodeName=n[1-$nodes] NodeAddr=10.87.0.[11-$((10 + nodes))] CPUs=8 RealMemory=16000 $gres

@@ -103,7 +103,7 @@ END
 
 @test "nothing is left when an agent is killed" {
     salloc --quiet -N2 batchai-launch -n 4 sh -c 'sleep 300 & sleep 301' &
-    eventually on_node n2 pgrep -f 'sleep 301'
+    eventually on_node n2 pgrep -fx 'sleep 301'
     on_node n2 sh -c 'kill -9 $(pgrep -f "batchai-launch --[a]gent" | tail -n 1)'
     local code=0
     wait $! || code=$?
@@ -112,28 +112,28 @@ END
 
 @test "nothing is left when an agent's guard is killed" {
     salloc --quiet -N2 batchai-launch -n 4 sh -c 'sleep 300 & sleep 301' &
-    eventually on_node n2 pgrep -f 'sleep 301'
+    eventually on_node n2 pgrep -fx 'sleep 301'
     on_node n2 sh -c 'kill -9 $(pgrep -f "batchai-launch --[a]gent" | head -n 1)'
     ! wait $!
 }
 
 @test "nothing is left when the launcher is killed" {
     submit -N2 --output=/dev/null --wrap 'batchai-launch -n 4 sh -c "sleep 300 & sleep 301"'
-    eventually on_node n2 pgrep -f 'sleep 301'
+    eventually on_node n2 pgrep -fx 'sleep 301'
     on_node n1 sh -c 'kill -9 $(pgrep -f "batchai-launch -n [4]")'
     wait_job "$job"
 }
 
 @test "nothing is left when srun is killed" {
     submit -N2 --output=/dev/null --wrap 'batchai-launch -n 4 sh -c "sleep 300 & sleep 301"'
-    eventually on_node n2 pgrep -f 'sleep 301'
+    eventually on_node n2 pgrep -fx 'sleep 301'
     on_node n1 sh -c 'kill -9 $(pgrep -x srun)'
     wait_job "$job"
 }
 
 @test "nothing is left when the job is cancelled" {
     submit -N2 --output=/dev/null --wrap 'batchai-launch -n 4 sh -c "sleep 300 & sleep 301"'
-    eventually on_node n2 pgrep -f 'sleep 301'
+    eventually on_node n2 pgrep -fx 'sleep 301'
     scancel "$job"
     [ "$(wait_job "$job")" = CANCELLED ]
 }
@@ -147,7 +147,7 @@ listening() {
 
 @test "once the ranks run nobody can connect to the launcher any more" {
     submit -N2 --output=/dev/null --wrap 'batchai-launch -n 4 sh -c "sleep 301"'
-    eventually on_node n2 pgrep -f 'sleep 301'
+    eventually on_node n2 pgrep -fx 'sleep 301'
     root=$(on_node n1 pgrep -f 'batchai-launch -n [4]' | tail -n 1)
     [ -n "$root" ]
     [ -z "$(listening n1 "$root")" ]
