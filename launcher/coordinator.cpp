@@ -24,6 +24,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kStall{10};
+constexpr int kStates = 64;  // ranks whose state is said in one go
 
 }  // namespace
 
@@ -33,6 +34,7 @@ Coordinator::Coordinator(Session session)
       stall_(loop_, [this] { on_stall(); }),
       timeout_(loop_,
                [this] {
+                   inspect();
                    fail(wall_clock(),
                         fmt::format("time-out: the job was ended after {} s", *session_.timeout),
                         124);
@@ -40,7 +42,7 @@ Coordinator::Coordinator(Session session)
       deadline_(loop_, [this] { state_ == State::over ? loop_.stop() : say_bye(); }) {}
 
 SessionResult Coordinator::run() {
-    block_signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGURG});
+    block_signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGURG});
     std::signal(SIGPIPE, SIG_IGN);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (auto opened = open(); !opened) {
@@ -66,8 +68,8 @@ sys::Result<void> Coordinator::open() {
     if (!listener) return listener.error();
     signals_ = std::make_unique<SignalEvents>(
         loop_,
-        std::initializer_list<int>{SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT,
-                                   SIGURG},
+        std::initializer_list<int>{SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
+                                   SIGCONT, SIGURG},
         [this](int signal) { on_signal(signal); });
     const auto broken = [this](const std::string& why) {
         fail(wall_clock(), "writing the ranks' output: " + why, 125);
@@ -124,6 +126,9 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
                 outcome_.add(wall_clock(), error.line, error.code, error.logged);
                 end_job(SIGTERM);
             }
+            return;
+        case Kind::inspected:
+            if (Inspected inspected; decode(reader, inspected)) on_inspected(node, inspected);
             return;
         case Kind::node_done:
             agents_[node].done = true;
@@ -218,6 +223,27 @@ void Coordinator::on_stall() {
         stalled_fence_ = std::numeric_limits<std::uint64_t>::max();
     } else if (stalled_fence_ != std::numeric_limits<std::uint64_t>::max()) {
         stalled_fence_ = fence->fence;
+    }
+}
+
+// What all ranks are doing, for the user who asks, or whose time is over.
+void Coordinator::inspect() {
+    states_said_ = 0;
+    if (state_ == State::running) to_all(Inspect{});
+}
+
+void Coordinator::on_inspected(int node, const Inspected& inspected) {
+    std::size_t unsaid = 0;
+    for (const RankState& state : inspected.ranks) {
+        if (++states_said_ > kStates) {
+            ++unsaid;
+            continue;
+        }
+        say(fmt::format("rank {} on {}, {}", state.rank, agents_[node].hello.name, state.text));
+    }
+    if (unsaid > 0) say(fmt::format("and {} more on {}", unsaid, agents_[node].hello.name));
+    if (const auto fence = relay_.missing(); fence && node == 0) {
+        say(fmt::format("a PMIx fence waits for ranks on {}", names(fence->nodes)));
     }
 }
 

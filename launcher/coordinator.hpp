@@ -93,6 +93,8 @@ class Coordinator : private Relay::Sender {
     void send_input(ssize_t size);
 
     void on_signal(int signal);
+    void inspect();
+    void on_inspected(int node, const Inspected& inspected);
     void on_child();
     void on_stall();
     void say_starter_words();
@@ -136,6 +138,7 @@ class Coordinator : private Relay::Sender {
     enum class State { starting, running, ending, over } state_ = State::starting;
     std::size_t greeted_ = 0;
     std::optional<std::uint64_t> stalled_fence_;
+    int states_said_ = 0;        // since inspect()
     bool srun_matters_ = false;  // what srun has said explains the failure
 };
 

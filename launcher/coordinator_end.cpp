@@ -90,6 +90,7 @@ void Coordinator::on_child() {
 
 void Coordinator::on_signal(int signal) {
     if (signal == SIGCHLD) return on_child();
+    if (signal == SIGQUIT) return inspect();
     if (std::find(kForwarded.begin(), kForwarded.end(), signal) != kForwarded.end()) {
         if (state_ == State::running) to_all(Signal{signal});
         return;

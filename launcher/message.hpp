@@ -26,6 +26,8 @@ enum class Kind : std::uint8_t {
     node_done,
     end,
     signal,
+    inspect,
+    inspected,
     bye,
     joined,
     fence,
@@ -201,6 +203,28 @@ struct Signal {
     template <class A>
     void fields(A& a) {
         a(signal);
+    }
+};
+// Root to agents: say what the ranks are doing.
+struct Inspect {
+    static constexpr Kind kKind = Kind::inspect;
+    template <class A>
+    void fields(A&) {}
+};
+struct RankState {
+    int rank = 0;
+    std::string text;
+    template <class A>
+    void fields(A& a) {
+        a(rank, text);
+    }
+};
+struct Inspected {
+    static constexpr Kind kKind = Kind::inspected;
+    std::vector<RankState> ranks;  // those that run
+    template <class A>
+    void fields(A& a) {
+        a(ranks);
     }
 };
 // Root to agents: the job is over; clean up and exit.

@@ -70,6 +70,8 @@ void Agent::on_message(Kind kind, Reader& reader) {
         case Kind::signal:
             if (Signal signal; decode(reader, signal)) ranks_->forward(signal.signal);
             return;
+        case Kind::inspect:
+            return root_->send(Inspected{inspect()});
         case Kind::bye:
             return loop_.stop();
         default:
@@ -94,6 +96,19 @@ void Agent::fail(const AgentError& error) {
     root_->send(error);
     ranks_->end(SIGKILL);
     ranks_->started_all();
+}
+
+std::vector<RankState> Agent::inspect() const {
+    std::vector<RankState> states = ranks_->states();
+    for (RankState& state : states) {
+        const auto pmix = pmix_states_.find(state.rank);
+        if (pmix == pmix_states_.end()) {
+            state.text += "; no PMIx_Init so far";
+        } else if (pmix->second == RankEnd::Pmix::left) {
+            state.text += "; out of PMIx_Finalize";
+        }
+    }
+    return states;
 }
 
 void Agent::end_ranks(int signal) {

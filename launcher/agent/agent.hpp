@@ -81,6 +81,7 @@ class Agent : private pmix::Host {
 
     void fail(const std::string& message);
     void fail(const AgentError& error);
+    std::vector<RankState> inspect() const;
     void end_ranks(int signal);
 
     Bootstrap bootstrap_;

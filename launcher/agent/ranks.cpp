@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/ranks.hpp"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <csignal>
 
 #include "launcher/agent/processes.hpp"
+#include "launcher/agent/rank_state.hpp"
 
 namespace batchai::launcher {
 
@@ -39,7 +41,7 @@ Ranks::Ranks(Loop& loop, Callbacks callbacks)
 
 void Ranks::start(int number, const SpawnRequest& request) {
     Rank& rank = ranks_[number];
-    rank.begin = steady_clock::now();
+    rank.begin = rank.wrote = steady_clock::now();
     Spawned spawned;
     const SpawnFailure failure = spawn(request, spawned);
     if (failure.code != 0) {
@@ -93,7 +95,9 @@ bool Ranks::read(int number, Source& source, Stream stream, int fd, bool all) {
 
 void Ranks::pass(int number, Stream stream, std::string lines) {
     if (lines.empty()) return;
-    ranks_.at(number).library.add(lines);
+    Rank& rank = ranks_.at(number);
+    rank.wrote = steady_clock::now();
+    rank.library.add(lines);
     callbacks_.on_output(number, stream, std::move(lines));
 }
 
@@ -140,6 +144,17 @@ void Ranks::ended(int number, Rank& rank, int status) {
 bool Ranks::running(int rank) const {
     const auto found = ranks_.find(rank);
     return found != ranks_.end() && found->second.pid > 0 && !is_ending(found->second.pid);
+}
+
+std::vector<RankState> Ranks::states() const {
+    std::vector<RankState> states;
+    for (const auto& [number, rank] : ranks_) {
+        if (rank.pid <= 0) continue;
+        const std::chrono::duration<double> silent = steady_clock::now() - rank.wrote;
+        states.push_back({number, fmt::format("process {}: {}; nothing written for {:.0f} s",
+                                              rank.pid, process_state(rank.pid), silent.count())});
+    }
+    return states;
 }
 
 void Ranks::forward(int signal) {

@@ -44,6 +44,8 @@ class Ranks {
     void hold_output(bool hold);
     // Started, and not about to end either.
     bool running(int rank) const;
+    // Of each that runs: its process's state, and since when it has written nothing.
+    std::vector<RankState> states() const;
 
     static constexpr std::chrono::milliseconds kGrace{2000};
 
@@ -54,7 +56,7 @@ class Ranks {
     };
     struct Rank {
         pid_t pid = -1;  // -1: ended
-        std::chrono::steady_clock::time_point begin;
+        std::chrono::steady_clock::time_point begin, wrote;
         Source output, error;
         Tail tail{20};
         LibraryErrors library;

@@ -94,6 +94,7 @@ END
     run launch --timeout 1 sleep 60
     [ "$status" -eq 124 ]
     [[ $output = *"time-out"* ]]
+    [[ $output == *"rank 0 on n1, process "*": sleeping"* ]]
 }
 
 @test "what ranks leave running in the background is gone with the job" {
@@ -280,4 +281,19 @@ time.sleep(60)"' - "$group"
     rmdir "$group"
     [ "$status" -eq 137 ]
     [[ $output == *"batchai-launch: rank 1 on ctl-0 was killed by signal 9 (SIGKILL) after "*" s, for lack of memory"* ]]
+}
+
+@test "what each rank is doing is told on SIGQUIT, and the job goes on" {
+    salloc --quiet -N2 batchai-launch -n 2 sh -c '[ $RANK = 0 ] || kill -STOP $$; until [ -e "$0" ]; do sleep 0.1; done; echo went on' \
+        "$BATS_TEST_TMPDIR/go" >"$BATS_TEST_TMPDIR/out" 2>&1 &
+    eventually on_node n2 sh -c 'grep -q "^State:.*T (stopped)" $(pgrep -fx "sh -c .*kill -STOP.*" | sed "s,.*,/proc/&/status,")'
+    root=$(pgrep -fx 'batchai-launch -n 2 .*')
+    kill -QUIT "$root"
+    eventually grep -q 'rank 1 on' "$BATS_TEST_TMPDIR/out"
+    grep -Eq '^batchai-launch: rank 0 on n1, process [0-9]+: (running|sleeping in [a-z0-9_]+), [0-9.]+ s of CPU time; nothing written for [0-9]+ s; no PMIx_Init so far$' "$BATS_TEST_TMPDIR/out"
+    grep -Eq '^batchai-launch: rank 1 on n2, process [0-9]+: stopped by a signal' "$BATS_TEST_TMPDIR/out"
+    touch "$BATS_TEST_TMPDIR/go"
+    on_node n2 sh -c 'kill -CONT $(pgrep -fx "sh -c .*kill -STOP.*")'
+    wait $!
+    [ "$(grep -c 'went on' "$BATS_TEST_TMPDIR/out")" = 2 ]
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a process is doing just now, as the kernel sees it (proc(5)); for the user who asks why
+// nothing happens. It stops nothing and waits for nobody.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+namespace batchai::launcher {
+
+// "sleeping in futex_do_wait, 3.2 s of CPU time, 5 threads"; of a process that is gone: "is gone".
+std::string process_state(pid_t pid);
+
+// The same from the texts of /proc/PID/stat and /proc/PID/wchan, with so many clock ticks a second.
+std::string process_state(std::string_view stat, std::string_view wchan, long ticks);
+
+}  // namespace batchai::launcher
