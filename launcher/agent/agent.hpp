@@ -12,6 +12,7 @@
 
 #include "job/record.hpp"
 #include "launcher/agent/binding.hpp"
+#include "launcher/agent/facts.hpp"
 #include "launcher/agent/guard.hpp"
 #include "launcher/agent/rank_files.hpp"
 #include "launcher/agent/ranks.hpp"
@@ -90,6 +91,7 @@ class Agent : private pmix::Host {
     std::vector<Core> cores_;
     int granted_cores_ = 0;
     int gpus_ = 0;
+    ReservedPort master_port_;
 
     Loop loop_;
     pmix::Box box_{loop_};

@@ -34,7 +34,8 @@ void Agent::say_hello() {
     granted_cores_ =
         granted_cores(cores_, value_of(environment_, "SLURM_JOB_CPUS_PER_NODE"), bootstrap_.node);
     hello.granted_cores = granted_cores_;
-    hello.free_port = bootstrap_.node == 0 ? find_free_port() : 0;
+    if (bootstrap_.node == 0) master_port_ = reserve_port();
+    hello.free_port = master_port_.number;
     hello.node_ready = value_of(environment_, "BATCHAI_NODE_READY");
     hello.job_id = value_of(environment_, "SLURM_JOB_ID");
     hello.clock = wall_clock();
@@ -178,6 +179,7 @@ void Agent::start_ranks() {
                             : fmt::format("bound to cpus {}", fmt::join(info.cpusets, ", ")));
     }
     record(job::Event::Kind::started);
+    master_port_.socket.reset();  // rank 0 listens there
     write_host_file();
     for (int i = 0; i < count; ++i) {
         const int rank = first + i;

@@ -9,8 +9,6 @@
 #include <fstream>
 #include <random>
 
-#include "sys/unique_fd.hpp"
-
 namespace batchai::launcher {
 
 int count_gpus(const env::Environment& environment) {
@@ -29,26 +27,30 @@ int count_gpus(const env::Environment& environment) {
 
 namespace {
 
-bool is_free(int port) {
-    const sys::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+sys::UniqueFd bind_port(int port) {
+    sys::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(port));
-    return fd && ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    if (fd && ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+        fd.reset();
+    }
+    return fd;
 }
 
 }  // namespace
 
-int find_free_port() {
+ReservedPort reserve_port() {
     int low = 32768;
     std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> low;
     const int first = low > 12'000 ? 10'000 : 1'024, last = low > 12'000 ? low - 1 : 9'999;
     std::random_device random;
     std::uniform_int_distribution<int> pick(first, last);
     for (int tries = 0; tries < 50; ++tries) {
-        if (const int port = pick(random); is_free(port)) return port;
+        const int port = pick(random);
+        if (sys::UniqueFd socket = bind_port(port)) return {port, std::move(socket)};
     }
-    return 0;
+    return {};
 }
 
 }  // namespace batchai::launcher

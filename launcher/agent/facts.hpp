@@ -6,13 +6,19 @@
 #include <string>
 
 #include "launcher/env/env.hpp"
+#include "sys/unique_fd.hpp"
 
 namespace batchai::launcher {
 
 // SLURM_GPUS_ON_NODE, else the length of CUDA_VISIBLE_DEVICES, else 0.
 int count_gpus(const env::Environment& environment);
 
-// A TCP port that is free now and that the kernel does not hand out by itself; 0: none found.
-int find_free_port();
+// A TCP port that the kernel does not hand out by itself, and that is ours while the socket is
+// open.
+struct ReservedPort {
+    int number = 0;  // 0: none found
+    sys::UniqueFd socket;
+};
+ReservedPort reserve_port();
 
 }  // namespace batchai::launcher
