@@ -2,20 +2,13 @@
 #include "launcher/collective.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 namespace batchai::launcher {
-namespace {
-
-constexpr std::uint32_t kWildcard =
-    std::numeric_limits<std::uint32_t>::max() - 1;  // PMIX_RANK_WILDCARD
-
-}  // namespace
 
 bool is_member(const std::vector<std::uint32_t>& procs, int rank) {
     return std::any_of(procs.begin(), procs.end(), [rank](std::uint32_t proc) {
-        return proc == kWildcard || proc == static_cast<std::uint32_t>(rank);
+        return proc == kAllRanks || proc == static_cast<std::uint32_t>(rank);
     });
 }
 
@@ -24,7 +17,7 @@ namespace {
 std::vector<int> nodes_of(const std::vector<std::uint32_t>& procs, const RankMap& map) {
     std::set<int> nodes;
     for (std::uint32_t proc : procs) {
-        if (proc == kWildcard) {
+        if (proc == kAllRanks) {
             for (int n = 0; n < static_cast<int>(map.nodes.size()); ++n) {
                 if (map.local_size(n) > 0) nodes.insert(n);
             }
@@ -39,12 +32,12 @@ std::vector<int> nodes_of(const std::vector<std::uint32_t>& procs, const RankMap
 
 std::optional<FenceTable::Complete> FenceTable::add(int node, Fence contribution,
                                                     const RankMap& map) {
-    const Procs procs = contribution.procs;
-    std::deque<Pending>& queue = fences_[procs];
+    const Key key{contribution.pmi, contribution.procs};
+    std::deque<Pending>& queue = fences_[key];
     auto place = std::find_if(queue.begin(), queue.end(),
                               [node](const Pending& p) { return !p.arrived.contains(node); });
     if (place == queue.end()) {
-        queue.push_back({{}, nodes_of(procs, map), next_order_++});
+        queue.push_back({{}, nodes_of(key.second, map), next_order_++});
         place = queue.end() - 1;
     }
     place->arrived.emplace(node, std::move(contribution));
@@ -52,20 +45,20 @@ std::optional<FenceTable::Complete> FenceTable::add(int node, Fence contribution
                                  [&](int n) { return place->arrived.contains(n); });
     if (!all) return std::nullopt;
 
-    Complete complete{{procs, 0, {}}, place->nodes};
+    Complete complete{{key.first, key.second, 0, {}}, place->nodes};
     for (auto& [from, part] : place->arrived) {
         if (complete.done.status == 0) complete.done.status = part.status;
         complete.done.data += part.data;
     }
     queue.erase(place);
-    if (queue.empty()) fences_.erase(procs);
+    if (queue.empty()) fences_.erase(key);
     return complete;
 }
 
 int FenceTable::blocked_by(const std::vector<int>& gone, const RankMap& map) const {
-    for (const auto& [procs, queue] : fences_) {
+    for (const auto& [key, queue] : fences_) {
         for (int rank : gone) {
-            if (is_member(procs, rank) && !queue.front().arrived.contains(map.node_of(rank)))
+            if (is_member(key.second, rank) && !queue.front().arrived.contains(map.node_of(rank)))
                 return rank;
         }
     }
@@ -74,7 +67,7 @@ int FenceTable::blocked_by(const std::vector<int>& gone, const RankMap& map) con
 
 std::optional<FenceTable::Missing> FenceTable::missing() const {
     const Pending* oldest = nullptr;
-    for (const auto& [procs, queue] : fences_) {
+    for (const auto& [key, queue] : fences_) {
         for (const Pending& pending : queue) {
             if (oldest == nullptr || pending.order < oldest->order) oldest = &pending;
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FenceTable: matches the agents' contributions to fences. A fence is known by its list of ranks;
-// fences over the same list follow each other, so a node's contribution belongs to the first of
-// them that does not have one of this node yet.
+// FenceTable: matches the agents' contributions to fences. A fence is known by its kind and its
+// list of ranks; fences over the same list follow each other, so a node's contribution belongs to
+// the first of them that does not have one of this node yet.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launcher/map.hpp"
@@ -17,7 +18,7 @@
 
 namespace batchai::launcher {
 
-// Whether a fence over these ranks, or over PMIX_RANK_WILDCARD, is one of this rank.
+// Whether a fence over these ranks, or over kAllRanks, is one of this rank.
 bool is_member(const std::vector<std::uint32_t>& procs, int rank);
 
 class FenceTable {
@@ -41,13 +42,13 @@ class FenceTable {
     std::optional<Missing> missing() const;
 
   private:
-    using Procs = std::vector<std::uint32_t>;
+    using Key = std::pair<Pmi, std::vector<std::uint32_t>>;
     struct Pending {
         std::map<int, Fence> arrived;  // by node
         std::vector<int> nodes;
         std::uint64_t order = 0;
     };
-    std::map<Procs, std::deque<Pending>> fences_;
+    std::map<Key, std::deque<Pending>> fences_;
     std::uint64_t next_order_ = 0;
 };
 

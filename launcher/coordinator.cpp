@@ -160,12 +160,11 @@ void Coordinator::on_rank_end(int node, RankEnd end) {
 void Coordinator::check_awaited() {
     const int rank = relay_.awaited();
     if (rank < 0 || state_ != State::running) return;
-    fail(
-        wall_clock(),
-        fmt::format("rank {} on {} ended with code 0 while others wait for it in PMIx (MPI_Init, a "
-                    "barrier or MPI_Finalize)",
-                    rank, map_.nodes[map_.node_of(rank)]),
-        1);
+    fail(wall_clock(),
+         fmt::format("rank {} on {} ended with code 0 while others wait for it (in MPI_Init, a "
+                     "barrier or MPI_Finalize)",
+                     rank, map_.nodes[map_.node_of(rank)]),
+         1);
 }
 
 void Coordinator::on_agent_lost(int node) {
@@ -218,7 +217,7 @@ void Coordinator::on_stall() {
     if (!fence) return stalled_fence_.reset();
     // A fence is stalled when it was under way at the last look; said once.
     if (stalled_fence_ == fence->fence) {
-        say(fmt::format("a PMIx fence (start-up, barrier or end) waits for ranks on {}",
+        say(fmt::format("a fence (start-up, barrier or end) waits for ranks on {}",
                         names(fence->nodes)));
         stalled_fence_ = std::numeric_limits<std::uint64_t>::max();
     } else if (stalled_fence_ != std::numeric_limits<std::uint64_t>::max()) {

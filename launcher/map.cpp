@@ -44,6 +44,20 @@ sys::Result<RankMap> make_map(const std::vector<std::string>& nodes, const std::
     return map;
 }
 
+std::string process_mapping(const RankMap& map) {
+    std::string text = "(vector";
+    const int nodes = static_cast<int>(map.nodes.size());
+    for (int n = 0; n < nodes;) {
+        int end = n;
+        while (end < nodes && map.local_size(end) == map.local_size(n)) ++end;
+        if (map.local_size(n) > 0) {
+            text += fmt::format(",({},{},{})", n, end - n, map.local_size(n));
+        }
+        n = end;
+    }
+    return text + ")";
+}
+
 std::string describe(const RankMap& map, const std::vector<int>& gpus, const RankRequest& request) {
     std::string why = "as asked";
     if (!request.ranks && !request.ranks_per_node) {

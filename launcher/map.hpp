@@ -39,6 +39,10 @@ struct RankRequest {
 sys::Result<RankMap> make_map(const std::vector<std::string>& nodes, const std::vector<int>& gpus,
                               const RankRequest& request);
 
+// PMI's notation, "(vector,(0,2,2),(2,1,1))": first node, nodes, ranks on each; runs of equal nodes
+// together.
+std::string process_mapping(const RankMap& map);
+
 // "one rank per GPU: 8 ranks on 4 nodes"; what was chosen, for the user who did not say.
 std::string describe(const RankMap& map, const std::vector<int>& gpus, const RankRequest& request);
 

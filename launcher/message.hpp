@@ -246,25 +246,31 @@ struct Joined {
     }
 };
 
-// procs: ranks that take part, sorted; one PMIX_RANK_WILDCARD: all.
+// PMIx and PMI-1 keep apart their fences over the same ranks.
+enum class Pmi : std::uint8_t { pmix, pmi1 };
+
+// procs: ranks that take part, sorted; one kAllRanks: all.
+inline constexpr std::uint32_t kAllRanks = 0xfffffffe;  // PMIX_RANK_WILDCARD
 struct Fence {
     static constexpr Kind kKind = Kind::fence;
+    Pmi pmi = Pmi::pmix;
     std::vector<std::uint32_t> procs;
     std::int32_t status = 0;
     std::string data;
     template <class A>
     void fields(A& a) {
-        a(procs, status, data);
+        a(pmi, procs, status, data);
     }
 };
 struct FenceDone {
     static constexpr Kind kKind = Kind::fence_done;
+    Pmi pmi = Pmi::pmix;
     std::vector<std::uint32_t> procs;
     std::int32_t status = 0;
     std::string data;
     template <class A>
     void fields(A& a) {
-        a(procs, status, data);
+        a(pmi, procs, status, data);
     }
 };
 

@@ -118,21 +118,6 @@ void add_maps(InfoList& info, const RankMap& map) {
     std::free(ppn);
 }
 
-// "(vector,(0,2,2),(2,1,1))": first node, nodes, ranks on each; runs of equal nodes together.
-std::string anl_map(const RankMap& map) {
-    std::string text = "(vector";
-    const int nodes = static_cast<int>(map.nodes.size());
-    for (int n = 0; n < nodes;) {
-        int end = n;
-        while (end < nodes && map.local_size(end) == map.local_size(n)) ++end;
-        if (map.local_size(n) > 0) {
-            text += fmt::format(",({},{},{})", n, end - n, map.local_size(n));
-        }
-        n = end;
-    }
-    return text + ")";
-}
-
 void add_rank(InfoList& info, const JobInfo& job, int node, int rank,
               const std::string& directory) {
     const int local = rank - job.map.first[node];
@@ -188,7 +173,7 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
 
     InfoList list;
     add_maps(list, map);
-    list.add(PMIX_ANL_MAP, anl_map(map));
+    list.add(PMIX_ANL_MAP, process_mapping(map));
     list.add(PMIX_JOBID, job.nspace);
     list.add(PMIX_JOB_SIZE, size);
     list.add(PMIX_UNIV_SIZE, size);

@@ -61,6 +61,24 @@ BOOST_AUTO_TEST_CASE(a_fast_node_may_be_a_fence_ahead) {
     BOOST_TEST(table.add(1, part(kAll, "b2"), kMap)->done.data == "a2b2c2");
 }
 
+BOOST_AUTO_TEST_CASE(fences_of_pmix_and_pmi1_do_not_meet) {
+    FenceTable table;
+    const auto pmi1 = [](std::string data) {
+        Fence fence = part(kAll, std::move(data));
+        fence.pmi = Pmi::pmi1;
+        return fence;
+    };
+    (void)table.add(0, part(kAll, "x0"), kMap);
+    (void)table.add(0, pmi1("1"), kMap);
+    (void)table.add(1, pmi1("2"), kMap);
+    (void)table.add(1, part(kAll, "x1"), kMap);
+    const auto complete = table.add(2, pmi1("3"), kMap);
+    BOOST_REQUIRE(complete.has_value());
+    BOOST_TEST((complete->done.pmi == Pmi::pmi1));
+    BOOST_TEST(complete->done.data == "123");
+    BOOST_TEST(table.add(2, part(kAll, "x2"), kMap)->done.data == "x0x1x2");
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_that_is_gone_blocks_the_fence_it_belongs_to) {
     FenceTable table;
     (void)table.add(0, part({0, 2}, ""), kMap);

@@ -16,6 +16,11 @@ BOOST_AUTO_TEST_CASE(without_a_wish_there_is_one_rank_per_gpu) {
                "no GPUs, one rank per node: 1 rank on 1 node");
 }
 
+BOOST_AUTO_TEST_CASE(runs_of_equal_nodes_are_one_block_of_the_process_mapping) {
+    BOOST_TEST(process_mapping({{"a", "b", "c"}, {0, 2, 4, 5}}) == "(vector,(0,2,2),(2,1,1))");
+    BOOST_TEST(process_mapping({{"a", "b", "c"}, {0, 4, 4, 5}}) == "(vector,(0,1,4),(2,1,1))");
+}
+
 BOOST_AUTO_TEST_CASE(ranks_are_dealt_out_evenly_in_blocks) {
     RankRequest request;
     request.ranks = 7;
