@@ -154,6 +154,7 @@ void Agent::output_taken(std::uint64_t bytes) {
 }
 
 void Agent::on_rank_end(RankEnd end) {
+    if (pmi1_) pmi1_->hear_out(end.rank);
     fail_modex_of(end.rank);
     if (const auto state = pmix_states_.find(end.rank); state != pmix_states_.end()) {
         end.pmix = state->second;
@@ -163,6 +164,7 @@ void Agent::on_rank_end(RankEnd end) {
     if (local < gpus_) end.gpu = local;
     note(fmt::format("rank {} {}", end.rank, describe(end)));
     root_->send(end);
+    if (pmi1_) pmi1_->forget(end.rank);
 }
 
 void Agent::on_ranks_done() {

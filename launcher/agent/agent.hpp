@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Agent: one per node. Says hello to the root, starts the ranks it is told to, is their PMIx
-// server, and reports. It decides nothing: the root does.
+// and PMI-1 server, and reports. It decides nothing: the root does.
 #pragma once
 
 #include <deque>
@@ -20,6 +20,7 @@
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
 #include "launcher/env/env.hpp"
+#include "launcher/pmi1/server.hpp"
 #include "launcher/pmix/server.hpp"
 
 namespace batchai::launcher {
@@ -71,6 +72,10 @@ class Agent : private pmix::Host {
 
     void set_pmix_state(int rank, RankEnd::Pmix state);
 
+    // PMI-1 besides PMIx (agent_pmi1.cpp).
+    void start_pmi1();
+    sys::Result<sys::UniqueFd> offer_pmi1(SpawnRequest& request, int rank);
+
     // What other nodes answer (agent_pmix.cpp).
     void on_pmix_message(Kind kind, Reader& reader);
     void on_fence_done(FenceDone done);
@@ -96,6 +101,7 @@ class Agent : private pmix::Host {
     Loop loop_;
     pmix::Box box_{loop_};
     std::unique_ptr<pmix::Server> pmix_;
+    std::unique_ptr<pmi1::Server> pmi1_;  // absent before the ranks start, or for a single one
     std::unique_ptr<Channel> root_;
     std::unique_ptr<RankFiles> files_;  // absent: none
     std::unique_ptr<Ranks> ranks_;

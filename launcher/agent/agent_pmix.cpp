@@ -27,6 +27,7 @@ void Agent::fence(Fence contribution, pmix::ModexAnswer answer) {
 }
 
 void Agent::on_fence_done(FenceDone done) {
+    if (done.pmi == Pmi::pmi1) return pmi1_->on_fence_done(done);
     const auto waiting = fences_.find(done.procs);
     if (waiting == fences_.end()) return;
     const pmix::ModexAnswer answer = waiting->second.front();

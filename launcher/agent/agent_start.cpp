@@ -181,6 +181,7 @@ void Agent::start_ranks() {
     record(job::Event::Kind::started);
     master_port_.socket.reset();  // rank 0 listens there
     write_host_file();
+    if (job_.map.size() > 1) start_pmi1();
     for (int i = 0; i < count; ++i) {
         const int rank = first + i;
         SpawnRequest request;
@@ -190,6 +191,8 @@ void Agent::start_ranks() {
         if (!shares.empty()) request.cpus = shares[offset + i];
         request.environment = environment_of(rank, std::max(1, cores / sharing), error);
         if (!error.empty()) return fail(error);
+        const auto pmi1 = offer_pmi1(request, rank);
+        if (!pmi1) return fail(pmi1.error().message);
         ranks_->start(rank, request);
     }
     ranks_->started_all();

@@ -110,6 +110,7 @@ struct Child {
     char* const* environment;
     const cpu_set_t* cpus;  // may be null
     int input, output, error, report;
+    int inherited;  // -1: none
 };
 
 [[noreturn]] void fail(const Child& child, Report::Step step) {
@@ -131,6 +132,7 @@ struct Child {
         fail(child, Report::Step::pipes);
     }
     ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (child.inherited >= 0) ::fcntl(child.inherited, F_SETFD, 0);
     if (child.cpus != nullptr) ::sched_setaffinity(0, sizeof *child.cpus, child.cpus);
     if (::chdir(child.directory) != 0) fail(child, Report::Step::directory);
     ::execve(child.path, child.argv, child.environment);
@@ -177,7 +179,8 @@ SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
                       request.with_input ? input->read.get() : null.get(),
                       output->write.get(),
                       error->write.get(),
-                      report->write.get()};
+                      report->write.get(),
+                      request.inherited};
     spawned.pid = ::fork();
     if (spawned.pid < 0) return {125, std::string("fork: ") + std::strerror(errno)};
     if (spawned.pid == 0) become(child);

@@ -20,6 +20,7 @@ struct SpawnRequest {
     std::string directory;
     std::vector<int> cpus;    // empty: as the agent's
     bool with_input = false;  // else standard input is /dev/null
+    int inherited = -1;       // a descriptor besides the standard ones, under its number
 };
 
 struct Spawned {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/spawn.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,6 +56,18 @@ BOOST_AUTO_TEST_CASE(a_rank_has_its_environment_directory_and_own_process_group)
     BOOST_TEST(
         run(request({"sh", "-c", "echo $MARK; pwd; [ $(ps -o pgid= $$) = $$ ] && echo own"})) ==
         "yes\n/\nown\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_inherits_one_descriptor_and_no_other) {
+    const batchai::sys::UniqueFd kept(::fcntl(0, F_DUPFD_CLOEXEC, 50)),
+        other(::fcntl(0, F_DUPFD, 60));
+    const std::string which = std::to_string(kept.get()),
+                      both = which + " " + std::to_string(other.get());
+    auto list = request(
+        {"sh", "-c", "for fd in " + both + "; do [ ! -e /proc/$$/fd/$fd ] || echo $fd; done"});
+    BOOST_TEST(run(list).empty());
+    list.inherited = kept.get();
+    BOOST_TEST(run(list) == which + "\n");
 }
 
 BOOST_AUTO_TEST_CASE(commands_that_cannot_run_say_why) {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/pmi1/protocol.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace batchai::launcher::pmi1 {
+namespace {
+
+using Event = Reaction::Event;
+
+// With the zero byte that ends a string in C; what Hydra says.
+constexpr std::size_t kMaxName = 256, kMaxKey = 64, kMaxValue = 1024;
+
+// The value of a key in "key=value key=value": up to the next space. That of "value" goes on to the
+// end of the line.
+std::string_view field(std::string_view line, std::string_view key) {
+    while (true) {
+        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+        if (line.empty()) return {};
+        const std::string_view word = line.substr(0, line.find(' '));
+        const std::string_view name = word.substr(0, word.find('='));
+        const bool value = name == "value" && name.size() < word.size();
+        if (name == key && name.size() < word.size()) {
+            return (value ? line : word).substr(name.size() + 1);
+        }
+        if (value) return {};
+        line.remove_prefix(word.size());
+    }
+}
+
+int number(std::string_view text, int otherwise) {
+    std::from_chars(text.data(), text.data() + text.size(), otherwise);
+    return otherwise;
+}
+
+Reaction broken(std::string why) {
+    Reaction reaction;
+    reaction.event = Event::broken;
+    reaction.why = std::move(why);
+    return reaction;
+}
+
+std::string refusal(std::string_view command, std::string_view why) {
+    return fmt::format("cmd={} rc=-1 msg={}\n", command, why);
+}
+
+}  // namespace
+
+Reaction Session::on_line(std::string_view line) {
+    if (line.size() > kMaxLine) return broken(fmt::format("a line of over {} bytes", kMaxLine));
+    if (in_spawn_) return spawn(line);
+    if (line == "mcmd=spawn" && joined_ && !in_barrier_) {
+        in_spawn_ = true;
+        return {};
+    }
+    const std::string_view command = field(line, "cmd");
+    if (command.empty()) return broken("a line that is no command");
+    if (command == "abort") {
+        return {Event::aborted, {}, number(field(line, "exitcode"), 1), {}};
+    }
+    if (in_barrier_) return broken("a request in a barrier");
+    if (command == "init") return init(line);
+    if (!joined_) return broken("a request before init or after finalize");
+    return answer(line, command);
+}
+
+Reaction Session::init(std::string_view line) {
+    const bool agreed = field(line, "pmi_version") == "1";
+    joined_ = joined_ || agreed;
+    return {
+        agreed ? Event::joined : Event::none,
+        fmt::format("cmd=response_to_init rc={} pmi_version=1 pmi_subversion=1\n", agreed ? 0 : -1),
+        0,
+        {}};
+}
+
+Reaction Session::answer(std::string_view line, std::string_view command) {
+    const auto say = [](std::string text) { return Reaction{Event::none, std::move(text), 0, {}}; };
+    if (command == "barrier_in") {
+        in_barrier_ = true;
+        return {Event::barrier, {}, 0, {}};
+    }
+    if (command == "finalize") {
+        joined_ = false;
+        return {Event::left, "cmd=finalize_ack rc=0\n", 0, {}};
+    }
+    if (command == "put") return say(put(line));
+    if (command == "get") return say(get(line));
+    if (command == "get_maxes") {
+        return say(fmt::format("cmd=maxes rc=0 kvsname_max={} keylen_max={} vallen_max={}\n",
+                               kMaxName, kMaxKey, kMaxValue));
+    }
+    if (command == "get_appnum") return say("cmd=appnum rc=0 appnum=0\n");
+    if (command == "get_my_kvsname") {
+        return say(fmt::format("cmd=my_kvsname rc=0 kvsname={}\n", job_.name));
+    }
+    if (command == "get_universe_size") {
+        return say(fmt::format("cmd=universe_size rc=0 size={}\n", job_.size));
+    }
+    return say(refusal("error", "not_supported"));
+}
+
+std::string Session::put(std::string_view line) {
+    const std::string_view key = field(line, "key"), value = field(line, "value");
+    if (field(line, "kvsname") != job_.name) return refusal("put_result", "unknown_kvsname");
+    if (key.empty() || key.size() >= kMaxKey) return refusal("put_result", "invalid_key");
+    if (value.size() >= kMaxValue) return refusal("put_result", "value_too_long");
+    if (!store_.put(key, value)) return refusal("put_result", "too_many_keys");
+    return "cmd=put_result rc=0 msg=success\n";
+}
+
+std::string Session::get(std::string_view line) const {
+    const auto found = [](std::string_view value) {
+        return fmt::format("cmd=get_result rc=0 msg=success value={}\n", value);
+    };
+    const std::string_view key = field(line, "key");
+    if (field(line, "kvsname") != job_.name) return refusal("get_result", "unknown_kvsname");
+    if (const std::string* value = store_.get(key)) return found(*value);
+    if (key == "PMI_process_mapping" && job_.mapping.size() < kMaxValue) return found(job_.mapping);
+    if (key.starts_with("PMI_")) return found("");  // reserved ones are empty where not known
+    return refusal("get_result", "key_not_found");
+}
+
+// A program that is to be started has one request of many lines, and several programs one answer.
+Reaction Session::spawn(std::string_view line) {
+    if (line.starts_with("totspawns=")) spawns_ = line.substr(line.find('=') + 1);
+    if (line.starts_with("spawnssofar=")) spawns_so_far_ = line.substr(line.find('=') + 1);
+    in_spawn_ = line != "endcmd";
+    if (in_spawn_ || spawns_ != spawns_so_far_) return {};
+    return {Event::none, refusal("spawn_result", "not_supported"), 0, {}};
+}
+
+std::string Session::end_barrier(bool complete) {
+    in_barrier_ = false;
+    return complete ? "cmd=barrier_out rc=0\n" : refusal("error", "a_rank_has_ended");
+}
+
+}  // namespace batchai::launcher::pmi1

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PMI-1, what is said: a line of a rank in, the answer to it out. As Flux RFC 13 has it, whose
+// reference is MPICH's Hydra. No descriptors and no processes, so that every line can be tested.
+//
+// Neither spawning nor publishing names is offered: such requests get an error for an answer.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "launcher/pmi1/store.hpp"
+
+namespace batchai::launcher::pmi1 {
+
+// A line, without its end. What a client of MPICH 4.0 sends has at most 1,023 bytes.
+inline constexpr std::size_t kMaxLine = 4096;
+
+// The job as its ranks may know it.
+struct Job {
+    std::string name;  // of the key-value space
+    int size = 0;
+    std::string mapping;  // PMI_process_mapping
+};
+
+// What a line means to the server, besides the answer.
+struct Reaction {
+    enum class Event { none, joined, left, barrier, aborted, broken };
+    Event event = Event::none;
+    std::string answer;  // a whole line, or nothing
+    int code = 0;        // aborted
+    std::string why;     // broken: which rule of the protocol
+};
+
+// One rank's side of the conversation. Ranks speak in turn with the server: a request, its answer.
+class Session {
+  public:
+    Session(const Job& job, Store& store) : job_(job), store_(store) {}
+
+    // A line without its end.
+    Reaction on_line(std::string_view line);
+
+    // Whether the rank waits for the answer to its barrier.
+    bool in_barrier() const { return in_barrier_; }
+    std::string end_barrier(bool complete);
+
+  private:
+    Reaction init(std::string_view line);
+    Reaction answer(std::string_view line, std::string_view command);
+    std::string put(std::string_view line);
+    std::string get(std::string_view line) const;
+    Reaction spawn(std::string_view line);
+
+    const Job& job_;
+    Store& store_;
+    bool joined_ = false, in_barrier_ = false;
+    bool in_spawn_ = false;               // within a request of many lines
+    std::string spawns_, spawns_so_far_;  // it says how many such requests have one answer
+};
+
+}  // namespace batchai::launcher::pmi1

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Server: the PMI-1 server of one node, for programs that know no PMIx: MPICH, Intel MPI. Each rank
+// inherits one end of a socket pair; the other is read on the agent's loop. A barrier of all ranks,
+// which also carries the keys they have put, is a fence through the root.
+//
+// Nothing here blocks: a rank that does not read its answers is not heard any more.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "launcher/loop.hpp"
+#include "launcher/map.hpp"
+#include "launcher/message.hpp"
+#include "launcher/pmi1/protocol.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::launcher::pmi1 {
+
+class Server {
+  public:
+    struct Callbacks {
+        std::function<void(int rank)> on_joined, on_left;  // between init and finalize, and not
+        std::function<void(Fence)> on_barrier;  // what this node's ranks have to give to one
+        std::function<void(int rank, int code, std::string message)> on_aborted;
+    };
+    Server(Loop& loop, Callbacks callbacks, Job job)
+        : loop_(loop), callbacks_(std::move(callbacks)), job_(std::move(job)) {}
+
+    // The end that the rank inherits, as PMI_FD. Every rank of the node has one before the loop
+    // runs.
+    sys::Result<sys::UniqueFd> connect(int rank);
+
+    // A rank has ended: reads what it had said before.
+    void hear_out(int rank);
+    // It takes part in nothing any more. A barrier in which it is missing fails.
+    void forget(int rank);
+
+    void on_fence_done(const FenceDone& done);
+
+  private:
+    struct Rank {
+        std::unique_ptr<Poll> poll;  // absent: not connected any more
+        std::string input;
+        Session session;
+        bool ended = false;
+    };
+
+    void receive(int number, Rank& rank);
+    void obey(int number, Rank& rank, std::string_view line);
+    void send(Rank& rank, const std::string& line);
+    void check_barrier();
+
+    Loop& loop_;
+    Callbacks callbacks_;
+    Job job_;
+    Store store_;
+    std::map<int, Rank> ranks_;
+    bool fence_under_way_ = false;
+};
+
+}  // namespace batchai::launcher::pmi1

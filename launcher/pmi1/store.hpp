@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Store: a node's copy of the keys that the ranks of a job have put. Ranks of this node see a key
+// at once, those of others after the next barrier, which carries what is new.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace batchai::launcher::pmi1 {
+
+class Store {
+  public:
+    // False where ranks of this node have put too much. Neither a key nor a value holds a newline,
+    // nor a key a space.
+    bool put(std::string_view key, std::string_view value);
+    // nullptr: unknown.
+    const std::string* get(std::string_view key) const;
+
+    // What this node's ranks have put since the last call. Such texts of several nodes may be
+    // joined before they are merged.
+    std::string take_new();
+    void merge(std::string_view text);
+
+    // Of all keys and values.
+    static constexpr std::size_t kMaxBytes = 64 << 20;
+
+  private:
+    void set(std::string_view key, std::string_view value);
+
+    std::map<std::string, std::string, std::less<>> values_;
+    std::set<std::string, std::less<>> new_;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace batchai::launcher::pmi1
