@@ -43,6 +43,7 @@ plugin=(
 test=(
     libboost-test-dev
     libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
+    mpich libmpich-dev # and of another kind; Open MPI stays what mpicc and mpirun are
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer
     user-mode-linux kmod # a kernel with network file systems, for tests/guest

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A plain MPI program: ranks, sizes, an allreduce and node-local communicators.
-// openmpi_check RANKS LOCAL_RANKS [abort RANK CODE | publish]
+// mpi_check RANKS LOCAL_RANKS [publish | abort RANK CODE | leave RANK CODE | killed RANK]
+// leave: without MPI_Finalize, while the others are in it
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void expect(int ok, const char* what) {
     if (ok) return;
-    fprintf(stderr, "openmpi_check: wrong: %s\n", what);
+    fprintf(stderr, "mpi_check: wrong: %s\n", what);
     MPI_Abort(MPI_COMM_WORLD, 99);
 }
 
@@ -21,6 +24,15 @@ static void check_publish(int rank) {
     expect(strcmp(port, "the port") == 0, "published name");
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) MPI_Unpublish_name("batchai-check", MPI_INFO_NULL, "the port");
+}
+
+static void fail(const char* how, int code) {
+    if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, code);
+    if (strcmp(how, "killed") == 0) raise(SIGKILL);
+    if (strcmp(how, "leave") == 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        _exit(code);
+    }
 }
 
 int main(int argc, char** argv) {
@@ -39,7 +51,7 @@ int main(int argc, char** argv) {
     MPI_Comm_size(local, &local_size);
     expect(local_size == atoi(argv[2]), "ranks on this node");
     if (argc > 3 && strcmp(argv[3], "publish") == 0) check_publish(rank);
-    if (argc > 5 && rank == atoi(argv[4])) MPI_Abort(MPI_COMM_WORLD, atoi(argv[5]));
+    if (argc > 4 && rank == atoi(argv[4])) fail(argv[3], argc > 5 ? atoi(argv[5]) : 0);
     MPI_Barrier(MPI_COMM_WORLD);
     printf("rank %d of %d is fine\n", rank, size);
     MPI_Finalize();

@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# minislurm: -n 2
+
+load ../cluster/lib
+
+setup() {
+    check=$BATCHAI_BUILD/tests/peers/mpich_check
+    [ -x "$check" ] || skip "MPICH's compiler is not installed"
+}
+
+local_launch() { timeout -k 2 60 batchai-launch --local 2 -n 4 -- "$@"; }
+slurm_launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$@"; }
+
+all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
+
+@test "an unmodified MPICH program starts on one machine" {
+    run timeout -k 2 60 batchai-launch --local 1 -n 4 -- "$check" 4 4
+    [ "$status" -eq 0 ]
+    all_fine
+}
+
+@test "an unmodified MPICH program starts on one machine that plays two nodes" {
+    run local_launch "$check" 4 2
+    [ "$status" -eq 0 ]
+    all_fine
+}
+
+@test "an unmodified MPICH program starts on one node of Slurm" {
+    run salloc --quiet -N1 batchai-launch -n 4 -- "$check" 4 4
+    [ "$status" -eq 0 ]
+    all_fine
+}
+
+@test "an unmodified MPICH program starts on two nodes of Slurm" {
+    run slurm_launch "$check" 4 2
+    [ "$status" -eq 0 ]
+    all_fine
+}
+
+@test "an unmodified MPICH program starts with different numbers of ranks on its nodes" {
+    run salloc --quiet -N2 batchai-launch -n 3 -- sh -c "exec $check 3 \$LOCAL_WORLD_SIZE"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'of 3 is fine$' <<<"$output")" -eq 3 ]
+}
+
+@test "a script of one rank may start MPICH programs one after the other" {
+    run timeout -k 2 60 batchai-launch --local 1 -n 1 -- sh -c "$check 1 1 && $check 1 1"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'rank 0 of 1 is fine$' <<<"$output")" -eq 2 ]
+}
+
+@test "MPI_Abort in MPICH ends the job with its code and says so" {
+    run slurm_launch "$check" 4 2 abort 3 7
+    [ "$status" -eq 7 ]
+    [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 7"* ]]
+    [[ $output = *"application called MPI_Abort(MPI_COMM_WORLD, 7)"* ]]
+}
+
+@test "a rank of MPICH that is killed before a barrier ends the job and is named" {
+    run slurm_launch "$check" 4 2 killed 2
+    [ "$status" -eq 137 ]
+    [[ $output = *"batchai-launch: rank 2 on n2 was killed by signal 9 (SIGKILL)"* ]]
+}
+
+@test "a rank of MPICH that leaves while others are in MPI_Finalize ends the job and is named" {
+    run slurm_launch "$check" 4 2 leave 1 0
+    [ "$status" -eq 1 ]
+    [[ $output = *"batchai-launch: rank 1 on n1 ended with code 0 while others wait for it"* ]]
+}
+
+@test "an MPICH program started by mpiexec inside our job does not find our leftovers" {
+    export check
+    # shellcheck disable=SC2016 # expanded by the rank, and by what mpiexec starts
+    run timeout -k 2 60 batchai-launch --local 1 -n 2 -- sh -c '[ "$RANK" = 1 ] ||
+        mpiexec.mpich -n 4 sh -c "OMPI_COMM_WORLD_RANK=\$PMI_RANK exec $check 4 4"'
+    [ "$status" -eq 0 ]
+    all_fine
+}
