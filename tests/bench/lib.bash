@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What the benchmarks of the plugin have in common: the build, wrong usage, a cluster with a site
-# policy, and medians.
+# What the benchmarks have in common: the build, wrong usage, a cluster, one with a site policy for
+# those of the plugin, and medians.
 
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${BATCHAI_BUILD:-$source/build/release}
@@ -15,9 +15,12 @@ usage() {
 
 # in_cluster NODES ARGUMENT...: the benchmark again, on the login node of a cluster.
 in_cluster() {
+    exec "$source/contrib/minislurm" -n "$1" -- "$0" "${@:2}"
+}
+
+needs_plugin() {
     [ "$(id -u)" = 0 ] || usage "needs root, for real mounts"
     [ -f "$build/lib/spank_batchai.so" ] || usage "$build/lib/spank_batchai.so: not built"
-    exec "$source/contrib/minislurm" -n "$1" -- "$0" "${@:2}"
 }
 
 # In the cluster: sets work, plugstack and line, the plugin's, whose policy allows $work/data and a tmpfs.

@@ -29,7 +29,10 @@ done
 [[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || usage "--jobs $jobs: expected 1 to 9999"
 [[ $nodes =~ ^[1-9][0-9]?$ ]] || usage "--nodes $nodes: expected 1 to 99"
 
-[ "${1-}" = --inside ] || in_cluster "$nodes" --jobs "$jobs" --nodes "$nodes" --inside "$json"
+[ "${1-}" = --inside ] || {
+    needs_plugin
+    in_cluster "$nodes" --jobs "$jobs" --nodes "$nodes" --inside "$json"
+}
 json=$2
 
 # ---- on the login node ---------------------------------------------------------------------------

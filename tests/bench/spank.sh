@@ -28,7 +28,10 @@ while [ $# -gt 0 ]; do
 done
 [[ $jobs =~ ^[1-9][0-9]{0,4}$ ]] || usage "--jobs $jobs: expected 1 to 99999"
 
-[ "${1-}" = --inside ] || in_cluster 1 --jobs "$jobs" --inside "$json"
+[ "${1-}" = --inside ] || {
+    needs_plugin
+    in_cluster 1 --jobs "$jobs" --inside "$json"
+}
 json=$2
 
 # ---- on the login node ---------------------------------------------------------------------------

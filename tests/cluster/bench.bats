@@ -20,6 +20,15 @@
     jq -e 'map(.case) == ["start_without", "start_prepared", "srun_true"] and all(.median_ms > 0)' "$BATS_TEST_TMPDIR/rows.json"
 }
 
+@test "what launchers take for programs that do nothing is measured in one run" {
+    run timeout 110 "$BATCHAI_SOURCE/tests/bench/launch.sh" --runs 1 --program true --json "$BATS_TEST_TMPDIR/rows.json"
+    [ "$status" -eq 0 ]
+    [[ $output = *"batchai-launch"*"srun-none"*"one node without Slurm: "*"memory of an agent, 1,024 ranks on 16: "* ]]
+    jq -e 'map(select(.launcher == "batchai-launch"))
+        | map([.program, .nodes, .ranks]) == [["true", 4, 8], ["true", 4, 32], ["true", 1, 8]] and all(.median_ms > 0 and .failures == 0)' \
+        "$BATS_TEST_TMPDIR/rows.json"
+}
+
 @test "a benchmark's wrong argument is refused" {
     run "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs many
     [ "$status" -eq 2 ]
@@ -27,4 +36,7 @@
     run "$BATCHAI_SOURCE/tests/bench/preparation.sh" --nodes none
     [ "$status" -eq 2 ]
     [ "$output" = "preparation.sh: --nodes none: expected 1 to 99; see --help" ]
+    run "$BATCHAI_SOURCE/tests/bench/launch.sh" --program mpich
+    [ "$status" -eq 2 ]
+    [ "$output" = "launch.sh: --program mpich: expected true or mpi; see --help" ]
 }
