@@ -93,6 +93,7 @@ class Agent : private pmix::Host {
     Bootstrap bootstrap_;
     Guarded guarded_;
     env::Environment environment_;  // inherited
+    Topology topology_;
     std::vector<Core> cores_;
     int granted_cores_ = 0;
     int gpus_ = 0;

@@ -23,7 +23,8 @@ std::string value_of(const env::Environment& environment, const std::string& nam
 }  // namespace
 
 void Agent::say_hello() {
-    cores_ = allowed_cores();
+    topology_ = load_topology();
+    cores_ = allowed_cores(topology_);
     Hello hello;
     hello.agent_key = bootstrap_.agent_key;
     hello.version = BATCHAI_VERSION;
@@ -41,9 +42,10 @@ void Agent::say_hello() {
     hello.clock = wall_clock();
     root_->send(hello);
     // While the others arrive.
-    auto server = pmix::Server::start({bootstrap_.name, bootstrap_.node,
-                                       guarded_.server_directory(), guarded_.client_directory()},
-                                      box_, *this);
+    auto server =
+        pmix::Server::start({bootstrap_.name, bootstrap_.node, guarded_.server_directory(),
+                             guarded_.client_directory(), topology_.get()},
+                            box_, *this);
     if (!server) return fail(server.error().message);
     pmix_ = std::move(*server);
 }

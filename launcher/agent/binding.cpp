@@ -5,24 +5,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <sstream>
 
 namespace batchai::launcher {
 namespace {
-
-struct DestroyTopology {
-    void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
-
-Topology load_topology() {
-    hwloc_topology_t topology = nullptr;
-    if (hwloc_topology_init(&topology) != 0) return {};
-    Topology owned(topology);
-    if (hwloc_topology_load(topology) != 0) return {};
-    return owned;
-}
 
 // The object's CPUs that this process may run on.
 Core allowed_in(hwloc_const_cpuset_t object, hwloc_const_cpuset_t mine) {
@@ -35,9 +23,24 @@ Core allowed_in(hwloc_const_cpuset_t object, hwloc_const_cpuset_t mine) {
 
 }  // namespace
 
-std::vector<Core> allowed_cores() {
+void DestroyTopology::operator()(hwloc_topology* topology) const {
+    hwloc_topology_destroy(topology);
+}
+
+Topology load_topology() {
+    // Plugins are for devices and XML; some start the libraries of displays and accelerators.
+    ::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 1);
+    hwloc_topology_t topology = nullptr;
+    if (hwloc_topology_init(&topology) != 0) return {};
+    Topology owned(topology);
+    // Linux says it all; this one visits each CPU, and waits for those that are busy.
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    if (hwloc_topology_load(topology) != 0) return {};
+    return owned;
+}
+
+std::vector<Core> allowed_cores(const Topology& topology) {
     std::vector<Core> cores;
-    const Topology topology = load_topology();
     if (!topology) return cores;
     const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> mine(hwloc_bitmap_alloc(),
                                                                              hwloc_bitmap_free);

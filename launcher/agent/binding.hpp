@@ -4,16 +4,26 @@
 // neighbours in the machine's topology, never a core of another rank.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
+
+struct hwloc_topology;
 
 namespace batchai::launcher {
 
 // The CPUs (hardware threads) of one core.
 using Core = std::vector<int>;
 
-// The cores of this machine that have a CPU this process may run on, in topology order.
-std::vector<Core> allowed_cores();
+// This machine as hwloc sees it, without its devices; null where it sees nothing.
+struct DestroyTopology {
+    void operator()(hwloc_topology* topology) const;
+};
+using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
+Topology load_topology();
+
+// The cores that have a CPU this process may run on, in topology order.
+std::vector<Core> allowed_cores(const Topology&);
 
 // The CPUs of each rank; empty when there are more ranks than cores: then nobody is bound.
 std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ranks);

@@ -40,6 +40,9 @@ class InfoList {
     void add(const char* key, bool value) { add(key, &value, PMIX_BOOL); }
     void add_rank(const char* key, pmix_rank_t value) { add(key, &value, PMIX_PROC_RANK); }
     void add_regex(const char* key, const char* value) { add(key, value, PMIX_REGEX); }
+    // Where the library keeps what it is shown, and so must not be given a copy that goes with the
+    // list.
+    void add_reference(const char* key, void* value) { add(key, value, PMIX_POINTER); }
     void add(const char* key, const InfoList& nested) {
         InfoArray array(nested.list_);
         add(key, array.raw(), PMIX_DATA_ARRAY);

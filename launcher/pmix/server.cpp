@@ -154,6 +154,8 @@ sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options,
     list.add(PMIX_HOSTNAME, options.node);
     list.add(PMIX_SERVER_NSPACE, fmt::format("batchai-launch.{}", ::getpid()));
     list.add_rank(PMIX_SERVER_RANK, options.index);
+    pmix_topology_t topology{const_cast<char*>("hwloc"), options.topology};
+    if (options.topology != nullptr) list.add_reference(PMIX_TOPOLOGY2, &topology);
     InfoArray info = list.array();
     pmix_status_t status = PMIx_server_init(upcalls(), info.data(), info.size());
     if (status != PMIX_SUCCESS) return pmix_error("starting the PMIx server", status);

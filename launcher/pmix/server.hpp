@@ -21,6 +21,8 @@
 #include "launcher/pmix/host.hpp"
 #include "sys/result.hpp"
 
+struct hwloc_topology;
+
 namespace batchai::launcher::pmix {
 
 struct ServerOptions {
@@ -28,6 +30,7 @@ struct ServerOptions {
     int index = 0;                 // of the agent
     std::string server_directory;  // private to the library
     std::string client_directory;  // session directory of the ranks; never the same
+    hwloc_topology* topology;      // lives as long as the process; null: the library looks itself
 };
 
 // The job as the library must know it on this node.
