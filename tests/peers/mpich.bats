@@ -10,7 +10,19 @@ setup() {
 }
 
 local_launch() { timeout -k 2 60 batchai-launch --local 2 -n 4 -- "$@"; }
-slurm_launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$@"; }
+
+# MPICH 4.0.2 over UCX's TCP hangs in MPI_Finalize now and then: one rank waits for the progress of
+# others, who make none in the last barrier; under its own mpiexec just so.
+two_nodes() {
+    local said='' code=124
+    for ((i = 0; i < 9 && code == 124; i++)); do
+        code=0
+        said=$(deadline=8 salloc --quiet -N2 batchai-launch "$@" 2>&1) || code=$?
+    done
+    printf '%s\n' "$said"
+    return "$code"
+}
+slurm_launch() { two_nodes -n 4 -- "$@"; }
 
 all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
 
@@ -39,7 +51,7 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
 }
 
 @test "an unmodified MPICH program starts with different numbers of ranks on its nodes" {
-    run salloc --quiet -N2 batchai-launch -n 3 -- sh -c "exec $check 3 \$LOCAL_WORLD_SIZE"
+    run two_nodes -n 3 -- sh -c "exec $check 3 \$LOCAL_WORLD_SIZE"
     [ "$status" -eq 0 ]
     [ "$(grep -c 'of 3 is fine$' <<<"$output")" -eq 3 ]
 }
