@@ -242,7 +242,7 @@ void Coordinator::on_inspected(int node, const Inspected& inspected) {
     }
     if (unsaid > 0) say(fmt::format("and {} more on {}", unsaid, agents_[node].hello.name));
     if (const auto fence = relay_.missing(); fence && node == 0) {
-        say(fmt::format("a PMIx fence waits for ranks on {}", names(fence->nodes)));
+        say(fmt::format("a fence waits for ranks on {}", names(fence->nodes)));
     }
 }
 
