@@ -6,12 +6,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace batchai::spank {
+namespace {
+
+// At a step's first failure srun ends the others, and may then drop what is still under way from
+// any of them: our line is on its way from slurmstepd to srun before srun can know that we have
+// failed.
+void let_pass(int fd) {
+    struct stat info;
+    if (fstat(fd, &info) != 0 || !S_ISFIFO(info.st_mode)) return;
+    int left = 0;
+    for (int tries = 0; tries < 100 && ioctl(fd, FIONREAD, &left) == 0 && left > 0; ++tries)
+        usleep(10'000);
+    usleep(20'000);
+}
+
+}  // namespace
 
 void fail(const slurm::Task& task, const char* line) {
-    if (task.first_on_node) slurm::say(line);
+    if (task.first_on_node) {
+        slurm::say(line);
+        let_pass(STDERR_FILENO);
+    }
     _exit(1);
 }
 
