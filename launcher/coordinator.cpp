@@ -24,6 +24,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kStall{10};
+constexpr std::initializer_list<int> kHandled{SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                              SIGUSR1, SIGUSR2, SIGCONT, SIGURG};
 constexpr int kStates = 64;  // ranks whose state is said in one go
 
 }  // namespace
@@ -42,7 +44,7 @@ Coordinator::Coordinator(Session session)
       deadline_(loop_, [this] { state_ == State::over ? loop_.stop() : say_bye(); }) {}
 
 SessionResult Coordinator::run() {
-    block_signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGURG});
+    block_signals(kHandled);
     std::signal(SIGPIPE, SIG_IGN);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (auto opened = open(); !opened) {
@@ -66,11 +68,8 @@ sys::Result<void> Coordinator::open() {
     const bool local = session_.allocation.local;
     auto listener = listen_anywhere(local);
     if (!listener) return listener.error();
-    signals_ = std::make_unique<SignalEvents>(
-        loop_,
-        std::initializer_list<int>{SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
-                                   SIGCONT, SIGURG},
-        [this](int signal) { on_signal(signal); });
+    signals_ =
+        std::make_unique<SignalEvents>(loop_, kHandled, [this](int signal) { on_signal(signal); });
     const auto broken = [this](const std::string& why) {
         fail(wall_clock(), "writing the ranks' output: " + why, 125);
     };

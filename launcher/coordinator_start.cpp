@@ -123,8 +123,9 @@ void Coordinator::print_plan(const Work& work) const {
         const auto shares =
             share_cores(cores, shared ? work.map.size() : work.map.local_size(node));
         const std::string bound =
-            shares.empty() ? "not bound"
-                           : "cores " + cpu_list(shares[shared ? rank : work.map.local_rank(rank)]);
+            shares.empty()
+                ? "not bound"
+                : "cores " + number_list(shares[shared ? rank : work.map.local_rank(rank)]);
         const std::string line = fmt::format("rank {} on {}, {}: {}\n", rank, work.map.nodes[node],
                                              bound, fmt::join(work.argv, " "));
         std::fputs(line.c_str(), stdout);

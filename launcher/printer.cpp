@@ -57,7 +57,7 @@ std::string EqualLines::take() {
     std::string text;
     for (Entry& entry : entries_) {
         std::sort(entry.ranks.begin(), entry.ranks.end());
-        text += label_lines(fmt::format("[{}] ", cpu_list(entry.ranks)), entry.line);
+        text += label_lines(fmt::format("[{}] ", number_list(entry.ranks)), entry.line);
     }
     *this = EqualLines();
     return text;

@@ -73,7 +73,7 @@ bool set_job_variable(Handle spank, const char* name, const char* value) {
 char* expand_hosts(const char* list) {
     // The list is in the user's environment: a forged one must not fill the memory.
     constexpr int kMaximum = 1 << 16;
-    auto* hosts = slurm_hostlist_create(list);  // hostlist_t is the pointer until Slurm 23.02
+    auto* hosts = slurm_hostlist_create(list);  // in 22.05 hostlist_t is the pointer itself
     if (hosts && slurm_hostlist_count(hosts) > kMaximum) {
         slurm_hostlist_destroy(hosts);
         hosts = nullptr;

@@ -168,7 +168,7 @@ void Agent::start_ranks() {
         job_.nspace, job_.map, node, job_.directory, fmt::format("{}", fmt::join(job_.argv, " ")),
         {}};
     for (int i = 0; i < count && !shares.empty(); ++i) {
-        info.cpusets.push_back(cpu_list(shares[offset + i]));
+        info.cpusets.push_back(number_list(shares[offset + i]));
     }
     if (auto registered = pmix_->register_job(info); !registered) {
         return fail(registered.error().message);

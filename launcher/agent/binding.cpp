@@ -88,7 +88,7 @@ std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ra
     return shares;
 }
 
-std::string cpu_list(const std::vector<int>& cpus) {
+std::string number_list(const std::vector<int>& cpus) {
     std::string text;
     for (std::size_t i = 0; i < cpus.size();) {
         std::size_t last = i;

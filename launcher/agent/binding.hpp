@@ -33,6 +33,6 @@ std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ra
 int granted_cores(const std::vector<Core>& cores, const std::string& cpus_per_node, int node);
 
 // "0-3,8".
-std::string cpu_list(const std::vector<int>& cpus);
+std::string number_list(const std::vector<int>& cpus);
 
 }  // namespace batchai::launcher

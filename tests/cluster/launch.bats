@@ -128,7 +128,7 @@ END
 @test "nothing is left when srun is killed" {
     submit -N2 --output=/dev/null --wrap 'batchai-launch -n 4 sh -c "sleep 300 & sleep 301"'
     eventually on_node n2 pgrep -fx 'sleep 301'
-    on_node n1 sh -c 'kill -9 $(pgrep -x srun)'
+    on_node n1 sh -c 'kill -9 $(pgrep -xo srun)'
     wait_job "$job"
 }
 
