@@ -115,6 +115,9 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             return;
         case Kind::input_taken:
             return read_input();
+        case Kind::planned:
+            if (Planned planned; decode(reader, planned)) on_planned(std::move(planned));
+            return;
         case Kind::prepared:
             return on_prepared(node);
         case Kind::rank_end:

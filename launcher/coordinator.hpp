@@ -14,6 +14,8 @@
 #include "launcher/allocation.hpp"
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
+#include "launcher/options.hpp"
+#include "launcher/plan_view.hpp"
 #include "launcher/printer.hpp"
 #include "launcher/relay.hpp"
 #include "launcher/report.hpp"
@@ -35,6 +37,7 @@ struct Work {
     std::vector<std::vector<std::string>> preparations;
     std::string preparation_input;
     std::string host_file;
+    Secrets secrets;  // not to be printed
 };
 using Planner = std::function<sys::Result<Work>(const std::vector<Hello>& nodes)>;
 
@@ -46,7 +49,7 @@ struct Session {
     Labels labels = Labels::none;
     std::string output_directory;  // for files of each rank besides; empty: none
     std::optional<double> timeout;
-    bool dry_run = false;
+    DryRun dry_run = DryRun::no;
     std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none
 };
 
@@ -81,7 +84,7 @@ class Coordinator : private Relay::Sender {
     void close_door();
     void launch();
     Launch launch_for(int node, const Work& work) const;
-    void print_plan(const Work& work) const;
+    void on_planned(Planned planned);
     void on_message(int node, Kind kind, Reader& reader);
     void on_prepared(int node);
     void on_rank_end(int node, RankEnd end);
@@ -132,6 +135,9 @@ class Coordinator : private Relay::Sender {
     std::unique_ptr<Printer> printer_out_, printer_err_;
     Timer stall_, timeout_, deadline_;
     RankMap map_;
+    Plan plan_;  // --dry-run only, as are these two
+    Secrets secrets_;
+    int planned_ = 0;  // ranks
     Outcome outcome_;
     uv_fs_t input_request_{};
     std::string input_buffer_;

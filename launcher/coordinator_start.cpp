@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Coordinator, first part of a job's life: the agents arrive, are told what to start, or the plan
-// is printed.
+// Coordinator, first part of a job's life: the agents arrive and are told what to start, or
+// only asked, and the plan is printed.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cstdio>
 
-#include "launcher/agent/binding.hpp"
 #include "launcher/agent/ranks.hpp"
 #include "launcher/coordinator.hpp"
 
@@ -71,9 +69,9 @@ void Coordinator::launch() {
     auto work = session_.plan(facts);
     if (!work) return fail(wall_clock(), work.error().message, 125);
     map_ = work->map;
-    if (session_.dry_run) {
-        print_plan(*work);
-        return say_bye();
+    if (session_.dry_run != DryRun::no) {
+        plan_ = {map_, work->argv, work->directory, std::vector<RankPlan>(map_.size())};
+        secrets_ = work->secrets;
     }
     relay_.set_map(map_);
     state_ = State::running;
@@ -88,7 +86,7 @@ void Coordinator::on_prepared(int node) {
         std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.prepared; });
     if (!all || state_ != State::running) return;
     to_all(Go{});
-    start_input();
+    if (session_.dry_run == DryRun::no) start_input();
 }
 
 Launch Coordinator::launch_for(int node, const Work& work) const {
@@ -102,8 +100,11 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.master_address = agents_[0].peer->channel->peer_address();
     launch.master_port = agents_[0].hello.free_port;
     launch.shared_host = session_.allocation.local;
+    if (session_.dry_run != DryRun::no) {
+        launch.dry_run = true;
+        return launch;
+    }
     launch.output_directory = session_.output_directory;
-
     if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
     launch.record = work.record;
     if (!work.preparations.empty()) launch.preparation = work.preparations[node];
@@ -112,24 +113,16 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     return launch;
 }
 
-void Coordinator::print_plan(const Work& work) const {
-    for (int rank = 0; rank < work.map.size(); ++rank) {
-        const int node = work.map.node_of(rank);
-        const bool shared = session_.allocation.local;
-        const Hello& hello = agents_[node].hello;
-        std::vector<Core> cores;
-        for (int cpu : hello.cores) cores.push_back({cpu});
-        if (!shared && hello.granted_cores < static_cast<int>(cores.size())) cores.clear();
-        const auto shares =
-            share_cores(cores, shared ? work.map.size() : work.map.local_size(node));
-        const std::string bound =
-            shares.empty()
-                ? "not bound"
-                : "cores " + number_list(shares[shared ? rank : work.map.local_rank(rank)]);
-        const std::string line = fmt::format("rank {} on {}, {}: {}\n", rank, work.map.nodes[node],
-                                             bound, fmt::join(work.argv, " "));
-        std::fputs(line.c_str(), stdout);
+void Coordinator::on_planned(Planned planned) {
+    for (RankPlan& rank : planned.ranks) {
+        if (rank.rank < 0 || rank.rank >= map_.size()) return;
+        plan_.ranks[rank.rank] = std::move(rank);
+        ++planned_;
     }
+    if (planned_ < map_.size()) return;
+    hide(plan_, secrets_);
+    const std::string text = session_.dry_run == DryRun::json ? as_json(plan_) : as_text(plan_);
+    std::fputs(text.c_str(), stdout);
 }
 
 }  // namespace batchai::launcher

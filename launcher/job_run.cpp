@@ -87,7 +87,19 @@ sys::Result<void> JobRun::check_place(const env::Environment& environment) const
         "batchai-launch', or with --local"};
 }
 
-sys::Result<void> JobRun::prepare(const Allocation& allocation) {
+sys::Result<void> JobRun::open_output() {
+    std::error_code error;
+    fs::create_directories(stdouterr_, error);
+    if (error) return sys::Error{"creating " + stdouterr_ + ": " + error.message()};
+    for (auto [fd, name] : {std::pair{&output_, "/stdout.txt"}, {&error_, "/stderr.txt"}}) {
+        auto created = create(stdouterr_ + name);
+        if (!created) return created.error();
+        *fd = std::move(*created);
+    }
+    return {};
+}
+
+sys::Result<void> JobRun::prepare(const Allocation& allocation, bool dry_run) {
     allocation_ = allocation;
     job::Environment environment = env::current();
     if (auto right = check_place(environment); !right) return right;
@@ -96,13 +108,8 @@ sys::Result<void> JobRun::prepare(const Allocation& allocation) {
         environment["AZ_BATCHAI_JOB_MOUNT_ROOT"] = local_ + "/mnt";
     }
     stdouterr_ = job::stdouterr_directory(spec_, identity_, environment);
-    std::error_code error;
-    fs::create_directories(stdouterr_, error);
-    if (error) return sys::Error{"creating " + stdouterr_ + ": " + error.message()};
-    for (auto [fd, name] : {std::pair{&output_, "/stdout.txt"}, {&error_, "/stderr.txt"}}) {
-        auto created = create(stdouterr_ + name);
-        if (!created) return created.error();
-        *fd = std::move(*created);
+    if (!dry_run) {
+        if (auto opened = open_output(); !opened) return opened;
     }
     const int nodes = static_cast<int>(allocation.nodes.size());
     if (nodes == spec_.node_count) return {};
@@ -159,9 +166,11 @@ sys::Result<void> JobRun::make_local_directories() {
 Session JobRun::session() const {
     Session session;
     session.allocation = allocation_;
-    session.output = output_.get();
-    session.error = error_.get();
-    session.output_is_ours = false;
+    if (output_ && error_) {
+        session.output = output_.get();
+        session.error = error_.get();
+        session.output_is_ours = false;
+    }
     session.owned_directory = local_;
     session.plan = [this](const std::vector<Hello>& nodes) { return plan(nodes); };
     return session;
@@ -213,6 +222,19 @@ std::vector<std::string> JobRun::preparation_of(const Hello& node,
     return argv;
 }
 
+// As the file says them, and as each node has them.
+Secrets JobRun::secrets(const std::vector<env::Environment>& environments) const {
+    Secrets secrets;
+    for (const job::Variable& secret : spec_.secrets) {
+        secrets.emplace_back(secret.name, secret.value);
+        for (const env::Environment& environment : environments) {
+            const auto found = environment.find(secret.name);
+            if (found != environment.end()) secrets.emplace_back(*found);
+        }
+    }
+    return secrets;
+}
+
 sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes) const {
     std::vector<std::string> names;
     std::vector<int> gpus;
@@ -242,6 +264,7 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes) const {
         work.execution_logs.push_back(stdouterr_ + "/" +
                                       job::execution_log_name(log_node(node.name)));
     }
+    work.secrets = secrets(work.environments);
     work.directory = local_ + "/temp-0";
     if (allocation_.local) return work;
     std::error_code nowhere;

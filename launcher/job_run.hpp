@@ -31,8 +31,9 @@ class JobRun {
 
     int node_count() const { return spec_.node_count; }
 
-    // Makes directories and opens the output files. Once, before session().
-    sys::Result<void> prepare(const Allocation& allocation);
+    // Makes directories and opens the output files, a dry run none but temporary ones. Once, before
+    // session().
+    sys::Result<void> prepare(const Allocation& allocation, bool dry_run);
     Session session() const;
 
     // Writes the failure into the execution logs, the event and result.json.
@@ -42,6 +43,8 @@ class JobRun {
     JobRun() = default;
     sys::Result<void> check_place(const env::Environment& environment) const;
     sys::Result<void> make_local_directories();
+    sys::Result<void> open_output();
+    Secrets secrets(const std::vector<env::Environment>& environments) const;
     sys::Result<Work> plan(const std::vector<Hello>& nodes) const;
     sys::Result<env::Environment> environment_of(const Hello& node) const;
     std::vector<std::string> preparation_of(const Hello& node,

@@ -75,14 +75,14 @@ int run_job(const Options& options) {
             : slurm_allocation(env::current());
     if (!allocation) return fail(allocation.error().message);
     SessionResult result;
-    if (auto ready = run.prepare(*allocation); !ready) {
+    if (auto ready = run.prepare(*allocation, options.dry_run != DryRun::no); !ready) {
         result = {fail(ready.error().message), "batchai-launch: " + ready.error().message, false};
     } else {
         Session session = run.session();
         apply(options, session);
         result = Coordinator(std::move(session)).run();
     }
-    if (!options.dry_run) run.finish(result);
+    if (options.dry_run == DryRun::no) run.finish(result);
     return result.exit_code;
 }
 

@@ -38,6 +38,7 @@ enum class Kind : std::uint8_t {
     lookup,
     unpublish,
     store_reply,
+    planned,
 };
 
 // ---- starting -----------------------------------------------------------------------------------
@@ -75,6 +76,7 @@ struct Launch {
     std::string master_address;
     int master_port = 0;
     bool shared_host = false;      // --local: the agents share one machine's cores
+    bool dry_run = false;          // tell what would run instead of running it
     std::string output_directory;  // for files of each rank; empty: none
 
     std::string execution_log;             // job file: this node's; empty: none
@@ -85,8 +87,8 @@ struct Launch {
     template <class A>
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, master_address, master_port,
-          shared_host, output_directory, execution_log, record, preparation, preparation_input,
-          host_file);
+          shared_host, dry_run, output_directory, execution_log, record, preparation,
+          preparation_input, host_file);
     }
 };
 
@@ -100,6 +102,26 @@ struct Go {
     static constexpr Kind kKind = Kind::go;
     template <class A>
     void fields(A&) {}
+};
+
+// Agent to root, in place of starting: what each rank of the node would get.
+struct RankPlan {
+    int rank = 0;
+    std::vector<int> gpus;                           // of the node's, from 0
+    std::vector<int> cpus;                           // empty: not bound
+    std::map<std::string, std::string> environment;  // the variables that batchai-launch sets
+    template <class A>
+    void fields(A& a) {
+        a(rank, gpus, cpus, environment);
+    }
+};
+struct Planned {
+    static constexpr Kind kKind = Kind::planned;
+    std::vector<RankPlan> ranks;
+    template <class A>
+    void fields(A& a) {
+        a(ranks);
+    }
 };
 
 // ---- running ------------------------------------------------------------------------------------

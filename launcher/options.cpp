@@ -88,7 +88,10 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
             [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); });
     app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
         ->type_name("SECONDS");
-    app.add_flag("--dry-run", options.dry_run, "Print what would run where, and run nothing");
+    bool dry_run = false, json = false;
+    auto* dry_run_flag = app.add_flag("--dry-run", dry_run,
+                                      "Ask the nodes, print what would run where, and run nothing");
+    app.add_flag("--json", json, "With --dry-run: as one JSON document")->needs(dry_run_flag);
     char** const end = argv + argc;
     char** const dashes =
         std::find_if(argv, end, [](const char* arg) { return std::string_view(arg) == "--"; });
@@ -101,6 +104,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         return kUsage;
     }
     options.local = local_option->count() > 0;
+    if (dry_run) options.dry_run = json ? DryRun::json : DryRun::text;
     if (label) options.labels = Labels::each_rank;
     if (collapse) options.labels = Labels::equal_lines;
     if (options.local && local > 0) options.local_nodes = local;

@@ -12,6 +12,8 @@
 
 namespace batchai::launcher {
 
+enum class DryRun { no, text, json };
+
 struct Options {
     bool local = false;
     std::optional<int> local_nodes;  // --local N
@@ -21,7 +23,7 @@ struct Options {
     std::string policy_file;
     std::vector<std::string> command;
     std::optional<double> timeout;  // seconds
-    bool dry_run = false;
+    DryRun dry_run = DryRun::no;
     Labels labels = Labels::none;
     std::string output_directory;  // absolute; empty: none
 };

@@ -17,6 +17,7 @@
 #include "launcher/agent/rank_files.hpp"
 #include "launcher/agent/ranks.hpp"
 #include "launcher/agent/signals.hpp"
+#include "launcher/agent/spawn.hpp"
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
 #include "launcher/env/env.hpp"
@@ -45,12 +46,18 @@ class Agent : private pmix::Host {
     bool open_files();
     void on_child(pid_t pid, int status);
     void start_ranks();
-    env::Place place_of(int rank) const;
-    std::map<std::string, std::string> environment_of(int rank, int cores,
-                                                      std::string& error) const;
+    sys::Result<SpawnRequest> request_for(int rank) const;
     void note(const std::string& line) const;  // into the execution log
     void record(job::Event::Kind kind) const;
     void write_host_file() const;
+
+    // What a rank gets (agent_plan.cpp).
+    bool is_bound() const;
+    int cores_of_rank() const;
+    void bind_ranks();
+    env::Place place_of(int rank) const;
+    env::Environment environment_of(int rank, env::Environment inherited) const;
+    void tell_plan();
 
     // What the ranks do.
     void on_output(int rank, Stream stream, std::string bytes);
@@ -117,6 +124,7 @@ class Agent : private pmix::Host {
     Preparation preparation_;
 
     Launch job_;
+    std::vector<std::vector<int>> cpus_;  // of each local rank; empty: not bound
     bool launched_ = false, ending_ = false, over_ = false;
     std::uint64_t unwritten_ = 0;  // output that the root, or a file, has not taken yet
     bool ranks_done_ = false;

@@ -10,7 +10,6 @@
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
-#include "launcher/paths.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -50,54 +49,10 @@ void Agent::say_hello() {
     pmix_ = std::move(*server);
 }
 
-env::Place Agent::place_of(int rank) const {
-    const RankMap& map = job_.map;
-    const int node = bootstrap_.node;
-    env::Place place;
-    place.rank = rank;
-    place.size = map.size();
-    place.local_rank = rank - map.first[node];
-    place.local_size = map.local_size(node);
-    place.node = node;
-    place.nodes = static_cast<int>(map.nodes.size());
-    place.node_name = bootstrap_.name;
-    std::vector<int> counts, local;
-    for (int n = 0; n < place.nodes; ++n) counts.push_back(map.local_size(n));
-    for (int r = map.first[node]; r < map.first[node + 1]; ++r) local.push_back(r);
-    place.ranks_per_node = env::slurm_counts(counts);
-    place.local_ranks = fmt::format("{}", fmt::join(local, ","));
-    place.master_address = job_.master_address;
-    place.master_port = job_.master_port;
-    place.shared_host = job_.shared_host;
-    place.shm_directory = guarded_.memory();
-    return place;
-}
-
-std::map<std::string, std::string> Agent::environment_of(int rank, int cores,
-                                                         std::string& error) const {
-    env::Environment environment = environment_;
-    for (const auto& [name, value] : job_.environment) environment[name] = value;
-    env::Place place = place_of(rank);
-    place.cores = cores;
-    env::add_slurm(environment, place);
-    env::add_torch(environment, place);
-    env::add_horovod(environment, place);
-    env::add_openmpi(environment, place);
-    env::add_batchai(environment, place, sibling_library("batchai/python"),
-                     sibling_library("libbatchai_collectives.so"));
-    auto pmix = pmix_->environment(rank);
-    if (!pmix) {
-        error = pmix.error().message;
-        return environment;
-    }
-    for (auto& [name, value] : *pmix) environment[name] = value;
-    return environment;
-}
-
 // Job preparation where the plugin has not done it. No rank of any node starts before all are done.
 void Agent::prepare() {
     if (!pmix_) return;  // said already
-    if (job_.preparation.empty()) return root_->send(Prepared{});
+    if (job_.preparation.empty() || job_.dry_run) return root_->send(Prepared{});
     if (!run_preparation()) fail("batchai-prep cannot be started");
 }
 
@@ -151,53 +106,50 @@ bool Agent::open_files() {
 }
 
 void Agent::start_ranks() {
+    bind_ranks();
+    if (job_.dry_run) return tell_plan();
     if (!open_files()) return;
-    std::string error;
     const int node = bootstrap_.node, first = job_.map.first[node];
     const int count = job_.map.local_size(node);
-
-    // On a shared host all agents' ranks divide its cores.
-    const int sharing = job_.shared_host ? job_.map.size() : count;
-    const int offset = job_.shared_host ? first : 0;
-    const int all = static_cast<int>(cores_.size());
-    const int cores = job_.shared_host ? all : granted_cores_;
-    // Which of the cores are ours Slurm has not said where it has not granted all: nobody is bound.
-    const auto shares =
-        cores == all ? share_cores(cores_, sharing) : std::vector<std::vector<int>>();
     pmix::JobInfo info{
         job_.nspace, job_.map, node, job_.directory, fmt::format("{}", fmt::join(job_.argv, " ")),
         {}};
-    for (int i = 0; i < count && !shares.empty(); ++i) {
-        info.cpusets.push_back(number_list(shares[offset + i]));
-    }
+    for (const std::vector<int>& cpus : cpus_) info.cpusets.push_back(number_list(cpus));
     if (auto registered = pmix_->register_job(info); !registered) {
         return fail(registered.error().message);
     }
     if (count > 0) {
         note(fmt::format("starting ranks {} of {}: {}", place_of(first).local_ranks,
                          job_.map.size(), fmt::join(job_.argv, " ")));
-        note(shares.empty() ? fmt::format("{} ranks on {} of {} cores: not bound", sharing, cores,
-                                          cores_.size())
-                            : fmt::format("bound to cpus {}", fmt::join(info.cpusets, ", ")));
+        note(cpus_.empty() ? fmt::format("{} ranks on {} of {} cores: not bound", count,
+                                         granted_cores_, cores_.size())
+                           : fmt::format("bound to cpus {}", fmt::join(info.cpusets, ", ")));
     }
     record(job::Event::Kind::started);
     master_port_.socket.reset();  // rank 0 listens there
     write_host_file();
     if (job_.map.size() > 1) start_pmi1();
-    for (int i = 0; i < count; ++i) {
-        const int rank = first + i;
-        SpawnRequest request;
-        request.argv = job_.argv;
-        request.directory = job_.directory;
-        request.with_input = rank == 0;
-        if (!shares.empty()) request.cpus = shares[offset + i];
-        request.environment = environment_of(rank, std::max(1, cores / sharing), error);
-        if (!error.empty()) return fail(error);
-        const auto pmi1 = offer_pmi1(request, rank);
+    for (int rank = first; rank < first + count; ++rank) {
+        auto request = request_for(rank);
+        if (!request) return fail(request.error().message);
+        const auto pmi1 = offer_pmi1(*request, rank);
         if (!pmi1) return fail(pmi1.error().message);
-        ranks_->start(rank, request);
+        ranks_->start(rank, *request);
     }
     ranks_->started_all();
+}
+
+sys::Result<SpawnRequest> Agent::request_for(int rank) const {
+    SpawnRequest request;
+    request.argv = job_.argv;
+    request.directory = job_.directory;
+    request.with_input = rank == 0;
+    if (!cpus_.empty()) request.cpus = cpus_[rank - job_.map.first[bootstrap_.node]];
+    request.environment = environment_of(rank, environment_);
+    auto pmix = pmix_->environment(rank);
+    if (!pmix) return pmix.error();
+    for (auto& [name, value] : *pmix) request.environment[name] = value;
+    return request;
 }
 
 // For scripts that start MPI themselves.

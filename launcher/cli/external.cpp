@@ -12,10 +12,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <sstream>
 
 #include "sys/unique_fd.hpp"
@@ -194,17 +192,6 @@ bool on_path(const std::string& program) {
     for (std::string directory; std::getline(directories, directory, ':');)
         if (::access((directory + "/" + program).c_str(), X_OK) == 0) return true;
     return false;
-}
-
-std::string shell_quoted(const std::string& argument) {
-    const bool plain =
-        !argument.empty() && std::all_of(argument.begin(), argument.end(), [](unsigned char c) {
-            return std::isalnum(c) != 0 || std::strchr("_-./=,:@%+", c) != nullptr;
-        });
-    if (plain) return argument;
-    std::string quoted = "'";
-    for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return quoted + "'";
 }
 
 }  // namespace batchai::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sys/result.hpp"
+#include "sys/shell.hpp"
 
 namespace batchai::cli {
 
@@ -33,7 +34,6 @@ bool on_path(const std::string& program);
 // The first line that says something.
 std::string first_line(const std::string& text);
 
-// An argument as a shell would need it, quoted only where necessary.
-std::string shell_quoted(const std::string& argument);
+using sys::shell_quoted;
 
 }  // namespace batchai::cli

@@ -191,10 +191,22 @@ for i in range(20000):
 }
 
 @test "the plan can be seen without running it" {
-    run launch -n 3 --dry-run hostname -f
+    run launch -n 3 --dry-run touch "$BATS_TEST_TMPDIR/a file"
     [ "$status" -eq 0 ]
-    [ "${#lines[@]}" -eq 3 ]
-    [[ ${lines[2]} = "rank 2 on n2, "*": hostname -f" ]]
+    [ ! -e "$BATS_TEST_TMPDIR/a file" ]
+    [ "${lines[0]}" = "every rank: touch '$BATS_TEST_TMPDIR/a file'" ]
+    grep -qx "    WORLD_SIZE=3" <<<"$output"
+    [[ ${output#*"rank 2 on n2: no GPU, "} = *"    LOCAL_RANK=0"*"    RANK=2"*"    SLURM_PROCID=2"* ]]
+}
+
+@test "the plan is one JSON document for programs, and the ranks then get what it says" {
+    # shellcheck disable=SC2016 # expanded by the rank
+    probe='for name in RANK SLURM_TASKS_PER_NODE OMPI_COMM_WORLD_LOCAL_RANK MASTER_ADDR HOROVOD_CROSS_RANK; do
+        printenv "$name"; done | paste -sd " "'
+    timeout 30 salloc --quiet -N2 --gres=gpu:2 batchai-launch -n 3 --dry-run --json sh -c "$probe" >"$BATS_TEST_TMPDIR/plan"
+    [ "$(jq -c '.ranks[] | [.rank, .node, .local_rank, .gpus[0]]' "$BATS_TEST_TMPDIR/plan")" = $'[0,"n1",0,0]\n[1,"n1",1,1]\n[2,"n2",0,0]' ]
+    told=$(jq -r '.ranks[].environment | "\(.RANK) \(.SLURM_TASKS_PER_NODE) \(.OMPI_COMM_WORLD_LOCAL_RANK) \(.MASTER_ADDR) \(.HOROVOD_CROSS_RANK)"' "$BATS_TEST_TMPDIR/plan")
+    [ "$(salloc --quiet -N2 --gres=gpu:2 batchai-launch -n 3 sh -c "$probe" | sort)" = "$told" ]
 }
 
 @test "outside an allocation the way out is told" {

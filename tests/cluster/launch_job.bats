@@ -180,6 +180,16 @@ fails() {
     [ "$status" -eq 125 ]
 }
 
+@test "the plan of a job file shows no secret, and leaves no file" {
+    job 1 "$(mpi 'echo hunter2 of $TOKEN' 2)" '"environmentVariables": [ { "name": "COLOUR", "value": "red" } ],
+        "secrets": [ { "name": "TOKEN", "value": "hunter2" } ]'
+    run -0 launch --dry-run
+    [[ $output == *"'echo *** of \$TOKEN'"*"    COLOUR=red"*"    TOKEN='***'"* ]]
+    [[ $output != *hunter2* ]]
+    [ ! -e "$share/out" ]
+    [ ! -e "$record/result.json" ]
+}
+
 @test "closed and full standard streams are no reason to crash" {
     cd "$BATS_TEST_TMPDIR" || return
     timeout 30 batchai-launch --local 2 cat <&-

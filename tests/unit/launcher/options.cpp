@@ -56,6 +56,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
                                                   {"--timeout", "inf", "prog"},
                                                   {"--timeout", "-1", "prog"},
                                                   {"--timeout", "0", "prog"},
+                                                  {"--json", "prog"},
                                                   {"--no-such"}}) {
         const auto parsed = parse(words);
         BOOST_REQUIRE(std::holds_alternative<int>(parsed));

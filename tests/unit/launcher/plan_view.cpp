@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan_view.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(plan_view)
+
+namespace {
+
+Plan plan() {
+    return {{{"n1", "n2"}, {0, 1, 2}},
+            {"sh", "-c", "echo $KEY"},
+            "/work",
+            {{0, {0}, {0, 1}, {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"KEY", "s3cret"}}},
+             {1, {}, {}, {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"KEY", "s3cret"}}}}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(people_are_told_once_what_all_ranks_have) {
+    Plan known = plan();
+    hide(known, {{"KEY", "s3cret"}});
+    BOOST_TEST(as_text(known) ==
+               "every rank: sh -c 'echo $KEY'\n"
+               "    in /work\n"
+               "    KEY='***'\n"
+               "    WORLD_SIZE=2\n"
+               "rank 0 on n1: GPU 0, cores 0-1\n"
+               "    RANK=0\n"
+               "rank 1 on n2: no GPU, not bound\n"
+               "    RANK=1\n");
+}
+
+BOOST_AUTO_TEST_CASE(programs_find_each_rank_complete) {
+    const auto document = nlohmann::json::parse(as_json(plan()));
+    BOOST_TEST(document["command"].size() == 3U);
+    const auto& rank = document["ranks"][1];
+    BOOST_TEST(rank["node"] == "n2");
+    BOOST_TEST(rank["local_rank"] == 0);
+    BOOST_TEST(rank["environment"]["WORLD_SIZE"] == "2");
+    BOOST_TEST(document["ranks"][0]["cores"] == nlohmann::json({0, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_secret_is_hidden_wherever_it_turns_up) {
+    Plan known = plan();
+    known.argv = {"prog", "--key=s3cret2", "s3cret/s3cret"};
+    known.ranks[1].environment["OTHER"] = "as3cretb";
+    known.ranks[1].environment["EMPTY"] = "shown elsewhere";
+    hide(known, {{"KEY", "s3cret"}, {"TWO", "s3cret2"}, {"EMPTY", ""}});
+    for (const std::string& text : {as_text(known), as_json(known)}) {
+        BOOST_TEST(text.find("s3cret") == text.npos);
+        BOOST_TEST(text.find("--key=***") != text.npos);
+    }
+    BOOST_TEST(as_text(known).find("--key=***2") == std::string::npos);
+    BOOST_TEST(known.ranks[1].environment["OTHER"] == "a***b");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_are_no_reason_to_fail) {
+    Plan known = plan();
+    known.argv.push_back("\xff");
+    BOOST_TEST(nlohmann::json::accept(as_json(known)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
