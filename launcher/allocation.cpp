@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 namespace batchai::launcher {
 namespace {
+
+constexpr int kMaxNodes = 1 << 20;
 
 std::string host_name() {
     std::array<char, 256> name{};
@@ -76,6 +79,33 @@ std::vector<std::string> expand_hostlist(const std::string& list) {
     return names;
 }
 
+std::vector<int> expand_counts(const std::string& list) {
+    std::vector<int> counts;
+    for (const std::string& entry : split(list)) {
+        int count = 0, times = 1;
+        if (std::sscanf(entry.c_str(), "%d(x%d)", &count, &times) < 1 || count < 0) return {};
+        if (times < 1 || times > kMaxNodes) return {};
+        counts.insert(counts.end(), static_cast<std::size_t>(times), count);
+    }
+    return counts;
+}
+
+namespace {
+
+// Slurm always says how many tasks the nodes take, and only where the user has asked how many there
+// are to be. Within a step it speaks of the step.
+std::vector<int> tasks_asked(const env::Environment& environment, std::size_t nodes) {
+    const auto tasks = environment.find("SLURM_TASKS_PER_NODE");
+    if (tasks == environment.end() || environment.contains("SLURM_STEP_ID")) return {};
+    if (!environment.contains("SLURM_NTASKS") && !environment.contains("SLURM_NTASKS_PER_NODE")) {
+        return {};
+    }
+    std::vector<int> counts = expand_counts(tasks->second);
+    return counts.size() == nodes ? counts : std::vector<int>();
+}
+
+}  // namespace
+
 Allocation local_allocation(int nodes) {
     Allocation allocation;
     allocation.local = true;
@@ -103,6 +133,7 @@ sys::Result<Allocation> slurm_allocation(const env::Environment& environment) {
     allocation.job_id = job->second;
     allocation.nodes = expand_hostlist(list->second);
     if (allocation.nodes.empty()) return sys::Error{"SLURM_JOB_NODELIST names no node"};
+    allocation.tasks = tasks_asked(environment, allocation.nodes.size());
     return allocation;
 }
 

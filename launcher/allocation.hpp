@@ -14,7 +14,8 @@ namespace batchai::launcher {
 struct Allocation {
     std::vector<std::string> nodes;
     bool local = false;
-    std::string job_id;  // Slurm's; empty when local
+    std::string job_id;      // Slurm's; empty when local
+    std::vector<int> tasks;  // of each node, where the user has asked for a number of them
 };
 
 Allocation local_allocation(int nodes);
@@ -22,6 +23,9 @@ Allocation local_allocation(int nodes);
 // From the environment that sbatch and salloc set. Of several tasks of srun only the first gets
 // one: it starts the agents of all nodes.
 sys::Result<Allocation> slurm_allocation(const env::Environment& environment);
+
+// "2(x3),1" -> 2 2 2 1; empty where it is not that.
+std::vector<int> expand_counts(const std::string& list);
 
 // "n[1-3,07],gpu" -> n1 n2 n3 n07 gpu.
 std::vector<std::string> expand_hostlist(const std::string& list);

@@ -24,6 +24,9 @@
 
 namespace batchai::launcher {
 
+// tasks: Allocation::tasks.
+std::vector<NodeSize> sizes_of(const std::vector<Hello>& nodes, const std::vector<int>& tasks);
+
 // What to run, decided once the nodes have said what they have.
 struct Work {
     RankMap map;

@@ -13,6 +13,15 @@
 
 namespace batchai::launcher {
 
+std::vector<NodeSize> sizes_of(const std::vector<Hello>& nodes, const std::vector<int>& tasks) {
+    std::vector<NodeSize> sizes;
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+        const Hello& node = nodes[n];
+        sizes.push_back({node.name, node.gpus, node.granted_cores, tasks.empty() ? 0 : tasks[n]});
+    }
+    return sizes;
+}
+
 void Coordinator::accept() {
     sys::UniqueFd fd(::accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) return;

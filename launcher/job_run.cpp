@@ -163,7 +163,7 @@ sys::Result<void> JobRun::make_local_directories() {
     return {};
 }
 
-Session JobRun::session() const {
+Session JobRun::session(Order order) const {
     Session session;
     session.allocation = allocation_;
     if (output_ && error_) {
@@ -172,7 +172,7 @@ Session JobRun::session() const {
         session.output_is_ours = false;
     }
     session.owned_directory = local_;
-    session.plan = [this](const std::vector<Hello>& nodes) { return plan(nodes); };
+    session.plan = [this, order](const std::vector<Hello>& nodes) { return plan(nodes, order); };
     return session;
 }
 
@@ -235,26 +235,24 @@ Secrets JobRun::secrets(const std::vector<env::Environment>& environments) const
     return secrets;
 }
 
-sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes) const {
-    std::vector<std::string> names;
+sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) const {
     std::vector<int> gpus;
-    for (const Hello& node : nodes) {
-        names.push_back(node.name);
-        gpus.push_back(node.gpus);
-    }
+    for (const Hello& node : nodes) gpus.push_back(node.gpus);
     const job::LaunchPlan launch = job::plan_launch(spec_, policy_, gpus);
     RankRequest request;
     request.ranks = launch.ranks;
     request.first_node_only = launch.placement == job::Placement::first_node_only;
-    auto map = make_map(names, gpus, request);
+    request.order = order;
+    auto map = make_map(sizes_of(nodes, {}), request);
     if (!map) return map.error();
     Work work;
     work.map = *map;
     work.argv = {"/bin/bash", "-c", launch.command};
     work.record = record_;
-    const std::vector<std::string> hosts =
-        allocation_.local ? std::vector<std::string>(names.size(), "127.0.0.1") : names;
-    work.host_file = job::host_file(hosts, std::max(1, map->local_size(0)));
+    for (const Hello& node : nodes) {
+        work.host_file += job::host_file({allocation_.local ? "127.0.0.1" : node.name},
+                                         std::max(1, map->local_size(node.node)));
+    }
     work.preparation_input = job::resolve_preparation(policy_, spec_).command;
     for (const Hello& node : nodes) {
         auto environment = environment_of(node);

@@ -34,7 +34,7 @@ class JobRun {
     // Makes directories and opens the output files, a dry run none but temporary ones. Once, before
     // session().
     sys::Result<void> prepare(const Allocation& allocation, bool dry_run);
-    Session session() const;
+    Session session(Order order) const;
 
     // Writes the failure into the execution logs, the event and result.json.
     void finish(const SessionResult& result) const;
@@ -45,7 +45,7 @@ class JobRun {
     sys::Result<void> make_local_directories();
     sys::Result<void> open_output();
     Secrets secrets(const std::vector<env::Environment>& environments) const;
-    sys::Result<Work> plan(const std::vector<Hello>& nodes) const;
+    sys::Result<Work> plan(const std::vector<Hello>& nodes, Order order) const;
     sys::Result<env::Environment> environment_of(const Hello& node) const;
     std::vector<std::string> preparation_of(const Hello& node,
                                             const env::Environment& environment) const;

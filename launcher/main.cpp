@@ -41,19 +41,12 @@ int run_command(const Options& options) {
     Session session;
     session.allocation = *allocation;
     apply(options, session);
-    session.plan = [&options](const std::vector<Hello>& nodes) -> sys::Result<Work> {
-        std::vector<std::string> names;
-        std::vector<int> gpus;
-        for (const Hello& node : nodes) {
-            names.push_back(node.name);
-            gpus.push_back(node.gpus);
-        }
-        const RankRequest request{options.ranks, options.ranks_per_node, false};
-        auto map = make_map(names, gpus, request);
+    session.plan = [&options, &allocation](const std::vector<Hello>& nodes) -> sys::Result<Work> {
+        const std::vector<NodeSize> sizes = sizes_of(nodes, allocation->tasks);
+        const RankRequest request{options.ranks, options.ranks_per_node, false, options.order};
+        auto map = make_map(sizes, request);
         if (!map) return map.error();
-        if (!options.ranks && !options.ranks_per_node) {
-            say(describe(*map, gpus, request));
-        }
+        if (!options.ranks && !options.ranks_per_node) say(describe(*map, sizes));
         Work work;
         work.map = *map;
         work.argv = options.command;
@@ -78,7 +71,7 @@ int run_job(const Options& options) {
     if (auto ready = run.prepare(*allocation, options.dry_run != DryRun::no); !ready) {
         result = {fail(ready.error().message), "batchai-launch: " + ready.error().message, false};
     } else {
-        Session session = run.session();
+        Session session = run.session(options.order);
         apply(options, session);
         result = Coordinator(std::move(session)).run();
     }

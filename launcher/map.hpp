@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rank runs on which node. Ranks are numbered node by node, so that a node's ranks are
-// neighbours.
+// Which rank runs on which node. In a block map a node's ranks are neighbours; in a cyclic one the
+// ranks go round the nodes, as long as a node has places left.
 #pragma once
 
 #include <optional>
@@ -14,36 +14,52 @@ namespace batchai::launcher {
 
 struct RankMap {
     std::vector<std::string> nodes;
-    std::vector<int> first;  // of each node, and one more: the number of ranks
+    std::vector<int> first;  // place of each node, and one more: the number of places, or ranks
+    // Cyclic: the rank at each place, the place of each rank. Block, where they are the same:
+    // empty.
+    std::vector<int> ranks = {}, places = {};
 
     int size() const { return first.back(); }
     int local_size(int node) const { return first[node + 1] - first[node]; }
+    int place(int rank) const { return places.empty() ? rank : places[rank]; }
     int node_of(int rank) const;
-    int local_rank(int rank) const { return rank - first[node_of(rank)]; }
+    int local_rank(int rank) const { return place(rank) - first[node_of(rank)]; }
+    std::vector<int> ranks_on(int node) const;  // by local rank, which is also ascending
+    // Nodes with ranks; they come first.
+    int used_nodes() const;
 
     template <class Archive>
     void fields(Archive& archive) {
-        archive(nodes, first);
+        archive(nodes, first, ranks, places);
     }
 };
 
-// What the user asked for; without any, one rank per GPU.
+enum class Order { block, cyclic };
+
+// What the user asked for; without any number, one rank per GPU.
 struct RankRequest {
-    std::optional<int> ranks;           // -n, processCount
-    std::optional<int> ranks_per_node;  // --ranks-per-node
+    std::optional<int> ranks = {};           // -n, processCount
+    std::optional<int> ranks_per_node = {};  // --ranks-per-node
     bool first_node_only = false;
+    Order order = Order::block;
 };
 
-// gpus: of each node. `ranks` are dealt out evenly, the first nodes take one more where they do not
-// divide.
-sys::Result<RankMap> make_map(const std::vector<std::string>& nodes, const std::vector<int>& gpus,
-                              const RankRequest& request);
+struct NodeSize {
+    std::string name;
+    int gpus = 0;
+    int cores = 0;
+    int tasks = 0;  // for which the user has asked Slurm; 0: for no number
+};
+
+// `ranks` are dealt out one to each node in turn while it has room: the tasks asked of Slurm, else
+// its GPUs, else its cores; when no node has room left, all begin again.
+sys::Result<RankMap> make_map(const std::vector<NodeSize>& nodes, const RankRequest& request);
 
 // PMI's notation, "(vector,(0,2,2),(2,1,1))": first node, nodes, ranks on each; runs of equal nodes
 // together.
 std::string process_mapping(const RankMap& map);
 
 // "one rank per GPU: 8 ranks on 4 nodes"; what was chosen, for the user who did not say.
-std::string describe(const RankMap& map, const std::vector<int>& gpus, const RankRequest& request);
+std::string describe(const RankMap& map, const std::vector<NodeSize>& nodes);
 
 }  // namespace batchai::launcher

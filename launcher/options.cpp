@@ -66,12 +66,19 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
             ->expected(0, 1)
             ->check(CLI::Range(1, 1024));
     app.add_option("--ranks-per-node", options.ranks_per_node,
-                   "Ranks on each node (default: one per GPU, else one)")
+                   "Ranks on each node (default: one per GPU, else one per task of the allocation)")
         ->type_name("K")
         ->check(CLI::Range(1, 65536));
-    app.add_option("-n,--ranks", options.ranks, "Ranks in all, dealt out evenly over the nodes")
+    app.add_option("-n,--ranks", options.ranks,
+                   "Ranks in all, dealt out evenly to the nodes as far as they have room")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--map", options.order,
+                   "block: number the ranks node by node (default); cyclic: one on each in turn")
+        ->type_name("ORDER")
+        ->transform(CLI::Transformer(
+            std::map<std::string, Order>{{"block", Order::block}, {"cyclic", Order::cyclic}},
+            CLI::ignore_case));
     app.add_option("--job", options.job_file, "Run the job of a Batch AI job.json")
         ->type_name("FILE");
     app.add_option("--policy", options.policy_file,

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "launcher/map.hpp"
 #include "launcher/printer.hpp"
 
 namespace batchai::launcher {
@@ -19,6 +20,7 @@ struct Options {
     std::optional<int> local_nodes;  // --local N
     std::optional<int> ranks_per_node;
     std::optional<int> ranks;
+    Order order = Order::block;
     std::string job_file;
     std::string policy_file;
     std::vector<std::string> command;

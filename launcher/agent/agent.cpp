@@ -160,7 +160,7 @@ void Agent::on_rank_end(RankEnd end) {
         end.pmix = state->second;
         set_pmix_state(end.rank, RankEnd::Pmix::left);
     }
-    const int local = end.rank - job_.map.first[bootstrap_.node];
+    const int local = job_.map.local_rank(end.rank);
     if (local < gpus_) end.gpu = local;
     note(fmt::format("rank {} {}", end.rank, describe(end)));
     root_->send(end);

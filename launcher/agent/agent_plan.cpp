@@ -2,9 +2,6 @@
 //
 // Agent: what each of its ranks gets, cores and environment, whether to start it so or, in a dry
 // run, to tell.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
@@ -38,21 +35,7 @@ void Agent::bind_ranks() {
 }
 
 env::Place Agent::place_of(int rank) const {
-    const RankMap& map = job_.map;
-    const int node = bootstrap_.node;
-    env::Place place;
-    place.rank = rank;
-    place.size = map.size();
-    place.local_rank = rank - map.first[node];
-    place.local_size = map.local_size(node);
-    place.node = node;
-    place.nodes = static_cast<int>(map.nodes.size());
-    place.node_name = bootstrap_.name;
-    std::vector<int> counts, local;
-    for (int n = 0; n < place.nodes; ++n) counts.push_back(map.local_size(n));
-    for (int r = map.first[node]; r < map.first[node + 1]; ++r) local.push_back(r);
-    place.ranks_per_node = env::slurm_counts(counts);
-    place.local_ranks = fmt::format("{}", fmt::join(local, ","));
+    env::Place place = env::place_in(job_.map, rank);
     place.master_address = job_.master_address;
     place.master_port = job_.master_port;
     place.cores = cores_of_rank();
@@ -80,9 +63,8 @@ void Agent::tell_plan() {
     env::Environment bare;
     if (environment_.contains("SLURM_JOB_ID")) bare["SLURM_JOB_ID"];
     Planned planned;
-    const std::vector<int>& first = job_.map.first;
-    for (int rank = first[bootstrap_.node]; rank < first[bootstrap_.node + 1]; ++rank) {
-        const int local = rank - first[bootstrap_.node];
+    for (const int rank : job_.map.ranks_on(bootstrap_.node)) {
+        const int local = job_.map.local_rank(rank);
         RankPlan plan;
         plan.rank = rank;
         if (local < gpus_) plan.gpus = {local};

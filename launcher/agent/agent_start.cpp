@@ -95,8 +95,7 @@ bool Agent::open_files() {
         RankFiles::Callbacks{[this](std::uint64_t bytes) { output_taken(bytes); },
                              [this](const std::string& why) { fail(why); },
                              [this] { check_done(); }});
-    const std::vector<int>& first = job_.map.first;
-    for (int rank = first[bootstrap_.node]; rank < first[bootstrap_.node + 1]; ++rank) {
+    for (const int rank : job_.map.ranks_on(bootstrap_.node)) {
         if (auto opened = files_->open(rank); !opened) {
             fail(opened.error().message);
             return false;
@@ -109,8 +108,8 @@ void Agent::start_ranks() {
     bind_ranks();
     if (job_.dry_run) return tell_plan();
     if (!open_files()) return;
-    const int node = bootstrap_.node, first = job_.map.first[node];
-    const int count = job_.map.local_size(node);
+    const int node = bootstrap_.node;
+    const std::vector<int> ranks = job_.map.ranks_on(node);
     pmix::JobInfo info{
         job_.nspace, job_.map, node, job_.directory, fmt::format("{}", fmt::join(job_.argv, " ")),
         {}};
@@ -118,10 +117,10 @@ void Agent::start_ranks() {
     if (auto registered = pmix_->register_job(info); !registered) {
         return fail(registered.error().message);
     }
-    if (count > 0) {
-        note(fmt::format("starting ranks {} of {}: {}", place_of(first).local_ranks,
-                         job_.map.size(), fmt::join(job_.argv, " ")));
-        note(cpus_.empty() ? fmt::format("{} ranks on {} of {} cores: not bound", count,
+    if (!ranks.empty()) {
+        note(fmt::format("starting ranks {} of {}: {}", fmt::join(ranks, ","), job_.map.size(),
+                         fmt::join(job_.argv, " ")));
+        note(cpus_.empty() ? fmt::format("{} ranks on {} of {} cores: not bound", ranks.size(),
                                          granted_cores_, cores_.size())
                            : fmt::format("bound to cpus {}", fmt::join(info.cpusets, ", ")));
     }
@@ -129,7 +128,7 @@ void Agent::start_ranks() {
     master_port_.socket.reset();  // rank 0 listens there
     write_host_file();
     if (job_.map.size() > 1) start_pmi1();
-    for (int rank = first; rank < first + count; ++rank) {
+    for (const int rank : ranks) {
         auto request = request_for(rank);
         if (!request) return fail(request.error().message);
         const auto pmi1 = offer_pmi1(*request, rank);
@@ -144,7 +143,7 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) const {
     request.argv = job_.argv;
     request.directory = job_.directory;
     request.with_input = rank == 0;
-    if (!cpus_.empty()) request.cpus = cpus_[rank - job_.map.first[bootstrap_.node]];
+    if (!cpus_.empty()) request.cpus = cpus_[job_.map.local_rank(rank)];
     request.environment = environment_of(rank, environment_);
     auto pmix = pmix_->environment(rank);
     if (!pmix) return pmix.error();

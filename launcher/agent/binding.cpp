@@ -4,10 +4,10 @@
 #include <hwloc.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <sstream>
+
+#include "launcher/allocation.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -60,17 +60,11 @@ int granted_cores(const std::vector<Core>& cores, const std::string& cpus_per_no
     std::size_t cpus = 0;
     for (const Core& core : cores) cpus += core.size();
     const int all = static_cast<int>(cores.size());
-    std::istringstream entries(cpus_per_node);
-    for (std::string entry; std::getline(entries, entry, ',');) {
-        std::size_t granted = 0;
-        int times = 1;
-        if (std::sscanf(entry.c_str(), "%zu(x%d)", &granted, &times) < 1) return all;
-        node -= times;
-        if (node >= 0) continue;
-        if (granted == 0 || granted >= cpus) return all;
-        return std::max<int>(1, static_cast<int>(granted * cores.size() / cpus));
-    }
-    return all;
+    const std::vector<int> counts = expand_counts(cpus_per_node);
+    if (node >= static_cast<int>(counts.size())) return all;
+    const auto granted = static_cast<std::size_t>(counts[node]);
+    if (granted == 0 || granted >= cpus) return all;
+    return std::max(1, static_cast<int>(granted * cores.size() / cpus));
 }
 
 std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ranks) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "launcher/map.hpp"
+
 namespace batchai::launcher::env {
 
 using Environment = std::map<std::string, std::string>;
@@ -16,16 +18,23 @@ using Environment = std::map<std::string, std::string>;
 struct Place {
     int rank = 0, size = 1;
     int local_rank = 0, local_size = 1;
-    int node = 0, nodes = 1;
+    int node = 0, nodes = 1;  // of those with ranks
+    // Among the ranks of other nodes that have the same local rank.
+    int cross_rank = 0, cross_size = 0;
     std::string node_name;
+    std::string node_list;       // of those with ranks, where others have none; else empty
     std::string ranks_per_node;  // in Slurm's notation: "2(x3),1"
     std::string local_ranks;     // "4,5"
+    bool cyclic = false;         // the map of the ranks
     std::string master_address;  // reaches the node of rank 0
     int master_port = 0;
     int cores = 1;              // that the rank may use
     bool shared_host = false;   // the "nodes" are one machine
     std::string shm_directory;  // of this agent, removed with it
 };
+
+// What the map says of it.
+Place place_in(const RankMap& map, int rank);
 
 // The variables of this process.
 Environment current();

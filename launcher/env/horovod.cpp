@@ -8,8 +8,8 @@ void add_horovod(Environment& environment, const Place& place) {
     environment["HOROVOD_SIZE"] = std::to_string(place.size);
     environment["HOROVOD_LOCAL_RANK"] = std::to_string(place.local_rank);
     environment["HOROVOD_LOCAL_SIZE"] = std::to_string(place.local_size);
-    environment["HOROVOD_CROSS_RANK"] = std::to_string(place.node);
-    environment["HOROVOD_CROSS_SIZE"] = std::to_string(place.nodes);
+    environment["HOROVOD_CROSS_RANK"] = std::to_string(place.cross_rank);
+    environment["HOROVOD_CROSS_SIZE"] = std::to_string(place.cross_size);
     environment["HOROVOD_HOSTNAME"] = place.node_name;
 }
 

@@ -28,6 +28,16 @@ void add_slurm(Environment& environment, const Place& place) {
     environment["SLURM_TASKS_PER_NODE"] = place.ranks_per_node;
     environment["SLURM_STEP_TASKS_PER_NODE"] = place.ranks_per_node;
     environment["SLURM_NTASKS_PER_NODE"] = std::to_string(place.local_size);
+    if (environment.contains("SLURM_DISTRIBUTION") || place.cyclic) {
+        environment["SLURM_DISTRIBUTION"] = place.cyclic ? "cyclic" : "block";
+    }
+    if (place.node_list.empty()) return;
+    for (const char* name : {"SLURM_NNODES", "SLURM_STEP_NUM_NODES"}) {
+        environment[name] = std::to_string(place.nodes);
+    }
+    for (const char* name : {"SLURM_NODELIST", "SLURM_STEP_NODELIST"}) {
+        environment[name] = place.node_list;
+    }
 }
 
 }  // namespace batchai::launcher::env

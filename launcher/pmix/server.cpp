@@ -86,22 +86,13 @@ sys::Error pmix_error(const std::string& what, pmix_status_t status) {
 }
 
 std::string local_peers(const RankMap& map, int node) {
-    std::vector<int> ranks;
-    for (int r = map.first[node]; r < map.first[node + 1]; ++r) ranks.push_back(r);
-    return fmt::format("{}", fmt::join(ranks, ","));
+    return fmt::format("{}", fmt::join(map.ranks_on(node), ","));
 }
 
-// Nodes with ranks: the library refuses others. They come first, so numbers stay.
-int used_nodes(const RankMap& map) {
-    int used = 0;
-    while (used < static_cast<int>(map.nodes.size()) && map.local_size(used) > 0) ++used;
-    return used;
-}
-
-// Where each rank is, in the library's compressed forms.
+// Where each rank is, in the library's compressed forms. It refuses nodes without ranks.
 void add_maps(InfoList& info, const RankMap& map) {
     std::vector<std::string> nodes, ranks;
-    for (int n = 0; n < used_nodes(map); ++n) {
+    for (int n = 0; n < map.used_nodes(); ++n) {
         nodes.push_back(map.nodes[n]);
         ranks.push_back(local_peers(map, n));
     }
@@ -120,7 +111,7 @@ void add_maps(InfoList& info, const RankMap& map) {
 
 void add_rank(InfoList& info, const JobInfo& job, int node, int rank,
               const std::string& directory) {
-    const int local = rank - job.map.first[node];
+    const int local = job.map.local_rank(rank);
     InfoList proc;
     proc.add_rank(PMIX_RANK, rank);  // must be first
     proc.add_rank(PMIX_GLOBAL_RANK, rank);
@@ -182,11 +173,11 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
     list.add(PMIX_MAX_PROCS, size);
     list.add(PMIX_APP_SIZE, size);
     list.add(PMIX_JOB_NUM_APPS, std::uint32_t{1});
-    list.add(PMIX_NUM_NODES, static_cast<std::uint32_t>(used_nodes(map)));
+    list.add(PMIX_NUM_NODES, static_cast<std::uint32_t>(map.used_nodes()));
     list.add(PMIX_LOCAL_SIZE, local);
     list.add(PMIX_NODE_SIZE, local);
     list.add(PMIX_LOCAL_PEERS, local_peers(map, job.node));
-    list.add_rank(PMIX_LOCALLDR, map.first[job.node]);
+    list.add_rank(PMIX_LOCALLDR, map.ranks_on(job.node).front());
     list.add_rank(PMIX_APPLDR, 0);
     list.add(PMIX_SPAWNED, false);
     list.add(PMIX_TMPDIR, options_.client_directory);
@@ -196,9 +187,7 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
     list.add(PMIX_APP_ARGV, job.command);
     list.add(PMIX_REINCARNATION, std::uint32_t{0});
     for (int node = 0; node < static_cast<int>(map.nodes.size()); ++node) {
-        for (int r = map.first[node]; r < map.first[node + 1]; ++r) {
-            add_rank(list, job, node, r, session);
-        }
+        for (const int rank : map.ranks_on(node)) add_rank(list, job, node, rank, session);
     }
     InfoArray info = list.array();
     pmix_status_t status = wait_for([&](pmix_op_cbfunc_t done, void* data) {
@@ -207,14 +196,14 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
     });
     if (status != PMIX_SUCCESS) return pmix_error("registering the job with PMIx", status);
 
-    for (int r = map.first[job.node]; r < map.first[job.node + 1]; ++r) {
+    for (const int rank : map.ranks_on(job.node)) {
         pmix_proc_t proc;
-        PMIX_LOAD_PROCID(&proc, nspace_.c_str(), r);
+        PMIX_LOAD_PROCID(&proc, nspace_.c_str(), rank);
         status = wait_for([&](pmix_op_cbfunc_t done, void* data) {
             return PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, done, data);
         });
         if (status != PMIX_SUCCESS) {
-            return pmix_error(fmt::format("registering rank {} with PMIx", r), status);
+            return pmix_error(fmt::format("registering rank {} with PMIx", rank), status);
         }
     }
     return {};

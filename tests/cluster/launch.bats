@@ -28,6 +28,22 @@ launch() { salloc --quiet -N2 batchai-launch "$@"; }
     [ "$(sort <<<"$output")" = $'0/3 0/2 n1\n1/3 1/2 n1\n2/3 0/1 n2' ]
 }
 
+@test "cyclic ranks go round the nodes, and all families of variables agree" {
+    # shellcheck disable=SC2016 # expanded by the rank
+    run launch --map cyclic -n 3 sh -c \
+        'echo "$RANK $LOCAL_RANK/$LOCAL_WORLD_SIZE $SLURM_LOCALID $SLURM_GTIDS $OMPI_COMM_WORLD_LOCAL_RANK $HOROVOD_CROSS_RANK/$HOROVOD_CROSS_SIZE $GROUP_RANK $(hostname)"'
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = $'0 0/2 0 0,2 0 0/2 0 n1\n1 0/1 0 1 0 1/2 1 n2\n2 1/2 1 0,2 1 0/1 0 n1' ]
+}
+
+@test "without GPUs the tasks of an uneven allocation become its ranks" {
+    run salloc --quiet -N2 -n 5 batchai-launch sh -c 'echo "$RANK on $(hostname), $SLURM_TASKS_PER_NODE"'
+    [ "$status" -eq 0 ]
+    [[ $output = *"one rank per task of the allocation: 5 ranks on 2 nodes"* ]]
+    [ "$(grep -c 'on n1, 4,1$' <<<"$output")" = 4 ]
+    grep -qx '4 on n2, 4,1' <<<"$output"
+}
+
 @test "ranks find their place in Slurm's, torch's, Horovod's and Open MPI's variables" {
     run launch --ranks-per-node 2 sh -c \
         'echo "$SLURM_PROCID $RANK $HOROVOD_RANK $OMPI_COMM_WORLD_RANK $SLURM_NTASKS $SLURM_TASKS_PER_NODE $MASTER_ADDR"'

@@ -37,6 +37,28 @@ BOOST_AUTO_TEST_CASE(only_the_first_task_of_an_srun_starts_agents) {
     BOOST_TEST(slurm_allocation(task).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(tasks_count_where_the_user_has_asked_for_them) {
+    env::Environment job = {{"SLURM_JOB_ID", "42"},
+                            {"SLURM_JOB_NODELIST", "n[1-4]"},
+                            {"SLURM_TASKS_PER_NODE", "2(x3),1"}};
+    BOOST_TEST(slurm_allocation(job)->tasks.empty());
+    job["SLURM_NTASKS"] = "7";
+    BOOST_TEST(slurm_allocation(job)->tasks == (std::vector<int>{2, 2, 2, 1}),
+               boost::test_tools::per_element());
+    job["SLURM_TASKS_PER_NODE"] = "7";
+    BOOST_TEST(slurm_allocation(job)->tasks.empty());
+    job["SLURM_TASKS_PER_NODE"] = "2(x3),1";
+    job["SLURM_STEP_ID"] = "0";
+    BOOST_TEST(slurm_allocation(job)->tasks.empty());
+}
+
+BOOST_AUTO_TEST_CASE(counts_expand) {
+    BOOST_TEST(expand_counts("4") == std::vector<int>{4}, boost::test_tools::per_element());
+    for (const char* wrong : {"", "many", "-1", "1(x0)", "1(x99999999)"}) {
+        BOOST_TEST(expand_counts(wrong).empty());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(local_nodes_have_names_of_their_own) {
     const auto local = local_allocation(2);
     BOOST_TEST(local.nodes[0] != local.nodes[1]);

@@ -68,6 +68,43 @@ BOOST_AUTO_TEST_CASE(every_family_finds_its_rank) {
     BOOST_TEST(environment.at("OMPI_MCA_schizo") == "ompi");
 }
 
+BOOST_AUTO_TEST_CASE(a_place_is_what_the_map_says) {
+    const auto map = make_map({{"a", 3, 8, 0}, {"b", 1, 8, 0}, {"c", 2, 8, 0}},
+                              {.order = Order::cyclic});  // 0 3 5, 1, 2 4
+    const env::Place place = env::place_in(*map, 4);
+    env::Environment environment{{"SLURM_JOB_ID", "1"}, {"SLURM_NNODES", "3"}};
+    env::add_slurm(environment, place);
+    env::add_torch(environment, place);
+    env::add_horovod(environment, place);
+    const env::Environment expected = {
+        {"RANK", "4"},
+        {"LOCAL_RANK", "1"},
+        {"LOCAL_WORLD_SIZE", "2"},
+        {"GROUP_RANK", "2"},
+        {"GROUP_WORLD_SIZE", "3"},
+        {"NODE_RANK", "2"},
+        {"HOROVOD_CROSS_RANK", "1"},  // after rank 3: node b has no local rank 1
+        {"HOROVOD_CROSS_SIZE", "2"},
+        {"HOROVOD_HOSTNAME", "c"},
+        {"SLURM_NODEID", "2"},
+        {"SLURM_GTIDS", "2,4"},
+        {"SLURM_TASKS_PER_NODE", "3,1,2"},
+        {"SLURM_DISTRIBUTION", "cyclic"},
+        {"SLURM_NNODES", "3"},
+    };
+    for (const auto& [name, value] : expected) BOOST_TEST(environment[name] == value, name);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_without_ranks_are_no_nodes_of_the_step) {
+    const auto map = make_map({{"a", 0, 8, 0}, {"b", 0, 8, 0}, {"c", 0, 8, 0}}, {.ranks = 2});
+    env::Environment environment{{"SLURM_JOB_ID", "1"}, {"SLURM_JOB_NUM_NODES", "3"}};
+    env::add_slurm(environment, env::place_in(*map, 1));
+    BOOST_TEST(environment["SLURM_NNODES"] == "2");
+    BOOST_TEST(environment["SLURM_STEP_NODELIST"] == "a,b");
+    BOOST_TEST(environment["SLURM_TASKS_PER_NODE"] == "1(x2)");
+    BOOST_TEST(environment["SLURM_JOB_NUM_NODES"] == "3");
+}
+
 BOOST_AUTO_TEST_CASE(outside_slurm_no_slurm_variable_appears) {
     env::Environment environment;
     env::add_slurm(environment, place());

@@ -45,6 +45,12 @@ BOOST_AUTO_TEST_CASE(local_may_leave_the_number_of_nodes_to_the_job_file) {
     BOOST_TEST(!options.local_nodes.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(ranks_are_numbered_in_blocks_unless_asked_otherwise) {
+    BOOST_TEST((good({"prog"}).order == Order::block));
+    BOOST_TEST((good({"--map", "block", "prog"}).order == Order::block));
+    BOOST_TEST((good({"--map=cyclic", "prog"}).order == Order::cyclic));
+}
+
 BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
     for (const std::vector<std::string>& words : {std::vector<std::string>{},
                                                   {"--job", "f", "prog"},
@@ -57,6 +63,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
                                                   {"--timeout", "-1", "prog"},
                                                   {"--timeout", "0", "prog"},
                                                   {"--json", "prog"},
+                                                  {"--map", "plane", "prog"},
                                                   {"--no-such"}}) {
         const auto parsed = parse(words);
         BOOST_REQUIRE(std::holds_alternative<int>(parsed));
