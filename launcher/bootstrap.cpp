@@ -40,10 +40,11 @@ bool same_key(const std::string& a, const std::string& b) {
 }
 
 std::string encode(const Bootstrap& bootstrap) {
-    return fmt::format("batchai-launch-agent {} {} {} {} {} {} {}\n", bootstrap.agent_key,
+    return fmt::format("batchai-launch-agent {} {} {} {} {} {} {} {} {}\n", bootstrap.agent_key,
                        bootstrap.root_key, bootstrap.port, fmt::join(bootstrap.addresses, ","),
                        bootstrap.node, bootstrap.name.empty() ? "-" : bootstrap.name,
-                       bootstrap.owned_directory.empty() ? "-" : bootstrap.owned_directory);
+                       bootstrap.owned_directory.empty() ? "-" : bootstrap.owned_directory,
+                       bootstrap.tree.nodes, bootstrap.tree.radix);
 }
 
 std::optional<Bootstrap> decode_bootstrap(const std::string& line) {
@@ -51,8 +52,8 @@ std::optional<Bootstrap> decode_bootstrap(const std::string& line) {
     std::string magic, addresses, name, directory;
     Bootstrap bootstrap;
     in >> magic >> bootstrap.agent_key >> bootstrap.root_key >> bootstrap.port >> addresses >>
-        bootstrap.node >> name >> directory;
-    if (!in || magic != "batchai-launch-agent") return std::nullopt;
+        bootstrap.node >> name >> directory >> bootstrap.tree.nodes >> bootstrap.tree.radix;
+    if (!in || bootstrap.tree.radix < 1 || magic != "batchai-launch-agent") return std::nullopt;
     std::istringstream list(addresses);
     for (std::string address; std::getline(list, address, ',');) {
         bootstrap.addresses.push_back(address);
@@ -149,17 +150,17 @@ sys::Result<sys::UniqueFd> connect_once(const std::string& text, int port) {
 
 }  // namespace
 
-sys::Result<sys::UniqueFd> connect_to_root(const Bootstrap& bootstrap) {
+sys::Result<sys::UniqueFd> connect_to(const std::vector<std::string>& addresses, int port) {
     sys::Error last{"no addresses"};
     for (int round = 0; round < 3; ++round) {
-        for (const std::string& address : bootstrap.addresses) {
-            auto fd = connect_once(address, bootstrap.port);
+        for (const std::string& address : addresses) {
+            auto fd = connect_once(address, port);
             if (fd) return fd;
             last = fd.error();
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(100 << round));
     }
-    return last.in(fmt::format("connecting to batchai-launch on port {}", bootstrap.port));
+    return last.in(fmt::format("connecting to batchai-launch on port {}", port));
 }
 
 }  // namespace batchai::launcher

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/tree.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -21,6 +22,7 @@ struct Bootstrap {
     int node = -1;                       // -1: SLURM_NODEID and SLURMD_NODENAME say
     std::string name;
     std::string owned_directory;  // removed by the guard of node 0; empty: none
+    Tree tree;
 };
 
 std::string random_key();
@@ -40,6 +42,6 @@ sys::Result<Listener> listen_anywhere(bool loopback_only);
 std::vector<std::string> own_addresses();
 
 // Connects to the first address that answers.
-sys::Result<sys::UniqueFd> connect_to_root(const Bootstrap&);
+sys::Result<sys::UniqueFd> connect_to(const std::vector<std::string>& addresses, int port);
 
 }  // namespace batchai::launcher

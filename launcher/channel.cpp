@@ -14,7 +14,8 @@ constexpr std::size_t kHeader = sizeof(std::uint64_t) + sizeof(Kind);
 
 struct Write {
     uv_write_t request;
-    std::string header, payload;
+    std::string header;
+    Frame frame;
 };
 
 void set_liveness(int fd) {
@@ -81,14 +82,16 @@ std::string Channel::peer_address() const {
     return text.data();
 }
 
-void Channel::send_frame(Kind kind, std::string payload) {
+void Channel::send(Frame frame) {
     if (tcp_ == nullptr) return;
     Writer header;
-    header(std::uint64_t{payload.size()}, kind);
-    auto* write = new Write{{}, header.take(), std::move(payload)};
+    header(std::uint64_t{frame.payload->size()}, frame.kind);
+    auto* write = new Write{{}, header.take(), std::move(frame)};
     write->request.data = write;
-    std::array<uv_buf_t, 2> buffers{uv_buf_init(write->header.data(), write->header.size()),
-                                    uv_buf_init(write->payload.data(), write->payload.size())};
+    const std::string& payload = *write->frame.payload;
+    std::array<uv_buf_t, 2> buffers{
+        uv_buf_init(write->header.data(), write->header.size()),
+        uv_buf_init(const_cast<char*>(payload.data()), payload.size())};  // libuv only reads it
     const auto done = [](uv_write_t* request, int) { delete static_cast<Write*>(request->data); };
     if (uv_write(&write->request, reinterpret_cast<uv_stream_t*>(tcp_), buffers.data(),
                  buffers.size(), done) != 0) {

@@ -18,6 +18,18 @@
 
 namespace batchai::launcher {
 
+// A message as it is sent, to one or to several.
+struct Frame {
+    Kind kind;
+    std::shared_ptr<const std::string> payload;
+};
+template <class Message>
+Frame frame(const Message& message) {
+    Writer writer;
+    writer(message);
+    return {Message::kKind, std::make_shared<const std::string>(writer.take())};
+}
+
 class Channel {
   public:
     struct Callbacks {
@@ -33,10 +45,9 @@ class Channel {
 
     template <class Message>
     void send(const Message& message) {
-        Writer writer;
-        writer(message);
-        send_frame(Message::kKind, writer.take());
+        send(frame(message));
     }
+    void send(Frame frame);
 
     // Frames above this size end the connection: small until the peer has proved who it is.
     void set_limit(std::uint64_t bytes) { limit_ = bytes; }
@@ -46,7 +57,6 @@ class Channel {
     std::string peer_address() const;
 
   private:
-    void send_frame(Kind kind, std::string payload);
     void received(const char* bytes, std::size_t size);
     void fail();
 

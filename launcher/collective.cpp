@@ -5,16 +5,12 @@
 #include <set>
 
 namespace batchai::launcher {
-
-bool is_member(const std::vector<std::uint32_t>& procs, int rank) {
-    return std::any_of(procs.begin(), procs.end(), [rank](std::uint32_t proc) {
-        return proc == kAllRanks || proc == static_cast<std::uint32_t>(rank);
-    });
-}
-
 namespace {
 
-std::vector<int> nodes_of(const std::vector<std::uint32_t>& procs, const RankMap& map) {
+// Small enough that passing one on takes no time, large enough that its frame costs nothing.
+constexpr std::size_t kPiece = 256 << 10;
+
+std::set<int> nodes_of(const std::vector<std::uint32_t>& procs, const RankMap& map) {
     std::set<int> nodes;
     for (std::uint32_t proc : procs) {
         if (proc == kAllRanks) {
@@ -25,57 +21,82 @@ std::vector<int> nodes_of(const std::vector<std::uint32_t>& procs, const RankMap
             nodes.insert(map.node_of(static_cast<int>(proc)));
         }
     }
-    return {nodes.begin(), nodes.end()};
+    return nodes;
 }
 
 }  // namespace
 
-std::optional<FenceTable::Complete> FenceTable::add(int node, Fence contribution,
-                                                    const RankMap& map) {
-    const Key key{contribution.pmi, contribution.procs};
-    std::deque<Pending>& queue = fences_[key];
-    auto place = std::find_if(queue.begin(), queue.end(),
-                              [node](const Pending& p) { return !p.arrived.contains(node); });
-    if (place == queue.end()) {
-        queue.push_back({{}, nodes_of(key.second, map), next_order_++});
-        place = queue.end() - 1;
+bool is_member(const std::vector<std::uint32_t>& procs, int rank) {
+    return std::any_of(procs.begin(), procs.end(), [rank](std::uint32_t proc) {
+        return proc == kAllRanks || proc == static_cast<std::uint32_t>(rank);
+    });
+}
+
+void in_pieces(const Fence& fence, const std::function<void(const FenceDone&)>& use) {
+    std::size_t at = 0;
+    do {
+        FenceDone piece{fence.id, fence.status, fence.data.substr(at, kPiece), false};
+        at += piece.data.size();
+        piece.last = at == fence.data.size();
+        use(piece);
+    } while (at < fence.data.size());
+}
+
+std::vector<int> FenceTable::branches(const std::vector<std::uint32_t>& procs,
+                                      const RankMap& map) const {
+    std::set<int> found;
+    for (int node : nodes_of(procs, map)) {
+        if (tree_.is_below(self_, node)) found.insert(tree_.branch(self_, node));
     }
-    place->arrived.emplace(node, std::move(contribution));
-    const bool all = std::all_of(place->nodes.begin(), place->nodes.end(),
-                                 [&](int n) { return place->arrived.contains(n); });
+    return {found.begin(), found.end()};
+}
+
+std::optional<Fence> FenceTable::add(int from, Fence contribution, const RankMap& map) {
+    const FenceId id = contribution.id;
+    auto [place, is_new] = fences_.try_emplace(id);
+    Pending& pending = place->second;
+    if (is_new) pending = {{}, branches(id.procs, map), next_order_++};
+    pending.arrived.emplace(from, std::move(contribution));
+    const bool all = std::all_of(pending.branches.begin(), pending.branches.end(),
+                                 [&](int n) { return pending.arrived.contains(n); });
     if (!all) return std::nullopt;
 
-    Complete complete{{key.first, key.second, 0, {}}, place->nodes};
-    for (auto& [from, part] : place->arrived) {
-        if (complete.done.status == 0) complete.done.status = part.status;
-        complete.done.data += part.data;
+    Fence whole{id, 0, {}, {}};
+    for (auto& [child, part] : pending.arrived) {
+        if (whole.status == 0) whole.status = part.status;
+        whole.broken.insert(whole.broken.end(), part.broken.begin(), part.broken.end());
+        whole.data += part.data;
     }
-    queue.erase(place);
-    if (queue.empty()) fences_.erase(key);
-    return complete;
+    fences_.erase(place);
+    return whole;
 }
 
 int FenceTable::blocked_by(const std::vector<int>& gone, const RankMap& map) const {
-    for (const auto& [key, queue] : fences_) {
+    const FenceId* before = nullptr;
+    for (const auto& [id, pending] : fences_) {
+        // Of the fences over the same ranks only the first is under way everywhere.
+        const bool first = before == nullptr || before->pmi != id.pmi || before->procs != id.procs;
+        before = &id;
+        if (!first) continue;
         for (int rank : gone) {
-            if (is_member(key.second, rank) && !queue.front().arrived.contains(map.node_of(rank)))
+            if (is_member(id.procs, rank) &&
+                !pending.arrived.contains(tree_.branch(self_, map.node_of(rank))))
                 return rank;
         }
     }
     return -1;
 }
 
-std::optional<FenceTable::Missing> FenceTable::missing() const {
-    const Pending* oldest = nullptr;
-    for (const auto& [key, queue] : fences_) {
-        for (const Pending& pending : queue) {
-            if (oldest == nullptr || pending.order < oldest->order) oldest = &pending;
-        }
+std::optional<FenceTable::Missing> FenceTable::missing(const RankMap& map) const {
+    const auto oldest = std::min_element(
+        fences_.begin(), fences_.end(),
+        [](const auto& a, const auto& b) { return a.second.order < b.second.order; });
+    if (oldest == fences_.end()) return std::nullopt;
+    const auto& [id, pending] = *oldest;
+    Missing missing{id, {}};
+    for (int node : nodes_of(id.procs, map)) {
+        if (!pending.arrived.contains(tree_.branch(self_, node))) missing.nodes.push_back(node);
     }
-    if (oldest == nullptr) return std::nullopt;
-    Missing missing{oldest->order, {}};
-    std::copy_if(oldest->nodes.begin(), oldest->nodes.end(), std::back_inserter(missing.nodes),
-                 [oldest](int n) { return !oldest->arrived.contains(n); });
     return missing;
 }
 

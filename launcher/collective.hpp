@@ -1,54 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FenceTable: matches the agents' contributions to fences. A fence is known by its kind and its
-// list of ranks; fences over the same list follow each other, so a node's contribution belongs to
-// the first of them that does not have one of this node yet.
+// FenceTable: joins what comes to one place of the tree, the root or an agent, for each fence: from
+// its children, and for an agent from its own ranks.
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "launcher/map.hpp"
 #include "launcher/message.hpp"
+#include "launcher/tree.hpp"
 
 namespace batchai::launcher {
 
 // Whether a fence over these ranks, or over kAllRanks, is one of this rank.
 bool is_member(const std::vector<std::uint32_t>& procs, int rank);
 
+// Calls back with each piece of a finished fence.
+void in_pieces(const Fence& fence, const std::function<void(const FenceDone&)>& use);
+
 class FenceTable {
   public:
-    struct Complete {
-        FenceDone done;
-        std::vector<int> nodes;  // that wait for it
-    };
+    FenceTable(Tree tree, int self) : tree_(tree), self_(self) {}
 
-    // What a fence needs of each node: the first bad status wins, data is joined in node order.
-    std::optional<Complete> add(int node, Fence contribution, const RankMap& map);
+    // What came from a child or from self. All of it, once everyone has given: the first bad status
+    // wins, data is joined in the order of the nodes.
+    std::optional<Fence> add(int from, Fence contribution, const RankMap& map);
+
+    // Those of its children, and itself, that have ranks of a fence at or below them.
+    std::vector<int> branches(const std::vector<std::uint32_t>& procs, const RankMap& map) const;
 
     // One of the ranks without which a fence under way cannot be completed; -1: none.
     int blocked_by(const std::vector<int>& gone, const RankMap& map) const;
 
-    // The oldest unfinished fence.
+    // The oldest unfinished fence, and the nodes that may not have given their part: who has not,
+    // only they know.
     struct Missing {
-        std::uint64_t fence = 0;  // its number
-        std::vector<int> nodes;   // that have not contributed
+        FenceId id;
+        std::vector<int> nodes;
     };
-    std::optional<Missing> missing() const;
+    std::optional<Missing> missing(const RankMap& map) const;
 
   private:
-    using Key = std::pair<Pmi, std::vector<std::uint32_t>>;
     struct Pending {
-        std::map<int, Fence> arrived;  // by node
-        std::vector<int> nodes;
+        std::map<int, Fence> arrived;
+        std::vector<int> branches;
         std::uint64_t order = 0;
     };
-    std::map<Key, std::deque<Pending>> fences_;
+    Tree tree_;
+    int self_;
+    std::map<FenceId, Pending> fences_;
     std::uint64_t next_order_ = 0;
 };
 

@@ -32,6 +32,7 @@ constexpr int kStates = 64;  // ranks whose state is said in one go
 
 Coordinator::Coordinator(Session session)
     : session_(std::move(session)),
+      relay_(*this, {static_cast<int>(session_.allocation.nodes.size()), session_.radix}),
       agents_(session_.allocation.nodes.size()),
       stall_(loop_, [this] { on_stall(); }),
       timeout_(loop_,
@@ -84,9 +85,9 @@ sys::Result<void> Coordinator::open() {
     const std::vector<std::string> addresses =
         local ? std::vector<std::string>{"127.0.0.1"} : own_addresses();
     if (addresses.empty()) return sys::Error{"this machine has no network address"};
-    auto starters =
-        start_agents(session_.allocation,
-                     {agent_key_, root_key_, port, addresses, -1, {}, session_.owned_directory});
+    auto starters = start_agents(
+        session_.allocation,
+        {agent_key_, root_key_, port, addresses, -1, {}, session_.owned_directory, tree()});
     if (!starters) return starters.error();
     starters_ = std::move(*starters);
     for (Starter& starter : starters_) {
@@ -131,6 +132,9 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             return;
         case Kind::inspected:
             if (Inspected inspected; decode(reader, inspected)) on_inspected(node, inspected);
+            return;
+        case Kind::fence_answer:
+            if (FenceAnswer answer; decode(reader, answer)) on_fence_answer(node, answer);
             return;
         case Kind::node_done:
             agents_[node].done = true;
@@ -216,21 +220,41 @@ void Coordinator::on_stall() {
         return;
     }
     const auto fence = relay_.missing();
-    if (!fence) return stalled_fence_.reset();
     // A fence is stalled when it was under way at the last look; said once.
-    if (stalled_fence_ == fence->fence) {
-        say(fmt::format("a fence (start-up, barrier or end) waits for ranks on {}",
-                        names(fence->nodes)));
-        stalled_fence_ = std::numeric_limits<std::uint64_t>::max();
-    } else if (stalled_fence_ != std::numeric_limits<std::uint64_t>::max()) {
-        stalled_fence_ = fence->fence;
+    if (fence && stalled_fence_ == fence->id) {
+        if (!std::exchange(stall_said_, true)) ask_for_fence();
+        return;
     }
+    stall_said_ = false;
+    stalled_fence_ = fence ? std::optional(fence->id) : std::nullopt;
+}
+
+// Below a child of the root that has not given to the fence, some nodes may have.
+void Coordinator::ask_for_fence() {
+    const auto fence = relay_.missing();
+    if (!fence) return;
+    question_ = {fence->id, fence->nodes.size(), {}};
+    for (int node : fence->nodes) agents_[node].peer->channel->send(FenceQuery{fence->id});
+}
+
+void Coordinator::on_fence_answer(int node, const FenceAnswer& answer) {
+    if (!question_ || question_->fence != answer.id) return;
+    if (!answer.given) question_->missing.push_back(node);
+    if (--question_->unanswered > 0) return;
+    std::sort(question_->missing.begin(), question_->missing.end());
+    if (!question_->missing.empty()) {
+        say(fmt::format("a fence (start-up, barrier or end) waits for ranks on {}",
+                        names(question_->missing)));
+    }
+    question_.reset();
 }
 
 // What all ranks are doing, for the user who asks, or whose time is over.
 void Coordinator::inspect() {
     states_said_ = 0;
-    if (state_ == State::running) to_all(Inspect{});
+    if (state_ != State::running) return;
+    to_all(Inspect{});
+    ask_for_fence();
 }
 
 void Coordinator::on_inspected(int node, const Inspected& inspected) {
@@ -243,9 +267,6 @@ void Coordinator::on_inspected(int node, const Inspected& inspected) {
         say(fmt::format("rank {} on {}, {}", state.rank, agents_[node].hello.name, state.text));
     }
     if (unsaid > 0) say(fmt::format("and {} more on {}", unsaid, agents_[node].hello.name));
-    if (const auto fence = relay_.missing(); fence && node == 0) {
-        say(fmt::format("a fence waits for ranks on {}", names(fence->nodes)));
-    }
 }
 
 // ---- standard input -----------------------------------------------------------------------------
@@ -280,8 +301,9 @@ void Coordinator::send_input(ssize_t size) {
 
 // ---- sending ------------------------------------------------------------------------------------
 
-void Coordinator::send(int node, const FenceDone& message) {
-    agents_[node].peer->channel->send(message);
+void Coordinator::send(const std::vector<int>& nodes, const FenceDone& message) {
+    const Frame whole = frame(message);
+    for (int node : nodes) agents_[node].peer->channel->send(whole);
 }
 void Coordinator::send(int node, const ModexRequest& message) {
     agents_[node].peer->channel->send(message);

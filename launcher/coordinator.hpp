@@ -53,6 +53,7 @@ struct Session {
     std::string output_directory;  // for files of each rank besides; empty: none
     std::optional<double> timeout;
     DryRun dry_run = DryRun::no;
+    int radix = kDefaultRadix;    // of the tree over which fences go
     std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none
 };
 
@@ -88,6 +89,7 @@ class Coordinator : private Relay::Sender {
     void launch();
     Launch launch_for(int node, const Work& work) const;
     void on_planned(Planned planned);
+    Tree tree() const { return {static_cast<int>(agents_.size()), session_.radix}; }
     void on_message(int node, Kind kind, Reader& reader);
     void on_prepared(int node);
     void on_rank_end(int node, RankEnd end);
@@ -103,6 +105,8 @@ class Coordinator : private Relay::Sender {
     void on_inspected(int node, const Inspected& inspected);
     void on_child();
     void on_stall();
+    void ask_for_fence();
+    void on_fence_answer(int node, const FenceAnswer& answer);
     void say_starter_words();
 
     void fail(double time, const std::string& line, int code);
@@ -118,7 +122,7 @@ class Coordinator : private Relay::Sender {
             if (agent.peer != nullptr) agent.peer->channel->send(message);
         }
     }
-    void send(int node, const FenceDone& message) override;
+    void send(const std::vector<int>& nodes, const FenceDone& message) override;
     void send(int node, const ModexRequest& message) override;
     void send(int node, const ModexReply& message) override;
     void send(int node, const StoreReply& message) override;
@@ -126,7 +130,7 @@ class Coordinator : private Relay::Sender {
     Session session_;
     std::string agent_key_ = random_key(), root_key_ = random_key();
     Loop loop_;
-    Relay relay_{*this};
+    Relay relay_;
     std::vector<Agent> agents_;
     std::vector<std::unique_ptr<Peer>> peers_;
     std::vector<Starter> starters_;
@@ -146,7 +150,14 @@ class Coordinator : private Relay::Sender {
     std::string input_buffer_;
     enum class State { starting, running, ending, over } state_ = State::starting;
     std::size_t greeted_ = 0;
-    std::optional<std::uint64_t> stalled_fence_;
+    std::optional<FenceId> stalled_fence_;  // under way at the last look
+    bool stall_said_ = false;
+    struct Question {  // who has not given to a fence
+        FenceId fence;
+        std::size_t unanswered = 0;
+        std::vector<int> missing;
+    };
+    std::optional<Question> question_;
     int states_said_ = 0;        // since inspect()
     bool srun_matters_ = false;  // what srun has said explains the failure
 };

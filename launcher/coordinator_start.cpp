@@ -108,6 +108,10 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     if (!work.environments.empty()) launch.environment = work.environments[node];
     launch.master_address = agents_[0].peer->channel->peer_address();
     launch.master_port = agents_[0].hello.free_port;
+    if (const int parent = tree().parent(node); parent != kRoot) {
+        launch.parent_address = agents_[parent].peer->channel->peer_address();
+        launch.parent_port = agents_[parent].hello.tree_port;
+    }
     launch.shared_host = session_.allocation.local;
     if (session_.dry_run != DryRun::no) {
         launch.dry_run = true;

@@ -30,6 +30,7 @@ int fail(const std::string& message) {
 void apply(const Options& options, Session& session) {
     session.timeout = options.timeout;
     session.dry_run = options.dry_run;
+    session.radix = options.radix;
     session.labels = options.labels;
     session.output_directory = options.output_directory;
 }

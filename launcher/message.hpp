@@ -32,6 +32,10 @@ enum class Kind : std::uint8_t {
     joined,
     fence,
     fence_done,
+    fence_query,
+    fence_answer,
+    tree_hello,
+    tree_welcome,
     modex_request,
     modex_reply,
     publish,
@@ -55,12 +59,13 @@ struct Hello {
     std::vector<int> cores;  // of which each has at least one CPU that this agent may use
     int granted_cores = 0;   // as many of them as Slurm has granted
     int free_port = 0;       // for MASTER_PORT
+    int tree_port = 0;       // where its children in the tree call; 0: it has none
     std::string node_ready;  // BATCHAI_NODE_READY
     std::string job_id;      // SLURM_JOB_ID
     template <class A>
     void fields(A& a) {
-        a(agent_key, version, node, name, clock, gpus, cores, granted_cores, free_port, node_ready,
-          job_id);
+        a(agent_key, version, node, name, clock, gpus, cores, granted_cores, free_port, tree_port,
+          node_ready, job_id);
     }
 };
 
@@ -75,6 +80,8 @@ struct Launch {
     std::map<std::string, std::string> environment;  // of this node, over the agent's own
     std::string master_address;
     int master_port = 0;
+    std::string parent_address;  // of its parent in the tree; empty: the root
+    int parent_port = 0;
     bool shared_host = false;      // --local: the agents share one machine's cores
     bool dry_run = false;          // tell what would run instead of running it
     std::string output_directory;  // for files of each rank; empty: none
@@ -87,8 +94,8 @@ struct Launch {
     template <class A>
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, master_address, master_port,
-          shared_host, dry_run, output_directory, execution_log, record, preparation,
-          preparation_input, host_file);
+          parent_address, parent_port, shared_host, dry_run, output_directory, execution_log,
+          record, preparation, preparation_input, host_file);
     }
 };
 
@@ -271,28 +278,77 @@ struct Joined {
 // PMIx and PMI-1 keep apart their fences over the same ranks.
 enum class Pmi : std::uint8_t { pmix, pmi1 };
 
-// procs: ranks that take part, sorted; one kAllRanks: all.
 inline constexpr std::uint32_t kAllRanks = 0xfffffffe;  // PMIX_RANK_WILDCARD
-struct Fence {
-    static constexpr Kind kKind = Kind::fence;
+
+// Which fence: the number-th over these ranks.
+struct FenceId {
     Pmi pmi = Pmi::pmix;
-    std::vector<std::uint32_t> procs;
-    std::int32_t status = 0;
-    std::string data;
+    std::vector<std::uint32_t> procs;  // ranks that take part, sorted; one kAllRanks: all
+    std::uint64_t number = 0;
+    auto operator<=>(const FenceId&) const = default;
     template <class A>
     void fields(A& a) {
-        a(pmi, procs, status, data);
+        a(pmi, procs, number);
     }
 };
-struct FenceDone {
-    static constexpr Kind kKind = Kind::fence_done;
-    Pmi pmi = Pmi::pmix;
-    std::vector<std::uint32_t> procs;
+// Up the tree: what a node, or a node with all below it, has to give.
+struct Fence {
+    static constexpr Kind kKind = Kind::fence;
+    FenceId id;
     std::int32_t status = 0;
+    std::vector<int> broken;  // nodes whose library misses a local rank
     std::string data;
     template <class A>
     void fields(A& a) {
-        a(pmi, procs, status, data);
+        a(id, status, broken, data);
+    }
+};
+// Down the tree: what all have given, in pieces that follow each other.
+struct FenceDone {
+    static constexpr Kind kKind = Kind::fence_done;
+    FenceId id;
+    std::int32_t status = 0;
+    std::string data;
+    bool last = true;
+    template <class A>
+    void fields(A& a) {
+        a(id, status, data, last);
+    }
+};
+// Root to an agent: has your node given its part to this fence? And its answer.
+struct FenceQuery {
+    static constexpr Kind kKind = Kind::fence_query;
+    FenceId id;
+    template <class A>
+    void fields(A& a) {
+        a(id);
+    }
+};
+struct FenceAnswer {
+    static constexpr Kind kKind = Kind::fence_answer;
+    FenceId id;
+    bool given = false;
+    template <class A>
+    void fields(A& a) {
+        a(id, given);
+    }
+};
+// An agent to its parent in the tree, first on their connection, and the answer.
+struct TreeHello {
+    static constexpr Kind kKind = Kind::tree_hello;
+    std::string agent_key;
+    int node = 0;
+    template <class A>
+    void fields(A& a) {
+        a(agent_key, node);
+    }
+};
+struct TreeWelcome {
+    static constexpr Kind kKind = Kind::tree_welcome;
+    std::string root_key;
+    template <class A>
+    void fields(A& a) {
+        a(root_key);
     }
 };
 

@@ -95,6 +95,10 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
             [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); });
     app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
         ->type_name("SECONDS");
+    app.add_option("--radix", options.radix,
+                   "Children of each node in the tree over which fences go (default: 4)")
+        ->type_name("K")
+        ->check(CLI::Range(2, 65536));
     bool dry_run = false, json = false;
     auto* dry_run_flag = app.add_flag("--dry-run", dry_run,
                                       "Ask the nodes, print what would run where, and run nothing");

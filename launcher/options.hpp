@@ -10,6 +10,7 @@
 
 #include "launcher/map.hpp"
 #include "launcher/printer.hpp"
+#include "launcher/tree.hpp"
 
 namespace batchai::launcher {
 
@@ -26,6 +27,7 @@ struct Options {
     std::vector<std::string> command;
     std::optional<double> timeout;  // seconds
     DryRun dry_run = DryRun::no;
+    int radix = kDefaultRadix;
     Labels labels = Labels::none;
     std::string output_directory;  // absolute; empty: none
 };

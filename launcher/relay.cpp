@@ -12,10 +12,11 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
     if (Joined joined; kind == Kind::joined && decode(reader, joined)) {
         joined.any ? (void)joined_.insert(node) : (void)joined_.erase(node);
     } else if (Fence fence; kind == Kind::fence && decode(reader, fence)) {
-        if (fence.status != PMIX_SUCCESS) broken_.insert(node);
-        if (const auto complete = fences_.add(node, std::move(fence), map_)) {
-            for (int n : complete->nodes) sender_.send(n, complete->done);
-        }
+        broken_.insert(fence.broken.begin(), fence.broken.end());
+        const auto whole = fences_.add(node, std::move(fence), map_);
+        if (!whole) return;
+        const auto children = fences_.branches(whole->id.procs, map_);
+        in_pieces(*whole, [&](const FenceDone& piece) { sender_.send(children, piece); });
     } else if (ModexRequest request; kind == Kind::modex_request && decode(reader, request)) {
         if (request.rank < static_cast<std::uint32_t>(map_.size())) {
             sender_.send(map_.node_of(static_cast<int>(request.rank)), request);

@@ -2,9 +2,6 @@
 //
 // Relay: the root's part of PMIx. Joins fences, passes direct modex requests to the node that has
 // the rank, keeps the directory of published names.
-//
-// Agents are a flat star around the root. A tree would replace this class's `send` and FenceTable,
-// and nothing else.
 #pragma once
 
 #include <list>
@@ -24,7 +21,7 @@ class Relay {
     // How to reach an agent.
     class Sender {
       public:
-        virtual void send(int node, const FenceDone&) = 0;
+        virtual void send(const std::vector<int>& nodes, const FenceDone&) = 0;
         virtual void send(int node, const ModexRequest&) = 0;
         virtual void send(int node, const ModexReply&) = 0;
         virtual void send(int node, const StoreReply&) = 0;
@@ -33,7 +30,7 @@ class Relay {
         ~Sender() = default;
     };
 
-    explicit Relay(Sender& sender) : sender_(sender) {}
+    Relay(Sender& sender, Tree tree) : sender_(sender), fences_(tree, kRoot) {}
     void set_map(const RankMap& map) { map_ = map; }
 
     void on_message(int node, Kind kind, Reader& reader);
@@ -43,8 +40,8 @@ class Relay {
     // A rank that is gone, and that others wait for in PMIx; -1: none.
     int awaited() const;
 
-    // The oldest fence under way, and whom it waits for.
-    std::optional<FenceTable::Missing> missing() const { return fences_.missing(); }
+    // The oldest fence under way, and whom it may wait for.
+    std::optional<FenceTable::Missing> missing() const { return fences_.missing(map_); }
 
   private:
     struct Waiting {

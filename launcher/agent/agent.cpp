@@ -11,6 +11,9 @@
 namespace batchai::launcher {
 namespace {
 
+// For the root to find that an agent is gone: a little more than Channel takes.
+constexpr std::chrono::milliseconds kBranchGrace{12'000};
+
 // Output under way to the root: above the first the ranks are no longer read, below the second
 // again.
 constexpr std::uint64_t kHighWater = 8 << 20, kLowWater = 4 << 20;
@@ -23,7 +26,7 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded)
 }
 
 int Agent::run() {
-    auto socket = connect_to_root(bootstrap_);
+    auto socket = connect_to(bootstrap_.addresses, bootstrap_.port);
     if (!socket) {
         say(bootstrap_.name + ": " + socket.error().message);
         return 125;
@@ -43,6 +46,12 @@ int Agent::run() {
         Channel::Callbacks{[this](Kind kind, Reader& reader) { on_message(kind, reader); },
                            [this] { root_lost(); }});
     root_->set_limit(kFrameLimit);
+    branch_ = std::make_unique<Branch>(
+        loop_, bootstrap_,
+        Branch::Callbacks{[this](const Fence& fence) { root_->send(fence); },
+                          [this] { root_->send(Prepared{}); },
+                          [this](FenceDone done) { on_fence_done(std::move(done)); },
+                          [this](const std::string& why) { on_branch_broken(why); }});
     say_hello();
     loop_.run();
     guarded_.remove(exit_code_ == 0);  // the guard does it too; but it may have been killed
@@ -128,6 +137,14 @@ void Agent::root_lost() {
     end_ranks(SIGTERM);
     giving_up_ = std::make_unique<Timer>(loop_, [this] { loop_.stop(); });
     giving_up_->start(Ranks::kGrace * 2);
+}
+
+// Whoever was at the other end may have died, which the root says better.
+void Agent::on_branch_broken(const std::string& why) {
+    giving_up_ = std::make_unique<Timer>(loop_, [this, why] {
+        if (!ending_) fail(why);
+    });
+    giving_up_->start(kBranchGrace);
 }
 
 void Agent::on_signal(int signal) {

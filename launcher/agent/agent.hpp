@@ -4,7 +4,6 @@
 // and PMI-1 server, and reports. It decides nothing: the root does.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "job/record.hpp"
 #include "launcher/agent/binding.hpp"
+#include "launcher/agent/branch.hpp"
 #include "launcher/agent/facts.hpp"
 #include "launcher/agent/guard.hpp"
 #include "launcher/agent/rank_files.hpp"
@@ -37,11 +37,13 @@ class Agent : private pmix::Host {
     void on_message(Kind kind, Reader& reader);
     void launch(Launch job);
     void root_lost();
+    void on_branch_broken(const std::string& why);
     void on_signal(int signal);
 
     // Starting ranks (agent_start.cpp).
     void say_hello();
     void prepare();
+    void on_prepared();
     bool run_preparation();
     bool open_files();
     void on_child(pid_t pid, int status);
@@ -85,7 +87,7 @@ class Agent : private pmix::Host {
 
     // What other nodes answer (agent_pmix.cpp).
     void on_pmix_message(Kind kind, Reader& reader);
-    void on_fence_done(FenceDone done);
+    void on_fence_done(FenceDone done);  // whole
     void on_modex_request(ModexRequest request);
     void send_modex_reply(const ModexRequest& request, int status, std::string data);
     void on_modex_reply(ModexReply reply);
@@ -111,6 +113,7 @@ class Agent : private pmix::Host {
     std::unique_ptr<pmix::Server> pmix_;
     std::unique_ptr<pmi1::Server> pmi1_;  // absent before the ranks start, or for a single one
     std::unique_ptr<Channel> root_;
+    std::unique_ptr<Branch> branch_;
     std::unique_ptr<RankFiles> files_;  // absent: none
     std::unique_ptr<Ranks> ranks_;
     std::unique_ptr<SignalEvents> signals_;
@@ -130,7 +133,7 @@ class Agent : private pmix::Host {
     bool ranks_done_ = false;
     int exit_code_ = 0;
 
-    std::map<std::vector<std::uint32_t>, std::deque<pmix::ModexAnswer>> fences_;
+    std::map<FenceId, pmix::ModexAnswer> fences_;
     std::map<std::uint64_t, pmix::ModexAnswer> modexes_;  // asked by us
     std::map<std::pair<int, std::uint64_t>, std::uint32_t>
         asked_;  // asked of us: (origin, id) -> rank

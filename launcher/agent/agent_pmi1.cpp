@@ -12,13 +12,13 @@ namespace batchai::launcher {
 void Agent::start_pmi1() {
     pmi1_ = std::make_unique<pmi1::Server>(
         loop_,
-        pmi1::Server::Callbacks{[this](int rank) { set_pmix_state(rank, RankEnd::Pmix::joined); },
-                                [this](int rank) { set_pmix_state(rank, RankEnd::Pmix::left); },
-                                [this](Fence contribution) { root_->send(contribution); },
-                                [this](int rank, int code, std::string message) {
-                                    aborted(static_cast<std::uint32_t>(rank), code,
-                                            std::move(message));
-                                }},
+        pmi1::Server::Callbacks{
+            [this](int rank) { set_pmix_state(rank, RankEnd::Pmix::joined); },
+            [this](int rank) { set_pmix_state(rank, RankEnd::Pmix::left); },
+            [this](Fence contribution) { branch_->give(std::move(contribution)); },
+            [this](int rank, int code, std::string message) {
+                aborted(static_cast<std::uint32_t>(rank), code, std::move(message));
+            }},
         pmi1::Job{job_.nspace, job_.map.size(), process_mapping(job_.map)});
 }
 

@@ -17,22 +17,20 @@ namespace batchai::launcher {
 void Agent::fence(Fence contribution, pmix::ModexAnswer answer) {
     for (int rank = 0; rank < job_.map.size(); ++rank) {
         const bool absent = job_.map.node_of(rank) == bootstrap_.node &&
-                            is_member(contribution.procs, rank) && !ranks_->running(rank);
+                            is_member(contribution.id.procs, rank) && !ranks_->running(rank);
         if (absent && contribution.status == PMIX_SUCCESS) {
             contribution.status = PMIX_ERR_PARTIAL_SUCCESS;
         }
     }
-    fences_[contribution.procs].push_back(answer);
-    root_->send(contribution);
+    fences_[branch_->give(std::move(contribution))] = answer;
 }
 
 void Agent::on_fence_done(FenceDone done) {
-    if (done.pmi == Pmi::pmi1) return pmi1_->on_fence_done(done);
-    const auto waiting = fences_.find(done.procs);
-    if (waiting == fences_.end()) return;
-    const pmix::ModexAnswer answer = waiting->second.front();
-    waiting->second.pop_front();
-    if (waiting->second.empty()) fences_.erase(waiting);
+    if (done.id.pmi == Pmi::pmi1) return pmi1_->on_fence_done(done);
+    const auto waiting = fences_.find(done.id);
+    if (waiting == fences_.end()) return;  // none of our ranks takes part
+    const pmix::ModexAnswer answer = waiting->second;
+    fences_.erase(waiting);
     pmix::complete(answer, done.status, std::move(done.data));
 }
 
@@ -143,7 +141,13 @@ void Agent::on_pmix_message(Kind kind, Reader& reader) {
     };
     switch (kind) {
         case Kind::fence_done:
-            return handle(FenceDone{}, &Agent::on_fence_done);
+            if (FenceDone piece; decode(reader, piece)) branch_->on_done(std::move(piece));
+            return;
+        case Kind::fence_query:
+            if (FenceQuery query; decode(reader, query)) {
+                root_->send(FenceAnswer{query.id, branch_->has_given(query.id)});
+            }
+            return;
         case Kind::modex_request:
             return handle(ModexRequest{}, &Agent::on_modex_request);
         case Kind::modex_reply:

@@ -36,6 +36,9 @@ void Agent::say_hello() {
     hello.granted_cores = granted_cores_;
     if (bootstrap_.node == 0) master_port_ = reserve_port();
     hello.free_port = master_port_.number;
+    const auto tree_port = branch_->listen();
+    if (!tree_port) return fail(tree_port.error().message);
+    hello.tree_port = *tree_port;
     hello.node_ready = value_of(environment_, "BATCHAI_NODE_READY");
     hello.job_id = value_of(environment_, "SLURM_JOB_ID");
     hello.clock = wall_clock();
@@ -52,8 +55,13 @@ void Agent::say_hello() {
 // Job preparation where the plugin has not done it. No rank of any node starts before all are done.
 void Agent::prepare() {
     if (!pmix_) return;  // said already
-    if (job_.preparation.empty() || job_.dry_run) return root_->send(Prepared{});
+    if (job_.preparation.empty() || job_.dry_run) return on_prepared();
     if (!run_preparation()) fail("batchai-prep cannot be started");
+}
+
+// Says so to the root once the way for fences is there too.
+void Agent::on_prepared() {
+    branch_->connect(job_.map, job_.parent_address, job_.parent_port);
 }
 
 bool Agent::run_preparation() {
@@ -78,7 +86,7 @@ void Agent::on_child(pid_t pid, int status) {
     if (pid != preparation_.pid) return;  // left behind by a rank
     preparation_.pid = -1;
     if (ending_) return ranks_->started_all();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return root_->send(Prepared{});
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return on_prepared();
     // Its one line, which it has logged itself.
     std::array<char, 4096> bytes{};
     const ssize_t size = ::read(preparation_.error.get(), bytes.data(), bytes.size());

@@ -31,9 +31,9 @@ pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info
     Fence fence;
     for (size_t i = 0; i < nprocs; ++i) {
         if (std::strcmp(procs[i].nspace, procs[0].nspace) != 0) return PMIX_ERR_NOT_SUPPORTED;
-        fence.procs.push_back(procs[i].rank);
+        fence.id.procs.push_back(procs[i].rank);
     }
-    std::sort(fence.procs.begin(), fence.procs.end());
+    std::sort(fence.id.procs.begin(), fence.id.procs.end());
     fence.status = local_status(info, ninfo);
     if (data != nullptr) fence.data.assign(data, ndata);
     hand_over([fence = std::move(fence), answer = ModexAnswer{function, cbdata}](

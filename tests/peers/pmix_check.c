@@ -5,12 +5,14 @@
 // pmix_check direct               get a value that no fence carried
 // pmix_check publish              publish, look up, unpublish
 // pmix_check wait                 look up what is published later
+// pmix_check fences COUNT BYTES   so many fences, to each of which every rank gives so many bytes
 // pmix_check absent RANK CODE     RANK exits before a fence; the others say what the fence returned
 // pmix_check abort RANK CODE
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static pmix_proc_t me;
@@ -62,6 +64,49 @@ static void exchange(void) {
     }
 }
 
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+static int ascending(const void* a, const void* b) {
+    const double x = *(const double*)a, y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+// Every rank checks what its neighbour gave last; rank 0 says how long a fence took, in ms.
+static void fences(int count, size_t bytes) {
+    double* took = calloc((size_t)count, sizeof *took);
+    pmix_value_t value, *got = NULL;
+    pmix_proc_t next;
+    value.type = PMIX_BYTE_OBJECT;
+    value.data.bo.size = bytes;
+    value.data.bo.bytes = malloc(bytes + 1);
+    PMIX_LOAD_PROCID(&next, me.nspace, (me.rank + 1) % size);
+    for (int i = 0; i < count; ++i) {
+        memset(value.data.bo.bytes, (int)me.rank + i, bytes);
+        char key[32];
+        snprintf(key, sizeof key, "block%d", i);
+        if (bytes > 0) {
+            expect(PMIx_Put(PMIX_GLOBAL, key, &value), "put");
+            expect(PMIx_Commit(), "commit");
+        }
+        took[i] = -now();
+        expect(fence(bytes > 0), "fence");
+        took[i] += now();
+        if (bytes == 0) continue;
+        expect(PMIx_Get(&next, key, NULL, 0, &got), "get");
+        if (got->data.bo.size != bytes ||
+            got->data.bo.bytes[bytes - 1] != (char)(next.rank + (uint32_t)i))
+            exit(8);
+        PMIX_VALUE_RELEASE(got);
+    }
+    qsort(took, (size_t)count, sizeof *took, ascending);
+    if (me.rank == 0)
+        printf("a fence of %u ranks with %zu bytes each: %.3f ms\n", size, bytes, took[count / 2]);
+}
+
 static void direct(void) {
     if (me.rank == 0) sleep(1); /* the others must wait for it */
     put("late", (int)me.rank);
@@ -104,6 +149,8 @@ static void run(int argc, char** argv) {
     const int named = argc > 3 && me.rank == (uint32_t)atoi(argv[2]);
     if (strcmp(argv[1], "exchange") == 0) {
         exchange();
+    } else if (strcmp(argv[1], "fences") == 0) {
+        fences(atoi(argv[2]), (size_t)atol(argv[3]));
     } else if (strcmp(argv[1], "direct") == 0) {
         direct();
     } else if (strcmp(argv[1], "publish") == 0) {

@@ -8,7 +8,7 @@ using namespace batchai::launcher;
 BOOST_AUTO_TEST_SUITE(bootstrap)
 
 BOOST_AUTO_TEST_CASE(the_line_comes_back_as_it_was) {
-    const Bootstrap sent{"aa", "bb", 4711, {"10.0.0.1", "192.168.0.1"}, 3, "n4", "/tmp/x"};
+    const Bootstrap sent{"aa", "bb", 4711, {"10.0.0.1", "192.168.0.1"}, 3, "n4", "/tmp/x", {9, 2}};
     const auto got = decode_bootstrap(encode(sent));
     BOOST_REQUIRE(got.has_value());
     BOOST_TEST(got->agent_key == "aa");
@@ -18,6 +18,8 @@ BOOST_AUTO_TEST_CASE(the_line_comes_back_as_it_was) {
     BOOST_TEST(got->node == 3);
     BOOST_TEST(got->name == "n4");
     BOOST_TEST(got->owned_directory == "/tmp/x");
+    BOOST_TEST(got->tree.nodes == 9);
+    BOOST_TEST(got->tree.radix == 2);
 }
 
 BOOST_AUTO_TEST_CASE(anything_else_is_refused) {

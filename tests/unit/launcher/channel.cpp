@@ -19,7 +19,7 @@ struct Ends {
     batchai::sys::UniqueFd near, far;
     Ends() {
         auto listener = listen_anywhere(true);
-        near = std::move(*connect_to_root({"", "", listener->port, {"127.0.0.1"}, 0, "", ""}));
+        near = std::move(*connect_to({"127.0.0.1"}, listener->port));
         far.reset(::accept(listener->fd.get(), nullptr, nullptr));
     }
 };

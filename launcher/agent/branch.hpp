@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Branch: an agent's place in the tree over which fences go (launcher/tree.hpp). Joins what its
+// children and its own ranks give to a fence and passes it on to its parent; passes what comes back
+// on to its children. Children call their parent; each shows the other a key.
+//
+// It does not watch the others: the root does. It only says when its parent's connection ends while
+// the agent lives on.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launcher/bootstrap.hpp"
+#include "launcher/channel.hpp"
+#include "launcher/collective.hpp"
+
+namespace batchai::launcher {
+
+class Branch {
+  public:
+    struct Callbacks {
+        std::function<void(const Fence&)> to_root;     // where the parent is the root
+        std::function<void()> on_connected;            // with its parent
+        std::function<void(FenceDone)> on_done;        // whole
+        std::function<void(const std::string&)> fail;  // why fences cannot be completed
+    };
+    Branch(Loop& loop, const Bootstrap& bootstrap, Callbacks callbacks);
+
+    // Where its children call; 0: it has none.
+    sys::Result<int> listen();
+    // Before the first fence. An empty address: the parent is the root.
+    void connect(const RankMap& map, const std::string& address, int port);
+
+    // The node's own part of its next fence over these ranks; returns that fence's id.
+    FenceId give(Fence contribution);
+    bool has_given(const FenceId& id) const;
+    // From the root, where that is the parent.
+    void on_done(FenceDone piece);
+
+  private:
+    struct Child {
+        std::unique_ptr<Channel> channel;
+        int node = -1;  // until it has shown its key
+    };
+    void accept();
+    void on_hello(Child& child, Reader& reader);
+    void on_parent(Kind kind, Reader& reader);
+    void add(int from, Fence contribution);
+
+    Loop& loop_;
+    const Bootstrap& bootstrap_;
+    Callbacks callbacks_;
+    RankMap map_;
+    std::unique_ptr<Poll> listener_;  // until all children are there
+    std::vector<std::unique_ptr<Child>> children_;
+    std::unique_ptr<Channel> parent_;  // absent: the root
+    bool welcome_ = false;
+    FenceTable fences_;
+    std::map<std::pair<Pmi, std::vector<std::uint32_t>>, std::uint64_t> given_;
+    std::string incoming_;  // pieces of one fence, so far
+};
+
+}  // namespace batchai::launcher
