@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# scale.sh [--json FILE] [--runs N] - what batchai-launch takes for many agents, on this machine.
+#
+# N runs (default 5) each, medians: jobs of 1 to 64 agents, each a process of its own as on a node of its own, with
+# 1 to 16 ranks, without Slurm:
+#   start   from batchai-launch to its end, the ranks being `true`
+#   root    processor time of batchai-launch itself, the root, until all ranks run
+#   fence   a PMIx fence of all ranks that carries nothing
+#   data    the same with 1,000 bytes of each rank, with --radix 2, 4 and 64 (no tree)
+# Then a model of the root, its time for each agent, from the smallest and the largest of the shapes, checked against the
+# others, and taken further: until all ranks run it does the same for each agent, whatever ranks that has. --json FILE also writes rows of {agents, ranks, start_ms, root_ms, fence_ms, data_ms}.
+#
+# Bound: all agents and ranks share this machine's cores: start and fence are their work in sum, not the time that
+# they would take on nodes of their own. The root's processor time is what it would be there too.
+set -euo pipefail
+# shellcheck source=tests/bench/lib.bash
+. "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+json='' runs=5
+while [ $# -gt 0 ]; do
+    case $1 in
+        --json) json=$(realpath -m "${2:?--json FILE}") && shift 2 ;;
+        --runs) runs=${2:?--runs N} && shift 2 ;;
+        -h | --help) sed -n '3,17s/^# \{0,1\}//p' "$0" && exit ;;
+        *) usage "$1: unknown option" ;;
+    esac
+done
+[[ $runs =~ ^[1-9][0-9]{0,2}$ ]] || usage "--runs $runs: expected 1 to 999"
+launcher=$build/bin/batchai-launch
+[ -x "$launcher" ] || usage "$launcher: not built"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+read -ra pmix <<<"$(pkg-config --cflags --libs pmix)"
+cc -O1 "$source/tests/peers/pmix_check.c" -o "$work/check" "${pmix[@]}"
+
+launch() { timeout -k 1 120 "$launcher" --local "$agents" --ranks-per-node "$((ranks / agents))" "$@" </dev/null; }
+
+middle() { sort -n | awk '{ v[NR] = $1 } END { printf "%.2f", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
+
+start() {
+    local begin=${EPOCHREALTIME/./}
+    launch true
+    echo "$begin ${EPOCHREALTIME/./}" | awk '{ print ($2 - $1) / 1000 }'
+}
+
+# The root's time on a processor, in ms, once as many processes as there are ranks sleep for so long.
+root() {
+    local long=60.$RANDOM root tries
+    "$launcher" --local "$agents" --ranks-per-node "$((ranks / agents))" sleep $long </dev/null &
+    root=$!
+    for ((tries = 0; tries < 600; ++tries)); do
+        [ "$(pgrep -fxc "sleep $long")" -lt "$ranks" ] || break
+        sleep 0.05
+    done
+    awk '{ print $1 / 1e6 }' "/proc/$root/schedstat"
+    kill "$root"
+    wait "$root" 2>/dev/null || true
+}
+
+fence() { launch "$@" | sed -n 's/^a fence of .*: \(.*\) ms$/\1/p'; }
+
+printf '%d runs each, %s cores, ms\n\n%6s %6s %9s %9s %9s   %s\n' "$runs" "$(nproc)" agents ranks start root fence \
+    'data, radix 2, 4 and none'
+for shape in 1x1 4x4 16x16 64x64 16x256 64x256; do
+    agents=${shape%x*} ranks=${shape#*x}
+    for what in start root fence radix2 radix4 radix64; do : >"$work/$what"; done
+    for ((n = 0; n < runs; ++n)); do
+        start >>"$work/start"
+        root 2>/dev/null >>"$work/root"
+        fence "$work/check" fences 20 0 >>"$work/fence"
+        for radix in 2 4 64; do fence --radix $radix "$work/check" fences 5 1000 >>"$work/radix$radix"; done
+    done
+    row=("$agents" "$ranks")
+    for what in start root fence radix2 radix4 radix64; do row+=("$(middle <"$work/$what")"); done
+    printf '%6d %6d %9s %9s %9s   %s %s %s\n' "${row[@]}"
+    echo "${row[@]}" >>"$work/rows"
+done
+
+awk '{ root[NR] = $4; agents[NR] = $1; ranks[NR] = $2 }
+END {
+    each = (root[NR] - root[1]) / (agents[NR] - agents[1])
+    base = root[1] - each * agents[1]
+    printf "\nthe root: %.2f ms, and %.3f ms for each agent\n", base, each
+    for (i = 2; i < NR; ++i)
+        printf "  %4d agents, %5d ranks: %8.2f ms, measured %.2f\n", agents[i], ranks[i], base + each * agents[i], root[i]
+    for (n = 256; n <= 4096; n *= 4) printf "  %4d agents: %8.2f ms, not measured\n", n, base + each * n
+}' "$work/rows"
+
+[ -z "$json" ] || jq -Rn '[inputs | split(" ") | map(tonumber) | {agents: .[0], ranks: .[1], start_ms: .[2], root_ms: .[3],
+    fence_ms: .[4], data_ms: {"2": .[5], "4": .[6], "64": .[7]}}]' "$work/rows" >"$json"
