@@ -16,6 +16,7 @@
 #include "launcher/agent/processes.hpp"
 #include "launcher/agent/ranks.hpp"
 #include "launcher/say.hpp"
+#include "launcher/slurm_job.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -24,9 +25,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kStall{10};
-constexpr std::initializer_list<int> kHandled{SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
-                                              SIGUSR1, SIGUSR2, SIGCONT, SIGURG};
-constexpr int kStates = 64;  // ranks whose state is said in one go
+constexpr milliseconds kDoubt{500};  // until a death by SIGTERM is a failure of its own
+constexpr int kStates = 64;          // ranks whose state is said in one go
 
 }  // namespace
 
@@ -38,22 +38,27 @@ Coordinator::Coordinator(Session session)
       timeout_(loop_,
                [this] {
                    inspect();
-                   fail(wall_clock(),
-                        fmt::format("time-out: the job was ended after {} s", *session_.timeout),
+                   fail(fmt::format("time-out: the job was ended after {} s", *session_.timeout),
                         124);
                }),
-      deadline_(loop_, [this] { state_ == State::over ? loop_.stop() : say_bye(); }) {}
+      deadline_(loop_, [this] { state_ == State::over ? loop_.stop() : say_bye(); }),
+      doubt_(loop_, [this] { end_job(); }) {}
 
 SessionResult Coordinator::run() {
-    block_signals(kHandled);
+    block_signals(handled_signals());
     std::signal(SIGPIPE, SIG_IGN);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (auto opened = open(); !opened) {
         say(opened.error().message);
-        return {125, "batchai-launch: " + opened.error().message, false};
+        return {125, "batchai-launch: " + opened.error().message, Cause::other};
     }
     loop_.run();
     kill_descendants();
+    if (outcome_.cause() == Cause::signal && !session_.allocation.local) {
+        if (const auto job = ask_slurm(session_.allocation.job_id)) {
+            outcome_.explain_signal(reason_to_end(*job));
+        }
+    }
     if (outcome_.failed()) {
         std::fputs(outcome_.text(map_, true).c_str(), stderr);
         if (srun_matters_) say_starter_words();
@@ -62,7 +67,7 @@ SessionResult Coordinator::run() {
     for (auto* sink : {&out_, &err_}) {
         if (!(*sink)->idle()) (void)sink->release();
     }
-    return {outcome_.exit_code(), outcome_.line(map_), outcome_.logged()};
+    return {outcome_.exit_code(), outcome_.line(map_), outcome_.cause(), outcome_.logged()};
 }
 
 sys::Result<void> Coordinator::open() {
@@ -70,9 +75,9 @@ sys::Result<void> Coordinator::open() {
     auto listener = listen_anywhere(local);
     if (!listener) return listener.error();
     signals_ =
-        std::make_unique<SignalEvents>(loop_, kHandled, [this](int signal) { on_signal(signal); });
+        std::make_unique<SignalEvents>(loop_, handled_signals(), [this](int s) { on_signal(s); });
     const auto broken = [this](const std::string& why) {
-        fail(wall_clock(), "writing the ranks' output: " + why, 125);
+        fail("writing the ranks' output: " + why);
     };
     out_ = std::make_unique<Sink>(loop_, session_.output, broken);
     err_ = std::make_unique<Sink>(loop_, session_.error, broken);
@@ -126,8 +131,8 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             return;
         case Kind::agent_error:
             if (AgentError error; decode(reader, error)) {
-                outcome_.add(wall_clock(), error.line, error.code, error.logged);
-                end_job(SIGTERM);
+                outcome_.add({wall_clock(), error.line, error.code, Cause::other, error.logged});
+                end_job();
             }
             return;
         case Kind::inspected:
@@ -135,6 +140,9 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             return;
         case Kind::fence_answer:
             if (FenceAnswer answer; decode(reader, answer)) on_fence_answer(node, answer);
+            return;
+        case Kind::asked:
+            if (Asked asked; decode(reader, asked)) on_asked(asked.signal);
             return;
         case Kind::node_done:
             agents_[node].done = true;
@@ -157,30 +165,35 @@ void Coordinator::on_rank_end(int node, RankEnd end) {
     if (end.rank < 0 || end.rank >= map_.size()) return;
     end.time += agents_[node].offset;
     relay_.on_gone(end);
+    // Slurm may signal the ranks before it signals us.
+    const bool doubtful = end.how == RankEnd::How::signaled && ends_job(end.code);
     outcome_.add(std::move(end));
-    if (outcome_.failed()) return end_job(SIGTERM);
-    check_awaited();
+    if (doubtful && state_ == State::running) {
+        if (!doubt_.active()) doubt_.start(kDoubt);
+    } else if (outcome_.failed()) {
+        end_job();
+    } else {
+        check_awaited();
+    }
 }
 
 // A rank that ends well, but leaves the others waiting for it, is a failure like any other.
 void Coordinator::check_awaited() {
     const int rank = relay_.awaited();
     if (rank < 0 || state_ != State::running) return;
-    fail(wall_clock(),
-         fmt::format("rank {} on {} ended with code 0 while others wait for it (in MPI_Init, a "
+    fail(fmt::format("rank {} on {} ended with code 0 while others wait for it (in MPI_Init, a "
                      "barrier or MPI_Finalize)",
                      rank, map_.nodes[map_.node_of(rank)]),
-         1);
+         1, Cause::rank);
 }
 
 void Coordinator::on_agent_lost(int node) {
     Agent& agent = agents_[node];
     if (state_ == State::over || agent.done) return;
     agent.done = srun_matters_ = true;
-    fail(wall_clock(),
-         fmt::format("lost the agent on {}: the node is down, or the agent was killed",
+    fail(fmt::format("lost the agent on {}: the node is down, or the agent was killed",
                      agent.hello.name),
-         125);
+         125, Cause::node);
     check_over();
 }
 

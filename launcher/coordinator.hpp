@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/agent/ranks.hpp"
 #include "launcher/agent/signals.hpp"
 #include "launcher/allocation.hpp"
 #include "launcher/bootstrap.hpp"
@@ -52,6 +53,8 @@ struct Session {
     Labels labels = Labels::none;
     std::string output_directory;  // for files of each rank besides; empty: none
     std::optional<double> timeout;
+    double grace = 10;  // seconds for the ranks to end after a signal
+    int end_on = 0;     // a signal that ends the job besides the usual ones; 0: none
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;    // of the tree over which fences go
     std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none
@@ -60,6 +63,7 @@ struct Session {
 struct SessionResult {
     int exit_code = 0;
     std::string failure;  // the whole line; empty: none
+    Cause cause = Cause::none;
     bool logged = false;  // the line is in the execution log and the record already
 };
 
@@ -101,6 +105,9 @@ class Coordinator : private Relay::Sender {
     void send_input(ssize_t size);
 
     void on_signal(int signal);
+    bool ends_job(int signal) const;
+    void on_asked(int signal);
+    void kill_now();
     void inspect();
     void on_inspected(int node, const Inspected& inspected);
     void on_child();
@@ -109,8 +116,8 @@ class Coordinator : private Relay::Sender {
     void on_fence_answer(int node, const FenceAnswer& answer);
     void say_starter_words();
 
-    void fail(double time, const std::string& line, int code);
-    void end_job(int signal);
+    void fail(const std::string& line, int code = 125, Cause cause = Cause::other);
+    void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = Ranks::kGrace);
     void check_over();
     void say_bye();
     void check_gone();
@@ -140,7 +147,7 @@ class Coordinator : private Relay::Sender {
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Sink> out_, err_;
     std::unique_ptr<Printer> printer_out_, printer_err_;
-    Timer stall_, timeout_, deadline_;
+    Timer stall_, timeout_, deadline_, doubt_;
     RankMap map_;
     Plan plan_;  // --dry-run only, as are these two
     Secrets secrets_;
@@ -159,6 +166,8 @@ class Coordinator : private Relay::Sender {
     };
     std::optional<Question> question_;
     int states_said_ = 0;        // since inspect()
+    bool asked_ = false;         // to end, by a signal
+    int own_signals_ = 0;        // that end the job and were sent to this process
     bool srun_matters_ = false;  // what srun has said explains the failure
 };
 

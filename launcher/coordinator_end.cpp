@@ -9,28 +9,30 @@
 
 #include "launcher/agent/ranks.hpp"
 #include "launcher/coordinator.hpp"
+#include "launcher/say.hpp"
 
 namespace batchai::launcher {
 namespace {
 
-// From the order to end until the root gives up waiting: the agents' grace and some more.
-constexpr std::chrono::milliseconds kEndDeadline{5000};
+// From the SIGKILL of the ranks until the root gives up waiting.
+constexpr std::chrono::milliseconds kEndDeadline{3000};
 constexpr std::chrono::milliseconds kByeDeadline{5000};
 
 }  // namespace
 
-void Coordinator::fail(double time, const std::string& line, int code) {
-    outcome_.add(time, "batchai-launch: " + line, code);
-    end_job(SIGTERM);
+void Coordinator::fail(const std::string& line, int code, Cause cause) {
+    outcome_.add({wall_clock(), "batchai-launch: " + line, code, cause});
+    end_job();
 }
 
-void Coordinator::end_job(int signal) {
+void Coordinator::end_job(int signal, std::chrono::milliseconds grace) {
     if (state_ == State::starting) return say_bye();
     if (state_ != State::running) return;
     state_ = State::ending;
     timeout_.stop();
-    to_all(End{signal});
-    deadline_.start(kEndDeadline);
+    doubt_.stop();
+    to_all(End{signal, static_cast<int>(grace.count())});
+    deadline_.start(grace + kEndDeadline);
     check_over();
 }
 
@@ -75,14 +77,12 @@ void Coordinator::on_child() {
         if (found == starters_.end()) continue;
         found->pid = -1;
         if (state_ == State::running && !session_.allocation.local) {
-            fail(wall_clock(), "srun has ended before the job", 125);
+            fail("srun has ended before the job", 125, Cause::node);
         } else if (state_ == State::starting) {
             srun_matters_ = true;
             const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-            fail(wall_clock(),
-                 fmt::format("{} ended with code {} before all agents were there", found->name,
-                             code),
-                 125);
+            fail(fmt::format("{} ended with code {} before all agents were there", found->name,
+                             code));
         }
     }
     check_gone();
@@ -91,14 +91,40 @@ void Coordinator::on_child() {
 void Coordinator::on_signal(int signal) {
     if (signal == SIGCHLD) return on_child();
     if (signal == SIGQUIT) return inspect();
-    if (std::find(kForwarded.begin(), kForwarded.end(), signal) != kForwarded.end()) {
+    if (!ends_job(signal)) {
         if (state_ == State::running) to_all(Signal{signal});
         return;
     }
-    if (state_ == State::ending) return to_all(End{SIGKILL});  // the user insists
-    outcome_.add(wall_clock(), fmt::format("batchai-launch: ended by {}", signal_name(signal)),
-                 128 + signal);
-    end_job(signal == SIGHUP ? SIGTERM : signal);
+    // The user insists; but Slurm may have signalled root and agents alike.
+    ++own_signals_;
+    if (state_ == State::ending && (own_signals_ > 1 || !asked_)) return kill_now();
+    on_asked(signal);
+}
+
+bool Coordinator::ends_job(int signal) const {
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           (signal != 0 && signal == session_.end_on);
+}
+
+// By the user, or by Slurm through an agent.
+void Coordinator::on_asked(int signal) {
+    if (signal == SIGQUIT) return inspect();
+    if (!ends_job(signal) || asked_ || state_ == State::ending || state_ == State::over) return;
+    asked_ = true;
+    const std::string name = signal_name(signal);
+    const double now = wall_clock();
+    outcome_.excuse(signal, now - 1);
+    outcome_.add({now, "batchai-launch: asked to end by " + name, 128 + signal, Cause::signal});
+    if (state_ == State::running && session_.grace >= 1) {
+        say(fmt::format("{}: the ranks have {:g} s to end", name, session_.grace));
+    }
+    end_job(signal == SIGHUP ? SIGTERM : signal,
+            std::chrono::milliseconds(static_cast<long>(session_.grace * 1000)));
+}
+
+void Coordinator::kill_now() {
+    to_all(End{SIGKILL, 0});
+    deadline_.start(kEndDeadline);
 }
 
 }  // namespace batchai::launcher

@@ -56,7 +56,6 @@ void Coordinator::on_hello(Peer& peer, Reader& reader) {
     ++greeted_;
     if (agents_[node].hello.version != BATCHAI_VERSION) {
         return fail(
-            wall_clock(),
             fmt::format("{} runs version {} of batchai-launch, not {}", agents_[node].hello.name,
                         agents_[node].hello.version, BATCHAI_VERSION),
             125);
@@ -76,7 +75,7 @@ void Coordinator::launch() {
     std::vector<Hello> facts;
     for (const Agent& agent : agents_) facts.push_back(agent.hello);
     auto work = session_.plan(facts);
-    if (!work) return fail(wall_clock(), work.error().message, 125);
+    if (!work) return fail(work.error().message);
     map_ = work->map;
     if (session_.dry_run != DryRun::no) {
         plan_ = {map_, work->argv, work->directory, std::vector<RankPlan>(map_.size())};
@@ -118,6 +117,8 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
         return launch;
     }
     launch.output_directory = session_.output_directory;
+    launch.end_on = session_.end_on;
+
     if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
     launch.record = work.record;
     if (!work.preparations.empty()) launch.preparation = work.preparations[node];

@@ -29,6 +29,8 @@ int fail(const std::string& message) {
 // What a job file does not say.
 void apply(const Options& options, Session& session) {
     session.timeout = options.timeout;
+    session.grace = options.grace;
+    session.end_on = options.end_on;
     session.dry_run = options.dry_run;
     session.radix = options.radix;
     session.labels = options.labels;
@@ -70,7 +72,8 @@ int run_job(const Options& options) {
     if (!allocation) return fail(allocation.error().message);
     SessionResult result;
     if (auto ready = run.prepare(*allocation, options.dry_run != DryRun::no); !ready) {
-        result = {fail(ready.error().message), "batchai-launch: " + ready.error().message, false};
+        result = {fail(ready.error().message), "batchai-launch: " + ready.error().message,
+                  Cause::other};
     } else {
         Session session = run.session(options.order);
         apply(options, session);

@@ -28,6 +28,7 @@ enum class Kind : std::uint8_t {
     signal,
     inspect,
     inspected,
+    asked,
     bye,
     joined,
     fence,
@@ -85,6 +86,7 @@ struct Launch {
     bool shared_host = false;      // --local: the agents share one machine's cores
     bool dry_run = false;          // tell what would run instead of running it
     std::string output_directory;  // for files of each rank; empty: none
+    int end_on = 0;                // a signal that is not passed on, but ends the job; 0: none
 
     std::string execution_log;             // job file: this node's; empty: none
     std::string record;                    // job file: the record directory; empty: none
@@ -94,8 +96,8 @@ struct Launch {
     template <class A>
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, master_address, master_port,
-          parent_address, parent_port, shared_host, dry_run, output_directory, execution_log,
-          record, preparation, preparation_input, host_file);
+          parent_address, parent_port, shared_host, dry_run, output_directory, end_on,
+          execution_log, record, preparation, preparation_input, host_file);
     }
 };
 
@@ -216,9 +218,19 @@ struct NodeDone {
     void fields(A&) {}
 };
 
-// Root to agents: signal the ranks, and SIGKILL after a grace period.
+// Root to agents: signal the ranks, and SIGKILL after a grace period. The second one: SIGKILL now.
 struct End {
     static constexpr Kind kKind = Kind::end;
+    int signal = 0;
+    int grace = 0;  // milliseconds
+    template <class A>
+    void fields(A& a) {
+        a(signal, grace);
+    }
+};
+// Agent to root: Slurm, or somebody on the node, has sent this signal, which is the root's to obey.
+struct Asked {
+    static constexpr Kind kKind = Kind::asked;
     int signal = 0;
     template <class A>
     void fields(A& a) {

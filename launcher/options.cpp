@@ -5,10 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
+#include "launcher/agent/signals.hpp"
 #include "launcher/say.hpp"
 
 namespace batchai::launcher {
@@ -42,7 +44,23 @@ std::optional<std::string> wrong_combination(const Options& options) {
     if (options.timeout && !(*options.timeout >= 0.001 && *options.timeout <= 1e8)) {
         return "--timeout: must be from 0.001 to 100000000 seconds";
     }
+    if (!(options.grace >= 0 && options.grace <= 1e6)) {
+        return "--grace: must be from 0 to 1000000 seconds";
+    }
+    if (options.end_on != 0 && !is_forwarded(options.end_on)) {
+        return "--end-on: must be a signal that is passed on to the ranks, such as USR1";
+    }
     return std::nullopt;
+}
+
+// "USR1", "SIGUSR1" or "10"; -1: no such signal.
+int signal_number(std::string name) {
+    for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    if (name.starts_with("SIG")) name.erase(0, 3);
+    for (int signal = 1; signal < 32; ++signal) {
+        if (signal_name(signal) == "SIG" + name || std::to_string(signal) == name) return signal;
+    }
+    return -1;
 }
 
 }  // namespace
@@ -99,6 +117,14 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
                    "Children of each node in the tree over which fences go (default: 4)")
         ->type_name("K")
         ->check(CLI::Range(2, 65536));
+    app.add_option("--grace", options.grace,
+                   "From a signal that ends the job until SIGKILL, to write a checkpoint "
+                   "(default: 10)")
+        ->type_name("SECONDS");
+    std::string end_on;
+    app.add_option("--end-on", end_on,
+                   "End the job on this signal too, as Slurm's --signal sends it")
+        ->type_name("SIGNAL");
     bool dry_run = false, json = false;
     auto* dry_run_flag = app.add_flag("--dry-run", dry_run,
                                       "Ask the nodes, print what would run where, and run nothing");
@@ -115,6 +141,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         return kUsage;
     }
     options.local = local_option->count() > 0;
+    if (!end_on.empty()) options.end_on = signal_number(end_on);
     if (dry_run) options.dry_run = json ? DryRun::json : DryRun::text;
     if (label) options.labels = Labels::each_rank;
     if (collapse) options.labels = Labels::equal_lines;

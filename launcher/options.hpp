@@ -26,6 +26,8 @@ struct Options {
     std::string policy_file;
     std::vector<std::string> command;
     std::optional<double> timeout;  // seconds
+    double grace = 10;              // seconds for the ranks to end after a signal
+    int end_on = 0;                 // a signal that ends the job besides the usual ones; 0: none
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;
     Labels labels = Labels::none;

@@ -70,8 +70,18 @@ void Outcome::add(RankEnd end) {
     ends_.emplace(end.rank, std::move(end));
 }
 
-void Outcome::add(double time, std::string line, int code, bool logged) {
-    others_.push_back({time, std::move(line), code, logged});
+void Outcome::excuse(int signal, double since) {
+    for (auto& [rank, end] : ends_) {
+        if (end.how == RankEnd::How::signaled && end.code == signal && end.time >= since) {
+            end.asked = true;
+        }
+    }
+}
+
+void Outcome::explain_signal(const std::string& why) {
+    for (Other& other : others_) {
+        if (other.cause == Cause::signal) other.line += why;
+    }
 }
 
 // Of those that ended on their own; who only followed the root's order comes after all others.
@@ -100,6 +110,13 @@ bool Outcome::failed() const {
     return first_rank() != nullptr || !others_.empty();
 }
 
+Cause Outcome::cause() const {
+    if (const Other* other = first_other()) return other->cause;
+    const RankEnd* rank = first_rank();
+    if (rank == nullptr) return Cause::none;
+    return rank->how == RankEnd::How::not_started ? Cause::other : Cause::rank;
+}
+
 int Outcome::exit_code() const {
     if (const Other* other = first_other()) return other->code;
     const RankEnd* rank = first_rank();
@@ -124,14 +141,25 @@ std::string Outcome::text(const RankMap& map, bool with_tail) const {
     std::string text = line(map) + "\n";
     const RankEnd* culprit = first_other() != nullptr ? nullptr : first_rank();
     if (with_tail && culprit != nullptr) text += details(*culprit);
+    return text + followers(map, culprit);
+}
+
+// Who ends when asked to has done nothing wrong; who does not, may have been short of time.
+std::string Outcome::followers(const RankMap& map, const RankEnd* culprit) const {
+    if (cause() == Cause::signal) {
+        const auto killed = std::count_if(ends_.begin(), ends_.end(), [](const auto& entry) {
+            return entry.second.how == RankEnd::How::signaled && entry.second.code == SIGKILL;
+        });
+        if (killed == 0) return {};
+        return fmt::format("  {} of {} ranks did not end in time and were killed\n", killed,
+                           map.size());
+    }
     const auto followed = [culprit](const auto& entry) {
         return is_failure(entry.second) && &entry.second != culprit;
     };
     const auto count = std::count_if(ends_.begin(), ends_.end(), followed);
-    if (count > 0) {
-        text += fmt::format("  {} other rank{} ended after it\n", count, count == 1 ? "" : "s");
-    }
-    return text;
+    if (count == 0) return {};
+    return fmt::format("  {} other rank{} ended after it\n", count, count == 1 ? "" : "s");
 }
 
 }  // namespace batchai::launcher

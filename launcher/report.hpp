@@ -15,6 +15,15 @@
 
 namespace batchai::launcher {
 
+// What ended the job.
+enum class Cause {
+    none,
+    rank,    // one that failed
+    node,    // lost, or the agent on it
+    signal,  // asked to end: by the user, at the time limit, to make room
+    other,   // nothing that another try would mend
+};
+
 // "exited with code 3 after 1.2 s".
 std::string describe(const RankEnd& end);
 
@@ -22,10 +31,24 @@ class Outcome {
   public:
     // time is corrected to the root's clock.
     void add(RankEnd end);
-    // A failure that is no rank's: lost agents, time-outs, signals. logged: on the node already.
-    void add(double time, std::string line, int code, bool logged = false);
+    // A failure that is no rank's.
+    struct Other {
+        double time = 0;
+        std::string line;
+        int code = 125;
+        Cause cause = Cause::other;
+        bool logged = false;  // on the node already
+    };
+    void add(Other other) { others_.push_back(std::move(other)); }
+
+    // Ranks that this signal has ended since then had been asked to, before we knew of it.
+    void excuse(int signal, double since);
+
+    // Adds to the line of a signal why it was sent.
+    void explain_signal(const std::string& why);
 
     bool failed() const;
+    Cause cause() const;
     // Of the first failure; 0: none.
     int exit_code() const;
     // "batchai-launch: rank 2 on n2 exited with code 3 after 1.2 s"; empty: no failure.
@@ -37,14 +60,9 @@ class Outcome {
     bool has_ended(int rank) const { return ends_.contains(rank); }
 
   private:
-    struct Other {
-        double time;
-        std::string line;
-        int code;
-        bool logged;
-    };
     const RankEnd* first_rank() const;
     const Other* first_other() const;
+    std::string followers(const RankMap& map, const RankEnd* culprit) const;
 
     std::map<int, RankEnd> ends_;  // by rank; an abort counts, the exit that follows it does not
     std::vector<Other> others_;

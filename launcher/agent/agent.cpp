@@ -9,6 +9,9 @@
 #include <cstdio>
 
 namespace batchai::launcher {
+
+using std::chrono::milliseconds;
+
 namespace {
 
 // For the root to find that an agent is gone: a little more than Channel takes.
@@ -17,6 +20,9 @@ constexpr std::chrono::milliseconds kBranchGrace{12'000};
 // Output under way to the root: above the first the ranks are no longer read, below the second
 // again.
 constexpr std::uint64_t kHighWater = 8 << 20, kLowWater = 4 << 20;
+
+// What Slurm sends to guard and agent alike comes twice.
+constexpr milliseconds kSameSignal{100};
 
 }  // namespace
 
@@ -31,9 +37,8 @@ int Agent::run() {
         say(bootstrap_.name + ": " + socket.error().message);
         return 125;
     }
-    signals_ = std::make_unique<SignalEvents>(
-        loop_, std::initializer_list<int>{SIGCHLD, SIGTERM, SIGINT, SIGHUP},
-        [this](int signal) { on_signal(signal); });
+    signals_ = std::make_unique<SignalEvents>(loop_, handled_signals(),
+                                              [this](int signal) { on_signal(signal); });
     ranks_ = std::make_unique<Ranks>(
         loop_,
         Ranks::Callbacks{[this](int r, Stream s, std::string b) { on_output(r, s, std::move(b)); },
@@ -74,7 +79,7 @@ void Agent::on_message(Kind kind, Reader& reader) {
             if (Input input; decode(reader, input)) ranks_->input(std::move(input.bytes));
             return;
         case Kind::end:
-            if (End end; decode(reader, end)) end_ranks(end.signal);
+            if (End end; decode(reader, end)) end_ranks(end.signal, milliseconds(end.grace));
             return;
         case Kind::signal:
             if (Signal signal; decode(reader, signal)) ranks_->forward(signal.signal);
@@ -103,7 +108,7 @@ void Agent::fail(const std::string& message) {
 
 void Agent::fail(const AgentError& error) {
     root_->send(error);
-    ranks_->end(SIGKILL);
+    ranks_->end(SIGKILL, {});
     ranks_->started_all();
 }
 
@@ -120,9 +125,9 @@ std::vector<RankState> Agent::inspect() const {
     return states;
 }
 
-void Agent::end_ranks(int signal) {
+void Agent::end_ranks(int signal, milliseconds grace) {
     ending_ = true;
-    ranks_->end(signal);
+    ranks_->end(signal, grace);
     if (preparation_.pid > 0) {
         ::kill(-preparation_.pid, signal);  // on_child() comes when it has ended
     } else {
@@ -134,7 +139,7 @@ void Agent::root_lost() {
     // Nobody is left to report to: end everything, and go.
     exit_code_ = 125;
     over_ = true;
-    end_ranks(SIGTERM);
+    end_ranks(SIGTERM, Ranks::kGrace);
     giving_up_ = std::make_unique<Timer>(loop_, [this] { loop_.stop(); });
     giving_up_->start(Ranks::kGrace * 2);
 }
@@ -149,13 +154,24 @@ void Agent::on_branch_broken(const std::string& why) {
 
 void Agent::on_signal(int signal) {
     if (signal == SIGCHLD) return ranks_->reap();
-    // Slurm ends the step, or the guard was killed.
+    if (guarded_.has_guard()) return obey(signal);
     if (launched_ && !over_) {
-        root_->send(AgentError{fmt::format("batchai-launch: {}: the agent got {}", bootstrap_.name,
-                                           signal_name(signal)),
-                               128 + signal, false});
+        root_->send(AgentError{
+            fmt::format("batchai-launch: {}: the agent's guard was killed", bootstrap_.name), 125,
+            false});
     }
     root_lost();
+}
+
+// Slurm signals all nodes of a step; what is passed on as it is needs nobody's decision.
+void Agent::obey(int signal) {
+    const auto now = std::chrono::steady_clock::now();
+    if (signal == last_signal_ && now - last_signal_time_ < kSameSignal) return;
+    last_signal_ = signal;
+    last_signal_time_ = now;
+    if (is_forwarded(signal) && signal != job_.end_on) return ranks_->forward(signal);
+    if (signal == SIGQUIT && bootstrap_.node != 0) return;  // one answer is enough
+    root_->send(Asked{signal});
 }
 
 void Agent::on_output(int rank, Stream stream, std::string bytes) {

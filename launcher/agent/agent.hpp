@@ -39,6 +39,7 @@ class Agent : private pmix::Host {
     void root_lost();
     void on_branch_broken(const std::string& why);
     void on_signal(int signal);
+    void obey(int signal);
 
     // Starting ranks (agent_start.cpp).
     void say_hello();
@@ -97,7 +98,7 @@ class Agent : private pmix::Host {
     void fail(const std::string& message);
     void fail(const AgentError& error);
     std::vector<RankState> inspect() const;
-    void end_ranks(int signal);
+    void end_ranks(int signal, std::chrono::milliseconds grace);
 
     Bootstrap bootstrap_;
     Guarded guarded_;
@@ -131,6 +132,8 @@ class Agent : private pmix::Host {
     bool launched_ = false, ending_ = false, over_ = false;
     std::uint64_t unwritten_ = 0;  // output that the root, or a file, has not taken yet
     bool ranks_done_ = false;
+    int last_signal_ = 0;
+    std::chrono::steady_clock::time_point last_signal_time_;
     int exit_code_ = 0;
 
     std::map<FenceId, pmix::ModexAnswer> fences_;

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "launcher/agent/processes.hpp"
+#include "launcher/agent/signals.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -22,10 +23,14 @@ namespace {
     std::_Exit(125);
 }
 
-// Signals are the agent's business; the guard must survive them to clean up.
-void ignore_signals() {
-    for (int signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) {
-        std::signal(signal, SIG_IGN);
+// Returns the agent's status, once it has ended.
+int pass_signals_to(pid_t agent) {
+    const sigset_t set = set_of(handled_signals());
+    int status = 0;
+    while (true) {
+        const int signal = ::sigwaitinfo(&set, nullptr);
+        if (signal > 0 && signal != SIGCHLD) ::kill(agent, signal);
+        if (::waitpid(agent, &status, WNOHANG) == agent) return status;
     }
 }
 
@@ -40,11 +45,12 @@ Guarded start_guard(const std::string& job_directory) {
     sweep_scratch();
     auto scratch = Scratch::make();
     if (!scratch) give_up(scratch.error().message);
-    Guarded guarded{std::move(*scratch), job_directory};
+    Guarded guarded{std::move(*scratch), job_directory, ::getpid()};
     ::mkdir(guarded.server_directory().c_str(), 0700);
     ::mkdir(guarded.client_directory().c_str(), 0700);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    const pid_t guard = ::getpid();
+    block_signals(handled_signals());
+    std::signal(SIGPIPE, SIG_IGN);
     const pid_t agent = ::fork();
     if (agent < 0) {
         guarded.remove(false);
@@ -54,12 +60,10 @@ Guarded start_guard(const std::string& job_directory) {
         // SIGTERM, not SIGKILL: the agent then ends its ranks and removes the directories itself.
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-        if (::getppid() != guard) std::_Exit(125);
+        if (!guarded.has_guard()) std::_Exit(125);
         return guarded;
     }
-    ignore_signals();
-    int status = 0;
-    while (::waitpid(agent, &status, 0) < 0 && errno == EINTR) continue;
+    const int status = pass_signals_to(agent);
     kill_descendants();
     guarded.remove(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     // Without the agent's exit code nobody has been told what happened; Slurm or the root see it.

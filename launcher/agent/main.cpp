@@ -10,7 +10,6 @@
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/guard.hpp"
-#include "launcher/agent/signals.hpp"
 #include "launcher/bootstrap.hpp"
 
 namespace batchai::launcher {
@@ -47,8 +46,6 @@ int agent_main() {
     ::close(null);
     Guarded guarded =
         start_guard(bootstrap->node == 0 ? bootstrap->owned_directory : std::string());
-    block_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
-    std::signal(SIGPIPE, SIG_IGN);
     Agent agent(std::move(*bootstrap), std::move(guarded));
     std::_Exit(
         agent.run());  // not destroyed: the PMIx library's thread still runs (pmix/server.hpp)

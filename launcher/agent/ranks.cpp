@@ -14,6 +14,7 @@
 
 namespace batchai::launcher {
 
+using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 double wall_clock() {
@@ -26,8 +27,8 @@ Ranks::Ranks(Loop& loop, Callbacks callbacks)
       callbacks_(std::move(callbacks)),
       grace_(loop,
              [this] {
-                 kill_groups(SIGKILL);
-                 signal_children(SIGKILL);
+                 kill_all();
+                 check_done();
              }),
       // Somebody out of our reach holds a pipe open: enough waited.
       linger_(loop, [this] {
@@ -54,7 +55,7 @@ void Ranks::start(int number, const SpawnRequest& request) {
         callbacks_.on_end(std::move(end));
         return;
     }
-    rank.pid = spawned.pid;
+    rank.pid = rank.group = spawned.pid;
     attach(number, rank.output, Stream::out, std::move(spawned.output));
     attach(number, rank.error, Stream::err, std::move(spawned.error));
     if (spawned.input) {
@@ -171,10 +172,25 @@ void Ranks::kill_groups(int signal) {
     }
 }
 
-void Ranks::end(int signal) {
-    kill_groups(asked_ ? SIGKILL : signal);
-    if (!asked_) grace_.start(kGrace);
+void Ranks::end(int signal, milliseconds grace) {
+    const bool at_once = asked_ || signal == SIGKILL;
     asked_ = true;
+    if (at_once) return kill_all();
+    kill_groups(signal);
+    grace_.start(grace);
+}
+
+void Ranks::kill_all() {
+    grace_.stop();
+    kill_groups(SIGKILL);
+    signal_children(SIGKILL);
+}
+
+// A shell may be gone while the program that it has started writes its checkpoint.
+bool Ranks::any_group_lives() const {
+    return std::any_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
+        return entry.second.group > 0 && ::kill(-entry.second.group, 0) == 0;
+    });
 }
 
 void Ranks::input(std::string bytes) {
@@ -199,6 +215,7 @@ void Ranks::check_done() {
         if (rank.pid > 0) return;
         streams = streams || rank.output.poll || rank.error.poll;
     }
+    if (grace_.active() && any_group_lives()) return;
     // Nothing may outlive the ranks: what they left behind is our child now, or a child of one.
     if (!lingered_ && (signal_children(SIGKILL) > 0 || streams)) {
         if (!linger_.active()) linger_.start(std::chrono::seconds(1));

@@ -39,7 +39,7 @@ class Ranks {
     void reap();
     void forward(int signal);
     // The signal now, SIGKILL after the grace period. Repeated: SIGKILL now.
-    void end(int signal);
+    void end(int signal, std::chrono::milliseconds grace);
     void input(std::string bytes);
     void hold_output(bool hold);
     // Started, and not about to end either.
@@ -47,7 +47,7 @@ class Ranks {
     // Of each that runs: its process's state, and since when it has written nothing.
     std::vector<RankState> states() const;
 
-    static constexpr std::chrono::milliseconds kGrace{2000};
+    static constexpr std::chrono::milliseconds kGrace{2000};  // after a failure
 
   private:
     struct Source {
@@ -56,6 +56,8 @@ class Ranks {
     };
     struct Rank {
         pid_t pid = -1;  // -1: ended
+        pid_t group =
+            -1;  // what it has started, as far as that stayed in its group; -1: not started
         std::chrono::steady_clock::time_point begin, wrote;
         Source output, error;
         Tail tail{20};
@@ -68,6 +70,8 @@ class Ranks {
     void pass(int number, Stream stream, std::string lines);
     void ended(int number, Rank& rank, int status);
     void kill_groups(int signal);
+    void kill_all();
+    bool any_group_lives() const;
     void check_done();
 
     Loop& loop_;

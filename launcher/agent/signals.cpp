@@ -4,27 +4,44 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace batchai::launcher {
 namespace {
 
-sigset_t set_of(std::initializer_list<int> signals) {
+constexpr std::array kForwarded = {SIGUSR1,  SIGUSR2, SIGALRM, SIGCONT, SIGURG,
+                                   SIGWINCH, SIGXCPU, SIGIO,   SIGPWR};
+
+}  // namespace
+
+sigset_t set_of(const Signals& signals) {
     sigset_t set;
     sigemptyset(&set);
     for (int signal : signals) sigaddset(&set, signal);
     return set;
 }
 
-}  // namespace
+bool is_forwarded(int signal) {
+    return std::find(kForwarded.begin(), kForwarded.end(), signal) != kForwarded.end();
+}
 
-void block_signals(std::initializer_list<int> signals) {
-    const sigset_t set = set_of(signals);
+Signals handled_signals() {
+    Signals signals{SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    signals.insert(signals.end(), kForwarded.begin(), kForwarded.end());
+    return signals;
+}
+
+void block_signals(const Signals& signals) {
+    sigset_t set = set_of(signals);
+    struct sigaction hangup {};
+    ::sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler == SIG_IGN) sigdelset(&set, SIGHUP);  // blocked, it would be kept for us
     sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
-SignalEvents::SignalEvents(Loop& loop, std::initializer_list<int> signals,
-                           std::function<void(int)> callback) {
+SignalEvents::SignalEvents(Loop& loop, const Signals& signals, std::function<void(int)> callback) {
     const sigset_t set = set_of(signals);
     sys::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     poll_ =

@@ -6,27 +6,35 @@
 
 #include <csignal>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "launcher/loop.hpp"
 
 namespace batchai::launcher {
 
-// Blocks the signals; call before any thread is started.
-void block_signals(std::initializer_list<int> signals);
+using Signals = std::vector<int>;
+
+sigset_t set_of(const Signals& signals);
+
+// Blocks the signals; call before any thread is started. SIGHUP stays ignored where it is: nohup.
+void block_signals(const Signals& signals);
 
 class SignalEvents {
   public:
-    SignalEvents(Loop& loop, std::initializer_list<int> signals, std::function<void(int)> callback);
+    SignalEvents(Loop& loop, const Signals& signals, std::function<void(int)> callback);
 
   private:
     std::unique_ptr<Poll> poll_;
 };
 
-// The signals that the root passes on to the ranks as they are.
-inline constexpr std::initializer_list<int> kForwarded = {SIGUSR1, SIGUSR2, SIGCONT, SIGURG};
+// Those that are passed on to the ranks as they are.
+bool is_forwarded(int signal);
+
+// All that root, guard and agent take: the forwarded ones, those that end the job, SIGQUIT,
+// SIGCHLD.
+Signals handled_signals();
 
 // "SIGSEGV", or "signal 77".
 std::string signal_name(int signal);

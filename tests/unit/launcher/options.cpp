@@ -51,6 +51,12 @@ BOOST_AUTO_TEST_CASE(ranks_are_numbered_in_blocks_unless_asked_otherwise) {
     BOOST_TEST((good({"--map=cyclic", "prog"}).order == Order::cyclic));
 }
 
+BOOST_AUTO_TEST_CASE(signals_have_names_and_numbers) {
+    for (const char* name : {"USR1", "SIGUSR1", "usr1", "10"}) {
+        BOOST_TEST(good({"--end-on", name, "prog"}).end_on == 10);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
     for (const std::vector<std::string>& words : {std::vector<std::string>{},
                                                   {"--job", "f", "prog"},
@@ -64,6 +70,11 @@ BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
                                                   {"--timeout", "0", "prog"},
                                                   {"--json", "prog"},
                                                   {"--map", "plane", "prog"},
+                                                  {"--grace", "-1", "prog"},
+                                                  {"--grace", "nan", "prog"},
+                                                  {"--end-on", "KILL", "prog"},
+                                                  {"--end-on", "TERM", "prog"},
+                                                  {"--end-on", "nonsense", "prog"},
                                                   {"--no-such"}}) {
         const auto parsed = parse(words);
         BOOST_REQUIRE(std::holds_alternative<int>(parsed));

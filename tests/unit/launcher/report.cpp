@@ -83,11 +83,33 @@ BOOST_AUTO_TEST_CASE(an_abort_is_a_failure_even_with_code_0) {
 
 BOOST_AUTO_TEST_CASE(a_time_out_is_the_cause_of_the_deaths_after_it) {
     Outcome outcome;
-    outcome.add(5.0, "time-out", 124);
+    outcome.add({5.0, "time-out", 124});
     outcome.add(end_of(0, RankEnd::How::signaled, SIGTERM, 5.1, true));
     outcome.add(end_of(1, RankEnd::How::exited, 1, 5.2, true));
     BOOST_TEST(outcome.exit_code() == 124);
     BOOST_TEST(outcome.line(kMap) == "time-out");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_was_asked_to_end_is_no_failure_of_its_ranks) {
+    Outcome outcome;
+    outcome.add(end_of(0, RankEnd::How::signaled, SIGTERM, 4.8));  // Slurm told the rank first
+    outcome.excuse(SIGTERM, 4.0);
+    outcome.add({5.0, "asked to end", 143, Cause::signal});
+    outcome.add(end_of(1, RankEnd::How::exited, 0, 5.5, true));
+    outcome.add(end_of(2, RankEnd::How::signaled, SIGKILL, 15.0, true));
+    outcome.explain_signal(": time is over");
+    BOOST_TEST((outcome.cause() == Cause::signal));
+    BOOST_TEST(outcome.exit_code() == 143);
+    BOOST_TEST(outcome.text(kMap, true) ==
+               "asked to end: time is over\n  1 of 4 ranks did not end in time and were killed\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_died_long_before_the_signal_is_still_the_cause) {
+    Outcome outcome;
+    outcome.add(end_of(0, RankEnd::How::signaled, SIGTERM, 1.0));
+    outcome.excuse(SIGTERM, 4.0);
+    outcome.add({5.0, "asked to end", 143, Cause::signal});
+    BOOST_TEST((outcome.cause() == Cause::rank));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/slurm_job.hpp"
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+
+namespace batchai::launcher {
+namespace {
+
+// Runs scontrol with these words, none of which the shell could misunderstand, and returns what it
+// says. A controller that does not answer is given up.
+sys::Result<std::string> scontrol(const std::string& words) {
+    const auto path = std::filesystem::path(BATCHAI_SRUN).parent_path() / "scontrol";
+    const std::string command = "exec timeout 10 " + path.string() + " " + words + " 2>&1";
+    FILE* pipe = ::popen(command.c_str(), "re");
+    if (pipe == nullptr) return sys::errno_error("scontrol");
+    std::string text;
+    std::array<char, 4096> bytes{};
+    while (const std::size_t size = std::fread(bytes.data(), 1, bytes.size(), pipe)) {
+        text.append(bytes.data(), size);
+    }
+    const int status = ::pclose(pipe);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+    if (text.empty()) return sys::Error{"scontrol gave no answer"};
+    return sys::Error{"scontrol: " + text.substr(0, text.find('\n'))};
+}
+
+bool is_number(const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+}  // namespace
+
+SlurmJob parse_slurm_job(const std::string& line) {
+    const auto says = [&line](const char* field) {
+        return (" " + line).find(std::string(" ") + field) != std::string::npos;
+    };
+    SlurmJob job;
+    job.batch = says("BatchFlag=1") || says("BatchFlag=2");  // 2: requeued
+    job.requeue = says("Requeue=1");
+    job.preempted = says("PreemptTime=") && !says("PreemptTime=None");
+    job.time_limit = says("Reason=TimeLimit");
+    return job;
+}
+
+sys::Result<SlurmJob> ask_slurm(const std::string& job_id) {
+    if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is no number: " + job_id};
+    const auto line = scontrol("show job -o " + job_id);
+    if (!line) return line.error();
+    return parse_slurm_job(*line);
+}
+
+std::string reason_to_end(const SlurmJob& job) {
+    if (job.time_limit) return ": the job has reached its time limit";
+    if (job.preempted) return ": Slurm has pre-empted the job";
+    return {};
+}
+
+}  // namespace batchai::launcher

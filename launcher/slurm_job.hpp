@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What Slurm's controller says of our job: asked once, when the job ends, or before it starts if an
+// option needs it. Never on the way of a job that goes well.
+#pragma once
+
+#include <string>
+
+#include "sys/result.hpp"
+
+namespace batchai::launcher {
+
+struct SlurmJob {
+    bool batch = false;       // submitted with sbatch
+    bool requeue = false;     // Slurm may run it again
+    bool preempted = false;   // told to make room
+    bool time_limit = false;  // reached
+};
+
+// From a line of `scontrol show job -o`.
+SlurmJob parse_slurm_job(const std::string& line);
+sys::Result<SlurmJob> ask_slurm(const std::string& job_id);
+
+// ": the job has reached its time limit", or whatever made Slurm end it; empty: not known.
+std::string reason_to_end(const SlurmJob& job);
+
+}  // namespace batchai::launcher
