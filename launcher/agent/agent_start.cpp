@@ -118,9 +118,13 @@ void Agent::start_ranks() {
     if (!open_files()) return;
     const int node = bootstrap_.node;
     const std::vector<int> ranks = job_.map.ranks_on(node);
-    pmix::JobInfo info{
-        job_.nspace, job_.map, node, job_.directory, fmt::format("{}", fmt::join(job_.argv, " ")),
-        {}};
+    pmix::JobInfo info{job_.nspace,
+                       job_.map,
+                       node,
+                       job_.directory,
+                       fmt::format("{}", fmt::join(job_.argv, " ")),
+                       {},
+                       as_xml(topology_)};
     for (const std::vector<int>& cpus : cpus_) info.cpusets.push_back(number_list(cpus));
     if (auto registered = pmix_->register_job(info); !registered) {
         return fail(registered.error().message);

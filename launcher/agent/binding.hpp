@@ -21,6 +21,8 @@ struct DestroyTopology {
 };
 using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
 Topology load_topology();
+// As hwloc's XML; empty where there is none.
+std::string as_xml(const Topology&);
 
 // The cores that have a CPU this process may run on, in topology order.
 std::vector<Core> allowed_cores(const Topology&);

@@ -41,6 +41,8 @@ struct JobInfo {
     std::string directory;             // working directory
     std::string command;               // for show only
     std::vector<std::string> cpusets;  // of the local ranks, as lists ("0-3"); empty: not bound
+    std::string
+        topology;  // of this node as hwloc's XML, so that ranks need not look; empty: they do
 };
 
 class Server {
