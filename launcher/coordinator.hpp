@@ -53,8 +53,9 @@ struct Session {
     Labels labels = Labels::none;
     std::string output_directory;  // for files of each rank besides; empty: none
     std::optional<double> timeout;
-    double grace = 10;  // seconds for the ranks to end after a signal
-    int end_on = 0;     // a signal that ends the job besides the usual ones; 0: none
+    double grace = 10;           // seconds for the ranks to end after a signal
+    int end_on = 0;              // a signal that ends the job besides the usual ones; 0: none
+    bool own_gpus_only = false;  // of each rank, to be seen
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;    // of the tree over which fences go
     std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none

@@ -84,6 +84,7 @@ struct Launch {
     std::string parent_address;  // of its parent in the tree; empty: the root
     int parent_port = 0;
     bool shared_host = false;      // --local: the agents share one machine's cores
+    bool own_gpus_only = false;    // each rank sees its own GPUs, not the node's
     bool dry_run = false;          // tell what would run instead of running it
     std::string output_directory;  // for files of each rank; empty: none
     int end_on = 0;                // a signal that is not passed on, but ends the job; 0: none
@@ -96,8 +97,8 @@ struct Launch {
     template <class A>
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, master_address, master_port,
-          parent_address, parent_port, shared_host, dry_run, output_directory, end_on,
-          execution_log, record, preparation, preparation_input, host_file);
+          parent_address, parent_port, shared_host, own_gpus_only, dry_run, output_directory,
+          end_on, execution_log, record, preparation, preparation_input, host_file);
     }
 };
 

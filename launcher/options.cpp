@@ -94,9 +94,14 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     app.add_option("--map", options.order,
                    "block: number the ranks node by node (default); cyclic: one on each in turn")
         ->type_name("ORDER")
-        ->transform(CLI::Transformer(
+        ->transform(CLI::CheckedTransformer(
             std::map<std::string, Order>{{"block", Order::block}, {"cyclic", Order::cyclic}},
             CLI::ignore_case));
+    app.add_option("--gpu-visibility", options.own_gpus_only,
+                   "all: each rank sees all GPUs of its node (default); rank: its own")
+        ->type_name("WHICH")
+        ->transform(
+            CLI::CheckedTransformer(std::map<std::string, bool>{{"all", false}, {"rank", true}}));
     app.add_option("--job", options.job_file, "Run the job of a Batch AI job.json")
         ->type_name("FILE");
     app.add_option("--policy", options.policy_file,

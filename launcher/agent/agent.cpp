@@ -194,7 +194,7 @@ void Agent::on_rank_end(RankEnd end) {
         set_pmix_state(end.rank, RankEnd::Pmix::left);
     }
     const int local = job_.map.local_rank(end.rank);
-    if (local < gpus_) end.gpu = local;
+    if (gpus_ > 0) end.gpu = local % gpus_;
     note(fmt::format("rank {} {}", end.rank, describe(end)));
     root_->send(end);
     if (pmi1_) pmi1_->forget(end.rank);

@@ -13,7 +13,9 @@
 #include "launcher/agent/binding.hpp"
 #include "launcher/agent/branch.hpp"
 #include "launcher/agent/facts.hpp"
+#include "launcher/agent/gpus.hpp"
 #include "launcher/agent/guard.hpp"
+#include "launcher/agent/locality.hpp"
 #include "launcher/agent/rank_files.hpp"
 #include "launcher/agent/ranks.hpp"
 #include "launcher/agent/signals.hpp"
@@ -55,9 +57,10 @@ class Agent : private pmix::Host {
     void write_host_file() const;
 
     // What a rank gets (agent_plan.cpp).
-    bool is_bound() const;
-    int cores_of_rank() const;
-    void bind_ranks();
+    GpusOfRanks gpus_of_ranks() const;
+    std::vector<std::vector<int>> shares() const;
+    void place_ranks();
+    int cores_of(int local_rank) const;
     env::Place place_of(int rank) const;
     env::Environment environment_of(int rank, env::Environment inherited) const;
     void tell_plan();
@@ -129,6 +132,7 @@ class Agent : private pmix::Host {
 
     Launch job_;
     std::vector<std::vector<int>> cpus_;  // of each local rank; empty: not bound
+    std::vector<std::string> networks_;   // of each local rank; empty: any
     bool launched_ = false, ending_ = false, over_ = false;
     std::uint64_t unwritten_ = 0;  // output that the root, or a file, has not taken yet
     bool ranks_done_ = false;

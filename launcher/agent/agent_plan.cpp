@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Agent: what each of its ranks gets, cores and environment, whether to start it so or, in a dry
-// run, to tell.
+// Agent: what each of its ranks gets, cores, devices and environment, whether to start it so or, in
+// a dry run, to tell.
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
@@ -9,36 +9,64 @@
 
 namespace batchai::launcher {
 
-// Which of the cores are ours Slurm has not said where it has not granted all: nobody is bound.
-bool Agent::is_bound() const {
-    return job_.shared_host || granted_cores_ == static_cast<int>(cores_.size());
-}
-
-// On a shared host all agents' ranks divide its cores.
-int Agent::cores_of_rank() const {
-    const int cores = job_.shared_host ? static_cast<int>(cores_.size()) : granted_cores_;
-    const int sharing = job_.shared_host ? job_.map.size() : job_.map.local_size(bootstrap_.node);
-    return std::max(1, cores / std::max(1, sharing));
-}
-
-void Agent::bind_ranks() {
-    const int count = job_.map.local_size(bootstrap_.node);
-    if (!is_bound()) return;
-    if (!job_.shared_host) {
-        cpus_ = share_cores(cores_, count);
-        return;
+// Of all that divide the cores: on a shared host also the ranks of the other agents.
+GpusOfRanks Agent::gpus_of_ranks() const {
+    const std::vector<std::string> addresses = gpu_addresses(environment_, gpus_);
+    GpusOfRanks ranks;
+    const int nodes = static_cast<int>(job_.map.nodes.size());
+    for (int node = 0; node < nodes; ++node) {
+        if (node != bootstrap_.node && !job_.shared_host) continue;
+        const int count = job_.map.local_size(node);
+        for (int local = 0; local < count; ++local) {
+            std::vector<std::string>& own = ranks.emplace_back();
+            if (addresses.empty()) continue;
+            for (const int gpu : gpus_of_rank(local, count, gpus_)) own.push_back(addresses[gpu]);
+        }
     }
-    const auto all = share_cores(cores_, job_.map.size());
-    if (all.empty()) return;
-    const auto ours = all.begin() + job_.map.first[bootstrap_.node];
-    cpus_.assign(ours, ours + count);
+    return ranks;
+}
+
+// The CPUs of the same. Which of the cores are ours Slurm has not said where it has not granted
+// all: nobody is bound.
+std::vector<std::vector<int>> Agent::shares() const {
+    if (!job_.shared_host && granted_cores_ < static_cast<int>(cores_.size())) return {};
+    const GpusOfRanks gpus = gpus_of_ranks();
+    auto near = near_cores(topology_, cores_, gpus);
+    return near.empty() ? share_cores(cores_, static_cast<int>(gpus.size())) : near;
+}
+
+void Agent::place_ranks() {
+    const int count = job_.map.local_size(bootstrap_.node);
+    const int offset = job_.shared_host ? job_.map.first[bootstrap_.node] : 0;
+    const auto take_ours = [&](auto& ours, const auto& all) {
+        if (!all.empty()) ours.assign(all.begin() + offset, all.begin() + offset + count);
+    };
+    take_ours(cpus_, shares());
+    take_ours(networks_, near_networks(topology_, gpus_of_ranks()));
+}
+
+int Agent::cores_of(int local_rank) const {
+    if (cpus_.empty()) {
+        const int all = job_.shared_host ? static_cast<int>(cores_.size()) : granted_cores_;
+        const int ranks = job_.shared_host ? job_.map.size() : job_.map.local_size(bootstrap_.node);
+        return std::max(1, all / ranks);
+    }
+    const std::vector<int>& own = cpus_[local_rank];
+    return static_cast<int>(std::count_if(cores_.begin(), cores_.end(), [&](const Core& core) {
+        return std::find(own.begin(), own.end(), core.front()) != own.end();
+    }));
 }
 
 env::Place Agent::place_of(int rank) const {
     env::Place place = env::place_in(job_.map, rank);
     place.master_address = job_.master_address;
     place.master_port = job_.master_port;
-    place.cores = cores_of_rank();
+    place.cores = cores_of(place.local_rank);
+    if (!networks_.empty()) place.networks = networks_[place.local_rank];
+    if (job_.own_gpus_only && gpus_ > 0) {
+        place.visible_gpus = visible_gpus(environment_, gpus_,
+                                          gpus_of_rank(place.local_rank, place.local_size, gpus_));
+    }
     place.shared_host = job_.shared_host;
     place.shm_directory = guarded_.memory();
     return place;
@@ -52,6 +80,7 @@ env::Environment Agent::environment_of(int rank, env::Environment inherited) con
     env::add_torch(environment, place);
     env::add_horovod(environment, place);
     env::add_openmpi(environment, place);
+    env::add_devices(environment, place);
     env::add_batchai(environment, place, sibling_library("batchai/python"),
                      sibling_library("libbatchai_collectives.so"));
     return environment;
@@ -67,7 +96,7 @@ void Agent::tell_plan() {
         const int local = job_.map.local_rank(rank);
         RankPlan plan;
         plan.rank = rank;
-        if (local < gpus_) plan.gpus = {local};
+        plan.gpus = gpus_of_rank(local, job_.map.local_size(bootstrap_.node), gpus_);
         if (!cpus_.empty()) plan.cpus = cpus_[local];
         const env::Environment whole = environment_of(rank, environment_);
         for (const auto& [name, value] : environment_of(rank, bare)) {

@@ -12,35 +12,27 @@
 #include "launcher/agent/facts.hpp"
 
 namespace batchai::launcher {
-namespace {
-
-std::string value_of(const env::Environment& environment, const std::string& name) {
-    const auto found = environment.find(name);
-    return found == environment.end() ? std::string() : found->second;
-}
-
-}  // namespace
-
 void Agent::say_hello() {
-    topology_ = load_topology();
+    gpus_ = count_gpus(environment_);
+    topology_ = load_topology(gpus_ > 0);
     cores_ = allowed_cores(topology_);
     Hello hello;
     hello.agent_key = bootstrap_.agent_key;
     hello.version = BATCHAI_VERSION;
     hello.node = bootstrap_.node;
     hello.name = bootstrap_.name;
-    hello.gpus = gpus_ = count_gpus(environment_);
+    hello.gpus = gpus_;
     for (const Core& core : cores_) hello.cores.push_back(core.front());
-    granted_cores_ =
-        granted_cores(cores_, value_of(environment_, "SLURM_JOB_CPUS_PER_NODE"), bootstrap_.node);
+    granted_cores_ = granted_cores(cores_, env::value_of(environment_, "SLURM_JOB_CPUS_PER_NODE"),
+                                   bootstrap_.node);
     hello.granted_cores = granted_cores_;
     if (bootstrap_.node == 0) master_port_ = reserve_port();
     hello.free_port = master_port_.number;
     const auto tree_port = branch_->listen();
     if (!tree_port) return fail(tree_port.error().message);
     hello.tree_port = *tree_port;
-    hello.node_ready = value_of(environment_, "BATCHAI_NODE_READY");
-    hello.job_id = value_of(environment_, "SLURM_JOB_ID");
+    hello.node_ready = env::value_of(environment_, "BATCHAI_NODE_READY");
+    hello.job_id = env::value_of(environment_, "SLURM_JOB_ID");
     hello.clock = wall_clock();
     root_->send(hello);
     // While the others arrive.
@@ -113,7 +105,7 @@ bool Agent::open_files() {
 }
 
 void Agent::start_ranks() {
-    bind_ranks();
+    place_ranks();
     if (job_.dry_run) return tell_plan();
     if (!open_files()) return;
     const int node = bootstrap_.node;
@@ -167,7 +159,7 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) const {
 void Agent::write_host_file() const {
     env::Environment environment = environment_;
     for (const auto& [name, value] : job_.environment) environment[name] = value;
-    const std::string path = value_of(environment, "AZ_BATCHAI_MPI_HOST_FILE");
+    const std::string path = env::value_of(environment, "AZ_BATCHAI_MPI_HOST_FILE");
     if (job_.host_file.empty() || path.empty()) return;
     std::ofstream(path) << job_.host_file;
 }

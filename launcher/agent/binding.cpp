@@ -27,7 +27,7 @@ void DestroyTopology::operator()(hwloc_topology* topology) const {
     hwloc_topology_destroy(topology);
 }
 
-Topology load_topology() {
+Topology load_topology(bool with_devices) {
     // Plugins are for devices and XML; some start the libraries of displays and accelerators.
     ::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 1);
     hwloc_topology_t topology = nullptr;
@@ -35,6 +35,9 @@ Topology load_topology() {
     Topology owned(topology);
     // Linux says it all; this one visits each CPU, and waits for those that are busy.
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    if (with_devices) {
+        hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    }
     if (hwloc_topology_load(topology) != 0) return {};
     return owned;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CPU binding: every rank of a node gets an even share of the cores that the agent may use,
-// neighbours in the machine's topology, never a core of another rank.
+// CPU binding without regard to GPUs (locality.hpp): every rank of a node gets an even share of the
+// cores that the agent may use, neighbours in the machine's topology, never a core of another rank.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@ namespace batchai::launcher {
 // The CPUs (hardware threads) of one core.
 using Core = std::vector<int>;
 
-// This machine as hwloc sees it, without its devices; null where it sees nothing.
+// This machine as hwloc sees it; null where it sees nothing. Its devices take time to look at.
 struct DestroyTopology {
     void operator()(hwloc_topology* topology) const;
 };
 using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
-Topology load_topology();
+Topology load_topology(bool with_devices);
 // As hwloc's XML; empty where there is none.
 std::string as_xml(const Topology&);
 

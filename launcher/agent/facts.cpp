@@ -4,26 +4,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <random>
 
 namespace batchai::launcher {
-
-int count_gpus(const env::Environment& environment) {
-    if (const auto found = environment.find("SLURM_GPUS_ON_NODE"); found != environment.end()) {
-        int count = 0;
-        const std::string& text = found->second;
-        std::from_chars(text.data(), text.data() + text.size(), count);
-        return std::max(count, 0);
-    }
-    const auto found = environment.find("CUDA_VISIBLE_DEVICES");
-    if (found == environment.end()) return 0;
-    const std::string& list = found->second;
-    if (list.empty() || list == "-1" || list == "NoDevFiles") return 0;
-    return 1 + static_cast<int>(std::count(list.begin(), list.end(), ','));
-}
 
 namespace {
 

@@ -3,15 +3,9 @@
 // What an agent finds out about its node for the root.
 #pragma once
 
-#include <string>
-
-#include "launcher/env/env.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::launcher {
-
-// SLURM_GPUS_ON_NODE, else the length of CUDA_VISIBLE_DEVICES, else 0.
-int count_gpus(const env::Environment& environment);
 
 // A TCP port that the kernel does not hand out by itself, and that is ours while the socket is
 // open.

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr char kRoot[] = "/tmp/";
+constexpr char kTemporary[] = "/tmp/";
 constexpr char kMemory[] = "/dev/shm/";
 constexpr std::string_view kPrefix = "batchai.";
 
@@ -24,7 +24,7 @@ constexpr std::string_view kPrefix = "batchai.";
 void remove_both(const std::string& name) {
     std::error_code ignored;
     fs::remove_all(kMemory + name, ignored);
-    fs::remove_all(kRoot + name, ignored);
+    fs::remove_all(kTemporary + name, ignored);
 }
 
 // Opens a directory of ours and takes its lock; empty: it is somebody's.
@@ -42,10 +42,10 @@ sys::UniqueFd take_lock(const std::string& path) {
 
 sys::Result<Scratch> Scratch::make() {
     // Its final name appears only when it is locked: no sweep may take it for left behind.
-    std::string hidden = std::string(kRoot) + ".batchai.XXXXXX";
+    std::string hidden = std::string(kTemporary) + ".batchai.XXXXXX";
     if (::mkdtemp(hidden.data()) == nullptr) return sys::errno_error("making a directory in /tmp");
-    const std::string name = hidden.substr(sizeof kRoot);  // without "/tmp/."
-    Scratch scratch{kRoot + name, kMemory + name, take_lock(hidden)};
+    const std::string name = hidden.substr(sizeof kTemporary);  // without "/tmp/."
+    Scratch scratch{kTemporary + name, kMemory + name, take_lock(hidden)};
     if (::rename(hidden.c_str(), scratch.directory.c_str()) != 0) {
         ::rmdir(hidden.c_str());
         return sys::errno_error("making " + scratch.directory);
@@ -65,12 +65,12 @@ void remove_scratch(const std::string& directory) {
 void sweep_scratch() {
     std::vector<std::string> left;
     std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(kRoot, error)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(kTemporary, error)) {
         const std::string name = entry.path().filename();
         if (name.starts_with(kPrefix) && name.size() == kPrefix.size() + 6) left.push_back(name);
     }
     for (const std::string& name : left) {
-        if (const sys::UniqueFd owned = take_lock(kRoot + name)) remove_both(name);
+        if (const sys::UniqueFd owned = take_lock(kTemporary + name)) remove_both(name);
     }
 }
 

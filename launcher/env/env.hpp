@@ -29,6 +29,8 @@ struct Place {
     std::string master_address;  // reaches the node of rank 0
     int master_port = 0;
     int cores = 1;              // that the rank may use
+    std::string networks;       // the devices near its GPUs; empty: any
+    std::string visible_gpus;   // empty: the node's
     bool shared_host = false;   // the "nodes" are one machine
     std::string shm_directory;  // of this agent, removed with it
 };
@@ -39,12 +41,16 @@ Place place_in(const RankMap& map, int rank);
 // The variables of this process.
 Environment current();
 
+// Empty where it is not set.
+std::string value_of(const Environment& environment, const std::string& name);
+
 // Removes what other launchers have left: PMIX_*, PMI_*, OMPI_* but for the user's own settings
 // (OMPI_MCA_btl=...), SLURM_PMIX* and more.
 void scrub(Environment& environment);
 
 void add_openmpi(Environment& environment, const Place& place);
 void add_torch(Environment& environment, const Place& place);
+void add_devices(Environment& environment, const Place& place);
 void add_horovod(Environment& environment, const Place& place);
 // SLURM_PROCID and friends, which describe agents, say what they would say of ranks.
 void add_slurm(Environment& environment, const Place& place);

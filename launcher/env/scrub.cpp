@@ -46,6 +46,11 @@ Environment current() {
     return environment;
 }
 
+std::string value_of(const Environment& environment, const std::string& name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+}
+
 void scrub(Environment& environment) {
     std::erase_if(environment, [](const auto& entry) { return is_foreign(entry.first); });
 }

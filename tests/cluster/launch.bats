@@ -16,6 +16,13 @@ launch() { salloc --quiet -N2 batchai-launch "$@"; }
     for line in "0 on n1" "1 on n1" "2 on n2" "3 on n2"; do grep -qx "$line sees 0,1" <<<"$output"; done
 }
 
+@test "each rank may see its own GPUs only" {
+    # shellcheck disable=SC2016 # expanded by the rank
+    run salloc --quiet -N2 --gres=gpu:2 batchai-launch --gpu-visibility rank -n 3 sh -c 'echo "$RANK sees $CUDA_VISIBLE_DEVICES"'
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = $'0 sees 0\n1 sees 1\n2 sees 0,1' ]
+}
+
 @test "a command without GPUs gets one rank per node, and that is said" {
     run launch sh -c 'echo "$RANK on $(hostname)"'
     [ "$status" -eq 0 ]

@@ -3,7 +3,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/agent/facts.hpp"
 #include "launcher/starter.hpp"
 
 using namespace batchai::launcher;
@@ -105,6 +104,21 @@ BOOST_AUTO_TEST_CASE(nodes_without_ranks_are_no_nodes_of_the_step) {
     BOOST_TEST(environment["SLURM_JOB_NUM_NODES"] == "3");
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_hears_of_its_network_devices_and_gpus) {
+    env::Environment environment{{"CUDA_VISIBLE_DEVICES", "4,5"}};
+    env::add_devices(environment, place());
+    BOOST_TEST(environment.size() == 1U);
+    env::Place with = place();
+    with.networks = "mlx5_1:1";
+    with.visible_gpus = "5";
+    env::add_devices(environment, with);
+    BOOST_TEST(environment.at("UCX_NET_DEVICES") == "mlx5_1:1");
+    BOOST_TEST(environment.at("CUDA_VISIBLE_DEVICES") == "5");
+    env::Environment users{{"UCX_NET_DEVICES", "eth0"}};
+    env::add_devices(users, with);
+    BOOST_TEST(users.at("UCX_NET_DEVICES") == "eth0");
+}
+
 BOOST_AUTO_TEST_CASE(outside_slurm_no_slurm_variable_appears) {
     env::Environment environment;
     env::add_slurm(environment, place());
@@ -123,15 +137,6 @@ BOOST_AUTO_TEST_CASE(the_users_own_values_win_where_they_are_a_matter_of_taste) 
 BOOST_AUTO_TEST_CASE(counts_are_written_as_slurm_writes_them) {
     BOOST_TEST(env::slurm_counts({2, 2, 2, 1}) == "2(x3),1");
     BOOST_TEST(env::slurm_counts({4}) == "4");
-}
-
-BOOST_AUTO_TEST_CASE(gpus_are_counted) {
-    BOOST_TEST(count_gpus({{"SLURM_GPUS_ON_NODE", "4"}, {"CUDA_VISIBLE_DEVICES", "0"}}) == 4);
-    BOOST_TEST(count_gpus({{"CUDA_VISIBLE_DEVICES", "0,2,5"}}) == 3);
-    BOOST_TEST(count_gpus({{"CUDA_VISIBLE_DEVICES", "GPU-aaaa"}}) == 1);
-    BOOST_TEST(count_gpus({{"CUDA_VISIBLE_DEVICES", ""}}) == 0);
-    BOOST_TEST(count_gpus({{"CUDA_VISIBLE_DEVICES", "-1"}}) == 0);
-    BOOST_TEST(count_gpus({}) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(options_of_the_users_own_steps_do_not_reach_our_srun) {

@@ -75,6 +75,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
                                                   {"--end-on", "KILL", "prog"},
                                                   {"--end-on", "TERM", "prog"},
                                                   {"--end-on", "nonsense", "prog"},
+                                                  {"--gpu-visibility", "1", "prog"},
                                                   {"--no-such"}}) {
         const auto parsed = parse(words);
         BOOST_REQUIRE(std::holds_alternative<int>(parsed));

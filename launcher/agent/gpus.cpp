@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/gpus.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+namespace batchai::launcher {
+namespace {
+
+std::vector<std::string> words(const std::string& list) {
+    std::vector<std::string> parts;
+    std::istringstream stream(list);
+    for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+    return parts;
+}
+
+std::optional<int> number(const std::string& text) {
+    int value = 0;
+    const auto end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || rest != end || value < 0) return std::nullopt;
+    return value;
+}
+
+struct Gpu {
+    std::string address, uuid;
+    int minor = -1;  // of its device file
+};
+
+// What follows "Key:", without the spaces.
+std::string value_in(const std::string& line, const std::string& key) {
+    if (!line.starts_with(key + ":")) return {};
+    const auto begin = line.find_first_not_of(" \t", key.size() + 1);
+    return begin == line.npos ? std::string() : line.substr(begin);
+}
+
+// In the order of their addresses, which is also nvidia-smi's and, for equal ones, CUDA's.
+std::vector<Gpu> gpus_of_driver(const std::string& driver) {
+    std::vector<Gpu> gpus;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(driver, error)) {
+        Gpu gpu;
+        gpu.address = entry.path().filename();
+        std::ifstream information(entry.path() / "information");
+        for (std::string line; std::getline(information, line);) {
+            if (const auto uuid = value_in(line, "GPU UUID"); !uuid.empty()) gpu.uuid = uuid;
+            if (const auto minor = number(value_in(line, "Device Minor"))) gpu.minor = *minor;
+        }
+        gpus.push_back(std::move(gpu));
+    }
+    std::sort(gpus.begin(), gpus.end(),
+              [](const Gpu& a, const Gpu& b) { return a.address < b.address; });
+    return gpus;
+}
+
+template <class Is>
+std::string address_of(const std::vector<Gpu>& gpus, Is is) {
+    const auto found = std::find_if(gpus.begin(), gpus.end(), is);
+    return found == gpus.end() ? std::string() : found->address;
+}
+
+}  // namespace
+
+int count_gpus(const env::Environment& environment, const std::string& driver) {
+    if (const auto found = environment.find("SLURM_GPUS_ON_NODE"); found != environment.end()) {
+        return number(found->second).value_or(0);
+    }
+    if (const auto found = environment.find("CUDA_VISIBLE_DEVICES"); found != environment.end()) {
+        const std::string& list = found->second;
+        if (list.empty() || list == "-1" || list == "NoDevFiles") return 0;
+        return 1 + static_cast<int>(std::count(list.begin(), list.end(), ','));
+    }
+    if (environment.contains("SLURM_JOB_ID")) return 0;
+    return static_cast<int>(gpus_of_driver(driver).size());
+}
+
+std::vector<int> gpus_of_rank(int local_rank, int local_size, int gpus) {
+    std::vector<int> own;
+    if (gpus == 0) return own;
+    own.push_back(local_rank % gpus);
+    for (int gpu = local_rank + local_size; gpu < gpus; gpu += local_size) own.push_back(gpu);
+    return own;
+}
+
+// Slurm says which device files they are, wherever CUDA begins to count: from the first GPU of the
+// machine or, in a cgroup, of the job.
+std::vector<std::string> gpu_addresses(const env::Environment& environment, int count,
+                                       const std::string& driver) {
+    const std::vector<Gpu> all = gpus_of_driver(driver);
+    const std::vector<std::string> visible =
+        words(env::value_of(environment, "CUDA_VISIBLE_DEVICES"));
+    std::vector<std::string> minors = words(env::value_of(environment, "SLURM_STEP_GPUS"));
+    if (minors.empty()) minors = words(env::value_of(environment, "SLURM_JOB_GPUS"));
+    const auto size = static_cast<std::size_t>(count);
+    std::vector<std::string> addresses;
+    for (std::size_t i = 0; i < size; ++i) {
+        const std::string name = visible.size() == size ? visible[i] : std::to_string(i);
+        if (name.starts_with("GPU-")) {
+            addresses.push_back(
+                address_of(all, [&](const Gpu& gpu) { return gpu.uuid.starts_with(name); }));
+        } else if (minors.size() == size) {
+            addresses.push_back(
+                address_of(all, [&](const Gpu& gpu) { return number(minors[i]) == gpu.minor; }));
+        } else if (const auto place = number(name);
+                   place && *place < static_cast<int>(all.size())) {
+            addresses.push_back(all[*place].address);
+        } else {
+            return {};
+        }
+        if (addresses.back().empty()) return {};
+    }
+    return addresses;
+}
+
+std::string visible_gpus(const env::Environment& environment, int count,
+                         const std::vector<int>& gpus) {
+    const std::vector<std::string> all = words(env::value_of(environment, "CUDA_VISIBLE_DEVICES"));
+    std::vector<std::string> own;
+    for (const int gpu : gpus) {
+        own.push_back(static_cast<int>(all.size()) == count ? all[gpu] : std::to_string(gpu));
+    }
+    return fmt::format("{}", fmt::join(own, ","));
+}
+
+}  // namespace batchai::launcher
