@@ -125,7 +125,8 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             if (Planned planned; decode(reader, planned)) on_planned(std::move(planned));
             return;
         case Kind::prepared:
-            return on_prepared(node);
+            if (Prepared prepared; decode(reader, prepared)) on_prepared(node, std::move(prepared));
+            return;
         case Kind::rank_end:
             if (RankEnd end; decode(reader, end)) on_rank_end(node, std::move(end));
             return;

@@ -55,6 +55,7 @@ struct Session {
     std::optional<double> timeout;
     double grace = 10;           // seconds for the ranks to end after a signal
     int end_on = 0;              // a signal that ends the job besides the usual ones; 0: none
+    std::string interface;       // for the ranks; empty: by route
     bool own_gpus_only = false;  // of each rank, to be seen
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;    // of the tree over which fences go
@@ -83,7 +84,8 @@ class Coordinator : private Relay::Sender {
         Peer* peer = nullptr;
         Hello hello;
         double offset = 0;  // the root's clock minus the agent's
-        bool prepared = false, done = false;
+        std::optional<Prepared> prepared;
+        bool done = false;
     };
 
     sys::Result<void> open();
@@ -96,7 +98,8 @@ class Coordinator : private Relay::Sender {
     void on_planned(Planned planned);
     Tree tree() const { return {static_cast<int>(agents_.size()), session_.radix}; }
     void on_message(int node, Kind kind, Reader& reader);
-    void on_prepared(int node);
+    void on_prepared(int node, Prepared prepared);
+    Go go() const;
     void on_rank_end(int node, RankEnd end);
     void check_awaited();
     void on_agent_lost(int node);

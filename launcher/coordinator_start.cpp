@@ -88,13 +88,27 @@ void Coordinator::launch() {
     }
 }
 
-void Coordinator::on_prepared(int node) {
-    agents_[node].prepared = true;
-    const bool all =
-        std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.prepared; });
+void Coordinator::on_prepared(int node, Prepared prepared) {
+    agents_[node].prepared = std::move(prepared);
+    const bool all = std::all_of(agents_.begin(), agents_.end(),
+                                 [](const Agent& a) { return a.prepared.has_value(); });
     if (!all || state_ != State::running) return;
-    to_all(Go{});
+    to_all(go());
     if (session_.dry_run == DryRun::no) start_input();
+}
+
+// What the ranks are to know of each other.
+Go Coordinator::go() const {
+    constexpr int kMaxWorkers = 1024;  // more would not fit into an environment well
+    Go go{agents_[0].prepared->address, agents_[0].hello.free_port, {}};
+    if (map_.size() > kMaxWorkers) return go;
+    for (int rank = 0; rank < map_.size(); ++rank) {
+        const Prepared& prepared = *agents_[map_.node_of(rank)].prepared;
+        const auto local = static_cast<std::size_t>(map_.local_rank(rank));
+        if (local >= prepared.ports.size()) return {go.master_address, go.master_port, {}};
+        go.workers.push_back(fmt::format("{}:{}", prepared.address, prepared.ports[local]));
+    }
+    return go;
 }
 
 Launch Coordinator::launch_for(int node, const Work& work) const {
@@ -105,8 +119,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.argv = work.argv;
     launch.directory = work.directory;
     if (!work.environments.empty()) launch.environment = work.environments[node];
-    launch.master_address = agents_[0].peer->channel->peer_address();
-    launch.master_port = agents_[0].hello.free_port;
+    launch.interface = session_.interface;
     if (const int parent = tree().parent(node); parent != kRoot) {
         launch.parent_address = agents_[parent].peer->channel->peer_address();
         launch.parent_port = agents_[parent].hello.tree_port;

@@ -31,6 +31,7 @@ void apply(const Options& options, Session& session) {
     session.timeout = options.timeout;
     session.grace = options.grace;
     session.end_on = options.end_on;
+    session.interface = options.interface;
     session.own_gpus_only = options.own_gpus_only;
     session.dry_run = options.dry_run;
     session.radix = options.radix;

@@ -79,8 +79,7 @@ struct Launch {
     std::vector<std::string> argv;
     std::string directory;
     std::map<std::string, std::string> environment;  // of this node, over the agent's own
-    std::string master_address;
-    int master_port = 0;
+    std::string interface;       // that the ranks are to use; empty: the one that reaches the root
     std::string parent_address;  // of its parent in the tree; empty: the root
     int parent_port = 0;
     bool shared_host = false;      // --local: the agents share one machine's cores
@@ -96,22 +95,31 @@ struct Launch {
     std::string host_file;  // content of $AZ_BATCHAI_MPI_HOST_FILE; empty: none
     template <class A>
     void fields(A& a) {
-        a(root_key, nspace, map, argv, directory, environment, master_address, master_port,
-          parent_address, parent_port, shared_host, own_gpus_only, dry_run, output_directory,
-          end_on, execution_log, record, preparation, preparation_input, host_file);
+        a(root_key, nspace, map, argv, directory, environment, interface, parent_address,
+          parent_port, shared_host, own_gpus_only, dry_run, output_directory, end_on, execution_log,
+          record, preparation, preparation_input, host_file);
     }
 };
 
 // Agent to root: the ranks can start here. Root to every agent once all have said so: start them.
 struct Prepared {
     static constexpr Kind kKind = Kind::prepared;
+    std::string address;     // at which other nodes reach the ranks
+    std::vector<int> ports;  // one for each rank, free while the agent holds it
     template <class A>
-    void fields(A&) {}
+    void fields(A& a) {
+        a(address, ports);
+    }
 };
 struct Go {
     static constexpr Kind kKind = Kind::go;
+    std::string master_address;
+    int master_port = 0;
+    std::vector<std::string> workers;  // "address:port" by rank; empty: too many, or no free ports
     template <class A>
-    void fields(A&) {}
+    void fields(A& a) {
+        a(master_address, master_port, workers);
+    }
 };
 
 // Agent to root, in place of starting: what each rank of the node would get.

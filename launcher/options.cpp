@@ -91,17 +91,19 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
                    "Ranks in all, dealt out evenly to the nodes as far as they have room")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20));
-    app.add_option("--map", options.order,
+    std::string map = "block", visibility = "all";
+    app.add_option("--map", map,
                    "block: number the ranks node by node (default); cyclic: one on each in turn")
         ->type_name("ORDER")
-        ->transform(CLI::CheckedTransformer(
-            std::map<std::string, Order>{{"block", Order::block}, {"cyclic", Order::cyclic}},
-            CLI::ignore_case));
-    app.add_option("--gpu-visibility", options.own_gpus_only,
+        ->check(CLI::IsMember({"block", "cyclic"}));
+    app.add_option("--gpu-visibility", visibility,
                    "all: each rank sees all GPUs of its node (default); rank: its own")
         ->type_name("WHICH")
-        ->transform(
-            CLI::CheckedTransformer(std::map<std::string, bool>{{"all", false}, {"rank", true}}));
+        ->check(CLI::IsMember({"all", "rank"}));
+    app.add_option(
+           "--interface", options.interface,
+           "Network interface of the ranks (default: the one on the route between the nodes)")
+        ->type_name("NAME");
     app.add_option("--job", options.job_file, "Run the job of a Batch AI job.json")
         ->type_name("FILE");
     app.add_option("--policy", options.policy_file,
@@ -147,6 +149,8 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     }
     options.local = local_option->count() > 0;
     if (!end_on.empty()) options.end_on = signal_number(end_on);
+    if (map == "cyclic") options.order = Order::cyclic;
+    options.own_gpus_only = visibility == "rank";
     if (dry_run) options.dry_run = json ? DryRun::json : DryRun::text;
     if (label) options.labels = Labels::each_rank;
     if (collapse) options.labels = Labels::equal_lines;

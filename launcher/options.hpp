@@ -22,6 +22,7 @@ struct Options {
     std::optional<int> ranks_per_node;
     std::optional<int> ranks;
     Order order = Order::block;
+    std::string interface;       // empty: by route
     bool own_gpus_only = false;  // --gpu-visibility rank
     std::string job_file;
     std::string policy_file;

@@ -37,6 +37,7 @@ int Agent::run() {
         say(bootstrap_.name + ": " + socket.error().message);
         return 125;
     }
+    interface_ = interface_of(socket->get());
     signals_ = std::make_unique<SignalEvents>(loop_, handled_signals(),
                                               [this](int signal) { on_signal(signal); });
     ranks_ = std::make_unique<Ranks>(
@@ -54,7 +55,7 @@ int Agent::run() {
     branch_ = std::make_unique<Branch>(
         loop_, bootstrap_,
         Branch::Callbacks{[this](const Fence& fence) { root_->send(fence); },
-                          [this] { root_->send(Prepared{}); },
+                          [this] { say_prepared(); },
                           [this](FenceDone done) { on_fence_done(std::move(done)); },
                           [this](const std::string& why) { on_branch_broken(why); }});
     say_hello();
@@ -71,7 +72,8 @@ void Agent::on_message(Kind kind, Reader& reader) {
     }
     switch (kind) {
         case Kind::go:
-            return start_ranks();
+            if (decode(reader, go_)) start_ranks();
+            return;
         case Kind::output_taken:
             if (OutputTaken taken; decode(reader, taken)) output_taken(taken.bytes);
             return;

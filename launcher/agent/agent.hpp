@@ -16,6 +16,7 @@
 #include "launcher/agent/gpus.hpp"
 #include "launcher/agent/guard.hpp"
 #include "launcher/agent/locality.hpp"
+#include "launcher/agent/network.hpp"
 #include "launcher/agent/rank_files.hpp"
 #include "launcher/agent/ranks.hpp"
 #include "launcher/agent/signals.hpp"
@@ -45,8 +46,10 @@ class Agent : private pmix::Host {
 
     // Starting ranks (agent_start.cpp).
     void say_hello();
+    bool choose_interface();
     void prepare();
     void on_prepared();
+    void say_prepared();
     bool run_preparation();
     bool open_files();
     void on_child(pid_t pid, int status);
@@ -111,6 +114,8 @@ class Agent : private pmix::Host {
     int granted_cores_ = 0;
     int gpus_ = 0;
     ReservedPort master_port_;
+    std::vector<ReservedPort> worker_ports_;  // of each local rank
+    Interface interface_;                     // that the ranks use
 
     Loop loop_;
     pmix::Box box_{loop_};
@@ -131,6 +136,7 @@ class Agent : private pmix::Host {
     Preparation preparation_;
 
     Launch job_;
+    Go go_;
     std::vector<std::vector<int>> cpus_;  // of each local rank; empty: not bound
     std::vector<std::string> networks_;   // of each local rank; empty: any
     bool launched_ = false, ending_ = false, over_ = false;

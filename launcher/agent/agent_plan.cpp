@@ -59,8 +59,10 @@ int Agent::cores_of(int local_rank) const {
 
 env::Place Agent::place_of(int rank) const {
     env::Place place = env::place_in(job_.map, rank);
-    place.master_address = job_.master_address;
-    place.master_port = job_.master_port;
+    place.master_address = go_.master_address;
+    place.master_port = go_.master_port;
+    place.interface = interface_.name;
+    place.interface_asked = !job_.interface.empty();
     place.cores = cores_of(place.local_rank);
     if (!networks_.empty()) place.networks = networks_[place.local_rank];
     if (job_.own_gpus_only && gpus_ > 0) {
@@ -78,8 +80,10 @@ env::Environment Agent::environment_of(int rank, env::Environment inherited) con
     const env::Place place = place_of(rank);
     env::add_slurm(environment, place);
     env::add_torch(environment, place);
+    env::add_tensorflow(environment, place, go_.workers);
     env::add_horovod(environment, place);
     env::add_openmpi(environment, place);
+    env::add_network(environment, place);
     env::add_devices(environment, place);
     env::add_batchai(environment, place, sibling_library("batchai/python"),
                      sibling_library("libbatchai_collectives.so"));

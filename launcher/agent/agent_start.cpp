@@ -46,14 +46,35 @@ void Agent::say_hello() {
 
 // Job preparation where the plugin has not done it. No rank of any node starts before all are done.
 void Agent::prepare() {
-    if (!pmix_) return;  // said already
+    if (!pmix_ || !choose_interface()) return;  // said already
     if (job_.preparation.empty() || job_.dry_run) return on_prepared();
     if (!run_preparation()) fail("batchai-prep cannot be started");
+}
+
+// Said where there is none.
+bool Agent::choose_interface() {
+    if (job_.interface.empty()) return true;
+    interface_ = interface_named(job_.interface);
+    if (!interface_.name.empty()) return true;
+    fail(
+        fmt::format("interface {}: not there, not up, or without an IPv4 address", job_.interface));
+    return false;
 }
 
 // Says so to the root once the way for fences is there too.
 void Agent::on_prepared() {
     branch_->connect(job_.map, job_.parent_address, job_.parent_port);
+}
+
+void Agent::say_prepared() {
+    Prepared prepared{interface_.address, {}};
+    const int count = job_.map.local_size(bootstrap_.node);
+    while (static_cast<int>(worker_ports_.size()) < count) {
+        const ReservedPort& port = worker_ports_.emplace_back(reserve_port());
+        if (port.number == 0) break;
+        prepared.ports.push_back(port.number);
+    }
+    root_->send(prepared);
 }
 
 bool Agent::run_preparation() {
@@ -130,6 +151,7 @@ void Agent::start_ranks() {
     }
     record(job::Event::Kind::started);
     master_port_.socket.reset();  // rank 0 listens there
+    worker_ports_.clear();
     write_host_file();
     if (job_.map.size() > 1) start_pmi1();
     for (const int rank : ranks) {

@@ -28,11 +28,13 @@ struct Place {
     bool cyclic = false;         // the map of the ranks
     std::string master_address;  // reaches the node of rank 0
     int master_port = 0;
-    int cores = 1;              // that the rank may use
-    std::string networks;       // the devices near its GPUs; empty: any
-    std::string visible_gpus;   // empty: the node's
-    bool shared_host = false;   // the "nodes" are one machine
-    std::string shm_directory;  // of this agent, removed with it
+    std::string interface;         // that reaches the other nodes; empty: not known
+    bool interface_asked = false;  // by the user
+    int cores = 1;                 // that the rank may use
+    std::string networks;          // the devices near its GPUs; empty: any
+    std::string visible_gpus;      // empty: the node's
+    bool shared_host = false;      // the "nodes" are one machine
+    std::string shm_directory;     // of this agent, removed with it
 };
 
 // What the map says of it.
@@ -50,6 +52,10 @@ void scrub(Environment& environment);
 
 void add_openmpi(Environment& environment, const Place& place);
 void add_torch(Environment& environment, const Place& place);
+void add_network(Environment& environment, const Place& place);
+// workers: "address:port" of all ranks.
+void add_tensorflow(Environment& environment, const Place& place,
+                    const std::vector<std::string>& workers);
 void add_devices(Environment& environment, const Place& place);
 void add_horovod(Environment& environment, const Place& place);
 // SLURM_PROCID and friends, which describe agents, say what they would say of ranks.

@@ -53,6 +53,8 @@ std::string value_of(const Environment& environment, const std::string& name) {
 
 void scrub(Environment& environment) {
     std::erase_if(environment, [](const auto& entry) { return is_foreign(entry.first); });
+    // In a rank of ours it is not the user's, and speaks of other ranks.
+    if (environment.contains("BATCHAI_NODE_NAME")) environment.erase("TF_CONFIG");
 }
 
 }  // namespace batchai::launcher::env

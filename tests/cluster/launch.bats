@@ -35,6 +35,25 @@ launch() { salloc --quiet -N2 batchai-launch "$@"; }
     [ "$(sort <<<"$output")" = $'0/3 0/2 n1\n1/3 1/2 n1\n2/3 0/1 n2' ]
 }
 
+@test "TensorFlow finds its workers, and Gloo and NCCL the interface between the nodes" {
+    # shellcheck disable=SC2016 # expanded by the rank
+    probe='jq -c "[.task.index, .cluster.worker]" <<END
+$TF_CONFIG
+END
+echo "$GLOO_SOCKET_IFNAME $NCCL_SOCKET_IFNAME"
+if ip -o -4 addr show dev "$GLOO_SOCKET_IFNAME" | grep -q "inet $MASTER_ADDR/"; then echo master; fi'
+    run launch -n 3 sh -c "$probe"
+    [ "$status" -eq 0 ]
+    for rank in 0 1 2; do grep -q "^\[$rank,\[\"[0-9.]*:[0-9]*\",\"[0-9.]*:[0-9]*\",\"[0-9.]*:[0-9]*\"\]\]$" <<<"$output"; done
+    [ "$(grep -c '^master$' <<<"$output")" = 2 ]
+    interface=$(grep -m1 '=' <<<"$output")
+    [ "${interface% =*}" = "${interface#* =}" ]
+    [ "$(launch --interface "${interface% =*}" -n 1 printenv OMPI_MCA_btl_tcp_if_include)" = "${interface% =*}" ]
+    run launch --interface no-such true
+    [ "$status" -eq 125 ]
+    [[ $output == *"batchai-launch: n"?": interface no-such: not there"* ]]
+}
+
 @test "cyclic ranks go round the nodes, and all families of variables agree" {
     # shellcheck disable=SC2016 # expanded by the rank
     run launch --map cyclic -n 3 sh -c \

@@ -44,6 +44,15 @@ BOOST_AUTO_TEST_CASE(other_launchers_leave_nothing_but_the_users_settings_stay) 
     BOOST_TEST(environment.contains("HOME"));
 }
 
+BOOST_AUTO_TEST_CASE(the_workers_of_the_job_around_us_are_not_ours) {
+    env::Environment environment{{"TF_CONFIG", "{}"}};
+    env::scrub(environment);
+    BOOST_TEST(environment.contains("TF_CONFIG"));
+    environment["BATCHAI_NODE_NAME"] = "n1";
+    env::scrub(environment);
+    BOOST_TEST(!environment.contains("TF_CONFIG"));
+}
+
 BOOST_AUTO_TEST_CASE(every_family_finds_its_rank) {
     env::Environment environment{{"SLURM_JOB_ID", "1"}, {"SLURM_PROCID", "2"}};
     env::add_slurm(environment, place());
@@ -102,6 +111,34 @@ BOOST_AUTO_TEST_CASE(nodes_without_ranks_are_no_nodes_of_the_step) {
     BOOST_TEST(environment["SLURM_STEP_NODELIST"] == "a,b");
     BOOST_TEST(environment["SLURM_TASKS_PER_NODE"] == "1(x2)");
     BOOST_TEST(environment["SLURM_JOB_NUM_NODES"] == "3");
+}
+
+BOOST_AUTO_TEST_CASE(tensorflow_finds_all_workers_and_its_own_number) {
+    env::Environment environment;
+    env::add_tensorflow(environment, place(), {});
+    BOOST_TEST(environment.empty());
+    env::add_tensorflow(environment, place(), {"10.0.0.1:9001", "10.0.0.2:9002"});
+    BOOST_TEST(environment.at("TF_CONFIG") ==
+               R"({"cluster":{"worker":["10.0.0.1:9001","10.0.0.2:9002"]},)"
+               R"("task":{"type":"worker","index":5}})");
+    env::add_tensorflow(environment, env::Place(), {"10.0.0.3:9001"});
+    BOOST_TEST(environment.at("TF_CONFIG").find("10.0.0.3") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_interface_is_named_to_all_unless_the_user_has_done_so) {
+    env::Place with = place();
+    env::Environment environment{{"GLOO_SOCKET_IFNAME", "ib0"}};
+    env::add_network(environment, with);
+    BOOST_TEST(environment.size() == 1U);
+    with.interface = "eth1";
+    env::add_network(environment, with);
+    BOOST_TEST(environment.at("GLOO_SOCKET_IFNAME") == "ib0");
+    BOOST_TEST(environment.at("HOROVOD_GLOO_IFACE") == "eth1");
+    BOOST_TEST(environment.at("NCCL_SOCKET_IFNAME") == "=eth1");
+    BOOST_TEST(!environment.contains("OMPI_MCA_btl_tcp_if_include"));
+    with.interface_asked = true;
+    env::add_network(environment, with);
+    BOOST_TEST(environment.at("OMPI_MCA_btl_tcp_if_include") == "eth1");
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_hears_of_its_network_devices_and_gpus) {

@@ -53,7 +53,7 @@ struct Machine {
                 ++id, domain, devices);
         };
         std::string xml =
-            "<?xml version='1.0' encoding='UTF-8'?><!DOCTYPE topology SYSTEM 'hwloc2.dtd'>"
+            "<?xml version='1.0' encoding='UTF-8'?>\n<!DOCTYPE topology SYSTEM 'hwloc2.dtd'>\n"
             "<topology version='2.0'><object type='Machine' os_index='0' gp_index='1' " +
             sets(0xff, 3) + " allowed_cpuset='0x000000ff' allowed_nodeset='0x00000003'>";
         for (unsigned p = 0; p < 2; ++p) {

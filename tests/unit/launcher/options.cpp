@@ -57,6 +57,12 @@ BOOST_AUTO_TEST_CASE(signals_have_names_and_numbers) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(ranks_see_all_gpus_unless_asked_otherwise) {
+    BOOST_TEST(!good({"prog"}).own_gpus_only);
+    BOOST_TEST(!good({"--gpu-visibility", "all", "prog"}).own_gpus_only);
+    BOOST_TEST(good({"--gpu-visibility", "rank", "prog"}).own_gpus_only);
+}
+
 BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
     for (const std::vector<std::string>& words : {std::vector<std::string>{},
                                                   {"--job", "f", "prog"},
@@ -69,12 +75,12 @@ BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
                                                   {"--timeout", "-1", "prog"},
                                                   {"--timeout", "0", "prog"},
                                                   {"--json", "prog"},
-                                                  {"--map", "plane", "prog"},
                                                   {"--grace", "-1", "prog"},
                                                   {"--grace", "nan", "prog"},
                                                   {"--end-on", "KILL", "prog"},
                                                   {"--end-on", "TERM", "prog"},
                                                   {"--end-on", "nonsense", "prog"},
+                                                  {"--map", "0", "prog"},
                                                   {"--gpu-visibility", "1", "prog"},
                                                   {"--no-such"}}) {
         const auto parsed = parse(words);
