@@ -17,6 +17,7 @@
 #include "launcher/agent/ranks.hpp"
 #include "launcher/say.hpp"
 #include "launcher/slurm_job.hpp"
+#include "launcher/terminal.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -25,6 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kStall{10};
+constexpr milliseconds kProgress{500};
 constexpr milliseconds kDoubt{500};  // until a death by SIGTERM is a failure of its own
 constexpr int kStates = 64;          // ranks whose state is said in one go
 
@@ -35,6 +37,7 @@ Coordinator::Coordinator(Session session)
       relay_(*this, {static_cast<int>(session_.allocation.nodes.size()), session_.radix}),
       agents_(session_.allocation.nodes.size()),
       stall_(loop_, [this] { on_stall(); }),
+      progress_(loop_, [this] { show_progress(); }),
       timeout_(loop_,
                [this] {
                    inspect();
@@ -60,7 +63,10 @@ SessionResult Coordinator::run() {
         }
     }
     if (outcome_.failed()) {
-        std::fputs(outcome_.text(map_, true).c_str(), stderr);
+        std::string text = outcome_.text(map_, true);
+        const std::size_t first = text.find('\n');
+        if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));
+        std::fputs(text.c_str(), stderr);
         if (srun_matters_) say_starter_words();
     }
     // A write that nobody lets finish is still in libuv's hands; the process ends soon.
@@ -81,8 +87,10 @@ sys::Result<void> Coordinator::open() {
     };
     out_ = std::make_unique<Sink>(loop_, session_.output, broken);
     err_ = std::make_unique<Sink>(loop_, session_.error, broken);
-    printer_out_ = std::make_unique<Printer>(loop_, *out_, session_.labels, map_);
-    printer_err_ = std::make_unique<Printer>(loop_, *err_, session_.labels, map_);
+    printer_out_ = std::make_unique<Printer>(loop_, *out_, session_.labels,
+                                             has_colours(session_.output), map_);
+    printer_err_ =
+        std::make_unique<Printer>(loop_, *err_, session_.labels, has_colours(session_.error), map_);
     out_->set_on_idle([this] { check_over(); });
     err_->set_on_idle([this] { check_over(); });
     const int port = listener->port;
@@ -106,6 +114,7 @@ sys::Result<void> Coordinator::open() {
             }));
     }
     stall_.start(kStall, kStall);
+    progress_.start(kProgress, kProgress);
     if (session_.timeout) {
         timeout_.start(milliseconds(static_cast<long>(*session_.timeout * 1000)));
     }
@@ -222,7 +231,24 @@ std::string Coordinator::names(const std::vector<int>& nodes) const {
     return fmt::format("{}", fmt::join(list, " "));
 }
 
+// For a user at a terminal, until the ranks start.
+void Coordinator::show_progress() {
+    const auto count = [this](auto what) {
+        return std::count_if(agents_.begin(), agents_.end(), what);
+    };
+    if (state_ == State::starting) {
+        return status_.show(fmt::format("starting: {} of {} nodes", greeted_, agents_.size()));
+    }
+    const auto prepared = count([](const Agent& agent) { return agent.prepared; });
+    if (state_ == State::running && prepared < static_cast<long>(agents_.size())) {
+        return status_.show(fmt::format("preparing: {} of {} nodes", prepared, agents_.size()));
+    }
+    status_.clear();
+    progress_.stop();
+}
+
 void Coordinator::on_stall() {
+    status_.clear();
     if (state_ == State::starting) {
         std::vector<int> missing;
         for (int node = 0; node < static_cast<int>(agents_.size()); ++node) {

@@ -22,6 +22,7 @@
 #include "launcher/report.hpp"
 #include "launcher/sink.hpp"
 #include "launcher/starter.hpp"
+#include "launcher/terminal.hpp"
 
 namespace batchai::launcher {
 
@@ -115,6 +116,7 @@ class Coordinator : private Relay::Sender {
     void inspect();
     void on_inspected(int node, const Inspected& inspected);
     void on_child();
+    void show_progress();
     void on_stall();
     void ask_for_fence();
     void on_fence_answer(int node, const FenceAnswer& answer);
@@ -151,11 +153,12 @@ class Coordinator : private Relay::Sender {
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Sink> out_, err_;
     std::unique_ptr<Printer> printer_out_, printer_err_;
-    Timer stall_, timeout_, deadline_, doubt_;
+    Timer stall_, progress_, timeout_, deadline_, doubt_;
     RankMap map_;
     Plan plan_;  // --dry-run only, as are these two
     Secrets secrets_;
     int planned_ = 0;  // ranks
+    StatusLine status_;
     Outcome outcome_;
     uv_fs_t input_request_{};
     std::string input_buffer_;

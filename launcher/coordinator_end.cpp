@@ -29,6 +29,7 @@ void Coordinator::end_job(int signal, std::chrono::milliseconds grace) {
     if (state_ == State::starting) return say_bye();
     if (state_ != State::running) return;
     state_ = State::ending;
+    show_progress();
     timeout_.stop();
     doubt_.stop();
     to_all(End{signal, static_cast<int>(grace.count())});
@@ -49,6 +50,7 @@ void Coordinator::check_over() {
 void Coordinator::say_bye() {
     if (state_ == State::over) return;
     state_ = State::over;
+    show_progress();
     stall_.stop();
     timeout_.stop();
     deadline_.start(kByeDeadline);

@@ -72,6 +72,7 @@ void Coordinator::close_door() {
 
 void Coordinator::launch() {
     close_door();
+    status_.clear();
     std::vector<Hello> facts;
     for (const Agent& agent : agents_) facts.push_back(agent.hello);
     auto work = session_.plan(facts);
@@ -93,6 +94,7 @@ void Coordinator::on_prepared(int node, Prepared prepared) {
     const bool all = std::all_of(agents_.begin(), agents_.end(),
                                  [](const Agent& a) { return a.prepared.has_value(); });
     if (!all || state_ != State::running) return;
+    show_progress();
     to_all(go());
     if (session_.dry_run == DryRun::no) start_input();
 }

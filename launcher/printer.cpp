@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "launcher/agent/binding.hpp"
+#include "launcher/terminal.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -53,23 +54,28 @@ void EqualLines::add(int rank, std::string_view lines) {
     }
 }
 
-std::string EqualLines::take() {
+std::string EqualLines::take(bool colours) {
     std::string text;
     for (Entry& entry : entries_) {
         std::sort(entry.ranks.begin(), entry.ranks.end());
-        text += label_lines(fmt::format("[{}] ", number_list(entry.ranks)), entry.line);
+        const std::string label = fmt::format("[{}] ", number_list(entry.ranks));
+        text += label_lines(colours ? in_colour_of(entry.ranks[0], label) : label, entry.line);
     }
     *this = EqualLines();
     return text;
 }
 
-Printer::Printer(Loop& loop, Sink& sink, Labels labels, const RankMap& map)
-    : sink_(sink), labels_(labels), map_(map), wait_(loop, [this] { flush(); }) {}
+Printer::Printer(Loop& loop, Sink& sink, Labels labels, bool colours, const RankMap& map)
+    : sink_(sink), labels_(labels), colours_(colours), map_(map), wait_(loop, [this] {
+          flush();
+      }) {}
 
 // "[ 3 n2] ": the rank as wide as the widest.
 std::string Printer::label(int rank) const {
     const std::size_t width = std::to_string(map_.size() - 1).size();
-    return fmt::format("[{:{}} {}] ", rank, width, map_.nodes[map_.node_of(rank)]);
+    const std::string text =
+        fmt::format("[{:{}} {}] ", rank, width, map_.nodes[map_.node_of(rank)]);
+    return colours_ ? in_colour_of(rank, text) : text;
 }
 
 void Printer::write(int rank, std::string lines, Done done) {
@@ -86,7 +92,7 @@ void Printer::write(int rank, std::string lines, Done done) {
 void Printer::flush() {
     wait_.stop();
     if (equal_.empty()) return;
-    sink_.write(equal_.take(), [waiting = std::move(waiting_)] {
+    sink_.write(equal_.take(colours_), [waiting = std::move(waiting_)] {
         for (const Done& done : waiting) done();
     });
     waiting_.clear();

@@ -27,7 +27,7 @@ class EqualLines {
   public:
     void add(int rank, std::string_view lines);
     // "[0-3,7] line" for each; empty afterwards.
-    std::string take();
+    std::string take(bool colours = false);
     bool empty() const { return entries_.empty(); }
     std::size_t size() const { return size_; }  // bytes held
 
@@ -46,8 +46,9 @@ class Printer {
   public:
     using Done = std::function<void()>;
 
-    // The map is the job's, and is set before the first rank writes.
-    Printer(Loop& loop, Sink& sink, Labels labels, const RankMap& map);
+    // The map is the job's, and is set before the first rank writes. With colours each rank's
+    // labels have one of their own.
+    Printer(Loop& loop, Sink& sink, Labels labels, bool colours, const RankMap& map);
 
     // Whole lines of a rank; done is called when they are written.
     void write(int rank, std::string lines, Done done);
@@ -63,6 +64,7 @@ class Printer {
 
     Sink& sink_;
     Labels labels_;
+    bool colours_;
     const RankMap& map_;
     Timer wait_;
     EqualLines equal_;

@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "launcher/terminal.hpp"
+
 using namespace batchai::launcher;
 
 BOOST_AUTO_TEST_SUITE(printer)
@@ -44,6 +46,15 @@ BOOST_AUTO_TEST_CASE(what_is_held_is_counted) {
     BOOST_TEST(lines.size() == 5U);
     (void)lines.take();
     BOOST_TEST(lines.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(only_the_label_has_a_colour_and_each_rank_its_own) {
+    EqualLines lines;
+    lines.add(0, "a\n");
+    lines.add(1, "b\n");
+    BOOST_TEST(lines.take(true) ==
+               in_colour_of(0, "[0] ") + "a\n" + in_colour_of(1, "[1] ") + "b\n");
+    BOOST_TEST(in_colour_of(0, "") != in_colour_of(1, ""));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

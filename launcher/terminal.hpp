@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What only a terminal gets: colours, and a status line that is there for a while. NO_COLOR
+// (no-color.org) turns colours off, TERM=dumb both.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace batchai::launcher {
+
+bool is_terminal(int fd);
+bool has_colours(int fd);
+
+// A colour for the lines of a rank, and the one of failures, around text on one line.
+std::string in_colour_of(int rank, std::string_view text);
+std::string in_red(std::string_view text);
+
+// One line on standard error; nothing where that is no terminal. To be cleared before anything
+// else is written there.
+class StatusLine {
+  public:
+    StatusLine() : able_(is_terminal(2)) {}
+    ~StatusLine() { clear(); }
+    StatusLine(const StatusLine&) = delete;
+    StatusLine& operator=(const StatusLine&) = delete;
+
+    void show(const std::string& text);
+    void clear();
+
+  private:
+    bool able_;
+    std::string shown_;
+};
+
+}  // namespace batchai::launcher
