@@ -239,7 +239,7 @@ void Coordinator::show_progress() {
     if (state_ == State::starting) {
         return status_.show(fmt::format("starting: {} of {} nodes", greeted_, agents_.size()));
     }
-    const auto prepared = count([](const Agent& agent) { return agent.prepared; });
+    const auto prepared = count([](const Agent& agent) { return agent.prepared.has_value(); });
     if (state_ == State::running && prepared < static_cast<long>(agents_.size())) {
         return status_.show(fmt::format("preparing: {} of {} nodes", prepared, agents_.size()));
     }
