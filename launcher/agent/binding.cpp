@@ -76,7 +76,7 @@ int granted_cores(const std::vector<Core>& cores, const std::string& cpus_per_no
     const std::vector<int> counts = expand_counts(cpus_per_node);
     if (node >= static_cast<int>(counts.size())) return all;
     const auto granted = static_cast<std::size_t>(counts[node]);
-    if (granted == 0 || granted >= cpus) return all;
+    if (cpus == 0 || granted == 0 || granted >= cpus) return all;
     return std::max(1, static_cast<int>(granted * cores.size() / cpus));
 }
 
