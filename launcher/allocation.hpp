@@ -14,6 +14,7 @@ namespace batchai::launcher {
 struct Allocation {
     std::vector<std::string> nodes;
     bool local = false;
+    bool reduced = false;    // some of Slurm's nodes are left out
     std::string job_id;      // Slurm's; empty when local
     std::vector<int> tasks;  // of each node, where the user has asked for a number of them
 };

@@ -27,8 +27,9 @@ using std::chrono::seconds;
 
 constexpr seconds kStall{10};
 constexpr milliseconds kProgress{500};
-constexpr milliseconds kDoubt{500};  // until a death by SIGTERM is a failure of its own
-constexpr int kStates = 64;          // ranks whose state is said in one go
+constexpr milliseconds kDoubt{500};   // until a death by SIGTERM is a failure of its own
+constexpr int kStates = 64;           // ranks whose state is said in one go
+constexpr int kStallsOfARestart = 6;  // then a node that does not answer is lost
 
 }  // namespace
 
@@ -53,7 +54,7 @@ SessionResult Coordinator::run() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (auto opened = open(); !opened) {
         say(opened.error().message);
-        return {125, "batchai-launch: " + opened.error().message, Cause::other};
+        return {125, "batchai-launch: " + opened.error().message, Cause::other, {}};
     }
     loop_.run();
     kill_descendants();
@@ -70,10 +71,14 @@ SessionResult Coordinator::run() {
         if (srun_matters_) say_starter_words();
     }
     // A write that nobody lets finish is still in libuv's hands; the process ends soon.
+    bool written = true;
     for (auto* sink : {&out_, &err_}) {
-        if (!(*sink)->idle()) (void)sink->release();
+        if ((*sink)->idle()) continue;
+        (void)sink->release();
+        written = false;
     }
-    return {outcome_.exit_code(), outcome_.line(map_), outcome_.cause(), outcome_.logged()};
+    return {outcome_.exit_code(), outcome_.line(map_), written ? outcome_.cause() : Cause::other,
+            lost_nodes_, outcome_.logged()};
 }
 
 sys::Result<void> Coordinator::open() {
@@ -201,6 +206,7 @@ void Coordinator::on_agent_lost(int node) {
     Agent& agent = agents_[node];
     if (state_ == State::over || agent.done) return;
     agent.done = srun_matters_ = true;
+    lost_nodes_.push_back(agent.hello.name);
     fail(fmt::format("lost the agent on {}: the node is down, or the agent was killed",
                      agent.hello.name),
          125, Cause::node);
@@ -257,6 +263,9 @@ void Coordinator::on_stall() {
         say(fmt::format("still waiting for {} of {} agents: {}", missing.size(), agents_.size(),
                         names(missing)));
         say_starter_words();
+        if (session_.attempt == 0 || ++stalls_ < kStallsOfARestart) return;
+        for (int node : missing) lost_nodes_.push_back(session_.allocation.nodes[node]);
+        fail("lost " + names(missing) + ": no agent within a minute", 125, Cause::node);
         return;
     }
     const auto fence = relay_.missing();
@@ -314,7 +323,7 @@ void Coordinator::on_inspected(int node, const Inspected& inspected) {
 void Coordinator::start_input() {
     // Reading from a terminal that belongs to somebody else would stop us.
     const bool background = ::isatty(0) != 0 && ::tcgetpgrp(0) != ::getpgrp();
-    if (!session_.output_is_ours || background) {
+    if (!session_.output_is_ours || background || session_.max_restarts > 0) {
         agents_[0].peer->channel->send(Input{});
         return;
     }

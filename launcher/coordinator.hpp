@@ -54,6 +54,7 @@ struct Session {
     Labels labels = Labels::none;
     std::string output_directory;  // for files of each rank besides; empty: none
     std::optional<double> timeout;
+    int attempt = 0, max_restarts = 0;
     double grace = 10;           // seconds for the ranks to end after a signal
     int end_on = 0;              // a signal that ends the job besides the usual ones; 0: none
     std::string interface;       // for the ranks; empty: by route
@@ -67,6 +68,7 @@ struct SessionResult {
     int exit_code = 0;
     std::string failure;  // the whole line; empty: none
     Cause cause = Cause::none;
+    std::vector<std::string> lost_nodes;
     bool logged = false;  // the line is in the execution log and the record already
 };
 
@@ -96,6 +98,7 @@ class Coordinator : private Relay::Sender {
     void close_door();
     void launch();
     Launch launch_for(int node, const Work& work) const;
+    void add_attempt(env::Environment& environment) const;
     void on_planned(Planned planned);
     Tree tree() const { return {static_cast<int>(agents_.size()), session_.radix}; }
     void on_message(int node, Kind kind, Reader& reader);
@@ -172,6 +175,8 @@ class Coordinator : private Relay::Sender {
         std::vector<int> missing;
     };
     std::optional<Question> question_;
+    std::vector<std::string> lost_nodes_;
+    int stalls_ = 0;             // while starting
     int states_said_ = 0;        // since inspect()
     bool asked_ = false;         // to end, by a signal
     int own_signals_ = 0;        // that end the job and were sent to this process

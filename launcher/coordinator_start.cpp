@@ -113,6 +113,20 @@ Go Coordinator::go() const {
     return go;
 }
 
+// As torchrun says it; and Slurm's variables of the job, which srun leaves as they are in a step.
+void Coordinator::add_attempt(env::Environment& environment) const {
+    environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(session_.attempt);
+    environment["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(session_.max_restarts);
+    const Allocation& allocation = session_.allocation;
+    if (!allocation.reduced || allocation.local) return;
+    for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
+        environment[name] = fmt::format("{}", fmt::join(allocation.nodes, ","));
+    }
+    for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) {
+        environment[name] = std::to_string(allocation.nodes.size());
+    }
+}
+
 Launch Coordinator::launch_for(int node, const Work& work) const {
     Launch launch;
     launch.root_key = root_key_;
@@ -122,6 +136,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.directory = work.directory;
     if (!work.environments.empty()) launch.environment = work.environments[node];
     launch.interface = session_.interface;
+    add_attempt(launch.environment);
     if (const int parent = tree().parent(node); parent != kRoot) {
         launch.parent_address = agents_[parent].peer->channel->peer_address();
         launch.parent_port = agents_[parent].hello.tree_port;
@@ -133,11 +148,13 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
         return launch;
     }
     launch.output_directory = session_.output_directory;
+    launch.append_output = session_.attempt > 0;
     launch.end_on = session_.end_on;
 
     if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
     launch.record = work.record;
-    if (!work.preparations.empty()) launch.preparation = work.preparations[node];
+    if (!work.preparations.empty() && session_.attempt == 0)
+        launch.preparation = work.preparations[node];
     launch.preparation_input = work.preparation_input;
     launch.host_file = work.host_file;
     return launch;

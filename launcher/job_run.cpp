@@ -271,7 +271,7 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) con
     return work;
 }
 
-void JobRun::finish(const SessionResult& result) const {
+void JobRun::log_failure(const SessionResult& result) const {
     const bool log = !result.failure.empty() && !result.logged;
     if (log && !stdouterr_.empty()) {
         for (const std::string& node : allocation_.nodes) {
@@ -279,11 +279,14 @@ void JobRun::finish(const SessionResult& result) const {
                 stdouterr_ + "/" + job::execution_log_name(log_node(node)), result.failure);
         }
     }
-    if (record_.empty()) return;
-    if (log) {
+    if (log && !record_.empty()) {
         (void)job::append_event(record_, {job::Event::Kind::failed, wall_clock(), "launch",
                                           "JobFailed", result.failure});
     }
+}
+
+void JobRun::finish(const SessionResult& result) const {
+    if (record_.empty()) return;
     (void)job::write_result(record_, {start_time_, wall_clock(), result.exit_code, result.failure});
 }
 

@@ -36,7 +36,9 @@ class JobRun {
     sys::Result<void> prepare(const Allocation& allocation, bool dry_run);
     Session session(Order order) const;
 
-    // Writes the failure into the execution logs, the event and result.json.
+    // Writes the failure, if any, into the execution logs and as an event.
+    void log_failure(const SessionResult& result) const;
+    // Writes result.json: the job is over.
     void finish(const SessionResult& result) const;
 
   private:

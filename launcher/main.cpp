@@ -14,6 +14,8 @@
 #include "launcher/coordinator.hpp"
 #include "launcher/job_run.hpp"
 #include "launcher/options.hpp"
+#include "launcher/requeue.hpp"
+#include "launcher/restart.hpp"
 #include "launcher/say.hpp"
 
 namespace batchai::launcher {
@@ -43,6 +45,9 @@ int run_command(const Options& options) {
     auto allocation = options.local ? sys::Result(local_allocation(options.local_nodes.value_or(1)))
                                     : slurm_allocation(env::current());
     if (!allocation) return fail(allocation.error().message);
+    if (auto able = check_requeue(options.requeue, *allocation); !able) {
+        return fail(able.error().message);
+    }
     Session session;
     session.allocation = *allocation;
     apply(options, session);
@@ -60,7 +65,9 @@ int run_command(const Options& options) {
         if (nowhere) return sys::Error{"the current directory is gone: " + nowhere.message()};
         return work;
     };
-    return Coordinator(std::move(session)).run().exit_code;
+    const SessionResult result = run_with_restarts(std::move(session), options.restarts);
+    requeue(options.requeue, *allocation, result.cause);
+    return result.exit_code;
 }
 
 int run_job(const Options& options) {
@@ -72,16 +79,23 @@ int run_job(const Options& options) {
             ? sys::Result(local_allocation(options.local_nodes.value_or(run.node_count())))
             : slurm_allocation(env::current());
     if (!allocation) return fail(allocation.error().message);
+    if (auto able = check_requeue(options.requeue, *allocation); !able) {
+        return fail(able.error().message);
+    }
     SessionResult result;
     if (auto ready = run.prepare(*allocation, options.dry_run != DryRun::no); !ready) {
-        result = {fail(ready.error().message), "batchai-launch: " + ready.error().message,
-                  Cause::other};
+        result = {fail(ready.error().message),
+                  "batchai-launch: " + ready.error().message,
+                  Cause::other,
+                  {}};
     } else {
         Session session = run.session(options.order);
         apply(options, session);
-        result = Coordinator(std::move(session)).run();
+        result = run_with_restarts(std::move(session), options.restarts);
     }
-    if (options.dry_run == DryRun::no) run.finish(result);
+    if (options.dry_run != DryRun::no) return result.exit_code;
+    run.log_failure(result);
+    if (!requeue(options.requeue, *allocation, result.cause)) run.finish(result);
     return result.exit_code;
 }
 

@@ -86,6 +86,7 @@ struct Launch {
     bool own_gpus_only = false;    // each rank sees its own GPUs, not the node's
     bool dry_run = false;          // tell what would run instead of running it
     std::string output_directory;  // for files of each rank; empty: none
+    bool append_output = false;    // to them
     int end_on = 0;                // a signal that is not passed on, but ends the job; 0: none
 
     std::string execution_log;             // job file: this node's; empty: none
@@ -96,8 +97,8 @@ struct Launch {
     template <class A>
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, interface, parent_address,
-          parent_port, shared_host, own_gpus_only, dry_run, output_directory, end_on, execution_log,
-          record, preparation, preparation_input, host_file);
+          parent_port, shared_host, own_gpus_only, dry_run, output_directory, append_output, end_on,
+          execution_log, record, preparation, preparation_input, host_file);
     }
 };
 

@@ -40,6 +40,10 @@ std::optional<std::string> wrong_combination(const Options& options) {
     if (!options.job_file.empty() && (options.ranks || options.ranks_per_node)) {
         return "with --job the number of ranks is the job file's: use its processCount";
     }
+    if (options.restarts.min_nodes && (!options.job_file.empty() || options.ranks)) {
+        return "--min-nodes: a job file and -n fix the number of ranks: give a command, and "
+               "--ranks-per-node if need be";
+    }
     // Written so that NaN, which compares with nothing, is refused.
     if (options.timeout && !(*options.timeout >= 0.001 && *options.timeout <= 1e8)) {
         return "--timeout: must be from 0.001 to 100000000 seconds";
@@ -128,6 +132,30 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
                    "From a signal that ends the job until SIGKILL, to write a checkpoint "
                    "(default: 10)")
         ->type_name("SECONDS");
+    auto* restarts =
+        app.add_option(
+               "--restarts", options.restarts.most,
+               "After a failure of a rank or a node, start all ranks again, K times at most")
+            ->type_name("K")
+            ->check(CLI::Range(0, 1000000));
+    app.add_option("--min-nodes", options.restarts.min_nodes,
+                   "Restart without the nodes that were lost, as long as M are left")
+        ->type_name("M")
+        ->check(CLI::Range(1, 1 << 20))
+        ->needs(restarts);
+    auto* requeue_on =
+        app.add_option(
+               "--requeue-on", options.requeue.on,
+               "Requeue the batch job after a signal, node-fail or failure (commas between)")
+            ->type_name("LIST")
+            ->delimiter(',')
+            ->allow_extra_args(false)  // the next word may be the command
+            ->check(CLI::IsMember(kRequeueWords));
+    app.add_option("--max-requeues", options.requeue.most,
+                   "Requeue the job so many times at most (default: 3)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000000))
+        ->needs(requeue_on);
     std::string end_on;
     app.add_option("--end-on", end_on,
                    "End the job on this signal too, as Slurm's --signal sends it")

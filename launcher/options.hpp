@@ -10,6 +10,8 @@
 
 #include "launcher/map.hpp"
 #include "launcher/printer.hpp"
+#include "launcher/requeue.hpp"
+#include "launcher/restart.hpp"
 #include "launcher/tree.hpp"
 
 namespace batchai::launcher {
@@ -28,8 +30,10 @@ struct Options {
     std::string policy_file;
     std::vector<std::string> command;
     std::optional<double> timeout;  // seconds
-    double grace = 10;              // seconds for the ranks to end after a signal
-    int end_on = 0;                 // a signal that ends the job besides the usual ones; 0: none
+    Restarts restarts;
+    RequeuePolicy requeue;
+    double grace = 10;  // seconds for the ranks to end after a signal
+    int end_on = 0;     // a signal that ends the job besides the usual ones; 0: none
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;
     Labels labels = Labels::none;

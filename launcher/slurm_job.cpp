@@ -43,6 +43,8 @@ SlurmJob parse_slurm_job(const std::string& line) {
     job.requeue = says("Requeue=1");
     job.preempted = says("PreemptTime=") && !says("PreemptTime=None");
     job.time_limit = says("Reason=TimeLimit");
+    const bool ended = says("JobState=COMPLETING") || says("JobState=CANCELLED");
+    job.cancelled = ended && !job.preempted && !job.time_limit;
     return job;
 }
 
@@ -53,9 +55,17 @@ sys::Result<SlurmJob> ask_slurm(const std::string& job_id) {
     return parse_slurm_job(*line);
 }
 
+sys::Result<void> requeue_job(const std::string& job_id) {
+    if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is no number: " + job_id};
+    const auto said = scontrol("requeue " + job_id);
+    if (!said) return said.error();
+    return {};
+}
+
 std::string reason_to_end(const SlurmJob& job) {
     if (job.time_limit) return ": the job has reached its time limit";
     if (job.preempted) return ": Slurm has pre-empted the job";
+    if (job.cancelled) return ": the job was cancelled";
     return {};
 }
 

@@ -15,11 +15,15 @@ struct SlurmJob {
     bool requeue = false;     // Slurm may run it again
     bool preempted = false;   // told to make room
     bool time_limit = false;  // reached
+    bool cancelled = false;   // ended by its user, or an operator
 };
 
 // From a line of `scontrol show job -o`.
 SlurmJob parse_slurm_job(const std::string& line);
 sys::Result<SlurmJob> ask_slurm(const std::string& job_id);
+
+// Puts the job back into the queue, and so ends it where it runs.
+sys::Result<void> requeue_job(const std::string& job_id);
 
 // ": the job has reached its time limit", or whatever made Slurm end it; empty: not known.
 std::string reason_to_end(const SlurmJob& job);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -71,6 +72,9 @@ std::vector<std::string> srun_command(const Allocation& allocation) {
                                      "--nodes=" + nodes,     "--ntasks=" + nodes,
                                      "--ntasks-per-node=1",  "--mem=0",
                                      "--kill-on-bad-exit=0", "--quiet"};
+    if (allocation.reduced) {
+        command.push_back(fmt::format("--nodelist={}", fmt::join(allocation.nodes, ",")));
+    }
     if (BATCHAI_EXTERNAL_LAUNCHER) command.emplace_back("--external-launcher");
     command.insert(command.end(), {own_executable(), "--agent"});
     return command;

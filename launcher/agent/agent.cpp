@@ -142,6 +142,7 @@ void Agent::root_lost() {
     exit_code_ = 125;
     over_ = true;
     end_ranks(SIGTERM, Ranks::kGrace);
+    if (node_done_) return loop_.stop();
     giving_up_ = std::make_unique<Timer>(loop_, [this] { loop_.stop(); });
     giving_up_->start(Ranks::kGrace * 2);
 }
@@ -212,6 +213,7 @@ void Agent::check_done() {
     ranks_done_ = false;  // said once
     if (over_) return loop_.stop();
     record(job::Event::Kind::finished);
+    node_done_ = true;
     root_->send(NodeDone{});
 }
 

@@ -47,6 +47,7 @@ class Agent : private pmix::Host {
     // Starting ranks (agent_start.cpp).
     void say_hello();
     bool choose_interface();
+    int node_of_job() const;
     void prepare();
     void on_prepared();
     void say_prepared();
@@ -142,6 +143,7 @@ class Agent : private pmix::Host {
     bool launched_ = false, ending_ = false, over_ = false;
     std::uint64_t unwritten_ = 0;  // output that the root, or a file, has not taken yet
     bool ranks_done_ = false;
+    bool node_done_ = false;  // said
     int last_signal_ = 0;
     std::chrono::steady_clock::time_point last_signal_time_;
     int exit_code_ = 0;

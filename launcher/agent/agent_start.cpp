@@ -5,11 +5,13 @@
 #include <fmt/ranges.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
+#include "launcher/allocation.hpp"
 
 namespace batchai::launcher {
 void Agent::say_hello() {
@@ -24,7 +26,7 @@ void Agent::say_hello() {
     hello.gpus = gpus_;
     for (const Core& core : cores_) hello.cores.push_back(core.front());
     granted_cores_ = granted_cores(cores_, env::value_of(environment_, "SLURM_JOB_CPUS_PER_NODE"),
-                                   bootstrap_.node);
+                                   node_of_job());
     hello.granted_cores = granted_cores_;
     if (bootstrap_.node == 0) master_port_ = reserve_port();
     hello.free_port = master_port_.number;
@@ -77,6 +79,13 @@ void Agent::say_prepared() {
     root_->send(prepared);
 }
 
+// A restart may leave out nodes, but Slurm's list of CPUs is of the whole job.
+int Agent::node_of_job() const {
+    const auto nodes = expand_hostlist(env::value_of(environment_, "SLURM_JOB_NODELIST"));
+    const auto found = std::find(nodes.begin(), nodes.end(), bootstrap_.name);
+    return found == nodes.end() ? bootstrap_.node : static_cast<int>(found - nodes.begin());
+}
+
 bool Agent::run_preparation() {
     SpawnRequest request;
     request.argv = job_.preparation;
@@ -117,7 +126,7 @@ bool Agent::open_files() {
                              [this](const std::string& why) { fail(why); },
                              [this] { check_done(); }});
     for (const int rank : job_.map.ranks_on(bootstrap_.node)) {
-        if (auto opened = files_->open(rank); !opened) {
+        if (auto opened = files_->open(rank, job_.append_output); !opened) {
             fail(opened.error().message);
             return false;
         }

@@ -27,8 +27,8 @@ class RankFiles {
     // ranks: of the whole job.
     RankFiles(Loop& loop, std::string directory, int ranks, Callbacks callbacks);
 
-    // Before the rank starts.
-    sys::Result<void> open(int rank);
+    // Before the rank starts. append: to what an earlier attempt has written.
+    sys::Result<void> open(int rank, bool append);
     void write(int rank, Stream stream, std::string bytes);
     bool idle() const;
 
@@ -37,7 +37,7 @@ class RankFiles {
         sys::UniqueFd fd;
         std::unique_ptr<Sink> sink;
     };
-    sys::Result<File> create(const std::string& path);
+    sys::Result<File> create(const std::string& path, bool append);
 
     Loop& loop_;
     std::string directory_;

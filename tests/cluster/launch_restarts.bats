@@ -9,7 +9,7 @@ bats_require_minimum_version 1.5.0
 load lib
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
+    cd "$BATS_TEST_TMPDIR" || return
     # A rank: writes "up", and after a signal, a moment later, its checkpoint.
     cat >rank <<'END'
 #!/bin/bash
@@ -121,14 +121,151 @@ said() { [ "$(grep -cF -- "$1" out)" = 1 ]; }
     said "code 143"
 }
 
-@test "a job at its time limit writes its checkpoint, and says why it ended" {
+@test "a job at its time limit writes its checkpoint, says why it ended, and is requeued" {
     [ "${BATCHAI_SOAK-0}" != 0 ] || skip "Slurm looks at time limits every half a minute: BATCHAI_SOAK=1"
-    submit -N2 --time=1 --output=out --wrap 'batchai-launch -n 2 ./rank'
+    submit -N2 --time=1 --output=out --wrap 'batchai-launch --requeue-on signal -n 2 ./rank'
     eventually are_up 2
     scontrol update JobId="$job" EndTime="$(date -d 'now + 2 seconds' +%FT%T)"
-    deadline=100 eventually job_is_over "$job"
-    [ "$(job_state "$job")" = TIMEOUT ]
+    deadline=100 eventually said "batchai-launch: requeueing job $job, 1 of 3 times"
+    scancel "$job"
+    wait_job "$job"
+    [ "$(job_field "$job" Restarts)" = 1 ]
     said "rank 0 saved its work"
     said "rank 1 saved its work"
     said "batchai-launch: asked to end by SIGTERM: the job has reached its time limit"
+}
+
+# ---- requeue ------------------------------------------------------------------------------------
+
+# starts_again COUNT: Slurm has put the job back into its queue that often. The node where it ran would
+# not take it again before two minutes have passed.
+starts_again() {
+    [ "$(job_field "$job" Restarts)" = "$1" ] && [ "$(job_state "$job")" = PENDING ] &&
+        scontrol update JobId="$job" StartTime=now ReqNodeList=n3
+}
+
+@test "a job that fails is requeued as often as it may be, and no further" {
+    submit -N1 -w n1 --open-mode=append --output=out \
+        --wrap 'batchai-launch --requeue-on failure --max-requeues 1 -n 1 sh -c "echo begins; exit 3"; echo "code $?"; sleep 20'
+    eventually starts_again 1
+    eventually said "not requeued: that was done 1 times already (--max-requeues)"
+    said "batchai-launch: requeueing job $job, 1 of 1 times"
+    [ "$(grep -cx begins out)" = 2 ]
+    eventually grep -qx 'code 3' out
+    scancel "$job"
+    wait_job "$job"
+}
+
+@test "a job that its user cancels is not requeued" {
+    submit -N1 --output=out --wrap 'exec batchai-launch --requeue-on signal,failure,node-fail -n 1 ./rank'
+    eventually are_up 1
+    scancel "$job"
+    [ "$(wait_job "$job")" = CANCELLED ]
+    [ "$(job_field "$job" Restarts)" = 0 ]
+}
+
+@test "what cannot be requeued is refused at once" {
+    run salloc --quiet -N1 batchai-launch --requeue-on signal -n 1 echo began
+    [ "$status" -eq 125 ]
+    [ "$output" = "batchai-launch: --requeue-on: this is no batch job: submit it with sbatch" ]
+    run timeout 20 batchai-launch --local 1 --requeue-on signal -n 1 echo began
+    [ "$status" -eq 125 ]
+    [ "$output" = "batchai-launch: --requeue-on: --local has no queue" ]
+}
+
+# ---- restarts -----------------------------------------------------------------------------------
+
+# often: how often each kill is tried.
+often() { if [ "${BATCHAI_SOAK-0}" = 0 ]; then echo 2; else echo 50; fi; }
+
+# A rank that lives until there is a file end.N for its attempt N.
+write_worker() {
+    cat >worker <<'END'
+#!/bin/sh
+echo "attempt $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS: rank $RANK of $WORLD_SIZE, $PMIX_RANK, $HOROVOD_SIZE"
+echo $$ >"pid.$RANK"
+touch "up.$TORCHELASTIC_RESTART_COUNT.$RANK"
+until [ -e "end.$TORCHELASTIC_RESTART_COUNT" ]; do sleep 0.05; done
+END
+    chmod +x worker
+}
+
+# attempt_is_up N COUNT
+attempt_is_up() { [ "$(find . -name "up.$1.*" | wc -l)" = "$2" ]; }
+
+@test "ranks that are killed are started again, all of them, and their output goes on" {
+    local times attempt
+    write_worker
+    times=$(often)
+    here --restarts "$times" --output-dir logs -n 4 ./worker
+    for ((attempt = 0; attempt < times; attempt++)); do
+        eventually attempt_is_up "$attempt" 4
+        kill -KILL "$(cat "pid.$((attempt % 4))")"
+    done
+    eventually attempt_is_up "$times" 4
+    touch "end.$times"
+    ends_with 0
+    [ "$(grep -c 'was killed by signal 9' out)" = "$times" ]
+    [ "$(grep -c '^attempt .*: rank . of 4, ., 4$' out)" = "$((4 * (times + 1)))" ]
+    [ "$(wc -l <logs/rank.3/stdout)" = "$((times + 1))" ]
+}
+
+@test "after the last restart the job fails as its last attempt" {
+    run timeout 30 batchai-launch --local 2 --restarts 1 -n 2 sh -c '[ $RANK = 0 ] || exit $((3 + TORCHELASTIC_RESTART_COUNT)); sleep 60'
+    [ "$status" -eq 4 ]
+    [[ $output == *"rank 1 on "*" exited with code 3"*"restart 1 of 1, on 2 nodes: "*"rank 1 on "*" exited with code 4"* ]]
+}
+
+@test "what another try would not mend is not tried again" {
+    run -127 timeout 30 batchai-launch --local 2 --restarts 5 -n 2 no-such-command
+    [[ $output != *"restart 1"* ]]
+    run timeout 30 batchai-launch --local 2 --restarts 5 --timeout 0.5 -n 2 sleep 60
+    [ "$status" -eq 124 ]
+    [[ $output != *"restart 1"* ]]
+}
+
+@test "nodes whose agents are lost are left out, as long as enough remain" {
+    local times attempt
+    write_worker
+    times=$(often)
+    timeout 200 batchai-launch --local $((times + 1)) --restarts "$times" --min-nodes 1 --ranks-per-node 1 ./worker >out 2>&1 &
+    for ((attempt = 0; attempt < times; attempt++)); do
+        eventually attempt_is_up "$attempt" $((times + 1 - attempt))
+        # The agent of rank 0 is its parent.
+        kill -KILL "$(ps -o ppid= "$(cat pid.0)")"
+    done
+    eventually attempt_is_up "$times" 1
+    touch "end.$times"
+    ends_with 0
+    said "attempt $times of $times: rank 0 of 1, 0, 1"
+    said "restart $times of $times, on 1 node: "
+}
+
+@test "nothing is left when the launcher is killed after a restart" {
+    write_worker
+    here --restarts 1 -n 2 ./worker
+    eventually attempt_is_up 0 2
+    kill -KILL "$(cat pid.1)"
+    eventually attempt_is_up 1 2
+    kill -KILL "$(root)"
+    ends_with 137
+    eventually no_worker
+}
+no_worker() { ! pgrep -fx '/bin/sh ./worker' >/dev/null; }
+
+@test "a node that loses power is left out, and Slurm's variables say so" {
+    [ "${BATCHAI_SOAK-0}" != 0 ] || skip "takes 20 s: BATCHAI_SOAK=1"
+    submit -N3 --no-kill --output=out --wrap 'batchai-launch --restarts 1 --min-nodes 2 --ranks-per-node 2 sh -c "
+        touch up.\$TORCHELASTIC_RESTART_COUNT.\$RANK
+        echo \$RANK/\$WORLD_SIZE, \$SLURM_NTASKS on \$SLURM_JOB_NUM_NODES: \$SLURM_JOB_NODELIST
+        [ \$TORCHELASTIC_RESTART_COUNT != 0 ] || sleep 60"; echo "code $?"'
+    eventually attempt_is_up 0 6
+    minislurm kill n2
+    eventually said "code 0"
+    said "batchai-launch: lost the agent on n2: the node is down, or the agent was killed"
+    said "batchai-launch: restart 1 of 1, on 2 nodes: n1 n3"
+    for rank in 0 1 2 3; do said "$rank/4, 4 on 2: n1,n3"; done
+    scontrol update NodeName=n2 State=DOWN Reason=killed
+    wait_job "$job"
+    scontrol update NodeName=n2 State=RESUME
 }

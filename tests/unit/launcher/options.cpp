@@ -63,26 +63,40 @@ BOOST_AUTO_TEST_CASE(ranks_see_all_gpus_unless_asked_otherwise) {
     BOOST_TEST(good({"--gpu-visibility", "rank", "prog"}).own_gpus_only);
 }
 
+BOOST_AUTO_TEST_CASE(ends_to_requeue_on_are_a_list) {
+    const auto options = good({"--requeue-on", "signal,node-fail", "prog", "failure"});
+    BOOST_TEST(options.requeue.on == (std::vector<std::string>{"signal", "node-fail"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(options.command.size() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
-    for (const std::vector<std::string>& words : {std::vector<std::string>{},
-                                                  {"--job", "f", "prog"},
-                                                  {"-n", "0", "prog"},
-                                                  {"-n", "2", "--ranks-per-node", "2", "prog"},
-                                                  {"--job", "f", "-n", "2"},
-                                                  {"--local", "2", ""},
-                                                  {"--timeout", "nan", "prog"},
-                                                  {"--timeout", "inf", "prog"},
-                                                  {"--timeout", "-1", "prog"},
-                                                  {"--timeout", "0", "prog"},
-                                                  {"--json", "prog"},
-                                                  {"--grace", "-1", "prog"},
-                                                  {"--grace", "nan", "prog"},
-                                                  {"--end-on", "KILL", "prog"},
-                                                  {"--end-on", "TERM", "prog"},
-                                                  {"--end-on", "nonsense", "prog"},
-                                                  {"--map", "0", "prog"},
-                                                  {"--gpu-visibility", "1", "prog"},
-                                                  {"--no-such"}}) {
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{},
+          {"--job", "f", "prog"},
+          {"-n", "0", "prog"},
+          {"-n", "2", "--ranks-per-node", "2", "prog"},
+          {"--job", "f", "-n", "2"},
+          {"--local", "2", ""},
+          {"--timeout", "nan", "prog"},
+          {"--timeout", "inf", "prog"},
+          {"--timeout", "-1", "prog"},
+          {"--timeout", "0", "prog"},
+          {"--json", "prog"},
+          {"--grace", "-1", "prog"},
+          {"--grace", "nan", "prog"},
+          {"--end-on", "KILL", "prog"},
+          {"--end-on", "TERM", "prog"},
+          {"--end-on", "nonsense", "prog"},
+          {"--map", "0", "prog"},
+          {"--gpu-visibility", "1", "prog"},
+          {"--min-nodes", "2", "prog"},
+          {"--restarts", "1", "--min-nodes", "1", "-n", "2", "prog"},
+          {"--restarts", "-1", "prog"},
+          {"--max-requeues", "2", "prog"},
+          {"--requeue-on", "sunday", "prog"},
+          {"--requeue-on", "", "prog"},
+          {"--no-such"}}) {
         const auto parsed = parse(words);
         BOOST_REQUIRE(std::holds_alternative<int>(parsed));
         BOOST_TEST(std::get<int>(parsed) == 125);

@@ -29,6 +29,8 @@ BOOST_AUTO_TEST_CASE(why_a_job_is_to_end) {
                ": the job has reached its time limit");
     BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 PreemptTime=2026-11-22T01:14:09 X=1")) ==
                ": Slurm has pre-empted the job");
+    BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 JobState=COMPLETING Reason=None")) ==
+               ": the job was cancelled");
 }
 
 BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_not_asked_for) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/requeue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "launcher/say.hpp"
+#include "launcher/slurm_job.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+// How often Slurm has run the job again already.
+int restart_count() {
+    const char* count = std::getenv("SLURM_RESTART_COUNT");
+    return count == nullptr ? 0 : std::atoi(count);
+}
+
+}  // namespace
+
+sys::Result<void> check_requeue(const RequeuePolicy& policy, const Allocation& allocation) {
+    if (policy.on.empty()) return {};
+    if (allocation.local) return sys::Error{"--requeue-on: --local has no queue"};
+    const auto job = ask_slurm(allocation.job_id);
+    if (!job) return sys::Error{"--requeue-on: " + job.error().message};
+    if (!job->batch) return sys::Error{"--requeue-on: this is no batch job: submit it with sbatch"};
+    if (!job->requeue) {
+        return sys::Error{
+            "--requeue-on: Slurm may not run this job again: submit it with --requeue"};
+    }
+    return {};
+}
+
+bool is_named(const RequeuePolicy& policy, Cause cause) {
+    const char* word = cause == Cause::signal ? "signal"
+                       : cause == Cause::node ? "node-fail"
+                       : cause == Cause::rank ? "failure"
+                                              : "";
+    return std::find(policy.on.begin(), policy.on.end(), word) != policy.on.end();
+}
+
+bool requeue(const RequeuePolicy& policy, const Allocation& allocation, Cause cause) {
+    if (!is_named(policy, cause)) return false;
+    const int before = restart_count();
+    if (before >= policy.most) {
+        say(fmt::format("not requeued: that was done {} times already (--max-requeues)", before));
+        return false;
+    }
+    if (const auto job = ask_slurm(allocation.job_id); job && job->cancelled) {
+        say("not requeued: the job was cancelled");
+        return false;
+    }
+    say(fmt::format("requeueing job {}, {} of {} times", allocation.job_id, before + 1,
+                    policy.most));
+    std::fflush(stdout);
+    if (auto done = requeue_job(allocation.job_id); !done) {
+        say("not requeued: " + done.error().message);
+        return false;
+    }
+    return true;
+}
+
+}  // namespace batchai::launcher

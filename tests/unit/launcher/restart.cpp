@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/restart.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "launcher/requeue.hpp"
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(restart)
+
+namespace {
+
+Allocation four_nodes() {
+    Allocation allocation;
+    allocation.nodes = {"n1", "n2", "n3", "n4"};
+    return allocation;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(lost_nodes_are_left_out_where_enough_remain) {
+    const auto left = without_nodes(four_nodes(), {"n2"}, {1, 3});
+    BOOST_TEST(left.nodes == (std::vector<std::string>{"n1", "n3", "n4"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(left.reduced);
+}
+
+BOOST_AUTO_TEST_CASE(all_nodes_are_tried_again_where_too_few_would_remain) {
+    for (const Restarts& restarts : {Restarts{1, 4}, Restarts{1, std::nullopt}}) {
+        const auto left = without_nodes(four_nodes(), {"n2"}, restarts);
+        BOOST_TEST(left.nodes.size() == 4U);
+        BOOST_TEST(!left.reduced);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_reduced_allocation_stays_reduced) {
+    const Restarts restarts{2, 2};
+    const auto once = without_nodes(four_nodes(), {"n1"}, restarts);
+    BOOST_TEST(without_nodes(once, {}, restarts).reduced);
+    BOOST_TEST(without_nodes(once, {"n3"}, restarts).nodes.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(only_the_named_ends_are_requeued) {
+    const RequeuePolicy policy{{"signal", "node-fail"}, 3};
+    BOOST_TEST(is_named(policy, Cause::signal));
+    BOOST_TEST(is_named(policy, Cause::node));
+    BOOST_TEST(!is_named(policy, Cause::rank));
+    BOOST_TEST(!is_named(policy, Cause::other));
+    BOOST_TEST(!is_named(policy, Cause::none));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
