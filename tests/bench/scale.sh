@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# scale.sh [--json FILE] [--runs N] - what batchai-launch takes for many agents, on this machine.
+# scale.sh [--json FILE] [--runs N] [--most AGENTS] - what batchai-launch takes for many agents, on this machine.
 #
-# N runs (default 5) each, medians: jobs of 1 to 64 agents, each a process of its own as on a node of its own, with
-# 1 to 16 ranks, without Slurm:
+# N runs (default 5) each, medians: jobs of 1 to 64 agents (or as many as --most), each a process of its own as on a
+# node of its own, with 1 to 16 ranks, without Slurm:
 #   start   from batchai-launch to its end, the ranks being `true`
 #   root    processor time of batchai-launch itself, the root, until all ranks run
 #   fence   a PMIx fence of all ranks that carries nothing
 #   data    the same with 1,000 bytes of each rank, with --radix 2, 4 and 64 (no tree)
-# Then a model of the root, its time for each agent, from the smallest and the largest of the shapes, checked against the
-# others, and taken further: until all ranks run it does the same for each agent, whatever ranks that has. --json FILE also writes rows of {agents, ranks, start_ms, root_ms, fence_ms, data_ms}.
+# Then a model of the root, its time for each agent, from the smallest and the largest of the shapes, checked against
+# the others, and taken further; and what the model of the tree says of fences. --json FILE also writes rows of
+# {agents, ranks, start_ms, root_ms, fence_ms, data_ms}.
 #
 # Bound: all agents and ranks share this machine's cores: start and fence are their work in sum, not the time that
 # they would take on nodes of their own. The root's processor time is what it would be there too.
@@ -17,16 +18,18 @@ set -euo pipefail
 # shellcheck source=tests/bench/lib.bash
 . "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
-json='' runs=5
+json='' runs=5 most=64
 while [ $# -gt 0 ]; do
     case $1 in
         --json) json=$(realpath -m "${2:?--json FILE}") && shift 2 ;;
         --runs) runs=${2:?--runs N} && shift 2 ;;
-        -h | --help) sed -n '3,17s/^# \{0,1\}//p' "$0" && exit ;;
+        --most) most=${2:?--most AGENTS} && shift 2 ;;
+        -h | --help) sed -n '3,16s/^# \{0,1\}//p' "$0" && exit ;;
         *) usage "$1: unknown option" ;;
     esac
 done
 [[ $runs =~ ^[1-9][0-9]{0,2}$ ]] || usage "--runs $runs: expected 1 to 999"
+[[ $most =~ ^(4|16|64)$ ]] || usage "--most $most: expected 4, 16 or 64"
 launcher=$build/bin/batchai-launch
 [ -x "$launcher" ] || usage "$launcher: not built"
 
@@ -65,6 +68,7 @@ printf '%d runs each, %s cores, ms\n\n%6s %6s %9s %9s %9s   %s\n' "$runs" "$(npr
     'data, radix 2, 4 and none'
 for shape in 1x1 4x4 16x16 64x64 16x256 64x256; do
     agents=${shape%x*} ranks=${shape#*x}
+    [ "$agents" -le "$most" ] || continue
     for what in start root fence radix2 radix4 radix64; do : >"$work/$what"; done
     for ((n = 0; n < runs; ++n)); do
         start >>"$work/start"
@@ -87,6 +91,20 @@ END {
         printf "  %4d agents, %5d ranks: %8.2f ms, measured %.2f\n", agents[i], ranks[i], base + each * agents[i], root[i]
     for (n = 256; n <= 4096; n *= 4) printf "  %4d agents: %8.2f ms, not measured\n", n, base + each * n
 }' "$work/rows"
+
+# launcher/tree.hpp has the formula.
+awk 'function tree(n, k, bytes) {
+    d = 0
+    for (below = 1; below < n; below *= k) ++d
+    return 2 * d * alpha + beta * (bytes + k * (bytes + d * 262144))
+}
+BEGIN {
+    alpha = 0.05; beta = 1e-6 # ms: assumed
+    printf "\na fence, 8 ranks of each node giving 1,000 bytes, at 50 us a hop and 1 ns a byte, ms: not measured\n"
+    printf "%8s %10s %10s %10s\n", "nodes", "no tree", "radix 4", "radix 2"
+    for (n = 64; n <= 4096; n *= 4)
+        printf "%8d %10.1f %10.1f %10.1f\n", n, 2 * alpha + beta * (n + 1) * n * 8000, tree(n, 4, n * 8000), tree(n, 2, n * 8000)
+}'
 
 [ -z "$json" ] || jq -Rn '[inputs | split(" ") | map(tonumber) | {agents: .[0], ranks: .[1], start_ms: .[2], root_ms: .[3],
     fence_ms: .[4], data_ms: {"2": .[5], "4": .[6], "64": .[7]}}]' "$work/rows" >"$json"

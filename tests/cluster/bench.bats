@@ -29,6 +29,13 @@
         "$BATS_TEST_TMPDIR/rows.json"
 }
 
+@test "what many agents take is measured in one run, and taken further" {
+    run timeout 110 "$BATCHAI_SOURCE/tests/bench/scale.sh" --runs 1 --most 4 --json "$BATS_TEST_TMPDIR/rows.json"
+    [ "$status" -eq 0 ]
+    [[ $output = *"the root: "*" ms for each agent"*"4096 agents: "*"not measured"*"no tree"* ]]
+    jq -e 'map([.agents, .ranks]) == [[1, 1], [4, 4]] and all(.start_ms > 0 and .root_ms > 0 and .fence_ms > 0)' "$BATS_TEST_TMPDIR/rows.json"
+}
+
 @test "a benchmark's wrong argument is refused" {
     run "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs many
     [ "$status" -eq 2 ]
@@ -36,6 +43,9 @@
     run "$BATCHAI_SOURCE/tests/bench/preparation.sh" --nodes none
     [ "$status" -eq 2 ]
     [ "$output" = "preparation.sh: --nodes none: expected 1 to 99; see --help" ]
+    run "$BATCHAI_SOURCE/tests/bench/scale.sh" --most 5
+    [ "$status" -eq 2 ]
+    [ "$output" = "scale.sh: --most 5: expected 4, 16 or 64; see --help" ]
     run "$BATCHAI_SOURCE/tests/bench/launch.sh" --program mpich
     [ "$status" -eq 2 ]
     [ "$output" = "launch.sh: --program mpich: expected true or mpi; see --help" ]
