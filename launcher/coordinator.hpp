@@ -59,6 +59,7 @@ struct Session {
     int end_on = 0;              // a signal that ends the job besides the usual ones; 0: none
     std::string interface;       // for the ranks; empty: by route
     bool own_gpus_only = false;  // of each rank, to be seen
+    bool tensorflow = true;      // ranks get TF_CONFIG
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;    // of the tree over which fences go
     std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none

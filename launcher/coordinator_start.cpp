@@ -103,7 +103,7 @@ void Coordinator::on_prepared(int node, Prepared prepared) {
 Go Coordinator::go() const {
     constexpr int kMaxWorkers = 1024;  // more would not fit into an environment well
     Go go{agents_[0].prepared->address, agents_[0].hello.free_port, {}};
-    if (map_.size() > kMaxWorkers) return go;
+    if (!session_.tensorflow || map_.size() > kMaxWorkers) return go;
     for (int rank = 0; rank < map_.size(); ++rank) {
         const Prepared& prepared = *agents_[map_.node_of(rank)].prepared;
         const auto local = static_cast<std::size_t>(map_.local_rank(rank));

@@ -37,6 +37,9 @@ void apply(const Options& options, Session& session) {
     session.own_gpus_only = options.own_gpus_only;
     session.dry_run = options.dry_run;
     session.radix = options.radix;
+    // The service set none for what a job file can ask for, and Horovod's users of estimators would
+    // be started as workers of parameter servers.
+    session.tensorflow = options.job_file.empty();
     session.labels = options.labels;
     session.output_directory = options.output_directory;
 }

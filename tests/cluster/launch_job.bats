@@ -101,6 +101,12 @@ events() { cat "$record"/events-*.jsonl; }
     [[ $(cat "$files/stdout.txt") = "text:"*"train.py"* ]]
 }
 
+@test "a job file's ranks get no TF_CONFIG, as they had none from the service" {
+    job 2 "$(mpi 'echo ${TF_CONFIG-none}' 2)"
+    launch
+    [ "$(cat "$files/stdout.txt")" = $'none\nnone' ]
+}
+
 @test "a job whose PATH leads nowhere runs" {
     job 2 "$(mpi 'echo $PATH' 2)" '"environmentVariables": [ { "name": "PATH", "value": "/nope" } ]'
     launch
