@@ -58,6 +58,7 @@ SessionResult Coordinator::run() {
     }
     loop_.run();
     kill_descendants();
+    if (srun_ended_ && !session_.allocation.local) sweep_nodes(session_.allocation);
     if (outcome_.cause() == Cause::signal && !session_.allocation.local) {
         if (const auto job = ask_slurm(session_.allocation.job_id)) {
             outcome_.explain_signal(reason_to_end(*job));
@@ -204,7 +205,8 @@ void Coordinator::check_awaited() {
 
 void Coordinator::on_agent_lost(int node) {
     Agent& agent = agents_[node];
-    if (state_ == State::over || agent.done) return;
+    if (state_ == State::over) return check_gone();
+    if (agent.done) return;
     agent.done = srun_matters_ = true;
     lost_nodes_.push_back(agent.hello.name);
     fail(fmt::format("lost the agent on {}: the node is down, or the agent was killed",

@@ -181,6 +181,7 @@ class Coordinator : private Relay::Sender {
     int states_said_ = 0;        // since inspect()
     bool asked_ = false;         // to end, by a signal
     int own_signals_ = 0;        // that end the job and were sent to this process
+    bool srun_ended_ = false;    // before it was to: Slurm kills the agents then
     bool srun_matters_ = false;  // what srun has said explains the failure
 };
 

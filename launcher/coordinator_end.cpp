@@ -65,10 +65,15 @@ void Coordinator::say_bye() {
     check_gone();
 }
 
+// The agents clean up before they go. srun waits for them, but may have been killed; and once we
+// are gone Slurm kills what is left of the job.
 void Coordinator::check_gone() {
-    const bool gone =
+    const bool no_starter =
         std::all_of(starters_.begin(), starters_.end(), [](const Starter& s) { return s.pid < 0; });
-    if (state_ == State::over && gone) loop_.stop();
+    const bool no_agent = std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) {
+        return a.peer == nullptr || a.peer->channel->closed();
+    });
+    if (state_ == State::over && no_starter && no_agent) loop_.stop();
 }
 
 void Coordinator::on_child() {
@@ -78,6 +83,7 @@ void Coordinator::on_child() {
                                         [pid](const Starter& s) { return s.pid == pid; });
         if (found == starters_.end()) continue;
         found->pid = -1;
+        srun_ended_ = srun_ended_ || state_ != State::over;
         if (state_ == State::running && !session_.allocation.local) {
             fail("srun has ended before the job", 125, Cause::node);
         } else if (state_ == State::starting) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "launcher/agent/main.hpp"
+#include "launcher/agent/scratch.hpp"
 #include "launcher/allocation.hpp"
 #include "launcher/coordinator.hpp"
 #include "launcher/job_run.hpp"
@@ -129,6 +130,8 @@ int main(int argc, char** argv) {
     int code = 0;
     if (argc == 2 && std::string_view(argv[1]) == "--agent") {
         code = agent_main();
+    } else if (argc == 2 && std::string_view(argv[1]) == "--sweep") {
+        sweep_scratch();
     } else {
         code = run(argc, argv);
     }

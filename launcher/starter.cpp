@@ -4,14 +4,20 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "launcher/paths.hpp"
 
 namespace batchai::launcher {
 namespace {
+
+// A node that is down answers nobody.
+constexpr std::chrono::seconds kSweep{10};
 
 struct Pipe {
     sys::UniqueFd read, write;
@@ -65,7 +71,7 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
     return starter;
 }
 
-std::vector<std::string> srun_command(const Allocation& allocation) {
+std::vector<std::string> srun_command(const Allocation& allocation, const char* order) {
     const std::string nodes = std::to_string(allocation.nodes.size());
     std::vector<std::string> command{BATCHAI_SRUN,           "--overlap",
                                      "--mpi=none",           "--export=ALL",
@@ -76,7 +82,7 @@ std::vector<std::string> srun_command(const Allocation& allocation) {
         command.push_back(fmt::format("--nodelist={}", fmt::join(allocation.nodes, ",")));
     }
     if (BATCHAI_EXTERNAL_LAUNCHER) command.emplace_back("--external-launcher");
-    command.insert(command.end(), {own_executable(), "--agent"});
+    command.insert(command.end(), {own_executable(), order});
     return command;
 }
 
@@ -100,7 +106,7 @@ env::Environment srun_environment(env::Environment environment) {
 sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap) {
     std::vector<Starter> starters;
     if (!allocation.local) {
-        auto srun = start(srun_command(allocation), srun_environment(env::current()),
+        auto srun = start(srun_command(allocation, "--agent"), srun_environment(env::current()),
                           encode(bootstrap), true);
         if (!srun) return srun.error();
         srun->name = "srun";
@@ -116,6 +122,17 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
         starters.push_back(std::move(*agent));
     }
     return starters;
+}
+
+void sweep_nodes(const Allocation& allocation) {
+    auto srun =
+        start(srun_command(allocation, "--sweep"), srun_environment(env::current()), {}, true);
+    if (!srun) return;
+    const auto deadline = std::chrono::steady_clock::now() + kSweep;
+    while (::waitpid(srun->pid, nullptr, WNOHANG) == 0) {
+        if (std::chrono::steady_clock::now() > deadline) ::kill(srun->pid, SIGKILL);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
 }
 
 }  // namespace batchai::launcher

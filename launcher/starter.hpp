@@ -25,6 +25,9 @@ struct Starter {
 
 sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap);
 
+// Removes what agents that were killed have left on the nodes, those that answer soon.
+void sweep_nodes(const Allocation& allocation);
+
 // The environment for srun: without the variables that srun takes for options and that were meant
 // for the user's own job step.
 env::Environment srun_environment(env::Environment environment);
