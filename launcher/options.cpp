@@ -18,6 +18,14 @@ namespace {
 
 constexpr int kUsage = 125;
 
+// What is not of Options' own types, as the user writes it.
+struct Words {
+    CLI::Option* local_option = nullptr;
+    int local = 0;
+    std::string map = "block", visibility = "all", end_on;
+    bool label = false, collapse = false, dry_run = false, json = false;
+};
+
 // "--local" alone takes the number of nodes from the job file.
 std::optional<std::string> wrong_combination(const Options& options) {
     if (options.job_file.empty() && options.command.empty()) {
@@ -67,40 +75,44 @@ int signal_number(std::string name) {
     return -1;
 }
 
-}  // namespace
+// Options that follow belong to this part of --help.
+CLI::App& group(CLI::App& app, const char* title) {
+    app.option_defaults()->group(title);
+    return app;
+}
 
-std::variant<Options, int> parse_options(int argc, char** argv) {
-    Options options;
-    CLI::App app{
-        "Starts the ranks of a parallel program: in a Slurm allocation on its nodes, with --local "
-        "on "
-        "this machine.",
-        "batchai-launch"};
-    app.footer(
-        "Exit code: the first failing rank's; 124 time-out, 125 failure of batchai-launch itself,\n"
-        "126 command cannot be executed, 127 command not found, 128+N killed by signal N.");
-    app.set_version_flag("--version", "batchai-launch " BATCHAI_VERSION);
-    app.prefix_command();  // the first word that is no option begins the command
-    int local = 0;
-    auto* local_option =
-        app.add_option("--local", local, "Run on this machine, which plays NODES nodes")
+void add_job(CLI::App& app, Options& options, Words& words) {
+    group(app, "What to run, and where");
+    words.local_option =
+        app.add_option("--local", words.local, "Run on this machine, which plays NODES nodes")
             ->type_name("NODES")
             ->expected(0, 1)
             ->check(CLI::Range(1, 1024));
-    app.add_option("--ranks-per-node", options.ranks_per_node,
-                   "Ranks on each node (default: one per GPU, else one per task of the allocation)")
-        ->type_name("K")
-        ->check(CLI::Range(1, 65536));
+    app.add_option("--job", options.job_file, "Run the job of a Batch AI job.json")
+        ->type_name("FILE");
+    app.add_option("--policy", options.policy_file,
+                   "Site policy (default: $BATCHAI_POLICY, else /etc/batchai/batchai.toml)")
+        ->type_name("FILE");
+    auto* dry_run = app.add_flag("--dry-run", words.dry_run,
+                                 "Ask the nodes, print what would run where, and run nothing");
+    app.add_flag("--json", words.json, "With --dry-run: as one JSON document")->needs(dry_run);
+}
+
+void add_ranks(CLI::App& app, Options& options, Words& words) {
+    group(app, "Ranks");
     app.add_option("-n,--ranks", options.ranks,
                    "Ranks in all, dealt out evenly to the nodes as far as they have room")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20));
-    std::string map = "block", visibility = "all";
-    app.add_option("--map", map,
+    app.add_option("--ranks-per-node", options.ranks_per_node,
+                   "Ranks on each node (default: one per GPU, else one per task of the allocation)")
+        ->type_name("K")
+        ->check(CLI::Range(1, 65536));
+    app.add_option("--map", words.map,
                    "block: number the ranks node by node (default); cyclic: one on each in turn")
         ->type_name("ORDER")
         ->check(CLI::IsMember({"block", "cyclic"}));
-    app.add_option("--gpu-visibility", visibility,
+    app.add_option("--gpu-visibility", words.visibility,
                    "all: each rank sees all GPUs of its node (default); rank: its own")
         ->type_name("WHICH")
         ->check(CLI::IsMember({"all", "rank"}));
@@ -108,30 +120,40 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
            "--interface", options.interface,
            "Network interface of the ranks (default: the one on the route between the nodes)")
         ->type_name("NAME");
-    app.add_option("--job", options.job_file, "Run the job of a Batch AI job.json")
-        ->type_name("FILE");
-    app.add_option("--policy", options.policy_file,
-                   "Site policy (default: $BATCHAI_POLICY, else /etc/batchai/batchai.toml)")
-        ->type_name("FILE");
-    bool label = false, collapse = false;
-    auto* label_flag = app.add_flag("-l,--label", label, "Begin each line with its rank and node");
-    app.add_flag("--collapse", collapse, "Begin each line with its ranks; print equal lines once")
-        ->excludes(label_flag);
+    app.add_option("--radix", options.radix,
+                   "Children of each node in the tree over which fences go (default: 4)")
+        ->type_name("K")
+        ->check(CLI::Range(2, 65536));
+}
+
+void add_output(CLI::App& app, Options& options, Words& words) {
+    group(app, "Output");
+    auto* label = app.add_flag("-l,--label", words.label, "Begin each line with its rank and node");
+    app.add_flag("--collapse", words.collapse,
+                 "Begin each line with its ranks; print equal lines once")
+        ->excludes(label);
     app.add_option("--output-dir", options.output_directory,
                    "Write each rank's output also to DIR/rank.N/stdout and stderr")
         ->type_name("DIR")
         ->check(
             [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); });
+}
+
+void add_ends(CLI::App& app, Options& options, Words& words) {
+    group(app, "End of the job");
     app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
         ->type_name("SECONDS");
-    app.add_option("--radix", options.radix,
-                   "Children of each node in the tree over which fences go (default: 4)")
-        ->type_name("K")
-        ->check(CLI::Range(2, 65536));
     app.add_option("--grace", options.grace,
                    "From a signal that ends the job until SIGKILL, to write a checkpoint "
                    "(default: 10)")
         ->type_name("SECONDS");
+    app.add_option("--end-on", words.end_on,
+                   "End the job on this signal too, as Slurm's --signal sends it")
+        ->type_name("SIGNAL");
+}
+
+void add_second_tries(CLI::App& app, Options& options) {
+    group(app, "Second tries");
     auto* restarts =
         app.add_option(
                "--restarts", options.restarts.most,
@@ -156,14 +178,59 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         ->type_name("N")
         ->check(CLI::Range(1, 1000000))
         ->needs(requeue_on);
-    std::string end_on;
-    app.add_option("--end-on", end_on,
-                   "End the job on this signal too, as Slurm's --signal sends it")
-        ->type_name("SIGNAL");
-    bool dry_run = false, json = false;
-    auto* dry_run_flag = app.add_flag("--dry-run", dry_run,
-                                      "Ask the nodes, print what would run where, and run nothing");
-    app.add_flag("--json", json, "With --dry-run: as one JSON document")->needs(dry_run_flag);
+}
+
+void take_words(const Words& words, Options& options) {
+    options.local = words.local_option->count() > 0;
+    if (options.local && words.local > 0) options.local_nodes = words.local;
+    if (!words.end_on.empty()) options.end_on = signal_number(words.end_on);
+    if (words.map == "cyclic") options.order = Order::cyclic;
+    options.own_gpus_only = words.visibility == "rank";
+    if (words.dry_run) options.dry_run = words.json ? DryRun::json : DryRun::text;
+    if (words.label) options.labels = Labels::each_rank;
+    if (words.collapse) options.labels = Labels::equal_lines;
+}
+
+// What the command line leaves to its surroundings; or why that cannot be.
+std::optional<std::string> complete(Options& options) {
+    if (!options.output_directory.empty()) {
+        std::error_code nowhere;
+        options.output_directory = std::filesystem::absolute(options.output_directory, nowhere);
+        if (nowhere) return "the current directory is gone: " + nowhere.message();
+    }
+    // In a job of the plugin, the job's own file.
+    if (const char* file = std::getenv("BATCHAI_JOB_FILE");
+        file != nullptr && !options.local && options.command.empty() && options.job_file.empty()) {
+        options.job_file = file;
+    }
+    return std::nullopt;
+}
+
+int refuse(const std::string& why) {
+    say(why + "; see batchai-launch --help");
+    return kUsage;
+}
+
+}  // namespace
+
+std::variant<Options, int> parse_options(int argc, char** argv) {
+    Options options;
+    Words words;
+    CLI::App app{
+        "Starts the ranks of a parallel program: in a Slurm allocation on its nodes, with --local "
+        "on this machine.",
+        "batchai-launch"};
+    app.footer(
+        "Exit code: the first failing rank's; 124 time-out, 125 failure of batchai-launch itself,\n"
+        "126 command cannot be executed, 127 command not found, 128+N killed by signal N.");
+    app.set_version_flag("--version", "batchai-launch " BATCHAI_VERSION);
+    app.prefix_command();  // the first word that is no option begins the command
+    add_job(app, options, words);
+    add_ranks(app, options, words);
+    add_output(app, options, words);
+    add_ends(app, options, words);
+    add_second_tries(app, options);
+
     char** const end = argv + argc;
     char** const dashes =
         std::find_if(argv, end, [](const char* arg) { return std::string_view(arg) == "--"; });
@@ -172,42 +239,21 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     } catch (const CLI::Success& success) {
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        say(fmt::format("{}; see batchai-launch --help", error.what()));
-        return kUsage;
+        return refuse(error.what());
     }
-    options.local = local_option->count() > 0;
-    if (!end_on.empty()) options.end_on = signal_number(end_on);
-    if (map == "cyclic") options.order = Order::cyclic;
-    options.own_gpus_only = visibility == "rank";
-    if (dry_run) options.dry_run = json ? DryRun::json : DryRun::text;
-    if (label) options.labels = Labels::each_rank;
-    if (collapse) options.labels = Labels::equal_lines;
-    if (options.local && local > 0) options.local_nodes = local;
+    take_words(words, options);
     options.command = app.remaining();
     if (!options.command.empty() && options.command[0].starts_with("-")) {
-        say(fmt::format("unknown option {}; see batchai-launch --help", options.command[0]));
-        return kUsage;
+        return refuse("unknown option " + options.command[0]);
     }
     // "--" may begin the command, or be one of its own arguments.
     options.command.insert(options.command.end(),
                            options.command.empty() && dashes != end ? dashes + 1 : dashes, end);
-    if (!options.output_directory.empty()) {
-        std::error_code nowhere;
-        options.output_directory = std::filesystem::absolute(options.output_directory, nowhere);
-        if (nowhere) {
-            say("the current directory is gone: " + nowhere.message());
-            return kUsage;
-        }
-    }
-    // In a job of the plugin, the job's own file.
-    if (const char* file = std::getenv("BATCHAI_JOB_FILE");
-        file != nullptr && !options.local && options.command.empty() && options.job_file.empty()) {
-        options.job_file = file;
-    }
-    if (const auto wrong = wrong_combination(options)) {
-        say(*wrong + "; see batchai-launch --help");
+    if (const auto why = complete(options)) {
+        say(*why);
         return kUsage;
     }
+    if (const auto wrong = wrong_combination(options)) return refuse(*wrong);
     return options;
 }
 
