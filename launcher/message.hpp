@@ -307,6 +307,7 @@ struct FenceId {
     Pmi pmi = Pmi::pmix;
     std::vector<std::uint32_t> procs;  // ranks that take part, sorted; one kAllRanks: all
     std::uint64_t number = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over the compiler's own code
     auto operator<=>(const FenceId&) const = default;
     template <class A>
     void fields(A& a) {
