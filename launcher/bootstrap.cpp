@@ -4,8 +4,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -19,6 +17,8 @@
 #include <memory>
 #include <sstream>
 #include <thread>
+
+#include "launcher/network.hpp"
 
 namespace batchai::launcher {
 
@@ -82,12 +82,6 @@ sys::Result<Listener> listen_anywhere(bool loopback_only) {
 
 namespace {
 
-std::string text_of(const in_addr& address) {
-    std::array<char, INET_ADDRSTRLEN> text{};
-    ::inet_ntop(AF_INET, &address, text.data(), text.size());
-    return text.data();
-}
-
 bool is_loopback(const in_addr& address) {
     return (ntohl(address.s_addr) >> 24) == 127;
 }
@@ -110,17 +104,12 @@ std::string named_address() {
 std::vector<std::string> own_addresses() {
     std::vector<std::string> addresses;
     if (std::string named = named_address(); !named.empty()) addresses.push_back(named);
-    ifaddrs* list = nullptr;
-    if (::getifaddrs(&list) != 0) return addresses;
-    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(list, ::freeifaddrs);
-    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-        if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
-        if ((entry->ifa_flags & IFF_UP) == 0U) continue;
-        const in_addr address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr;
+    for (const Interface& one : interfaces()) {
+        in_addr address{};
+        ::inet_pton(AF_INET, one.address.c_str(), &address);
         if (is_loopback(address)) continue;
-        const std::string text = text_of(address);
-        if (std::find(addresses.begin(), addresses.end(), text) == addresses.end()) {
-            addresses.push_back(text);
+        if (std::find(addresses.begin(), addresses.end(), one.address) == addresses.end()) {
+            addresses.push_back(one.address);
         }
     }
     return addresses;

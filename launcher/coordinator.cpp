@@ -33,7 +33,7 @@ constexpr milliseconds kDoubt{500};  // until a death by SIGTERM is a failure of
 
 Coordinator::Coordinator(Session session)
     : session_(std::move(session)),
-      relay_(*this, {static_cast<int>(session_.allocation.nodes.size()), session_.radix}),
+      relay_(*this, tree()),
       agents_(session_.allocation.nodes.size()),
       stall_(loop_, [this] { on_stall(); }),
       progress_(loop_, [this] { show_progress(); }),

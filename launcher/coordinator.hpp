@@ -101,7 +101,9 @@ class Coordinator : private Relay::Sender {
     Launch launch_for(int node, const Work& work) const;
     void add_attempt(env::Environment& environment) const;
     void on_planned(Planned planned);
-    Tree tree() const { return {static_cast<int>(agents_.size()), session_.radix}; }
+    Tree tree() const {
+        return {static_cast<int>(session_.allocation.nodes.size()), session_.radix};
+    }
     void on_message(int node, Kind kind, Reader& reader);
     void on_prepared(int node, Prepared prepared);
     Go go() const;

@@ -32,13 +32,12 @@ std::string Coordinator::names(const std::vector<int>& nodes) const {
 
 // For a user at a terminal, until the ranks start.
 void Coordinator::show_progress() {
-    const auto count = [this](auto what) {
-        return std::count_if(agents_.begin(), agents_.end(), what);
-    };
     if (state_ == State::starting) {
         return status_.show(fmt::format("starting: {} of {} nodes", greeted_, agents_.size()));
     }
-    const auto prepared = count([](const Agent& agent) { return agent.prepared.has_value(); });
+    const auto prepared = std::count_if(agents_.begin(), agents_.end(), [](const Agent& agent) {
+        return agent.prepared.has_value();
+    });
     if (state_ == State::running && prepared < static_cast<long>(agents_.size())) {
         return status_.show(fmt::format("preparing: {} of {} nodes", prepared, agents_.size()));
     }

@@ -16,7 +16,6 @@
 #include "launcher/agent/gpus.hpp"
 #include "launcher/agent/guard.hpp"
 #include "launcher/agent/locality.hpp"
-#include "launcher/agent/network.hpp"
 #include "launcher/agent/rank_files.hpp"
 #include "launcher/agent/ranks.hpp"
 #include "launcher/agent/signals.hpp"
@@ -24,6 +23,7 @@
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
 #include "launcher/env/env.hpp"
+#include "launcher/network.hpp"
 #include "launcher/pmi1/server.hpp"
 #include "launcher/pmix/server.hpp"
 

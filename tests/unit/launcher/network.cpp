@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/agent/network.hpp"
+#include "launcher/network.hpp"
 
 #include <boost/test/unit_test.hpp>
 

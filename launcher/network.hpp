@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The network interface through which a node reaches the others.
+// This machine's network interfaces.
 #pragma once
 
+#include <netinet/in.h>
+
 #include <string>
+#include <vector>
 
 namespace batchai::launcher {
 
@@ -11,6 +14,11 @@ struct Interface {
     std::string name;     // empty: there is none
     std::string address;  // IPv4
 };
+
+std::string text_of(const in_addr& address);
+
+// Those that are up and have an IPv4 address; once for each.
+std::vector<Interface> interfaces();
 
 // The one at our end of a connection: the kernel has chosen it by its routes.
 Interface interface_of(int socket);
