@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
 
 #include "launcher/agent/main.hpp"
@@ -15,6 +14,7 @@
 #include "launcher/coordinator.hpp"
 #include "launcher/job_run.hpp"
 #include "launcher/options.hpp"
+#include "launcher/paths.hpp"
 #include "launcher/requeue.hpp"
 #include "launcher/restart.hpp"
 #include "launcher/say.hpp"
@@ -64,9 +64,9 @@ int run_command(const Options& options) {
         Work work;
         work.map = *map;
         work.argv = options.command;
-        std::error_code nowhere;
-        work.directory = std::filesystem::current_path(nowhere);
-        if (nowhere) return sys::Error{"the current directory is gone: " + nowhere.message()};
+        auto directory = current_directory();
+        if (!directory) return directory.error();
+        work.directory = *std::move(directory);
         return work;
     };
     const SessionResult result = run_with_restarts(std::move(session), options.restarts);

@@ -12,6 +12,13 @@ std::string own_executable() {
     return fs::read_symlink("/proc/self/exe", ignored);
 }
 
+sys::Result<std::string> current_directory() {
+    std::error_code nowhere;
+    std::string directory = fs::current_path(nowhere);
+    if (nowhere) return sys::Error{"the current directory is gone: " + nowhere.message()};
+    return directory;
+}
+
 namespace {
 
 std::string first_existing(std::initializer_list<std::string> folders, const std::string& name) {

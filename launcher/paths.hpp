@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where this program's siblings are, from /proc/self/exe (docs/architecture.md): the same in the
-// build tree and installed.
+// Where this program runs, and where its siblings are, from /proc/self/exe (docs/architecture.md):
+// the same in the build tree and installed.
 #pragma once
 
 #include <string>
 
+#include "sys/result.hpp"
+
 namespace batchai::launcher {
 
 std::string own_executable();
+
+// An absolute path; an error where the directory has been removed.
+sys::Result<std::string> current_directory();
 
 // A program of ours: beside this one, else in ../libexec/batchai. Empty: not found.
 std::string sibling_program(const std::string& name);
