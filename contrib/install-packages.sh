@@ -46,6 +46,7 @@ test=(
     mpich libmpich-dev # and of another kind; Open MPI stays what mpicc and mpirun are
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer
+    charliecloud-runtime busybox-static # a job's container, and what is in it
     user-mode-linux kmod # a kernel with network file systems, for tests/guest
     nfs-ganesha nfs-ganesha-vfs rpcbind # its servers, besides samba
     mmdebstrap # other releases, for tests/debian

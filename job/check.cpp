@@ -115,7 +115,7 @@ class Checker {
         // Where the script is, a shell may have to say.
         const Environment anywhere = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "/"},
                                       {"AZ_BATCHAI_MOUNT_ROOT", "/"}};
-        if (!options_.file_exists || script_path(*parsed_.spec, anywhere).empty()) return;
+        if (!options_.file_exists || script_path(*parsed_.spec, anywhere, {}).empty()) return;
         const auto path = login_path(*parsed_.spec, policy_, horovod->script);
         if (path && !options_.file_exists(*path))
             error("properties.horovodSettings.pythonScriptFilePath",

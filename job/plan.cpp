@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "job/layout.hpp"
+#include "job/names.hpp"
 #include "job/toolkit/toolkit.hpp"
 
 namespace batchai::job {
@@ -47,12 +48,17 @@ std::string host_file(const std::vector<std::string>& hosts, int slots) {
     return text;
 }
 
-std::string script_path(const JobSpec& spec, const Environment& environment) {
+std::string script_path(const JobSpec& spec, const Environment& environment,
+                        const ImagePolicy& image) {
     const auto* horovod = std::get_if<HorovodSettings>(&spec.toolkit);
     if (horovod == nullptr) return {};
     const std::string path = expand(horovod->script, environment);
     const bool plain = path.find_first_of(" \t\n\"'`$\\;&|<>()*?[]{}#!") == path.npos;
-    return plain && path.starts_with('/') ? path : std::string();
+    if (!plain || !path.starts_with('/')) return {};
+    const auto mounts = environment.find("AZ_BATCHAI_JOB_MOUNT_ROOT");
+    const bool on_host =
+        !image.in_container() || (mounts != environment.end() && is_within(path, mounts->second));
+    return on_host ? path : std::string();
 }
 
 LaunchPlan plan_launch(const JobSpec& spec, const SitePolicy& policy,

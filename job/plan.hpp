@@ -64,8 +64,9 @@ Environment job_environment(const JobSpec&, const Identity&, const NodeContext&)
 std::string host_file(const std::vector<std::string>& hosts, int slots);
 
 // Where the script of a Horovod job is, to look whether it is there; empty when there is none, when
-// the path is relative, or holds what only a shell can resolve (quotes, globs, other variables).
-std::string script_path(const JobSpec&, const Environment&);
+// the path is relative, holds what only a shell can resolve (quotes, globs, other variables), or
+// may be one of the image's.
+std::string script_path(const JobSpec&, const Environment&, const ImagePolicy&);
 
 enum class Placement { every_node, first_node_only };
 

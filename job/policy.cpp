@@ -3,11 +3,11 @@
 // The TOML file of the site policy: which keys its tables have.
 #include "job/policy.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <tuple>
 
 #include "job/names.hpp"
+#include "job/policy_commands.hpp"
 #include "job/policy_table.hpp"
 #include "job/size.hpp"
 #include "sys/file.hpp"
@@ -149,16 +149,6 @@ VolumePolicy read_volume(Table& table, Volume::Kind kind, const char* name,
     return volume;
 }
 
-ImagePolicy read_image(Table& table) {
-    ImagePolicy image;
-    table.require("name", image.name);
-    table.read("run_on", image.run_on);
-    if (image.run_on != "host") table.error("run_on", "must be \"host\"");
-    table.read("say", image.say);
-    table.finish();
-    return image;
-}
-
 PreparationPolicy read_preparation(Table& table) {
     PreparationPolicy preparation;
     table.require("command", preparation.command);
@@ -181,32 +171,6 @@ AllowPolicy read_allow(Table& table, const SitePolicy& policy) {
     }
     table.finish();
     return allow;
-}
-
-// A word in braces that stands for nothing is a typing error.
-void check_placeholders(Table& table, const std::string& argument) {
-    constexpr std::string_view kKnown[] = {"{source}", "{target}", "{credentials}",
-                                           "{cache}",  "{uid}",    "{gid}"};
-    for (std::size_t at = argument.find('{'); at != argument.npos;
-         at = argument.find('{', at + 1)) {
-        const std::size_t end = argument.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 1);
-        if (end == argument.npos || end == at + 1 || argument[end] != '}') continue;
-        const std::string word = argument.substr(at, end + 1 - at);
-        if (std::find(std::begin(kKnown), std::end(kKnown), word) == std::end(kKnown))
-            table.error("command", word +
-                                       " stands for nothing: {source}, {target}, {credentials}, "
-                                       "{cache}, {uid} and {gid} do");
-    }
-}
-
-ProgramPolicy read_program(Table& table) {
-    ProgramPolicy program;
-    table.read("command", program.command);
-    if (program.command.empty() || !is_absolute_path(program.command[0]))
-        table.error("command", "expected an array: a program's absolute path and its arguments");
-    for (const std::string& argument : program.command) check_placeholders(table, argument);
-    table.finish();
-    return program;
 }
 
 ClusterPolicy read_cluster(Table& table) {
@@ -250,15 +214,13 @@ void read_sections(Table& root, SitePolicy& policy) {
         job.finish();
     }
     // Before what names them.
-    for (Table& programs : root.table("program"))
-        for (const std::string& name : programs.keys()) {
-            if (!is_object_name(name)) programs.error(name, "'" + name + "' is not a name");
-            for (Table& table : programs.table(name)) policy.programs[name] = read_program(table);
-        }
+    policy.programs = read_programs(root);
+    policy.containers = read_containers(root);
     for (const auto& [key, name, kind] : kVolumeTables)
         for (Table& table : root.tables(key))
             policy.volumes.push_back(read_volume(table, kind, name, policy));
-    for (Table& table : root.tables("image")) policy.images.push_back(read_image(table));
+    for (Table& table : root.tables("image"))
+        policy.images.push_back(read_image(table, policy.containers));
     for (Table& table : root.tables("preparation"))
         policy.preparations.push_back(read_preparation(table));
     for (Table& table : root.tables("allow")) policy.allowed.push_back(read_allow(table, policy));

@@ -28,17 +28,22 @@ struct VolumePolicy {
     FileSystem file_system;
 };
 
-// [program.NAME]: a FUSE program, which stays in the foreground. command is no shell's: in its
-// arguments {source}, {target} and others are replaced (batchai.toml(5)).
+// [program.NAME]: a FUSE program, which stays in the foreground; [container.NAME]: what runs the
+// command after it in an image. command is no shell's: in its arguments {source}, {image} and
+// others are replaced (batchai.toml(5)).
 struct ProgramPolicy {
     std::vector<std::string> command;
 };
 
 // [[image]]: what a container image name means here.
+inline constexpr char kHost[] = "host";
 struct ImagePolicy {
-    std::string name;  // glob over the image's name
-    std::string run_on = "host";
+    std::string name;            // glob over the image's name
+    std::string run_on = kHost;  // or the name of a container
+    std::string image;           // what {image} is there; empty on the host
     std::string say;  // line shown to the user when this entry is used; empty: a standard one
+
+    bool in_container() const { return run_on != kHost; }
 };
 
 // [[preparation]]: a preparation command line that the site runs differently.
@@ -76,6 +81,7 @@ struct SitePolicy {
     int preparation_cache = 0;      // days; 0: every preparation runs
     int mount_timeout = 60;         // seconds for the mounts of all of a job's servers together
     std::map<std::string, ProgramPolicy> programs;
+    std::map<std::string, ProgramPolicy> containers;
     std::vector<VolumePolicy> volumes;
     std::vector<ImagePolicy> images;
     std::vector<PreparationPolicy> preparations;
@@ -103,6 +109,7 @@ std::string default_policy_file();
 // How the policy reads the parts of a job. Errors name the policy key that is missing.
 sys::Result<const VolumePolicy*> resolve_volume(const SitePolicy&, const Volume&);
 sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const std::string& image);
+sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const JobSpec&);  // without one: the host
 
 struct Preparation {
     std::string command;  // empty: nothing to run

@@ -60,12 +60,18 @@ sys::Result<ImagePolicy> resolve_image(const SitePolicy& policy, const std::stri
     for (const ImagePolicy& candidate : policy.images) {
         if (!matches(candidate.name, image)) continue;
         ImagePolicy found = candidate;
-        if (found.say.empty())
-            found.say = "image " + image + ": this site runs it on the host, not in a container";
+        if (!found.say.empty()) return found;
+        found.say = "image " + image +
+                    (found.in_container() ? ": runs in " + found.run_on + " from " + found.image
+                                          : ": this site runs it on the host, not in a container");
         return found;
     }
     return sys::Error{"image '" + image + "' is unknown here: no [[image]] of " + policy.file +
                       " names it"};
+}
+
+sys::Result<ImagePolicy> resolve_image(const SitePolicy& policy, const JobSpec& spec) {
+    return spec.image ? resolve_image(policy, *spec.image) : ImagePolicy();
 }
 
 Preparation resolve_preparation(const SitePolicy& policy, const JobSpec& spec) {

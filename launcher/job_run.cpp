@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "job/container.hpp"
 #include "job/layout.hpp"
 #include "job/plan.hpp"
 #include "job/record.hpp"
@@ -103,6 +105,9 @@ sys::Result<void> JobRun::prepare(const Allocation& allocation, bool dry_run) {
     allocation_ = allocation;
     job::Environment environment = env::current();
     if (auto right = check_place(environment); !right) return right;
+    auto image = job::resolve_image(policy_, spec_);
+    if (!image) return image.error();
+    image_ = *std::move(image);
     if (allocation.local) {
         if (auto made = make_local_directories(); !made) return made;
         environment["AZ_BATCHAI_JOB_MOUNT_ROOT"] = local_ + "/mnt";
@@ -147,11 +152,8 @@ sys::Result<void> JobRun::make_local_directories() {
         fs::create_directories(fmt::format("{}/temp-{}", local_, n), error);
     }
     if (error) return sys::Error{"making " + local_ + ": " + error.message()};
-    if (spec_.image) {
-        const auto image = job::resolve_image(policy_, *spec_.image);
-        if (!image) return image.error();
-        if (!image->say.empty()) say(image->say);
-    }
+    if (!image_.say.empty()) say(image_.say);
+    if (auto there = job::check_container(policy_, image_); !there) return there;
     for (const job::Volume& volume : spec_.volumes) {
         const auto directory = local_directory(volume, policy_);
         if (!directory) return directory.error();
@@ -218,7 +220,7 @@ std::vector<std::string> JobRun::preparation_of(const Hello& node,
     add("--node", log_node(node.name));
     add("--record", record_);
     add("--note", job::resolve_preparation(policy_, spec_).note);
-    add("--expect", job::script_path(spec_, environment));
+    add("--expect", job::script_path(spec_, environment, image_));
     return argv;
 }
 
@@ -235,6 +237,17 @@ Secrets JobRun::secrets(const std::vector<env::Environment>& environments) const
     return secrets;
 }
 
+// The same words on every node.
+sys::Result<std::vector<std::string>> JobRun::container_prefix(const std::string& directory) const {
+    job::ContainerPlaces places{policy_.mount_root, policy_.job_temp, directory, ::geteuid(),
+                                ::getegid()};
+    if (allocation_.local) {
+        places.mount_root = local_ + "/mnt";
+        places.job_temp = fs::path(local_).parent_path();
+    }
+    return job::container_prefix(policy_, image_, places);
+}
+
 sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) const {
     std::vector<int> gpus;
     for (const Hello& node : nodes) gpus.push_back(node.gpus);
@@ -247,13 +260,20 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) con
     if (!map) return map.error();
     Work work;
     work.map = *map;
-    work.argv = {"/bin/bash", "-c", launch.command};
+    auto directory = allocation_.local ? local_ + "/temp-0" : current_directory();
+    if (!directory) return directory.error();
+    work.directory = *std::move(directory);
+    auto container = container_prefix(work.directory);
+    if (!container) return container.error();
+    work.argv = *container;
+    work.argv.insert(work.argv.end(), {"/bin/bash", "-c", launch.command});
     work.record = record_;
     for (const Hello& node : nodes) {
         work.host_file += job::host_file({allocation_.local ? "127.0.0.1" : node.name},
                                          std::max(1, map->local_size(node.node)));
     }
-    work.preparation_input = job::resolve_preparation(policy_, spec_).command;
+    work.preparation_input =
+        job::in_container(*container, job::resolve_preparation(policy_, spec_).command);
     for (const Hello& node : nodes) {
         auto environment = environment_of(node);
         if (!environment) return environment.error();
@@ -263,11 +283,6 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) con
                                       job::execution_log_name(log_node(node.name)));
     }
     work.secrets = secrets(work.environments);
-    work.directory = local_ + "/temp-0";
-    if (allocation_.local) return work;
-    std::error_code nowhere;
-    work.directory = fs::current_path(nowhere);
-    if (nowhere) return sys::Error{"the current directory is gone: " + nowhere.message()};
     return work;
 }
 

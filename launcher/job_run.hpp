@@ -47,6 +47,7 @@ class JobRun {
     sys::Result<void> make_local_directories();
     sys::Result<void> open_output();
     Secrets secrets(const std::vector<env::Environment>& environments) const;
+    sys::Result<std::vector<std::string>> container_prefix(const std::string& directory) const;
     sys::Result<Work> plan(const std::vector<Hello>& nodes, Order order) const;
     sys::Result<env::Environment> environment_of(const Hello& node) const;
     std::vector<std::string> preparation_of(const Hello& node,
@@ -55,6 +56,7 @@ class JobRun {
 
     job::JobSpec spec_;
     job::SitePolicy policy_;
+    job::ImagePolicy image_;
     job::Identity identity_;
     Allocation allocation_;
     std::string file_;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <sstream>
 
+#include "job/container.hpp"
 #include "job/policy.hpp"
 #include "launcher/cli/plugstack.hpp"
 #include "launcher/cli/slurm.hpp"
@@ -125,6 +126,13 @@ void check_credentials(Findings& findings, const job::SitePolicy& policy) {
     }
 }
 
+void check_programs(Findings& findings, const char* check,
+                    const std::map<std::string, job::ProgramPolicy>& programs) {
+    for (const auto& [name, program] : programs)
+        if (auto there = job::check_program(program); !there)
+            findings.error(check, there.error().in(name).message);
+}
+
 void check_policy(Findings& findings, const std::string& file) {
     const auto policy = job::load_policy(file);
     if (!policy) {
@@ -140,10 +148,11 @@ void check_policy(Findings& findings, const std::string& file) {
                              fmt::format("{}: login_path {} is no directory here", volume.name,
                                          volume.login_path));
     check_credentials(findings, *policy);
-    for (const auto& [name, program] : policy->programs)
-        if (::access(program.command[0].c_str(), X_OK) != 0)
-            findings.error("program", fmt::format("{}: {}: {}", name, program.command[0],
-                                                  std::strerror(errno)));
+    check_programs(findings, "program", policy->programs);
+    check_programs(findings, "container", policy->containers);
+    for (const auto& image : policy->images)
+        if (auto there = job::check_image(image); !there)
+            findings.error("image", there.error().in(image.name).message);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <utility>
 
+#include "job/placeholder.hpp"
 #include "spank/helper/daemon.hpp"
 #include "spank/helper/daemon_notes.hpp"
 #include "spank/helper/fields.hpp"
@@ -118,29 +119,14 @@ sys::Result<std::vector<std::string>> expand_command(const std::vector<std::stri
                                                      const CommandValues& values) {
     if (values.source.starts_with('-'))
         return sys::Error{"'" + values.source + "': a source must not begin with '-'"};
-    const std::pair<std::string, std::string> placeholders[] = {
-        {"{source}", values.source},           {"{target}", values.target},
-        {"{credentials}", values.credentials}, {"{cache}", values.cache},
-        {"{uid}", std::to_string(values.uid)}, {"{gid}", std::to_string(values.gid)}};
-    std::vector<std::string> expanded;
-    for (const auto& argument : command) {
-        std::string text;
-        for (std::size_t at = 0; at < argument.size();) {
-            const auto* found = std::ranges::find_if(placeholders, [&](const auto& placeholder) {
-                return argument.compare(at, placeholder.first.size(), placeholder.first) == 0;
-            });
-            if (found == std::end(placeholders)) {
-                text += argument[at++];
-                continue;
-            }
-            if (found->second.empty())
-                return sys::Error{"site policy: the program needs credentials for '" +
-                                  values.source + "'"};
-            text += found->second;
-            at += found->first.size();
-        }
-        expanded.push_back(std::move(text));
-    }
+    auto expanded = job::expand_placeholders(command, {{"{source}", values.source},
+                                                       {"{target}", values.target},
+                                                       {"{credentials}", values.credentials},
+                                                       {"{cache}", values.cache},
+                                                       {"{uid}", std::to_string(values.uid)},
+                                                       {"{gid}", std::to_string(values.gid)}});
+    if (!expanded)  // all but the credentials are there
+        return sys::Error{"site policy: the program needs credentials for '" + values.source + "'"};
     return expanded;
 }
 

@@ -71,7 +71,9 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
     const auto preparation = job::resolve_preparation(policy, spec);
     plan.command = preparation.command;
     plan.note = preparation.note;
-    plan.script = job::script_path(spec, environment);
+    const auto image = job::resolve_image(policy, spec);
+    if (image) plan.script = job::script_path(spec, environment, *image);
+    plan.image = spec.image.value_or("");
 
     auto mounts = job::plan_mounts(spec, policy);
     if (!mounts)
@@ -198,6 +200,7 @@ std::string to_text(const NodePlan& plan) {
     fields.add("record", plan.record);
     fields.add("shared_temp", plan.shared_temp);
     fields.add("command", plan.command);
+    fields.add("image", plan.image);
     fields.add("note", plan.note);
     fields.add("script", plan.script);
     fields.add("failure", plan.failure);
@@ -217,6 +220,7 @@ sys::Result<NodePlan> node_plan_from_text(const std::string& text) {
     plan.record = fields->get("record");
     plan.shared_temp = fields->get("shared_temp");
     plan.command = fields->get("command");
+    plan.image = fields->get("image");
     plan.note = fields->get("note");
     plan.script = fields->get("script");
     plan.failure = fields->get("failure");

@@ -22,6 +22,7 @@ struct NodePlan {
     std::string record;                    // the record directory; empty: none
     std::string shared_temp;               // empty: none
     std::string command;                   // of the preparation; empty: none
+    std::string image;                     // of the job's container; empty: none
     std::string note;                      // of the policy about it
     std::string script;                    // must exist once the node is prepared; empty: unknown
     std::string failure;                   // why the job cannot run here; empty: it can

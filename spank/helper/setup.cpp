@@ -15,7 +15,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 
+#include "job/container.hpp"
 #include "job/layout.hpp"
 #include "job/record.hpp"
 #include "spank/helper/end.hpp"
@@ -111,6 +113,22 @@ class Setup {
         plan_ = *std::move(taken);
         job_temp_ = job_temp(request_, policy_);
         job_temps_.push_back(job_temp_);
+        return plan_.image.empty() ? sys::Result<void>() : contain();
+    }
+
+    // The preparation into the job's container. Of the plan only the image's name counts: what it
+    // means, and what runs it, are the policy's.
+    sys::Result<void> contain() {
+        auto image = job::resolve_image(policy_, plan_.image);
+        if (!image) return image.error();
+        image_ = *std::move(image);
+        std::error_code nowhere;
+        const auto prefix = job::container_prefix(
+            policy_, image_,
+            {policy_.mount_root, policy_.job_temp, std::filesystem::current_path(nowhere),
+             request_.user.uid, request_.user.gid});
+        if (!prefix) return prefix.error();
+        plan_.command = job::in_container(*prefix, plan_.command);
         return {};
     }
 
@@ -139,6 +157,7 @@ class Setup {
 
     // As the user, in the job's namespace.
     sys::Result<Answer> make_user_files() const {
+        if (auto there = job::check_container(policy_, image_); !there) return there.error();
         const std::string hosts = job::host_file(request_.hosts, std::max(request_.gpus, 1));
         if (auto written = sys::write_file(job_temp_ + "/hostfile", hosts, 0644); !written)
             return written.error();
@@ -231,6 +250,7 @@ class Setup {
     const std::string& policy_file_;
     job::SitePolicy policy_;
     NodePlan plan_;
+    job::ImagePolicy image_;
     std::string job_temp_;  // empty until planned
     std::vector<std::string> job_temps_;
     bool in_place_ = false;

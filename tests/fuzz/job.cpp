@@ -35,7 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     (void)stdouterr_directory(*job.spec, identity, environment);
     (void)login_stdouterr_directory(*job.spec, fuzz::site(), identity);
-    (void)script_path(*job.spec, environment);
+    const auto image = resolve_image(fuzz::site(), *job.spec);
+    if (image) (void)script_path(*job.spec, environment, *image);
     (void)resolve_preparation(fuzz::site(), *job.spec);
     const LaunchPlan plan =
         plan_launch(*job.spec, fuzz::site(), std::vector<int>(job.spec->node_count, 1));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A site policy, and the questions that are put to one that was believed.
+#include "job/container.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace batchai::job;
@@ -21,6 +22,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                    : entry->type == MountType::tmpfs ? entry->source.empty()
                                                      : entry->source.starts_with('/'),
                    "a local source is absolute", entry->source);
+    const ContainerPlaces places{"/run/batchai/mnt", "/tmp", "/home/u", 1000, 1000};
+    for (const auto& image : parsed.policy->images) {
+        fuzz::must(image.in_container() == !image.image.empty(), "a container has an image",
+                   image.name);
+        const auto prefix = container_prefix(*parsed.policy, image, places);
+        fuzz::must(prefix && prefix->empty() == !image.in_container(), "a container has a command",
+                   image.run_on);
+        fuzz::must(prefix->empty() || prefix->front().starts_with('/'), "a runtime is a path",
+                   image.run_on);
+    }
     (void)resolve_image(*parsed.policy, "tensorflow/tensorflow:1.8.0-gpu");
     (void)resolve_preparation(*parsed.policy, JobSpec{});
     return 0;

@@ -19,6 +19,8 @@ const batchai::job::SitePolicy& site() {
         text += "[[allow]]\ntype = \"nfs\"\nname = \"archive\"\nsource = \"nfs:/archive\"\n";
         text += "[program.squashfuse]\ncommand = [\"/usr/bin/squashfuse\"]\n";
         text += "[[allow]]\ntype = \"fuse\"\nprogram = \"squashfuse\"\nsource = \"/home\"\n";
+        text += "[container.charliecloud]\ncommand = [\"/usr/bin/ch-run\", \"{image}\", \"--\"]\n";
+        text += "[[image]]\nname = \"*\"\nrun_on = \"charliecloud\"\nimage = \"/images/any\"\n";
         return batchai::job::parse_policy(text, "batchai.toml").policy.value();
     }();
     return policy;

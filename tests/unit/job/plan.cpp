@@ -54,13 +54,20 @@ BOOST_AUTO_TEST_CASE(finds_the_login_path_of_a_share_only) {
 BOOST_AUTO_TEST_CASE(knows_where_a_plain_script_is) {
     JobSpec spec = tutorial();
     const Environment environment = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "/m"}};
-    BOOST_TEST(script_path(spec, environment) == "/m/myshare/cifar/cifar_cnn_distributed.py");
+    BOOST_TEST(script_path(spec, environment, {}) == "/m/myshare/cifar/cifar_cnn_distributed.py");
     std::get<HorovodSettings>(spec.toolkit).script = "-m module";
-    BOOST_TEST(script_path(spec, environment).empty());
+    BOOST_TEST(script_path(spec, environment, {}).empty());
     std::get<HorovodSettings>(spec.toolkit).script = "$HOME/train.py";
-    BOOST_TEST(script_path(spec, environment).empty());
+    BOOST_TEST(script_path(spec, environment, {}).empty());
+    std::get<HorovodSettings>(spec.toolkit).script = "/app/train.py";
+    BOOST_TEST(script_path(spec, environment, {}) == "/app/train.py");
+    ImagePolicy image;
+    image.run_on = "charliecloud";
+    BOOST_TEST(script_path(spec, environment, image).empty());
+    std::get<HorovodSettings>(spec.toolkit).script = "$AZ_BATCHAI_JOB_MOUNT_ROOT/train.py";
+    BOOST_TEST(script_path(spec, environment, image) == "/m/train.py");
     spec.toolkit = CustomToolkitSettings{"x"};
-    BOOST_TEST(script_path(spec, environment).empty());
+    BOOST_TEST(script_path(spec, environment, {}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(sets_the_services_variables_and_the_jobs_own) {

@@ -32,7 +32,8 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
     BOOST_TEST(findings(text) == "");
     const SitePolicy policy = parse_policy(text, "p.toml").policy.value();
     BOOST_TEST(policy.volumes.size() == 4u);
-    BOOST_TEST(policy.images.size() == 1u);
+    BOOST_TEST(policy.images.size() == 2u);
+    BOOST_TEST(policy.containers.size() == 2u);
     BOOST_TEST(policy.preparations.size() == 1u);
     BOOST_TEST(policy.allowed.size() == 2u);
     BOOST_TEST(policy.clusters.at("nc6cluster").gres == "gpu:1");
@@ -41,7 +42,8 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
         "preparation_cache "
         "mount_timeout account share container name command type source login_path read_only "
         "options "
-        "user_options file_mode directory_mode max_size run_on say replace partition vm_size gres");
+        "user_options file_mode directory_mode max_size run_on image say replace partition vm_size "
+        "gres");
     for (std::string key; keys >> key;) BOOST_TEST_CONTEXT(key)
     BOOST_TEST((text.find("\n" + key + " = ") != text.npos));
 }
@@ -85,8 +87,11 @@ BOOST_AUTO_TEST_CASE(an_admins_typo_is_an_error_with_its_place) {
                "p.toml:3:10: allow[0].source: a tmpfs has none\n");
     BOOST_TEST(findings("[[allow]]\ntype = \"tmpfs\"\nmax_size = \"lots\"\n") ==
                "p.toml:3:12: allow[0].max_size: 'lots' is not a size such as 512M or 4G\n");
-    BOOST_TEST(findings("[[image]]\nname = \"x\"\nrun_on = \"moon\"\n") ==
-               "p.toml:3:10: image[0].run_on: must be \"host\"\n");
+    BOOST_TEST(
+        findings("[[image]]\nname = \"x\"\nrun_on = \"moon\"\n") ==
+        "p.toml:3:10: image[0].run_on: is neither \"host\" nor the name of a container: there "
+        "is no [container.moon]\n"
+        "p.toml:1:1: image[0].image: required, but not there\n");
     BOOST_TEST(findings("share = 1\n") ==
                "p.toml:1:9: share: expected an array of tables: [[share]]\n");
     BOOST_TEST(findings("[paths]\nmount_root = \"here\"\n") ==

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/container.hpp"
+
+#include <unistd.h>
+
+#include "job/placeholder.hpp"
+#include "sys/shell.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+// The container of an image that has one. parse_policy lets no image name another.
+sys::Result<const ProgramPolicy*> runtime_of(const SitePolicy& policy, const ImagePolicy& image) {
+    const auto found = policy.containers.find(image.run_on);
+    if (found != policy.containers.end()) return &found->second;
+    return sys::Error{"site policy: there is no [container." + image.run_on + "]"};
+}
+
+sys::Result<void> check_access(const std::string& path, int mode) {
+    if (::access(path.c_str(), mode) == 0) return {};
+    return sys::errno_error(path);
+}
+
+}  // namespace
+
+sys::Result<std::vector<std::string>> container_prefix(const SitePolicy& policy,
+                                                       const ImagePolicy& image,
+                                                       const ContainerPlaces& places) {
+    if (!image.in_container()) return std::vector<std::string>();
+    const auto runtime = runtime_of(policy, image);
+    if (!runtime) return runtime.error();
+    return expand_placeholders((*runtime)->command, {{"{image}", image.image},
+                                                     {"{mount_root}", places.mount_root},
+                                                     {"{job_temp}", places.job_temp},
+                                                     {"{directory}", places.directory},
+                                                     {"{uid}", std::to_string(places.uid)},
+                                                     {"{gid}", std::to_string(places.gid)}});
+}
+
+std::string in_container(const std::vector<std::string>& prefix, const std::string& command) {
+    if (prefix.empty() || command.empty()) return command;
+    std::string line = "exec";
+    for (const std::string& word : prefix) line += " " + sys::shell_quoted(word);
+    return line + " /bin/bash -c " + sys::shell_quoted(command);
+}
+
+sys::Result<void> check_program(const ProgramPolicy& program) {
+    return check_access(program.command[0], X_OK);
+}
+
+sys::Result<void> check_image(const ImagePolicy& image) {
+    return image.image.starts_with('/') ? check_access(image.image, F_OK) : sys::Result<void>();
+}
+
+sys::Result<void> check_container(const SitePolicy& policy, const ImagePolicy& image) {
+    if (!image.in_container()) return {};
+    const auto runtime = runtime_of(policy, image);
+    if (!runtime) return runtime.error();
+    if (auto there = check_program(**runtime); !there)
+        return there.error().in("container " + image.run_on);
+    if (auto there = check_image(image); !there) return there.error().in("image " + image.name);
+    return {};
+}
+
+}  // namespace batchai::job

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/policy_commands.hpp"
+
+#include "job/names.hpp"
+#include "job/placeholder.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const Words kOfPrograms = {"{source}", "{target}", "{credentials}", "{cache}", "{uid}", "{gid}"};
+const Words kOfContainers = {"{image}",     "{mount_root}", "{job_temp}",
+                             "{directory}", "{uid}",        "{gid}"};
+
+// "{a}, {b} and {c}".
+std::string list_of(const Words& words) {
+    std::string text = words.front();
+    for (std::size_t i = 1; i < words.size(); ++i)
+        text += (i + 1 < words.size() ? ", " : " and ") + words[i];
+    return text;
+}
+
+// A word in braces that stands for nothing is a typing error.
+ProgramPolicy read_program(Table& table, const Words& placeholders) {
+    ProgramPolicy program;
+    table.read("command", program.command);
+    if (program.command.empty() || !is_absolute_path(program.command[0]))
+        table.error("command", "expected an array: a program's absolute path and its arguments");
+    for (const std::string& argument : program.command)
+        if (const auto word = unknown_placeholder(argument, placeholders); !word.empty())
+            table.error("command", word + " stands for nothing: " + list_of(placeholders) + " do");
+    table.finish();
+    return program;
+}
+
+std::map<std::string, ProgramPolicy> read_all(Table& root, const char* key,
+                                              const Words& placeholders) {
+    std::map<std::string, ProgramPolicy> all;
+    for (Table& programs : root.table(key))
+        for (const std::string& name : programs.keys()) {
+            if (!is_object_name(name)) programs.error(name, "'" + name + "' is not a name");
+            for (Table& table : programs.table(name)) all[name] = read_program(table, placeholders);
+        }
+    return all;
+}
+
+}  // namespace
+
+std::map<std::string, ProgramPolicy> read_programs(Table& root) {
+    return read_all(root, "program", kOfPrograms);
+}
+
+std::map<std::string, ProgramPolicy> read_containers(Table& root) {
+    auto containers = read_all(root, "container", kOfContainers);
+    if (containers.count(kHost) != 0)
+        root.error("container", "'host' cannot be the name of one: it means none");
+    return containers;
+}
+
+ImagePolicy read_image(Table& table, const std::map<std::string, ProgramPolicy>& containers) {
+    ImagePolicy image;
+    table.require("name", image.name);
+    table.read("run_on", image.run_on);
+    if (!image.in_container()) {
+        if (table.has("image")) table.error("image", "only what runs in a container has one");
+    } else {
+        if (containers.count(image.run_on) == 0)
+            table.error("run_on",
+                        "is neither \"host\" nor the name of a container: there is no "
+                        "[container." +
+                            image.run_on + "]");
+        table.require("image", image.image);
+        if (has_control(image.image)) table.error("image", "has a control character in it");
+    }
+    table.read("say", image.say);
+    table.finish();
+    return image;
+}
+
+}  // namespace batchai::job

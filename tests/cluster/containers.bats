@@ -1,0 +1,184 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A job's container: the site's own runtime, here Charliecloud, around preparation and ranks, as the user.
+# minislurm: -n 2 -g 1
+# plugin: policy=/run/minislurm/batchai.toml
+# needs: container
+#
+# shellcheck disable=SC2154 # share is set by plugin.bash, job by submit_alice; status and output by run
+
+bats_require_minimum_version 1.5.0
+load plugin
+
+image=$MINISLURM_DIR/image
+export BATCHAI_POLICY=$MINISLURM_DIR/batchai.toml
+
+# A file that is in the image only, and no file of this machine's but the ones that the runtime wants.
+make_image() {
+    local applet
+    mkdir -p "$image"/{bin,dev,etc,proc,sys,tmp} "$image/run/batchai/mnt" "$image$MINISLURM_DIR"
+    touch "$image"/etc/{group,hosts,passwd}
+    cp "$(command -v busybox)" "$image/bin/busybox"
+    for applet in $(busybox --list | grep -vx busybox); do ln -sf busybox "$image/bin/$applet"; done
+    printf '#!/bin/sh\nexec /bin/sh "$@"\n' >"$image/bin/bash"
+    chmod 755 "$image/bin/bash"
+    echo "in the image" >"$image/inside"
+}
+
+setup_file() {
+    make_site
+    make_image
+    cat >>"$BATCHAI_POLICY" <<TOML
+[container.charliecloud]
+command = ["/usr/bin/ch-run", "--cd={directory}", "--bind={job_temp}:{job_temp}", "--bind={mount_root}:{mount_root}",
+           "--bind=$MINISLURM_DIR:$MINISLURM_DIR", "{image}", "--"]
+[container.gone]
+command = ["/no/such/runtime", "{image}"]
+[[image]]
+name = "busybox:*"
+run_on = "charliecloud"
+image = "$image"
+[[image]]
+name = "local"
+run_on = "charliecloud"
+image = "/tmp/image"
+[[image]]
+name = "gone"
+run_on = "gone"
+image = "$image"
+[[image]]
+name = "host"
+TOML
+    # What both the preparation and the ranks find.
+    cat >"$share/facts.sh" <<'SH'
+cat /inside
+[ -e /etc/debian_version ] && echo "the host's file"
+echo "$(id -u) $PWD $COLOUR $AZ_BATCHAI_NUM_GPUS $BATCHAI_POLICY"
+cat "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code/train.py" "$AZ_BATCHAI_MPI_HOST_FILE"
+echo "$1" >>"$AZ_BATCHAI_JOB_TEMP/facts"
+SH
+}
+
+setup() {
+    enter_work
+    scripts="\$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare"
+}
+
+# container_job IMAGE NODES SETTINGS COMMAND [PREPARATION]: job.json; SETTINGS is customMpi or customToolkit.
+container_job() {
+    write_job mpi.json "$2" "${5-}"
+    jq --arg image "$1" --arg settings "$3Settings" --arg command "$4" '
+        del(.properties.horovodSettings)
+        | .properties += {containerSettings: {imageSourceRegistry: {image: $image}}, ($settings): {commandLine: $command}}' \
+        mpi.json >job.json
+}
+
+# run_job [SBATCH_OPTION]...: the job, and where its files are.
+run_job() {
+    write_script job.sh 'cat /etc/debian_version >host' "${script:-batchai-launch}"
+    submit_alice -N "$(jq .properties.nodeCount job.json)" -o out --batchai-job=job.json "$@" job.sh
+    state=$(wait_job "$job")
+    files=$(stdouterr)
+}
+
+# failed_with LINE: nothing ran, and the line is where a failing preparation's is.
+failed_with() {
+    [ "$state" = FAILED ]
+    [ ! -e host ]
+    [ "$(one_line out)" = "$1" ]
+    find "$share/out" -name 'execution*.log' -exec cat {} + | grep -F "$1"
+    cat "$(record)"/events-*.jsonl | jq -r 'select(.kind == "failed").message' | grep -qxF "$1"
+}
+
+@test "preparation and ranks run in the job's container, as the user, with the node's paths and variables" {
+    export COLOUR=blue
+    container_job busybox:1.35 2 customMpi "sh $scripts/facts.sh rank; echo \$RANK \$WORLD_SIZE \$MASTER_ADDR" \
+        "sh $scripts/facts.sh prepared"
+    script='batchai-launch && srun --ntasks-per-node=1 sh -c '\''cp "$AZ_BATCHAI_JOB_TEMP/facts" "facts.$SLURM_NODEID"'\' run_job --gres=gpu:1
+    [ "$state" = COMPLETED ]
+    [ -s host ]
+    uid=$(as_alice id -u)
+    printf '%s\n' "in the image" "$uid $work blue 1 $BATCHAI_POLICY" "print('hello')" "n1 slots=1" "n2 slots=1" >expected
+    for node in n1 n2; do
+        diff expected "$files/stdout-job_prep-$node.txt"
+        [ ! -s "$files/stderr-job_prep-$node.txt" ]
+    done
+    grep -vE '^[01] 2 10\.' "$files/stdout.txt" | sort >ranks
+    sort expected expected | diff - ranks
+    [ "$(grep -cE '^[01] 2 10\.' "$files/stdout.txt")" = 2 ]
+    for node in 0 1; do [ "$(cat facts.$node)" = $'prepared\nrank' ]; done
+}
+
+@test "exit codes pass, the first node's command runs there too, and other images stay on the host" {
+    container_job busybox:1.35 1 customToolkit 'cat /inside; exit 7'
+    run_job
+    [ "$state" = FAILED ]
+    [ "$(job_field "$job" ExitCode)" = 7:0 ]
+    [ "$(cat "$files/stdout.txt")" = "in the image" ]
+    rm -rf "$share/out"
+    container_job host 1 customToolkit 'cat /inside || exec /no/such/program'
+    run_job
+    [ "$(job_field "$job" ExitCode)" = 127:0 ]
+}
+
+@test "a preparation that fails in its container is one line, the same everywhere" {
+    container_job busybox:1.35 2 customMpi true "cat /inside; echo 'it'\\\\''s wrong' >&2; exit 3"
+    run_job
+    for node in n1 n2; do
+        ! grep -q "^batchai: $node" out || break
+    done
+    failed_with "batchai: $node: job preparation failed with exit code 3; see $files/stderr-job_prep-$node.txt"
+    [ "$(cat "$files/stdout-job_prep-$node.txt")" = "in the image" ]
+    [ "$(cat "$files/stderr-job_prep-$node.txt")" = "it's wrong" ]
+}
+
+@test "scancel ends what runs in the container, preparation and ranks" {
+    container_job busybox:1.35 2 customMpi 'touch rank; sleep 1000' '[ -e ready ] || { touch ready; sleep 1000; }'
+    write_script job.sh batchai-launch
+    for sign in ready rank; do
+        submit_alice -N 2 -o out --batchai-job=job.json job.sh
+        eventually test -e "$sign"
+        scancel "$job"
+        [ "$(wait_job "$job")" = CANCELLED ]
+        deadline=10 eventually nothing_left
+    done
+}
+
+@test "an image or a runtime that a node lacks is named before anything runs" {
+    on_node n1 cp -r "$image" /tmp/image
+    container_job local 2 customMpi true true
+    run_job
+    on_node n1 rm -r /tmp/image
+    failed_with "batchai: n2: image local: /tmp/image: No such file or directory"
+    rm -rf "$share/out" "$(alice_home)/.local"
+    container_job gone 1 customMpi true true
+    run_job
+    failed_with "batchai: n1: container gone: /no/such/runtime: No such file or directory"
+}
+
+@test "which image it is and what runs it is the site's to say, not the user's" {
+    sed "s|^image = .*|image = \"/\"|" "$BATCHAI_POLICY" >policy.toml
+    container_job busybox:1.35 1 customMpi 'cat /inside' 'cat /inside'
+    BATCHAI_POLICY=$work/policy.toml run_job
+    [ "$state" = COMPLETED ]
+    [ "$(cat "$files"/stdout{,-job_prep}.txt)" = $'in the image\nin the image' ]
+    rm -rf "$share/out" "$(alice_home)/.local" host
+    submit_alice -H -N 1 -o out --batchai-job=job.json --wrap 'touch host'
+    jq '.properties.containerSettings.imageSourceRegistry.image = "mine"' "$(record)/job.json" >mine.json
+    cp mine.json "$(record)/job.json"
+    scontrol release "$job"
+    state=$(wait_job "$job")
+    failed_with "batchai: n1: image 'mine' is unknown here: no [[image]] of $BATCHAI_POLICY names it"
+}
+
+@test "job check and a dry run tell which container it is, and a job without Slurm runs in it" {
+    container_job busybox:1.35 2 customMpi 'cat /inside; echo $RANK' 'cat /inside'
+    run as_alice batchai job check job.json
+    [ "$status" = 0 ]
+    [[ $output = job.json:*"image busybox:1.35: runs in charliecloud from $image" ]]
+    run --separate-stderr as_alice batchai-launch --local --dry-run --job job.json
+    [[ $output = "every rank: /usr/bin/ch-run --cd=/"*" --bind=/"*" $image -- /bin/bash -c 'cat /inside; echo "* ]]
+    as_alice batchai-launch --local --job job.json
+    [ "$(sort "$(find "$share/out" -name stdout.txt)")" = $'0\n1\nin the image\nin the image' ]
+    [ "$(cat "$(stdouterr)"/stdout-job_prep-*.txt)" = $'in the image\nin the image' ]
+}
