@@ -46,15 +46,16 @@ struct Introduction {
     }
 };
 
-// What a rank has for others: the first of a node its memory's descriptor, a rank on a rail its
-// address. Nothing where it has failed.
+// What a rank has for others: the first of a node its memory's path, a rank on a rail its address.
+// Nothing where it has failed.
 struct Offer {
-    int memory = -1;
+    std::string memory;
     std::string address;
 
-    std::string text() const { return fmt::format("{}\n", memory) + address; }
+    std::string text() const { return memory + "\n" + address; }
     static Offer from(const std::string& text) {
-        return {std::atoi(text.c_str()), text.substr(text.find('\n') + 1)};
+        const std::size_t end = text.find('\n');
+        return {text.substr(0, end), text.substr(end + 1)};
     }
 };
 
@@ -103,7 +104,7 @@ sys::Result<void> Communicator::find_others() {
 sys::Result<void> Communicator::join() {
     sys::Result<void> joined = prepare();
     Offer own;
-    if (joined && topology_.local_rank() == 0) own.memory = node_->descriptor();
+    if (joined && topology_.local_rank() == 0) own.memory = node_->path();
     if (joined && wire_ != nullptr) own.address = wire_->address();
     if (auto done = bootstrap_->publish("offer", own.text()); !done) return done;
     if (joined) joined = accept_offers();
@@ -131,10 +132,9 @@ sys::Result<void> Communicator::accept_offers() {
     if (node_ == nullptr) {
         const auto offer = bootstrap_->lookup(topology_.members[topology_.node()][0], "offer");
         if (!offer) return offer.error();
-        const int descriptor = Offer::from(*offer).memory;
-        if (descriptor < 0) return {};
-        auto memory = Segment::open(pids_[0], descriptor,
-                                    Node::bytes_needed(topology_.local_size(), slot_bytes()));
+        const std::string path = Offer::from(*offer).memory;
+        if (path.empty()) return {};
+        auto memory = Segment::open(path, Node::bytes_needed(topology_.local_size(), slot_bytes()));
         if (!memory) return memory.error();
         use(std::move(*memory));
     }
@@ -160,7 +160,7 @@ sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
         if (!other) return other.error();
         if (*other != "joined") return sys::Error{fmt::format("rank {} has {}", rank, *other)};
     }
-    node_->close_descriptor();  // everybody has opened it
+    node_->close();  // everybody has opened it
     return {};
 }
 

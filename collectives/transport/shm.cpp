@@ -5,8 +5,13 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "sys/file.hpp"
 
 namespace batchai::coll {
 
@@ -20,18 +25,35 @@ sys::Result<Segment> Segment::map(sys::UniqueFd fd, std::size_t bytes) {
     return Segment(static_cast<std::byte*>(data), bytes, std::move(fd));
 }
 
+namespace {
+
+// Whether others may be kept from our descriptors.
+bool in_user_namespace() {
+    const auto map = sys::read_file("/proc/self/uid_map", 4096);
+    unsigned long long first = 0, outside = 0, count = 0;
+    return map && (!(std::istringstream(*map) >> first >> outside >> count) || first != 0 ||
+                   outside != 0 || count != 4294967295);
+}
+
+}  // namespace
+
 sys::Result<Segment> Segment::create(std::size_t bytes) {
-    sys::UniqueFd fd(::memfd_create("batchai-collectives", MFD_CLOEXEC));
+    std::string file = in_user_namespace() ? "/dev/shm/batchai-collectives-XXXXXX" : "";
+    sys::UniqueFd fd(file.empty() ? ::memfd_create("batchai-collectives", MFD_CLOEXEC)
+                                  : ::mkostemp(file.data(), O_CLOEXEC));
     if (!fd) return sys::errno_error("creating shared memory");
+    Segment owner(nullptr, 0, {});
+    owner.file_ = std::move(file);
     if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
         ::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
         return sys::errno_error(fmt::format("allocating {} bytes of shared memory", bytes));
     }
-    return map(std::move(fd), bytes);
+    auto segment = map(std::move(fd), bytes);
+    if (segment) std::swap(segment->file_, owner.file_);
+    return segment;
 }
 
-sys::Result<Segment> Segment::open(int pid, int fd, std::size_t bytes) {
-    const std::string path = fmt::format("/proc/{}/fd/{}", pid, fd);
+sys::Result<Segment> Segment::open(const std::string& path, std::size_t bytes) {
     sys::UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!file) return sys::errno_error("opening the node's shared memory " + path);
     struct stat status {};
@@ -43,17 +65,32 @@ sys::Result<Segment> Segment::open(int pid, int fd, std::size_t bytes) {
     return map(std::move(file), bytes);
 }
 
+std::string Segment::path() const {
+    return file_.empty() ? fmt::format("/proc/{}/fd/{}", ::getpid(), fd_.get()) : file_;
+}
+
+void Segment::close() {
+    fd_.reset();
+    if (!file_.empty()) ::unlink(file_.c_str());
+    file_.clear();
+}
+
 Segment::Segment(Segment&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), fd_(std::move(other.fd_)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(other.bytes_),
+      fd_(std::move(other.fd_)),
+      file_(std::exchange(other.file_, {})) {}
 
 Segment& Segment::operator=(Segment&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     std::swap(fd_, other.fd_);
+    std::swap(file_, other.file_);
     return *this;
 }
 
 Segment::~Segment() {
+    close();
     if (data_ != nullptr) ::munmap(data_, bytes_);
 }
 

@@ -4,7 +4,9 @@
 //
 // The segment is a memfd, which needs no /dev/shm and vanishes with its last user; it is allocated
 // at once, so that a lack of memory is an error here and no SIGBUS later. Peers open it through
-// /proc/PID/fd, which the kernel allows to processes of the same user.
+// /proc/PID/fd, which the kernel allows to processes of the same user in the same user namespace.
+// In a container each rank may have one of its own: there it is a file of /dev/shm, until all have
+// opened it.
 //
 // The protocol. Every counter and slot has one writer, its owner; readers only read. Counters
 // number chunks, count from 1, only grow and are never reset. For each chunk a rank
@@ -43,8 +45,8 @@ namespace batchai::coll {
 class Segment {
   public:
     static sys::Result<Segment> create(std::size_t bytes);
-    // Maps what another process has created: its descriptor's number and the segment's size.
-    static sys::Result<Segment> open(int pid, int fd, std::size_t bytes);
+    // Maps what another process has created: its path and size there.
+    static sys::Result<Segment> open(const std::string& path, std::size_t bytes);
 
     Segment(Segment&& other) noexcept;
     Segment& operator=(Segment&& other) noexcept;
@@ -52,8 +54,9 @@ class Segment {
 
     std::byte* data() const { return data_; }
     std::size_t size() const { return bytes_; }
-    int fd() const { return fd_.get(); }
-    void close_fd() { fd_.reset(); }  // the mapping stays
+    // Where others open what create() has made, as long as it is not closed.
+    std::string path() const;
+    void close();  // the mapping stays
 
   private:
     Segment(std::byte* data, std::size_t bytes, sys::UniqueFd fd)
@@ -63,6 +66,7 @@ class Segment {
     std::byte* data_ = nullptr;
     std::size_t bytes_ = 0;
     sys::UniqueFd fd_;
+    std::string file_;  // to be removed; empty: none
 };
 
 class Node {
@@ -115,8 +119,8 @@ class Node {
     std::byte* out_slot(std::uint64_t chunk) const { return in_slot(size_, chunk); }
 
     // By which others open the segment; to be closed once all of them have.
-    int descriptor() const { return segment_.fd(); }
-    void close_descriptor() { segment_.close_fd(); }
+    std::string path() const { return segment_.path(); }
+    void close() { segment_.close(); }
 
     // The first failure of the node, for all of its ranks. Returns the one that holds.
     Failure fail(const Failure& failure);
