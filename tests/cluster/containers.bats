@@ -16,7 +16,8 @@ export BATCHAI_POLICY=$MINISLURM_DIR/batchai.toml
 # A file that is in the image only, and no file of this machine's but the ones that the runtime wants.
 make_image() {
     local applet
-    mkdir -p "$image"/{bin,dev,etc,proc,sys,tmp} "$image/run/batchai/mnt" "$image$MINISLURM_DIR"
+    mkdir -p "$image"/{bin,dev,etc,proc,sys,tmp,usr} "$image/run/batchai/mnt" "$image$MINISLURM_DIR" "$image$BATCHAI_BUILD"
+    ln -s usr/lib usr/lib64 "$image/"
     touch "$image"/etc/{group,hosts,passwd}
     cp "$(command -v busybox)" "$image/bin/busybox"
     for applet in $(busybox --list | grep -vx busybox); do ln -sf busybox "$image/bin/$applet"; done
@@ -32,11 +33,19 @@ setup_file() {
 [container.charliecloud]
 command = ["/usr/bin/ch-run", "--cd={directory}", "--bind={job_temp}:{job_temp}", "--bind={mount_root}:{mount_root}",
            "--bind=$MINISLURM_DIR:$MINISLURM_DIR", "{image}", "--"]
+[container.with_libraries]
+command = ["/usr/bin/ch-run", "--cd={directory}", "--bind={job_temp}:{job_temp}", "--bind={mount_root}:{mount_root}",
+           "--bind=$MINISLURM_DIR:$MINISLURM_DIR", "--bind=/usr:/usr", "--bind=/etc:/etc", "--bind=$BATCHAI_BUILD:$BATCHAI_BUILD",
+           "--set-env=UCX_POSIX_USE_PROC_LINK=n", "--set-env=OMPI_MCA_btl_vader_single_copy_mechanism=none", "{image}", "--"]
 [container.gone]
 command = ["/no/such/runtime", "{image}"]
 [[image]]
 name = "busybox:*"
 run_on = "charliecloud"
+image = "$image"
+[[image]]
+name = "mpi"
+run_on = "with_libraries"
 image = "$image"
 [[image]]
 name = "local"
@@ -132,6 +141,25 @@ failed_with() {
     [ "$(cat "$files/stderr-job_prep-$node.txt")" = "it's wrong" ]
 }
 
+@test "ranks of a node share its memory from containers of their own, with MPI and with batchai's library" {
+    # Between network namespaces of one machine Open MPI's own choice of transports is not stable.
+    export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_mpi_yield_when_idle=1
+    local ran=0 nodes check
+    while read -r nodes check; do
+        [ -x "$BATCHAI_BUILD/tests/peers/${check%% *}" ] || continue
+        container_job mpi "$nodes" customMpi "cat /inside; exec $BATCHAI_BUILD/tests/peers/$check"
+        jq ".properties.customMpiSettings.processCount = $((nodes * 2))" job.json >two_each.json
+        mv two_each.json job.json
+        run_job
+        [ "$state" = COMPLETED ]
+        [ "$(grep -c "^rank . of $((nodes * 2)) is fine" "$files/stdout.txt")" = $((nodes * 2)) ]
+        [ ! -s "$files/stderr.txt" ]
+        rm -rf "$share/out"
+        ran=$((ran + 1))
+    done <<<$'2 openmpi_check 4 2\n1 mpich_check 2 2\n2 collectives_check matrix'
+    [ "$ran" != 0 ] || skip "no MPI compiler is installed"
+}
+
 @test "scancel ends what runs in the container, preparation and ranks" {
     container_job busybox:1.35 2 customMpi 'touch rank; sleep 1000' '[ -e ready ] || { touch ready; sleep 1000; }'
     write_script job.sh batchai-launch
@@ -154,6 +182,10 @@ failed_with() {
     container_job gone 1 customMpi true true
     run_job
     failed_with "batchai: n1: container gone: /no/such/runtime: No such file or directory"
+    run batchai admin check
+    [ "$status" = 1 ]
+    [[ $output = *"error    container  gone: /no/such/runtime: No such file or directory"* ]]
+    [[ $output = *"error    image      local: /tmp/image: No such file or directory"* ]]
 }
 
 @test "which image it is and what runs it is the site's to say, not the user's" {
