@@ -32,10 +32,11 @@ bool is_member(const std::vector<std::uint32_t>& procs, int rank) {
     });
 }
 
-void in_pieces(const Fence& fence, const std::function<void(const FenceDone&)>& use) {
+void in_pieces(const Fence& fence, std::uint64_t serial,
+               const std::function<void(const FenceDone&)>& use) {
     std::size_t at = 0;
     do {
-        FenceDone piece{fence.id, fence.status, fence.data.substr(at, kPiece), false};
+        FenceDone piece{fence.id, fence.status, serial, fence.data.substr(at, kPiece), false};
         at += piece.data.size();
         piece.last = at == fence.data.size();
         use(piece);
@@ -75,7 +76,7 @@ int FenceTable::blocked_by(const std::vector<int>& gone, const RankMap& map) con
     const FenceId* before = nullptr;
     for (const auto& [id, pending] : fences_) {
         // Of the fences over the same ranks only the first is under way everywhere.
-        const bool first = before == nullptr || before->pmi != id.pmi || before->procs != id.procs;
+        const bool first = before == nullptr || !before->same_series(id);
         before = &id;
         if (!first) continue;
         for (int rank : gone) {

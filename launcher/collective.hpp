@@ -21,7 +21,8 @@ namespace batchai::launcher {
 bool is_member(const std::vector<std::uint32_t>& procs, int rank);
 
 // Calls back with each piece of a finished fence.
-void in_pieces(const Fence& fence, const std::function<void(const FenceDone&)>& use);
+void in_pieces(const Fence& fence, std::uint64_t serial,
+               const std::function<void(const FenceDone&)>& use);
 
 class FenceTable {
   public:

@@ -155,6 +155,9 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
         case Kind::fence_answer:
             if (FenceAnswer answer; decode(reader, answer)) on_fence_answer(node, answer);
             return;
+        case Kind::signal:
+            if (Signal signal; decode(reader, signal) && state_ == State::running) to_all(signal);
+            return;
         case Kind::asked:
             if (Asked asked; decode(reader, asked)) on_asked(asked.signal);
             return;
@@ -267,6 +270,9 @@ void Coordinator::send(int node, const ModexReply& message) {
     agents_[node].peer->channel->send(message);
 }
 void Coordinator::send(int node, const StoreReply& message) {
+    agents_[node].peer->channel->send(message);
+}
+void Coordinator::send(int node, const Notification& message) {
     agents_[node].peer->channel->send(message);
 }
 

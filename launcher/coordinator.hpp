@@ -145,6 +145,7 @@ class Coordinator : private Relay::Sender {
     void send(int node, const ModexRequest& message) override;
     void send(int node, const ModexReply& message) override;
     void send(int node, const StoreReply& message) override;
+    void send(int node, const Notification& message) override;
 
     Session session_;
     std::string agent_key_ = random_key(), root_key_ = random_key();

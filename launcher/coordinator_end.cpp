@@ -100,7 +100,7 @@ void Coordinator::on_signal(int signal) {
     if (signal == SIGCHLD) return on_child();
     if (signal == SIGQUIT) return inspect();
     if (!ends_job(signal)) {
-        if (state_ == State::running) to_all(Signal{signal});
+        if (state_ == State::running) to_all(Signal{signal, {kAllRanks}});
         return;
     }
     // The user insists; but Slurm may have signalled root and agents alike.

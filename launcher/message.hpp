@@ -43,6 +43,7 @@ enum class Kind : std::uint8_t {
     lookup,
     unpublish,
     store_reply,
+    notification,
     planned,
 };
 
@@ -144,6 +145,8 @@ struct Planned {
 };
 
 // ---- running ------------------------------------------------------------------------------------
+
+inline constexpr std::uint32_t kAllRanks = 0xfffffffe;  // PMIX_RANK_WILDCARD
 
 enum class Stream : std::uint8_t { out, err };
 
@@ -247,13 +250,14 @@ struct Asked {
         a(signal);
     }
 };
-// Root to agents: pass this signal on to the ranks.
+// Root to agents: pass this signal on to these of the ranks. Agent to root: a rank wants that.
 struct Signal {
     static constexpr Kind kKind = Kind::signal;
     int signal = 0;
+    std::vector<std::uint32_t> ranks;  // or kAllRanks
     template <class A>
     void fields(A& a) {
-        a(signal);
+        a(signal, ranks);
     }
 };
 // Root to agents: say what the ranks are doing.
@@ -297,21 +301,22 @@ struct Joined {
     }
 };
 
-// PMIx and PMI-1 keep apart their fences over the same ranks.
-enum class Pmi : std::uint8_t { pmix, pmi1 };
+inline constexpr const char* kPmi1 = "PMI-1";
 
-inline constexpr std::uint32_t kAllRanks = 0xfffffffe;  // PMIX_RANK_WILDCARD
-
-// Which fence: the number-th over these ranks.
+// Which fence: the number-th over these ranks for this purpose: kPmi1, making or ending one of
+// PMIx's groups or connections, or nothing: a PMIx fence.
 struct FenceId {
-    Pmi pmi = Pmi::pmix;
+    std::string purpose;
     std::vector<std::uint32_t> procs;  // ranks that take part, sorted; one kAllRanks: all
     std::uint64_t number = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over the compiler's own code
     auto operator<=>(const FenceId&) const = default;
+    bool same_series(const FenceId& other) const {
+        return purpose == other.purpose && procs == other.procs;
+    }
     template <class A>
     void fields(A& a) {
-        a(pmi, procs, number);
+        a(purpose, procs, number);
     }
 };
 // Up the tree: what a node, or a node with all below it, has to give.
@@ -331,11 +336,12 @@ struct FenceDone {
     static constexpr Kind kKind = Kind::fence_done;
     FenceId id;
     std::int32_t status = 0;
+    std::uint64_t serial = 0;  // no other fence of the job has it
     std::string data;
     bool last = true;
     template <class A>
     void fields(A& a) {
-        a(id, status, data, last);
+        a(id, status, serial, data, last);
     }
 };
 // Root to an agent: has your node given its part to this fence? And its answer.
@@ -372,6 +378,19 @@ struct TreeWelcome {
     template <class A>
     void fields(A& a) {
         a(root_key);
+    }
+};
+
+// What a rank tells others, by PMIx_Notify_event; the root passes it on to the other agents.
+struct Notification {
+    static constexpr Kind kKind = Kind::notification;
+    std::int32_t code = 0;
+    std::uint32_t source = 0;  // rank
+    std::uint8_t range = 0;    // PMIx's
+    std::string info;          // packed by the library
+    template <class A>
+    void fields(A& a) {
+        a(code, source, range, info);
     }
 };
 

@@ -16,7 +16,8 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         const auto whole = fences_.add(node, std::move(fence), map_);
         if (!whole) return;
         const auto children = fences_.branches(whole->id.procs, map_);
-        in_pieces(*whole, [&](const FenceDone& piece) { sender_.send(children, piece); });
+        in_pieces(*whole, next_serial_++,
+                  [&](const FenceDone& piece) { sender_.send(children, piece); });
     } else if (ModexRequest request; kind == Kind::modex_request && decode(reader, request)) {
         if (request.rank < static_cast<std::uint32_t>(map_.size())) {
             sender_.send(map_.node_of(static_cast<int>(request.rank)), request);
@@ -31,6 +32,10 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
     } else if (Unpublish names; kind == Kind::unpublish && decode(reader, names)) {
         directory_.unpublish(names.owner, names.keys);
         sender_.send(node, StoreReply{names.id, PMIX_SUCCESS, {}});
+    } else if (Notification event; kind == Kind::notification && decode(reader, event)) {
+        for (int other = 0; other < map_.used_nodes(); ++other) {
+            if (other != node) sender_.send(other, event);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Relay: the root's part of PMIx. Joins fences, passes direct modex requests to the node that has
-// the rank, keeps the directory of published names.
+// the rank and events to all nodes, keeps the directory of published names.
 #pragma once
 
 #include <list>
@@ -25,6 +25,7 @@ class Relay {
         virtual void send(int node, const ModexRequest&) = 0;
         virtual void send(int node, const ModexReply&) = 0;
         virtual void send(int node, const StoreReply&) = 0;
+        virtual void send(int node, const Notification&) = 0;
 
       protected:
         ~Sender() = default;
@@ -54,6 +55,7 @@ class Relay {
     Sender& sender_;
     RankMap map_;
     FenceTable fences_;
+    std::uint64_t next_serial_ = 1;
     std::vector<int> gone_;  // of those that had joined
     std::set<int> broken_;   // nodes whose library said that a local rank was missing in a fence
     int never_joined_ = -1;  // one of those that had not

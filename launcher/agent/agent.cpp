@@ -84,7 +84,7 @@ void Agent::on_message(Kind kind, Reader& reader) {
             if (End end; decode(reader, end)) end_ranks(end.signal, milliseconds(end.grace));
             return;
         case Kind::signal:
-            if (Signal signal; decode(reader, signal)) ranks_->forward(signal.signal);
+            if (Signal signal; decode(reader, signal)) ranks_->forward(signal);
             return;
         case Kind::inspect:
             return root_->send(Inspected{inspect()});
@@ -172,7 +172,8 @@ void Agent::obey(int signal) {
     if (signal == last_signal_ && now - last_signal_time_ < kSameSignal) return;
     last_signal_ = signal;
     last_signal_time_ = now;
-    if (is_forwarded(signal) && signal != job_.end_on) return ranks_->forward(signal);
+    if (is_forwarded(signal) && signal != job_.end_on)
+        return ranks_->forward({signal, {kAllRanks}});
     if (signal == SIGQUIT && bootstrap_.node != 0) return;  // one answer is enough
     root_->send(Asked{signal});
 }

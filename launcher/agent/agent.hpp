@@ -77,7 +77,7 @@ class Agent : private pmix::Host {
     void on_ranks_done();
 
     // What the PMIx library wants (agent_pmix.cpp).
-    void fence(Fence contribution, pmix::ModexAnswer answer) override;
+    void fence(Fence contribution, pmix::WhenJoined answer) override;
     void modex(std::uint32_t rank, pmix::ModexAnswer answer) override;
     void publish(std::vector<Item> items, pmix::OpAnswer answer) override;
     void lookup(std::vector<std::string> keys, bool wait, pmix::LookupAnswer answer) override;
@@ -86,6 +86,9 @@ class Agent : private pmix::Host {
     void aborted(std::uint32_t rank, int code, std::string message) override;
     void connected(std::uint32_t rank) override;
     void finalized(std::uint32_t rank) override;
+    void notify(Notification event) override;
+    void log(std::uint32_t rank, Stream stream, std::string text) override;
+    void signal(Signal signal) override;
 
     void set_pmix_state(int rank, RankEnd::Pmix state);
 
@@ -148,7 +151,7 @@ class Agent : private pmix::Host {
     std::chrono::steady_clock::time_point last_signal_time_;
     int exit_code_ = 0;
 
-    std::map<FenceId, pmix::ModexAnswer> fences_;
+    std::map<FenceId, pmix::WhenJoined> fences_;
     std::map<std::uint64_t, pmix::ModexAnswer> modexes_;  // asked by us
     std::map<std::pair<int, std::uint64_t>, std::uint32_t>
         asked_;  // asked of us: (origin, id) -> rank

@@ -7,14 +7,14 @@
 #include "launcher/agent/agent.hpp"
 #include "launcher/collective.hpp"
 #include "launcher/pmix/dmodex.hpp"
-#include "launcher/pmix/fence.hpp"
+#include "launcher/pmix/event.hpp"
 #include "launcher/pmix/publish.hpp"
 
 namespace batchai::launcher {
 
 // The library waits for those who are connected: a rank that left before the fence without a word
 // is not missed, and the fence would succeed without it.
-void Agent::fence(Fence contribution, pmix::ModexAnswer answer) {
+void Agent::fence(Fence contribution, pmix::WhenJoined answer) {
     for (int rank = 0; rank < job_.map.size(); ++rank) {
         const bool absent = job_.map.node_of(rank) == bootstrap_.node &&
                             is_member(contribution.id.procs, rank) && !ranks_->running(rank);
@@ -22,16 +22,16 @@ void Agent::fence(Fence contribution, pmix::ModexAnswer answer) {
             contribution.status = PMIX_ERR_PARTIAL_SUCCESS;
         }
     }
-    fences_[branch_->give(std::move(contribution))] = answer;
+    fences_[branch_->give(std::move(contribution))] = std::move(answer);
 }
 
 void Agent::on_fence_done(FenceDone done) {
-    if (done.id.pmi == Pmi::pmi1) return pmi1_->on_fence_done(done);
+    if (done.id.purpose == kPmi1) return pmi1_->on_fence_done(done);
     const auto waiting = fences_.find(done.id);
     if (waiting == fences_.end()) return;  // none of our ranks takes part
-    const pmix::ModexAnswer answer = waiting->second;
+    const pmix::WhenJoined answer = std::move(waiting->second);
     fences_.erase(waiting);
-    pmix::complete(answer, done.status, std::move(done.data));
+    answer(done.status, done.serial, std::move(done.data));
 }
 
 void Agent::modex(std::uint32_t rank, pmix::ModexAnswer answer) {
@@ -134,6 +134,18 @@ void Agent::set_pmix_state(int rank, RankEnd::Pmix state) {
     if (any_joined() != before) root_->send(Joined{!before});
 }
 
+void Agent::notify(Notification event) {
+    root_->send(event);
+}
+
+void Agent::log(std::uint32_t rank, Stream stream, std::string text) {
+    ranks_->log(static_cast<int>(rank), stream, std::move(text));
+}
+
+void Agent::signal(Signal signal) {
+    root_->send(signal);
+}
+
 void Agent::on_pmix_message(Kind kind, Reader& reader) {
     const auto handle = [&](auto message, auto handler) {
         message.fields(reader);
@@ -152,6 +164,9 @@ void Agent::on_pmix_message(Kind kind, Reader& reader) {
             return handle(ModexRequest{}, &Agent::on_modex_request);
         case Kind::modex_reply:
             return handle(ModexReply{}, &Agent::on_modex_reply);
+        case Kind::notification:
+            if (Notification event; decode(reader, event)) pmix::deliver(job_.nspace, event);
+            return;
         case Kind::store_reply:
             return handle(StoreReply{}, &Agent::on_store_reply);
         default:

@@ -90,7 +90,7 @@ void Branch::on_parent(Kind kind, Reader& reader) {
 // ---- fences -------------------------------------------------------------------------------------
 
 FenceId Branch::give(Fence contribution) {
-    contribution.id.number = given_[{contribution.id.pmi, contribution.id.procs}]++;
+    contribution.id.number = given_[contribution.id]++;
     if (contribution.status != 0) contribution.broken = {bootstrap_.node};
     FenceId id = contribution.id;
     add(bootstrap_.node, std::move(contribution));
@@ -98,7 +98,9 @@ FenceId Branch::give(Fence contribution) {
 }
 
 bool Branch::has_given(const FenceId& id) const {
-    const auto found = given_.find({id.pmi, id.procs});
+    FenceId series = id;
+    series.number = 0;
+    const auto found = given_.find(series);
     return found != given_.end() && found->second > id.number;
 }
 

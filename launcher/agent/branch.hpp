@@ -61,8 +61,8 @@ class Branch {
     std::unique_ptr<Channel> parent_;  // absent: the root
     bool welcome_ = false;
     FenceTable fences_;
-    std::map<std::pair<Pmi, std::vector<std::uint32_t>>, std::uint64_t> given_;
-    std::string incoming_;  // pieces of one fence, so far
+    std::map<FenceId, std::uint64_t> given_;  // so many of each series, whose number is 0
+    std::string incoming_;                    // pieces of one fence, so far
 };
 
 }  // namespace batchai::launcher

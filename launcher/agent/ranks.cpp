@@ -11,6 +11,7 @@
 
 #include "launcher/agent/processes.hpp"
 #include "launcher/agent/rank_state.hpp"
+#include "launcher/collective.hpp"
 
 namespace batchai::launcher {
 
@@ -102,6 +103,13 @@ void Ranks::pass(int number, Stream stream, std::string lines) {
     callbacks_.on_output(number, stream, std::move(lines));
 }
 
+void Ranks::log(int rank, Stream stream, std::string text) {
+    const auto found = ranks_.find(rank);
+    if (found == ranks_.end() || done_) return;
+    if (stream == Stream::err) found->second.tail.add(text);
+    pass(rank, stream, std::move(text));
+}
+
 void Ranks::reap() {
     int status = 0;
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -158,9 +166,9 @@ std::vector<RankState> Ranks::states() const {
     return states;
 }
 
-void Ranks::forward(int signal) {
+void Ranks::forward(const Signal& signal) {
     for (auto& [number, rank] : ranks_) {
-        if (rank.pid > 0) ::kill(rank.pid, signal);
+        if (rank.pid > 0 && is_member(signal.ranks, number)) ::kill(rank.pid, signal.signal);
     }
 }
 

@@ -37,7 +37,9 @@ class Ranks {
     void started_all();
 
     void reap();
-    void forward(int signal);
+    void forward(const Signal& signal);
+    // As if the rank had written it.
+    void log(int rank, Stream stream, std::string text);
     // The signal now, SIGKILL after the grace period. Repeated: SIGKILL now.
     void end(int signal, std::chrono::milliseconds grace);
     void input(std::string bytes);

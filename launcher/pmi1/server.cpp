@@ -84,7 +84,7 @@ void Server::check_barrier() {
         (rank.session.in_barrier() ? arrived : absent) = true;
     }
     if (!arrived || std::exchange(fence_under_way_, true)) return;
-    callbacks_.on_barrier({{Pmi::pmi1, {kAllRanks}}, absent ? -1 : 0, {}, store_.take_new()});
+    callbacks_.on_barrier({{kPmi1, {kAllRanks}}, absent ? -1 : 0, {}, store_.take_new()});
 }
 
 void Server::on_fence_done(const FenceDone& done) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/pmix/publish.hpp"
 #include "launcher/pmix/upcalls.hpp"
 
 namespace batchai::launcher::pmix {

@@ -23,29 +23,34 @@ pmix_status_t local_status(const pmix_info_t info[], size_t ninfo) {
 
 }  // namespace
 
+std::optional<Fence> contribution(const pmix_proc_t procs[], size_t nprocs,
+                                  const pmix_info_t info[], size_t ninfo, std::string purpose) {
+    Fence fence;
+    fence.id.purpose = std::move(purpose);
+    for (size_t i = 0; i < nprocs; ++i) {
+        if (std::strcmp(procs[i].nspace, procs[0].nspace) != 0) return std::nullopt;
+        fence.id.procs.push_back(procs[i].rank);
+    }
+    std::sort(fence.id.procs.begin(), fence.id.procs.end());
+    fence.status = local_status(info, ninfo);
+    return fence;
+}
+
 // Called once per fence, when all local participants have arrived.
 pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                        size_t ninfo, char* data, size_t ndata, pmix_modex_cbfunc_t function,
                        void* cbdata) {
     const std::unique_ptr<char, decltype(&std::free)> ours(data, std::free);
-    Fence fence;
-    for (size_t i = 0; i < nprocs; ++i) {
-        if (std::strcmp(procs[i].nspace, procs[0].nspace) != 0) return PMIX_ERR_NOT_SUPPORTED;
-        fence.id.procs.push_back(procs[i].rank);
-    }
-    std::sort(fence.id.procs.begin(), fence.id.procs.end());
-    fence.status = local_status(info, ninfo);
-    if (data != nullptr) fence.data.assign(data, ndata);
-    hand_over([fence = std::move(fence), answer = ModexAnswer{function, cbdata}](
-                  Host& host) mutable { host.fence(std::move(fence), answer); });
+    auto fence = contribution(procs, nprocs, info, ninfo, {});
+    if (!fence) return PMIX_ERR_NOT_SUPPORTED;
+    if (data != nullptr) fence->data.assign(data, ndata);
+    hand_over(
+        [fence = std::move(*fence), answer = ModexAnswer{function, cbdata}](Host& host) mutable {
+            host.fence(std::move(fence), [answer](int status, std::uint64_t, std::string all) {
+                complete(answer, status, std::move(all));
+            });
+        });
     return PMIX_SUCCESS;
-}
-
-void complete(const ModexAnswer& answer, pmix_status_t status, std::string data) {
-    auto* kept = new std::string(std::move(data));
-    answer.function(
-        status, kept->data(), kept->size(), answer.data,
-        [](void* bytes) { delete static_cast<std::string*>(bytes); }, kept);
 }
 
 }  // namespace batchai::launcher::pmix

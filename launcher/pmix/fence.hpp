@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answering a fence or a direct modex: the library gets a copy of the data and lets go of it later.
+// What the node's ranks give to a fence, or to what is like one (group.cpp).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "launcher/pmix/host.hpp"
 
 namespace batchai::launcher::pmix {
 
-void complete(const ModexAnswer& answer, pmix_status_t status, std::string data);
+// Nothing where a process of another job is among them.
+std::optional<Fence> contribution(const pmix_proc_t procs[], size_t nprocs,
+                                  const pmix_info_t info[], size_t ninfo, std::string purpose);
 
 }  // namespace batchai::launcher::pmix

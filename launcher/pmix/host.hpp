@@ -8,23 +8,19 @@
 #include <pmix_server.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "launcher/message.hpp"
+#include "launcher/pmix/answer.hpp"
 
 namespace batchai::launcher::pmix {
 
-// Answers that the library waits for. Each is completed exactly once (fence.hpp, dmodex.hpp,
-// publish.hpp).
-struct ModexAnswer {
-    pmix_modex_cbfunc_t function = nullptr;
-    void* data = nullptr;
-};
-struct OpAnswer {
-    pmix_op_cbfunc_t function = nullptr;
-    void* data = nullptr;
-};
+// What all have given to a fence, or to making a group, and a number that no other fence has.
+using WhenJoined = std::function<void(int status, std::uint64_t serial, std::string data)>;
+
+// Completed by publish.hpp.
 struct LookupAnswer {
     pmix_lookup_cbfunc_t function = nullptr;
     void* data = nullptr;
@@ -32,7 +28,7 @@ struct LookupAnswer {
 
 class Host {
   public:
-    virtual void fence(Fence contribution, ModexAnswer answer) = 0;
+    virtual void fence(Fence contribution, WhenJoined answer) = 0;
     // The data of a rank of another node.
     virtual void modex(std::uint32_t rank, ModexAnswer answer) = 0;
     virtual void publish(std::vector<Item> items, OpAnswer answer) = 0;
@@ -41,6 +37,9 @@ class Host {
     virtual void aborted(std::uint32_t rank, int code, std::string message) = 0;
     virtual void connected(std::uint32_t rank) = 0;
     virtual void finalized(std::uint32_t rank) = 0;
+    virtual void notify(Notification event) = 0;
+    virtual void log(std::uint32_t rank, Stream stream, std::string text) = 0;
+    virtual void signal(Signal signal) = 0;
 
   protected:
     ~Host() = default;

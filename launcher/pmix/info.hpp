@@ -38,6 +38,11 @@ class InfoList {
     void add(const char* key, std::uint32_t value) { add(key, &value, PMIX_UINT32); }
     void add(const char* key, std::uint16_t value) { add(key, &value, PMIX_UINT16); }
     void add(const char* key, bool value) { add(key, &value, PMIX_BOOL); }
+    void add_size(const char* key, std::size_t value) { add(key, &value, PMIX_SIZE); }
+    void add_bytes(const char* key, const std::string& bytes) {
+        pmix_byte_object_t object{const_cast<char*>(bytes.data()), bytes.size()};
+        add(key, &object, PMIX_BYTE_OBJECT);
+    }
     void add_rank(const char* key, pmix_rank_t value) { add(key, &value, PMIX_PROC_RANK); }
     void add_regex(const char* key, const char* value) { add(key, value, PMIX_REGEX); }
     // Where the library keeps what it is shown, and so must not be given a copy that goes with the

@@ -1,34 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/pmix/publish.hpp"
 
-#include <cstdlib>
-
+#include "launcher/pmix/pack.hpp"
 #include "launcher/pmix/upcalls.hpp"
 
 namespace batchai::launcher::pmix {
 namespace {
 
 std::string pack(const pmix_value_t& value) {
-    pmix_data_buffer_t buffer;
-    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    std::string bytes;
-    if (PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_value_t*>(&value), 1, PMIX_VALUE) ==
-        PMIX_SUCCESS) {
-        bytes.assign(buffer.base_ptr, buffer.bytes_used);
-    }
-    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-    return bytes;
-}
-
-void unpack(const std::string& bytes, pmix_value_t* value) {
-    pmix_data_buffer_t buffer;
-    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    pmix_byte_object_t object{static_cast<char*>(std::malloc(bytes.size())), bytes.size()};
-    bytes.copy(object.bytes, bytes.size());
-    PMIx_Data_load(&buffer, &object);  // takes the bytes over
-    std::int32_t count = 1;
-    PMIx_Data_unpack(nullptr, &buffer, value, &count, PMIX_VALUE);
-    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    Buffer buffer;
+    return buffer.pack(&value, 1, PMIX_VALUE) ? buffer.bytes() : std::string();
 }
 
 // Attributes that say how to publish, not what.
@@ -76,10 +57,6 @@ pmix_status_t on_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info
     return PMIX_SUCCESS;
 }
 
-void complete(const OpAnswer& answer, pmix_status_t status) {
-    if (answer.function != nullptr) answer.function(status, answer.data);
-}
-
 void complete(const LookupAnswer& answer, const std::string& nspace, pmix_status_t status,
               const std::vector<Item>& items) {
     const size_t count = items.size();
@@ -91,7 +68,7 @@ void complete(const LookupAnswer& answer, const std::string& nspace, pmix_status
     for (size_t i = 0; i < count; ++i) {
         PMIX_LOAD_PROCID(&data[i].proc, nspace.c_str(), items[i].owner);
         PMIX_LOAD_KEY(data[i].key, items[i].key.c_str());
-        unpack(items[i].value, &data[i].value);
+        Buffer(items[i].value).unpack(&data[i].value, 1, PMIX_VALUE);
     }
     answer.function(status, data, count, answer.data);
     PMIX_PDATA_FREE(data, count);

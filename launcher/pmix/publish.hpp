@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answering PMIx_Publish, PMIx_Lookup and PMIx_Unpublish (MPI_Publish_name and friends). The values
-// are kept by the root, packed.
+// PMIx_Publish, PMIx_Lookup and PMIx_Unpublish (MPI_Publish_name and friends). The values are kept
+// by the root, packed.
 #pragma once
 
 #include <string>
@@ -11,7 +11,6 @@
 
 namespace batchai::launcher::pmix {
 
-void complete(const OpAnswer& answer, pmix_status_t status);
 void complete(const LookupAnswer& answer, const std::string& nspace, pmix_status_t status,
               const std::vector<Item>& items);
 

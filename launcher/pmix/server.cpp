@@ -61,6 +61,13 @@ pmix_server_module_t* upcalls() {
         m.publish = on_publish;
         m.lookup = on_lookup;
         m.unpublish = on_unpublish;
+        m.group = on_group;
+        m.connect = on_connect;
+        m.disconnect = on_disconnect;
+        m.notify_event = on_notify;
+        m.log = on_log;
+        m.query = on_query;
+        m.job_control = on_control;
         m.register_events = on_register_events;
         m.deregister_events = on_deregister_events;
         return m;
@@ -138,7 +145,7 @@ sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options,
     ::setenv("PMIX_MCA_psec", "native", 1);
     ::setenv("PMIX_MCA_gds", "hash", 1);
     ::unsetenv("PMIX_MCA_ptl");
-    target() = {&box, &host};
+    target() = {&box, &host, {}};
     InfoList list;
     list.add(PMIX_SERVER_TMPDIR, options.server_directory);
     list.add(PMIX_SYSTEM_TMPDIR, options.server_directory);
@@ -161,6 +168,7 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
     const auto local = static_cast<std::uint32_t>(map.local_size(job.node));
     if (local == 0) return {};
     nspace_ = job.nspace;
+    target().nspace = job.nspace;
     const std::string session = options_.client_directory + "/job";
     ::mkdir(session.c_str(), 0700);
 

@@ -19,6 +19,7 @@ namespace batchai::launcher::pmix {
 struct Target {
     Box* box = nullptr;
     Host* host = nullptr;
+    std::string nspace;  // of the job; set before any rank runs
 };
 Target& target();
 
@@ -32,6 +33,14 @@ void hand_over(Job job) {
 pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                        size_t ninfo, char* data, size_t ndata, pmix_modex_cbfunc_t function,
                        void* cbdata);
+// group.cpp
+pmix_status_t on_group(pmix_group_operation_t operation, char* group, const pmix_proc_t procs[],
+                       size_t nprocs, const pmix_info_t info[], size_t ninfo,
+                       pmix_info_cbfunc_t function, void* cbdata);
+pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                         size_t ninfo, pmix_op_cbfunc_t function, void* cbdata);
+pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                            size_t ninfo, pmix_op_cbfunc_t function, void* cbdata);
 // dmodex.cpp
 pmix_status_t on_modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo,
                        pmix_modex_cbfunc_t function, void* cbdata);
@@ -42,6 +51,19 @@ pmix_status_t on_lookup(const pmix_proc_t* proc, char** keys, const pmix_info_t 
                         size_t ninfo, pmix_lookup_cbfunc_t function, void* cbdata);
 pmix_status_t on_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info_t info[],
                            size_t ninfo, pmix_op_cbfunc_t function, void* cbdata);
+// event.cpp
+pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
+                        pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t function, void* cbdata);
+// log.cpp
+void on_log(const pmix_proc_t* client, const pmix_info_t data[], size_t ndata,
+            const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t function, void* cbdata);
+// query.cpp
+pmix_status_t on_query(pmix_proc_t* proc, pmix_query_t queries[], size_t nqueries,
+                       pmix_info_cbfunc_t function, void* cbdata);
+// control.cpp
+pmix_status_t on_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
+                         const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t function,
+                         void* cbdata);
 // abort.cpp
 pmix_status_t on_abort(const pmix_proc_t* proc, void* object, int status, const char message[],
                        pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t function, void* cbdata);

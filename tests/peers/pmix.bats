@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 2
 
+bats_require_minimum_version 1.5.0
+
 load ../cluster/lib
 
 setup() { check=$BATCHAI_BUILD/tests/peers/pmix_check; }
@@ -31,6 +33,40 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
     run launch wait
     [ "$status" -eq 0 ]
     all_fine
+}
+
+@test "ranks make groups, each with a number of its own, and connect" {
+    run launch group
+    [ "$status" -eq 0 ]
+    all_fine
+    [ "$(grep -c '^group ends is number' <<<"$output")" -eq 2 ]
+    [ "$(grep '^group .* is number' <<<"$output" | sort -u | wc -l)" -eq 2 ]
+    [ "$(grep -o ' number .*' <<<"$output" | sort -u | wc -l)" -eq 2 ]
+}
+
+@test "an event reaches those for whom it is meant, on all nodes" {
+    run launch event
+    [ "$status" -eq 0 ]
+    all_fine
+}
+
+@test "what a rank logs is printed as the rank's" {
+    run --separate-stderr salloc --quiet -N2 batchai-launch -n 4 --label -- "$check" log 3
+    [ "$status" -eq 0 ]
+    all_fine
+    [[ $output = *"[3 n2] logged out"* && $stderr = *"[3 n2] logged err"* ]]
+}
+
+@test "a rank may ask what is no key of the job" {
+    run launch query
+    [ "$status" -eq 0 ]
+    all_fine
+}
+
+@test "a rank may have another one signalled" {
+    run launch signal 3 10
+    [ "$status" -eq 138 ]
+    [[ $output = *"batchai-launch: rank 3 on n2 was killed by signal 10 (SIGUSR1)"* ]]
 }
 
 @test "a rank that dies before a fence ends the job and is named" {

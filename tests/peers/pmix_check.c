@@ -5,9 +5,13 @@
 // pmix_check direct               get a value that no fence carried
 // pmix_check publish              publish, look up, unpublish
 // pmix_check wait                 look up what is published later
-// pmix_check fences COUNT BYTES   so many fences, to each of which every rank gives so many bytes
-// pmix_check absent RANK CODE     RANK exits before a fence; the others say what the fence returned
-// pmix_check abort RANK CODE
+// pmix_check group                make a group of the first and the last rank, and one of all;
+// connect pmix_check event                the last rank tells all something, and rank 0 alone
+// something else pmix_check log RANK             RANK logs a line to each of standard output and
+// error pmix_check query                ask what is no key pmix_check signal RANK NUMBER   rank 0
+// has RANK signalled pmix_check fences COUNT BYTES   so many fences, to each of which every rank
+// gives so many bytes pmix_check absent RANK CODE     RANK exits before a fence; the others say
+// what the fence returned pmix_check abort RANK CODE
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +149,106 @@ static void unpublish(void) {
     if (PMIx_Lookup(&data, 1, NULL, 0) == PMIX_SUCCESS) exit(5);
 }
 
+// What a member has put before, the others have afterwards, without a fence.
+static size_t make_group(const char* name, pmix_proc_t* members, size_t count) {
+    pmix_info_t wants_id, *results = NULL;
+    size_t nresults = 0, id = 0;
+    char key[32];
+    snprintf(key, sizeof key, "in %s", name);
+    put(key, (int)me.rank);
+    PMIX_INFO_LOAD(&wants_id, PMIX_GROUP_ASSIGN_CONTEXT_ID, NULL, PMIX_BOOL);
+    expect(PMIx_Group_construct(name, members, count, &wants_id, 1, &results, &nresults), name);
+    for (size_t i = 0; i < nresults; ++i) {
+        if (PMIX_CHECK_KEY(&results[i], PMIX_GROUP_CONTEXT_ID)) id = results[i].value.data.size;
+    }
+    for (size_t i = 0; i < count; ++i) get(key, members[i].rank);
+    expect(PMIx_Group_destruct(name, NULL, 0), "destruct");
+    return id;
+}
+
+static void group(void) {
+    pmix_proc_t ends[2], all[64], anyone;
+    PMIX_LOAD_PROCID(&ends[0], me.nspace, 0);
+    PMIX_LOAD_PROCID(&ends[1], me.nspace, size - 1);
+    for (uint32_t rank = 0; rank < size; ++rank) PMIX_LOAD_PROCID(&all[rank], me.nspace, rank);
+    if (me.rank == 0 || me.rank == size - 1)
+        printf("group ends is number %zu\n", make_group("ends", ends, 2));
+    printf("group all is number %zu\n", make_group("all", all, size));
+    PMIX_LOAD_PROCID(&anyone, me.nspace, PMIX_RANK_WILDCARD);
+    expect(PMIx_Connect(&anyone, 1, NULL, 0), "connect");
+    expect(PMIx_Disconnect(&anyone, 1, NULL, 0), "disconnect");
+}
+
+enum { kForAll = PMIX_EXTERNAL_ERR_BASE - 1, kForOne = PMIX_EXTERNAL_ERR_BASE - 2 };
+static volatile int for_all, for_one;
+
+static void on_event(size_t handler, pmix_status_t code, const pmix_proc_t* source,
+                     pmix_info_t info[], size_t ninfo, pmix_info_t results[], size_t nresults,
+                     pmix_event_notification_cbfunc_fn_t done, void* data) {
+    (void)handler, (void)results, (void)nresults;
+    int text = 0;
+    for (size_t i = 0; i < ninfo; ++i)
+        text |= PMIX_CHECK_KEY(&info[i], "say") && strcmp(info[i].value.data.string, "hello") == 0;
+    if (source->rank == size - 1 && text) *(code == kForAll ? &for_all : &for_one) += 1;
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+}
+
+static void tell(pmix_status_t code, pmix_data_range_t range, uint32_t rank) {
+    pmix_info_t info[2];
+    pmix_proc_t proc;
+    PMIX_INFO_LOAD(&info[0], "say", "hello", PMIX_STRING);
+    PMIX_LOAD_PROCID(&proc, me.nspace, rank);
+    PMIX_INFO_LOAD(&info[1], PMIX_EVENT_CUSTOM_RANGE, &proc, PMIX_PROC);
+    expect(
+        PMIx_Notify_event(code, &me, range, info, range == PMIX_RANGE_CUSTOM ? 2 : 1, NULL, NULL),
+        "notify");
+}
+
+static void event(void) {
+    pmix_status_t codes[] = {kForAll, kForOne};
+    const int last = me.rank == size - 1;
+    PMIx_Register_event_handler(codes, 2, NULL, 0, on_event, NULL, NULL);
+    expect(fence(0), "fence");
+    if (last) tell(kForOne, PMIX_RANGE_CUSTOM, 0);
+    if (last) tell(kForAll, PMIX_RANGE_NAMESPACE, 0);
+    while (!last && !for_all) usleep(1000);
+    expect(fence(0), "fence");
+    if (for_one != (me.rank == 0)) exit(4);
+}
+
+static void write_log(void) {
+    pmix_info_t info[2];
+    PMIX_INFO_LOAD(&info[0], PMIX_LOG_STDOUT, "logged out\n", PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_LOG_STDERR, "logged err\n", PMIX_STRING);
+    expect(PMIx_Log(info, 2, NULL, 0), "log");
+    PMIX_INFO_LOAD(&info[0], PMIX_LOG_EMAIL, "nowhere", PMIX_STRING);
+    if (PMIx_Log(info, 1, NULL, 0) == PMIX_SUCCESS) exit(4);
+}
+
+static void query(void) {
+    char* known[] = {PMIX_QUERY_NAMESPACES, PMIX_QUERY_NUM_PSETS, NULL};
+    char* partly[] = {PMIX_QUERY_NAMESPACES, PMIX_QUERY_QUEUE_LIST, NULL};
+    pmix_query_t ask = {known, NULL, 0};
+    pmix_info_t* info = NULL;
+    size_t ninfo = 0;
+    expect(PMIx_Query_info(&ask, 1, &info, &ninfo), "query");
+    if (ninfo != 2 || strcmp(info[0].value.data.string, me.nspace) != 0) exit(4);
+    PMIX_INFO_FREE(info, ninfo);
+    ask.keys = partly;
+    if (PMIx_Query_info(&ask, 1, &info, &ninfo) != PMIX_ERR_PARTIAL_SUCCESS) exit(5);
+    ask.keys = partly + 1;
+    if (PMIx_Query_info(&ask, 1, &info, &ninfo) == PMIX_SUCCESS) exit(6);
+}
+
+static void have_signalled(uint32_t rank, int number) {
+    pmix_info_t info;
+    pmix_proc_t target;
+    PMIX_LOAD_PROCID(&target, me.nspace, rank);
+    PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
+    if (me.rank == 0) expect(PMIx_Job_control(&target, 1, &info, 1, NULL, NULL), "job control");
+    sleep(20);
+}
+
 static void run(int argc, char** argv) {
     const int named = argc > 3 && me.rank == (uint32_t)atoi(argv[2]);
     if (strcmp(argv[1], "exchange") == 0) {
@@ -163,6 +267,16 @@ static void run(int argc, char** argv) {
         publish();
         lookup(1);
         unpublish();
+    } else if (strcmp(argv[1], "group") == 0) {
+        group();
+    } else if (strcmp(argv[1], "event") == 0) {
+        event();
+    } else if (strcmp(argv[1], "log") == 0) {
+        if (me.rank == (uint32_t)atoi(argv[2])) write_log();
+    } else if (strcmp(argv[1], "query") == 0) {
+        query();
+    } else if (strcmp(argv[1], "signal") == 0) {
+        have_signalled((uint32_t)atoi(argv[2]), atoi(argv[3]));
     } else if (strcmp(argv[1], "absent") == 0) {
         if (named) _exit(atoi(argv[3]));
         const pmix_status_t status = fence(0);

@@ -20,7 +20,7 @@ struct Root : FenceTable {
 Fence part(std::vector<std::uint32_t> procs, std::string data, int status = 0,
            std::uint64_t number = 0) {
     Fence fence;
-    fence.id = {Pmi::pmix, std::move(procs), number};
+    fence.id = {"", std::move(procs), number};
     fence.data = std::move(data);
     fence.status = status;
     return fence;
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(fences_of_pmix_and_pmi1_do_not_meet) {
     Root table;
     const auto pmi1 = [](std::string data) {
         Fence fence = part(kAll, std::move(data));
-        fence.id.pmi = Pmi::pmi1;
+        fence.id.purpose = kPmi1;
         return fence;
     };
     (void)table.add(0, part(kAll, "x0"), kMap);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(fences_of_pmix_and_pmi1_do_not_meet) {
     (void)table.add(1, part(kAll, "x1"), kMap);
     const auto whole = table.add(2, pmi1("3"), kMap);
     BOOST_REQUIRE(whole.has_value());
-    BOOST_TEST((whole->id.pmi == Pmi::pmi1));
+    BOOST_TEST(whole->id.purpose == kPmi1);
     BOOST_TEST(whole->data == "123");
     BOOST_TEST(table.add(2, part(kAll, "x2"), kMap)->data == "x0x1x2");
 }
@@ -152,9 +152,10 @@ BOOST_AUTO_TEST_CASE(a_fence_comes_back_in_pieces_the_last_of_which_says_so) {
     for (std::size_t size : {0U, 1U, 256U << 10, (256U << 10) + 1, 3U << 20}) {
         std::string data;
         int last = 0;
-        in_pieces(part(kAll, std::string(size, 'x'), 3), [&](const FenceDone& piece) {
+        in_pieces(part(kAll, std::string(size, 'x'), 3), 7, [&](const FenceDone& piece) {
             BOOST_TEST(last == 0);
             BOOST_TEST(piece.status == 3);
+            BOOST_TEST(piece.serial == 7);
             data += piece.data;
             last += piece.last ? 1 : 0;
         });

@@ -225,11 +225,11 @@ BOOST_FIXTURE_TEST_CASE(a_fence_goes_out_when_all_of_the_node_have_arrived, Node
     BOOST_TEST(fences.empty());
     say(1, "cmd=barrier_in\n");
     BOOST_REQUIRE(fences.size() == 1U);
-    BOOST_TEST((fences[0].id.pmi == Pmi::pmi1));
+    BOOST_TEST(fences[0].id.purpose == kPmi1);
     BOOST_TEST(fences[0].status == 0);
     BOOST_TEST(fences[0].data == "a 1\n");
     (void)hear(0);
-    server.on_fence_done({{Pmi::pmi1, {kAllRanks}}, 0, "a 1\nb 2\n"});
+    server.on_fence_done({{kPmi1, {kAllRanks}}, 0, 0, "a 1\nb 2\n"});
     for (int rank : {0, 1}) {
         BOOST_TEST(hear(rank) == "cmd=barrier_out rc=0\n");
         say(rank, "cmd=get kvsname=space key=b\n");
@@ -245,7 +245,7 @@ BOOST_FIXTURE_TEST_CASE(a_fence_without_a_rank_that_has_ended_fails, Node) {
     server.forget(1);
     BOOST_REQUIRE(fences.size() == 1U);
     BOOST_TEST(fences[0].status != 0);
-    server.on_fence_done({{Pmi::pmi1, {kAllRanks}}, fences[0].status, {}});
+    server.on_fence_done({{kPmi1, {kAllRanks}}, fences[0].status, 0, {}});
     BOOST_TEST(hear(0) == "cmd=error rc=-1 msg=a_rank_has_ended\n");
 }
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Answers that the library waits for. Each is completed exactly once, from any thread; the library
+// gets a copy of the data and lets go of it later. (A lookup's is in publish.hpp.)
+#pragma once
+
+#include <pmix_server.h>
+
+#include <string>
+
+#include "launcher/pmix/info.hpp"
+
+namespace batchai::launcher::pmix {
+
+struct ModexAnswer {
+    pmix_modex_cbfunc_t function = nullptr;
+    void* data = nullptr;
+};
+struct OpAnswer {
+    pmix_op_cbfunc_t function = nullptr;
+    void* data = nullptr;
+};
+struct InfoAnswer {
+    pmix_info_cbfunc_t function = nullptr;
+    void* data = nullptr;
+};
+
+void complete(const ModexAnswer& answer, pmix_status_t status, std::string data);
+void complete(const OpAnswer& answer, pmix_status_t status);
+void complete(const InfoAnswer& answer, pmix_status_t status, const InfoList& info);
+
+}  // namespace batchai::launcher::pmix

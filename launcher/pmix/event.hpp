@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events: what one rank tells others by PMIx_Notify_event.
+#pragma once
+
+#include <string>
+
+#include "launcher/message.hpp"
+
+namespace batchai::launcher::pmix {
+
+// To those of this node's ranks that have asked for it.
+void deliver(const std::string& nspace, const Notification& event);
+
+}  // namespace batchai::launcher::pmix

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of the library as bytes, which another server of the same library can read.
+#pragma once
+
+#include <pmix.h>
+
+#include <cstdint>
+#include <string>
+
+namespace batchai::launcher::pmix {
+
+class Buffer {
+  public:
+    Buffer() { PMIX_DATA_BUFFER_CONSTRUCT(&buffer_); }
+    explicit Buffer(const std::string& bytes);
+    ~Buffer() { PMIX_DATA_BUFFER_DESTRUCT(&buffer_); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    bool pack(const void* values, std::int32_t count, pmix_data_type_t type);
+    bool unpack(void* values, std::int32_t count, pmix_data_type_t type);
+    std::string bytes() const { return {buffer_.base_ptr, buffer_.bytes_used}; }
+
+  private:
+    pmix_data_buffer_t buffer_;
+};
+
+}  // namespace batchai::launcher::pmix
