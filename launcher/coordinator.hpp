@@ -55,6 +55,7 @@ struct Session {
     std::string output_directory;  // for files of each rank besides; empty: none
     std::optional<double> timeout;
     int attempt = 0, max_restarts = 0;
+    bool returns = false;        // perhaps, after a failure: restarted, or requeued
     double grace = 10;           // seconds for the ranks to end after a signal
     int end_on = 0;              // a signal that ends the job besides the usual ones; 0: none
     std::string interface;       // for the ranks; empty: by route
@@ -99,7 +100,7 @@ class Coordinator : private Relay::Sender {
     void close_door();
     void launch();
     Launch launch_for(int node, const Work& work) const;
-    void add_attempt(env::Environment& environment) const;
+    void add_attempt(env::Environment& environment, const Work& work) const;
     void on_planned(Planned planned);
     Tree tree() const {
         return {static_cast<int>(session_.allocation.nodes.size()), session_.radix};

@@ -4,9 +4,11 @@
 // only asked, and the plan is printed.
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "launcher/agent/ranks.hpp"
 #include "launcher/coordinator.hpp"
@@ -113,8 +115,25 @@ Go Coordinator::go() const {
     return go;
 }
 
+namespace {
+
+constexpr const char* kRestartDirectory = "BATCHAI_RESTART_DIRECTORY";
+
+// Where the ranks may keep what the next attempt needs: seen from all nodes, and by all attempts.
+// Only they make it, and remove it.
+std::string restart_directory(const Allocation& allocation, const Work& work) {
+    if (!work.record.empty()) return work.record + "/restart";
+    const std::string id = allocation.local ? std::to_string(::getpid()) : allocation.job_id;
+    return work.directory + "/batchai-restart." + id;
+}
+
+}  // namespace
+
 // As torchrun says it; and Slurm's variables of the job, which srun leaves as they are in a step.
-void Coordinator::add_attempt(env::Environment& environment) const {
+void Coordinator::add_attempt(env::Environment& environment, const Work& work) const {
+    if (session_.returns && std::getenv(kRestartDirectory) == nullptr) {
+        environment[kRestartDirectory] = restart_directory(session_.allocation, work);
+    }
     environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(session_.attempt);
     environment["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(session_.max_restarts);
     const Allocation& allocation = session_.allocation;
@@ -136,7 +155,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.directory = work.directory;
     if (!work.environments.empty()) launch.environment = work.environments[node];
     launch.interface = session_.interface;
-    add_attempt(launch.environment);
+    add_attempt(launch.environment, work);
     if (const int parent = tree().parent(node); parent != kRoot) {
         launch.parent_address = agents_[parent].peer->channel->peer_address();
         launch.parent_port = agents_[parent].hello.tree_port;

@@ -38,6 +38,7 @@ void apply(const Options& options, Session& session) {
     session.own_gpus_only = options.own_gpus_only;
     session.dry_run = options.dry_run;
     session.radix = options.radix;
+    session.returns = options.restarts.most > 0 || !options.requeue.on.empty();
     // The service set none for what a job file can ask for, and Horovod's users of estimators would
     // be started as workers of parameter servers.
     session.tensorflow = options.job_file.empty();

@@ -28,6 +28,52 @@ if hvd.rank() == 2:
     raise RuntimeError("rank 2 is unhappy")
 hvd.allreduce(torch.ones(1))
 SCRIPT
+    # Two epochs of 24 samples; in the second, node 2 is lost after two batches of 8 have been committed.
+    cat >"$MINISLURM_DIR/elastic.py" <<'SCRIPT'
+import os, signal
+import horovod.torch as hvd
+import torch
+
+hvd.init()
+first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
+model = torch.nn.Linear(1, 1)
+optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9))
+state = hvd.elastic.TorchState(model, optimizer, epoch=0,
+                               sampler=hvd.elastic.ElasticSampler(range(24)))
+state.register_reset_callbacks([lambda: print("rank %d of %d goes on in epoch %d" % (
+    hvd.rank(), hvd.size(), state.epoch), flush=True)])
+
+
+def weight(when):
+    print("%s: weight %r" % (when, model.weight.item()), flush=True)
+
+
+@hvd.elastic.run
+def train(state):
+    if not first:
+        weight("later")
+    while state.epoch < 2:
+        for batch, start in enumerate(range(0, len(state.sampler), 2)):
+            if first and state.epoch == 1 and batch == 2:
+                weight("first")
+                hvd.barrier()
+                if hvd.rank() == 2:
+                    os.kill(os.getppid(), signal.SIGKILL)  # the agent of its node
+            indices = state.sampler.get_indices(batch, 2)
+            optimizer.zero_grad()
+            model(torch.tensor([[float(i)] for i in indices])).sum().backward()
+            optimizer.step()
+            for index in indices:
+                print("epoch %d: used %d" % (state.epoch, index), flush=True)
+            state.sampler.record_batch(batch, 2)
+            state.commit()
+        state.epoch += 1
+        state.sampler.set_epoch(state.epoch)
+        state.commit()
+
+
+train(state)
+SCRIPT
 }
 
 # launch SBATCH_OPTION... -- LAUNCH_ARGUMENT...: batchai-launch in a job; its output is in $out.
@@ -57,7 +103,7 @@ launch() {
 @test "every operation and the optimizer give the same results between nodes as inside one" {
     launch -N2 --overcommit -- --ranks-per-node 2 env OMP_NUM_THREADS=1 /usr/bin/python3 \
         "$BATCHAI_SOURCE/tests/unit/python/run.py" \
-        ranks_operations ranks_agreement ranks_functions ranks_optimizer
+        ranks_operations ranks_agreement ranks_functions ranks_optimizer ranks_elastic
     [ "$state" = COMPLETED ]
 }
 
@@ -65,4 +111,17 @@ launch() {
     launch -N4 --gres=gpu:1 -- /usr/bin/python3 "$MINISLURM_DIR/fails.py"
     [ "$state" = FAILED ]
     grep -F 'rank 2 is unhappy' "$out"
+}
+
+@test "an elastic training goes on from its last commit on the nodes that are left, and uses no sample twice" {
+    cd "$BATS_TEST_TMPDIR" || return
+    launch -N2 --ntasks-per-node=2 --overcommit --no-kill -- --ranks-per-node 2 --restarts 1 --min-nodes 1 \
+        /usr/bin/python3 "$MINISLURM_DIR/elastic.py"
+    grep -F 'restart 1 of 1, on 1 node: n1' "$out"
+    [ "$(grep -c '^rank . of 2 goes on in epoch 1$' "$out")" = 2 ]
+    [ "$(grep -o 'weight .*' "$out" | sort -u | wc -l)" = 1 ]
+    [ "$(grep -c ': weight' "$out")" = 6 ]
+    [ "$(grep -c '^epoch ..* used' "$out")" = 48 ]
+    [ "$(grep '^epoch .: used' "$out" | sort -u | wc -l)" = 48 ]
+    [ "$(ls)" = out ] # nothing is left of what was kept
 }

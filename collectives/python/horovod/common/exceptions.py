@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error of every collective operation that fails on the way."""
+"""What collective operations and elastic jobs raise."""
 
 
 class HorovodInternalError(RuntimeError):
@@ -9,3 +9,11 @@ class HorovodInternalError(RuntimeError):
     this error and the job may go on. After any other failure all later operations fail likewise
     until ``shutdown()``.
     """
+
+
+class HostsUpdatedInterrupt(RuntimeError):
+    """Horovod's, for scripts that catch it. Never raised: nodes change between attempts only."""
+
+    def __init__(self, skip_sync=False):
+        super().__init__()
+        self.skip_sync = skip_sync

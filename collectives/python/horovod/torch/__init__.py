@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``import horovod.torch as hvd``: Horovod for PyTorch over libbatchai_collectives."""
-from horovod.common.exceptions import HorovodInternalError
-from horovod.torch import mpi_ops
+from horovod.common.exceptions import HorovodInternalError, HostsUpdatedInterrupt
+from horovod.torch import elastic, mpi_ops
 from horovod.torch.compression import Compression
 from horovod.torch.functions import (allgather_object, broadcast_object, broadcast_optimizer_state,
                                      broadcast_parameters)
@@ -9,6 +9,7 @@ from horovod.torch.mpi_ops import *  # noqa: F403 (its __all__ is the list of op
 from horovod.torch.optimizer import DistributedOptimizer
 
 __all__ = mpi_ops.__all__ + [
-    "Compression", "DistributedOptimizer", "HorovodInternalError", "allgather_object",
-    "broadcast_object", "broadcast_optimizer_state", "broadcast_parameters",
+    "Compression", "DistributedOptimizer", "HorovodInternalError", "HostsUpdatedInterrupt",
+    "allgather_object", "broadcast_object", "broadcast_optimizer_state", "broadcast_parameters",
+    "elastic",
 ]

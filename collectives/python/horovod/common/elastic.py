@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elastic jobs: state that outlives the ranks, for ``batchai-launch --restarts``.
+
+In Horovod the ranks that are left form a smaller job in the same processes. Here the launcher ends
+all ranks after a failure and starts all of them again, on the nodes that are left: what ``commit()``
+has kept in ``$BATCHAI_RESTART_DIRECTORY``, which the launcher names, is where they go on. A Slurm
+job that is requeued (``--requeue-on``) goes on from there as well. Without that variable a commit
+stays in memory, and nothing is written.
+"""
+import functools
+
+
+class State:
+    """What a job has reached, the same on all ranks.
+
+    bcast_object: ``broadcast_object(object, root_rank)``; get_rank: ``rank()``.
+    Derived classes say what save(), restore() and sync() mean, and what keep() and load() write and
+    read.
+    """
+
+    def __init__(self, bcast_object, get_rank):
+        self._bcast_object = bcast_object
+        self._rank = get_rank
+        self._reset_callbacks = []
+
+    def register_reset_callbacks(self, callbacks):
+        """Functions without arguments, for a job that goes on with perhaps another size."""
+        self._reset_callbacks.extend(callbacks)
+
+    def on_reset(self):
+        """Called on every rank when the job goes on after a failure, before sync()."""
+        self.reset()
+        for callback in self._reset_callbacks:
+            callback()
+
+    def on_hosts_updated(self, timestamp, update_res):
+        """Horovod's. Does nothing: nodes change between attempts only."""
+
+    def commit(self):
+        """Saves the state where the next attempt finds it. All ranks, at the same point."""
+        self.save()
+        self.keep()
+
+    def check_host_updates(self):
+        """Horovod's. Does nothing: nodes change between attempts only."""
+
+    def save(self):
+        """Remembers the state as it is now."""
+        raise NotImplementedError()
+
+    def restore(self):
+        """Goes back to what was saved last."""
+        raise NotImplementedError()
+
+    def sync(self):
+        """Gives all ranks rank 0's state. Collective."""
+        raise NotImplementedError()
+
+    def reset(self):
+        """Whatever else a restart makes necessary."""
+
+    def keep(self):
+        """Writes what was saved last where it outlives the process."""
+
+    def load(self):
+        """Gives all ranks what an earlier attempt has kept; whether there was any. Collective."""
+        return False
+
+    def finish(self):
+        """Removes what was kept: the job has done its work. Collective."""
+
+
+class ObjectState(State):
+    """A State of plain objects: each keyword argument is an attribute."""
+
+    def __init__(self, bcast_object, get_rank, **kwargs):
+        super().__init__(bcast_object, get_rank)
+        self._names = list(kwargs)
+        for name, value in kwargs.items():
+            setattr(self, name, value)
+        self._saved = kwargs
+
+    def save(self):
+        self._saved = {name: getattr(self, name) for name in self._names}
+
+    def restore(self):
+        for name, value in self._saved.items():
+            setattr(self, name, value)
+
+    def sync(self):
+        self._saved = self._bcast_object(self._saved, 0)
+        self.restore()
+
+
+def run_fn(func, reset):
+    """func(state, ...), which goes on where an earlier attempt has stopped.
+
+    reset: called where there was one. An error ends the rank: the launcher starts it again.
+    """
+    @functools.wraps(func)
+    def wrapper(state, *args, **kwargs):
+        if state.load():
+            reset()
+            state.on_reset()
+        state.sync()
+        result = func(state, *args, **kwargs)
+        state.finish()
+        return result
+    return wrapper

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which samples of a data set are this rank's, where the number of ranks may change."""
+import math
+
+import torch.utils.data
+
+from horovod.common import basics
+
+
+class ElasticSampler(torch.utils.data.Sampler):
+    """Divides what is left of an epoch among the ranks there are.
+
+    dataset: of known length; shuffle: in an order that seed and epoch give, the same on all ranks.
+    Every rank gets equally many samples; the first ones are given twice where they do not divide.
+    The script says what it has done by record_batch(), and begins an epoch with set_epoch().
+    """
+
+    def __init__(self, dataset, shuffle=True, seed=0):
+        self.dataset, self.shuffle, self.seed = dataset, shuffle, seed
+        self.epoch = 0
+        self.processed_indices = set()
+        self.reset()
+
+    def set_epoch(self, epoch):
+        """Begins this epoch, with all of its samples."""
+        self.epoch = epoch
+        self.processed_indices = set()
+        self.reset()
+
+    def record_batch(self, batch_idx, batch_size):
+        """The batch_idx-th batch since the last reset() has been used."""
+        self.record_indices(self.get_indices(batch_idx, batch_size))
+
+    def record_indices(self, indices):
+        """These samples have been used; they take effect with the next reset()."""
+        self.processed_indices.update(indices)
+
+    def get_indices(self, batch_idx, batch_size):
+        """The samples of that batch."""
+        start = batch_idx * batch_size
+        return self.indices[start:start + batch_size]
+
+    def state_dict(self):
+        """The epoch, and what of it this rank knows to be done."""
+        return {"epoch": self.epoch, "processed_indices": set(self.processed_indices)}
+
+    def load_state_dict(self, state_dict):
+        """Goes on there."""
+        self.epoch = state_dict["epoch"]
+        self.processed_indices = set(state_dict["processed_indices"])
+        self.reset()
+
+    def reset(self):
+        """Divides what is left anew."""
+        rank, size = (basics.rank(), basics.size()) if basics.is_initialized() else (0, 1)
+        left = [i for i in range(len(self.dataset)) if i not in self.processed_indices]
+        if self.shuffle:
+            generator = torch.Generator()
+            generator.manual_seed(self.seed + self.epoch)
+            left = [left[i] for i in torch.randperm(len(left), generator=generator).tolist()]
+        self.num_samples = math.ceil(len(left) / size)
+        missing = self.num_samples * size - len(left)
+        left += (left * missing)[:missing]
+        self.indices = left[rank::size]
+
+    def __iter__(self):
+        return iter(self.indices)
+
+    def __len__(self):
+        return self.num_samples

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commits on disk, in $BATCHAI_RESTART_DIRECTORY, which all nodes and attempts see.
+
+shared.pt, of rank 0: (number of the commit, what all ranks have in common). rank-N.pt: of the last
+two commits of rank N, {number: what it has for itself}: where ranks were ended in the middle of a
+commit, the one that goes with shared.pt is among them. A file is complete or it is not there.
+"""
+import glob
+import os
+
+import torch
+
+
+class Store:
+    """directory: None where the launcher names none; then nothing is kept."""
+
+    def __init__(self):
+        self.directory = os.environ.get("BATCHAI_RESTART_DIRECTORY") or None
+        self._previous = {}
+
+    def keep(self, rank, commit, shared, own):
+        """Writes a commit. own: of this rank; shared counts on rank 0 only."""
+        if self.directory is None:
+            return
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        if own:
+            self._write("rank-%d.pt" % rank, {**self._previous, commit: own})
+            self._previous = {commit: own}
+        if rank == 0:
+            self._write("shared.pt", (commit, shared))
+
+    def load(self):
+        """(commit, shared, list of what ranks had for themselves), or None where nothing is."""
+        if self.directory is None or not os.path.exists(self._path("shared.pt")):
+            return None
+        if os.stat(self.directory).st_uid != os.getuid():
+            raise PermissionError("horovod: %s: is another user's, whose pickles are not to be read"
+                                  % self.directory)
+        commit, shared = _read(self._path("shared.pt"))
+        parts = []
+        for path in sorted(glob.glob(self._path("rank-*.pt")), key=_number):
+            kept = _read(path)
+            fitting = [number for number in kept if number <= commit]
+            if fitting:
+                parts.append(kept[max(fitting)])
+        return commit, shared, parts
+
+    def remove(self):
+        """Removes the files and, if nothing else is in it, the directory."""
+        for path in [self._path("shared.pt")] + glob.glob(self._path("rank-*.pt")):
+            if os.path.exists(path):
+                os.unlink(path)
+        try:
+            os.rmdir(self.directory)
+        except OSError:
+            pass  # not ours alone, or never made
+
+    def _path(self, name):
+        return os.path.join(glob.escape(self.directory) if "*" in name else self.directory, name)
+
+    def _write(self, name, value):
+        path = self._path(name)
+        partial = "%s.%d" % (path, os.getpid())
+        with open(partial, "wb") as file:
+            torch.save(value, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+
+
+def _read(path):
+    return torch.load(path, map_location="cpu", weights_only=False)
+
+
+def _number(path):
+    return int(os.path.basename(path)[len("rank-"):-len(".pt")])
