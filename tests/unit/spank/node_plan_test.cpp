@@ -38,6 +38,7 @@ BOOST_AUTO_TEST_CASE(a_plan_survives_its_text) {
     plan.environment = {"A=1", "B=two\nlines"};
     plan.log_directory = "/logs";
     plan.command = "echo 'x'\nexit 0";
+    plan.image = "busybox:1.35";
     plan.failure = "why";
     const auto again = spank::node_plan_from_text(to_text(plan));
     BOOST_REQUIRE(again);
@@ -60,6 +61,7 @@ BOOST_AUTO_TEST_CASE(a_plan_survives_its_text) {
     BOOST_TEST(again->environment == plan.environment);
     BOOST_TEST(again->log_directory == "/logs");
     BOOST_TEST(again->command == plan.command);
+    BOOST_TEST(again->image == plan.image);
     BOOST_TEST(again->failure == "why");
 }
 
