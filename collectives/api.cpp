@@ -168,6 +168,10 @@ int batchai_coll_node_count(const batchai_coll_comm* comm) {
     return comm->communicator->topology().nodes();
 }
 
+void batchai_coll_label(batchai_coll_comm* comm, const char* label) {
+    if (comm != nullptr) comm->communicator->progress().label(label == nullptr ? "" : label);
+}
+
 batchai_coll_status batchai_coll_allreduce_async(batchai_coll_comm* comm, const void* send,
                                                  void* receive, size_t count,
                                                  batchai_coll_type type, batchai_coll_op op,

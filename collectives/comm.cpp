@@ -69,9 +69,10 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::create() {
     comm->bootstrap_ = std::move(*bootstrap);
     if (auto found = comm->find_others(); !found) return found.error();
     if (auto joined = comm->join(); !joined) return joined.error();
-    comm->engine_ =
-        std::make_unique<Engine>(Context{comm->topology_, *comm->node_, comm->wire_.get()},
-                                 comm->pids_, Patience{comm->timeout_, comm->crowded_});
+    comm->engine_ = std::make_unique<Engine>(
+        Context{comm->topology_, *comm->node_, comm->wire_.get()}, comm->pids_,
+        Patience{comm->timeout_, comm->crowded_}, comm->progress_);
+    comm->progress_.joined();
     return comm;
 }
 

@@ -23,6 +23,7 @@ class Communicator {
 
     const Topology& topology() const { return topology_; }
     Engine& engine() { return *engine_; }
+    Progress& progress() { return progress_; }
 
   private:
     Communicator() = default;
@@ -34,6 +35,7 @@ class Communicator {
     std::size_t slot_bytes() const;
     void use(Segment memory);
 
+    Progress progress_;
     // Destroyed from the last to the first, but for the wire: see the destructor.
     std::unique_ptr<Bootstrap> bootstrap_;
     Topology topology_;

@@ -16,10 +16,12 @@ constexpr unsigned kStepsPerWatch = 32;  // reading the clock costs as much as a
 
 }  // namespace
 
-Engine::Engine(const Context& context, const std::vector<int>& local_pids, Patience patience)
+Engine::Engine(const Context& context, const std::vector<int>& local_pids, Patience patience,
+               Progress& progress)
     : context_(context),
       peers_(local_pids),
       patience_(patience),
+      progress_(progress),
       backoff_(patience.crowded),
       beside_(context_),
       allreduce_(context_),
@@ -72,6 +74,7 @@ batchai_coll_status Engine::test(Request* request) {
 
 batchai_coll_status Engine::wait(Request* request) {
     backoff_.reset();
+    progress_.set_inside(true);
     while (request->status == BATCHAI_COLL_IN_PROGRESS) {
         if (advance() != Step::idle) {
             backoff_.reset();
@@ -80,6 +83,7 @@ batchai_coll_status Engine::wait(Request* request) {
         watch();
         backoff_.pause();
     }
+    progress_.set_inside(false);
     return conclude(request);
 }
 
@@ -89,12 +93,14 @@ Step Engine::advance() {
         const Call& call = queue_.front()->call;
         current_ = &operation_for(call.signature);
         current_->begin(call, ++operations_, chunks_);
+        progress_.begin(operations_, call.signature);
     }
     const bool received = context_.wire != nullptr && context_.wire->progress();
     const Step step = current_->step();
     if (step == Step::failed) fail(current_->failure(), true);
     if (step == Step::done) complete_head();
     if (step == Step::idle) return received ? Step::moved : Step::idle;
+    if (step == Step::moved) progress_.move();
     idle_since_.reset();
     idle_steps_ = 0;
     return step;
@@ -103,6 +109,7 @@ Step Engine::advance() {
 void Engine::complete_head() {
     chunks_ += current_->chunks();
     current_ = nullptr;
+    progress_.complete();
     queue_.front()->status = BATCHAI_COLL_OK;
     queue_.pop_front();
 }
@@ -117,6 +124,8 @@ void Engine::watch() {
         looked_at_ = now;
         bool told = false;
         if (const auto failure = look(&told)) return fail(*failure, !told);
+        const Missing missing = current_->waiting_for();
+        progress_.wait_for(missing.ranks, missing.certain);
     }
     if (patience_.timeout > 0s) give_up_on(now - *idle_since_);
 }
@@ -125,13 +134,13 @@ void Engine::watch() {
 // is.
 void Engine::give_up_on(std::chrono::nanoseconds idle) {
     if (idle < patience_.timeout) return;
-    const auto [missing, certain] = current_->waiting_for();
-    if (!certain && idle < patience_.timeout + 1s) return;
+    const Missing missing = current_->waiting_for();
+    if (!missing.certain && idle < patience_.timeout + 1s) return;
     fail({BATCHAI_COLL_ERR_TIMEOUT,
           fmt::format(
               "operation {}, {}: {} did not arrive within {} s; BATCHAI_COLL_TIMEOUT sets the "
               "limit",
-              operations_, describe(current_->call().signature), missing,
+              operations_, describe(current_->call().signature), describe(missing),
               std::chrono::duration<double>(patience_.timeout).count())},
          true);
 }
@@ -220,6 +229,7 @@ void Engine::fail(const Failure& failure, bool tell) {
         context_.wire->send_out_notes();
     }
     abandon();
+    progress_.leave();
     for (Request* request : queue_) request->status = failure_.status;
     queue_.clear();
 }

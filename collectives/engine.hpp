@@ -20,6 +20,7 @@
 #include "collectives/algorithm/broadcast.hpp"
 #include "collectives/backoff.hpp"
 #include "collectives/peers.hpp"
+#include "collectives/progress.hpp"
 
 namespace batchai::coll {
 
@@ -37,7 +38,8 @@ class Engine {
         batchai_coll_status status;
     };
 
-    Engine(const Context& context, const std::vector<int>& local_pids, Patience patience);
+    Engine(const Context& context, const std::vector<int>& local_pids, Patience patience,
+           Progress& progress);
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
@@ -71,6 +73,7 @@ class Engine {
     Context context_;
     Peers peers_;
     Patience patience_;
+    Progress& progress_;
     Backoff backoff_;
     Beside beside_;
     Allreduce allreduce_;

@@ -38,14 +38,17 @@ Missing Operation::absent() const {
             ranks.push_back(context_.topology.members[context_.topology.node()][r]);
         }
     }
-    return {list_ranks(ranks), true};
+    return {ranks, true};
 }
 
-std::string list_ranks(const std::vector<int>& ranks) {
+std::string describe(const Missing& missing) {
     constexpr std::size_t kMost = 8;
+    const std::vector<int>& ranks = missing.ranks;
+    if (ranks.empty()) return "a rank";
     const std::span shown(ranks.data(), std::min(ranks.size(), kMost));
-    return fmt::format("rank{} {}{}", ranks.size() == 1 ? "" : "s", fmt::join(shown, ", "),
-                       ranks.size() > kMost ? ", ..." : "");
+    return fmt::format("rank{} {}{}{}", ranks.size() == 1 ? "" : "s", fmt::join(shown, ", "),
+                       ranks.size() > kMost ? ", ..." : "",
+                       missing.certain ? "" : " or a neighbour");
 }
 
 }  // namespace batchai::coll

@@ -21,8 +21,8 @@ struct Context {
 enum class Step { idle, moved, done, failed };
 
 struct Missing {
-    std::string who;  // "rank 3", "ranks 2, 5"
-    bool certain;     // it is them, and not one of their neighbours
+    std::vector<int> ranks;  // none: it cannot be said
+    bool certain;            // it is them, and not one of their neighbours
 };
 
 class Operation {
@@ -68,6 +68,7 @@ class Operation {
     Failure failure_;
 };
 
-std::string list_ranks(const std::vector<int>& ranks);
+// "rank 3", "ranks 2, 5 or a neighbour".
+std::string describe(const Missing& missing);
 
 }  // namespace batchai::coll

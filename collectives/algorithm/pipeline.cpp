@@ -71,18 +71,23 @@ bool Pipeline::all_reduced(std::uint64_t k, int reducers) const {
 
 Missing Pipeline::waiting_for() const {
     if (!agreed_) return absent();
+    std::vector<int> ranks;
     for (std::uint64_t k = finished_; k < worked_; ++k) {
         const Exchange* exchange = exchanges_[slot(at(k))];
         if (exchange == nullptr) continue;
-        std::vector<int> ranks;
         for (const int other : exchange->missing()) {
             if (ranks.empty() || ranks.back() != topology().rail_rank(other)) {
                 ranks.push_back(topology().rail_rank(other));
             }
         }
-        return {list_ranks(ranks) + " or a neighbour", false};
+        return {ranks, false};
     }
-    return {"a rank", false};
+    // A neighbour that is behind, or whose own exchange is.
+    for (int r = 0; r < node().size(); ++r) {
+        if (Node::reached(node().reduced(r), at(delivered_)) || r == node().rank()) continue;
+        ranks.push_back(topology().members[topology().node()][r]);
+    }
+    return {ranks, false};
 }
 
 void Pipeline::abandon() {

@@ -16,6 +16,8 @@
 //   killed RANK    RANK kills itself amid operations; all others get PEER
 //   left RANK      RANK exits without finalize; all others get PEER
 //   late RANK      RANK comes too late; all get TIMEOUT
+//   stuck RANK FILE  RANK does not go on until there is such a file, for which the others wait
+//   busy FILE      all go on until there is such a file
 #define _GNU_SOURCE
 #include <batchai/collectives.h>
 #include <math.h>
@@ -433,7 +435,34 @@ static void late(int victim) {
     until(BATCHAI_COLL_ERR_TIMEOUT);
 }
 
-static void run(const char* mode, const char* argument) {
+static void sum_of_seven(void) {
+    int64_t numbers[7] = {0};
+    expect(batchai_coll_allreduce(comm, numbers, numbers, 7, BATCHAI_COLL_INT64, BATCHAI_COLL_SUM),
+           "allreduce");
+}
+
+static void stuck(int victim, const char* file) {
+    sum_of_seven();
+    if (rank == victim) {
+        printf("rank %d waits for a file\n", rank);
+        fflush(stdout);
+        while (access(file, F_OK) != 0) usleep(10000);
+    }
+    sum_of_seven();
+}
+
+static void busy(const char* file) {
+    int64_t over = 0;
+    printf("rank %d is busy\n", rank);
+    fflush(stdout);
+    while (over == 0) {
+        over = access(file, F_OK) == 0;
+        expect(batchai_coll_allreduce(comm, &over, &over, 1, BATCHAI_COLL_INT64, BATCHAI_COLL_MAX),
+               "allreduce");
+    }
+}
+
+static void run(const char* mode, const char* argument, const char* file) {
     if (strcmp(mode, "places") == 0) return places();
     if (strcmp(mode, "matrix") == 0) return matrix();
     if (strcmp(mode, "async") == 0) return async();
@@ -445,13 +474,15 @@ static void run(const char* mode, const char* argument) {
     if (strcmp(mode, "killed") == 0) return lost(SIGKILL, atoi(argument));
     if (strcmp(mode, "left") == 0) return lost(0, atoi(argument));
     if (strcmp(mode, "late") == 0) return late(atoi(argument));
+    if (strcmp(mode, "stuck") == 0) return stuck(atoi(argument), file);
+    if (strcmp(mode, "busy") == 0) return busy(argument);
     fprintf(stderr, "collectives_check: no mode '%s'\n", mode);
     exit(64);
 }
 
 int main(int count, char** words) {
     start();
-    run(count > 1 ? words[1] : "", count > 2 ? words[2] : "");
+    run(count > 1 ? words[1] : "", count > 2 ? words[2] : "", count > 3 ? words[3] : "");
     if (comm != NULL) expect(batchai_coll_finalize(comm), "finalize");
     printf("rank %d of %d is fine\n", rank, size);
     return 0;

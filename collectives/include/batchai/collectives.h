@@ -25,7 +25,7 @@
  * BATCHAI_COLL_ERR_TIMEOUT (default 600; 0: never). Init waits for all ranks for as long as the
  * launcher does. BATCHAI_COLL_NODE: the name of the node that this rank counts as
  * (default: the host's). UCX_TLS, UCX_NET_DEVICES and the like: as in UCX, for the traffic between
- * nodes.
+ * nodes. BATCHAI_COLL_PROGRESS: a file of the launcher's in which it sees what this rank is doing.
  */
 #ifndef BATCHAI_COLLECTIVES_H
 #define BATCHAI_COLLECTIVES_H
@@ -90,6 +90,10 @@ BATCHAI_COLL_API int batchai_coll_local_rank(const batchai_coll_comm* comm);
 BATCHAI_COLL_API int batchai_coll_local_size(const batchai_coll_comm* comm); /* of this node */
 BATCHAI_COLL_API int batchai_coll_node_rank(const batchai_coll_comm* comm); /* index of this node */
 BATCHAI_COLL_API int batchai_coll_node_count(const batchai_coll_comm* comm);
+
+/* What the operations from here on are for ("grad.3"), as reports of a hang are to say it: at most
+ * 63 bytes of it are kept; null or empty: nothing. Costs next to nothing. */
+BATCHAI_COLL_API void batchai_coll_label(batchai_coll_comm* comm, const char* label);
 
 /* Asynchronous operations run in the order in which they were started; *request is freed by the
  * wait or test that reports its completion. Progress is made in any call on the communicator. */

@@ -9,6 +9,7 @@ import atexit
 import os
 import sys
 
+from horovod.common import stacks
 from horovod.common.library import Communicator
 from horovod.common.queue import Queue
 
@@ -35,6 +36,7 @@ def init(comm=None, process_sets=None):
         raise ValueError("horovod: init: comm and process_sets are not supported: every rank of "
                          "the job takes part")
     if _job.communicator is None:
+        stacks.register()
         communicator = Communicator()
         _job.communicator, _job.queue = communicator, Queue(communicator)
         _job.process = os.getpid()

@@ -61,6 +61,8 @@ def load():
         for name in _QUERIES:
             function = getattr(library, "batchai_coll_" + name)
             function.argtypes, function.restype = [_POINTER], ctypes.c_int
+        library.batchai_coll_label.argtypes = [_POINTER, ctypes.c_char_p]
+        library.batchai_coll_label.restype = None
         library.batchai_coll_last_error.argtypes = []
         library.batchai_coll_last_error.restype = ctypes.c_char_p
     except (OSError, AttributeError) as error:
@@ -88,6 +90,10 @@ class Communicator:
     def finalize(self):
         comm, self._comm = self._comm, _POINTER()
         self._check(self._library.batchai_coll_finalize(comm))
+
+    def label(self, name):
+        """What the operations from here on are for, in the launcher's reports of a hang."""
+        self._library.batchai_coll_label(self._comm, name.encode("utf-8", "replace"))
 
     def allreduce_async(self, send, receive, count, kind, op):
         """Starts an allreduce of count elements; returns the request for test() or wait()."""

@@ -130,6 +130,7 @@ class Queue:
         return operation.result
 
     def _ensure_started(self, operation):
+        self._communicator.label(operation.name)
         while operation.requests is None and not operation.done:
             self._round()
 
