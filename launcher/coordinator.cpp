@@ -39,12 +39,15 @@ Coordinator::Coordinator(Session session)
       progress_(loop_, [this] { show_progress(); }),
       timeout_(loop_,
                [this] {
-                   inspect();
-                   fail(fmt::format("time-out: the job was ended after {} s", *session_.timeout),
-                        124);
+                   inspect({}, [this] {
+                       fail(
+                           fmt::format("time-out: the job was ended after {} s", *session_.timeout),
+                           124);
+                   });
                }),
       deadline_(loop_, [this] { state_ == State::over ? loop_.stop() : say_bye(); }),
-      doubt_(loop_, [this] { end_job(); }) {}
+      doubt_(loop_, [this] { end_job(); }),
+      answers_(loop_, [this] { tell_report(); }) {}
 
 SessionResult Coordinator::run() {
     block_signals(handled_signals());
@@ -150,7 +153,13 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             }
             return;
         case Kind::inspected:
-            if (Inspected inspected; decode(reader, inspected)) on_inspected(node, inspected);
+            if (Inspected inspected; decode(reader, inspected)) on_inspected(std::move(inspected));
+            return;
+        case Kind::stack:
+            if (Stack stack; decode(reader, stack)) on_stack(stack);
+            return;
+        case Kind::quiet:
+            if (Quiet quiet; decode(reader, quiet)) on_quiet(node, quiet);
             return;
         case Kind::fence_answer:
             if (FenceAnswer answer; decode(reader, answer)) on_fence_answer(node, answer);

@@ -15,6 +15,7 @@
 #include "launcher/allocation.hpp"
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
+#include "launcher/hang.hpp"
 #include "launcher/options.hpp"
 #include "launcher/plan_view.hpp"
 #include "launcher/printer.hpp"
@@ -54,6 +55,7 @@ struct Session {
     Labels labels = Labels::none;
     std::string output_directory;  // for files of each rank besides; empty: none
     std::optional<double> timeout;
+    double hang_report = 60;  // seconds without progress until who waits for whom is told; 0: never
     int attempt = 0, max_restarts = 0;
     bool returns = false;        // perhaps, after a failure: restarted, or requeued
     double grace = 10;           // seconds for the ranks to end after a signal
@@ -91,6 +93,7 @@ class Coordinator : private Relay::Sender {
         double offset = 0;  // the root's clock minus the agent's
         std::optional<Prepared> prepared;
         bool done = false;
+        Quiet quiet;
     };
 
     sys::Result<void> open();
@@ -120,14 +123,22 @@ class Coordinator : private Relay::Sender {
     bool ends_job(int signal) const;
     void on_asked(int signal);
     void kill_now();
-    void inspect();
-    void on_inspected(int node, const Inspected& inspected);
     void on_child();
     void show_progress();
     void on_stall();
     void ask_for_fence();
     void on_fence_answer(int node, const FenceAnswer& answer);
     void say_starter_words();
+
+    // What all ranks are doing (coordinator_hang.cpp).
+    void inspect(const std::string& why = {}, std::function<void()> then = {});
+    void on_inspected(Inspected inspected);
+    void tell_report();
+    void tell_processes(const HangReport& hang) const;
+    void on_stack(const Stack& stack);
+    void end_report();
+    void on_quiet(int node, const Quiet& quiet);
+    void check_quiet();
 
     void fail(const std::string& line, int code = 125, Cause cause = Cause::other);
     void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = Ranks::kGrace);
@@ -161,7 +172,7 @@ class Coordinator : private Relay::Sender {
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Sink> out_, err_;
     std::unique_ptr<Printer> printer_out_, printer_err_;
-    Timer stall_, progress_, timeout_, deadline_, doubt_;
+    Timer stall_, progress_, timeout_, deadline_, doubt_, answers_;
     RankMap map_;
     Plan plan_;  // --dry-run only, as are these two
     Secrets secrets_;
@@ -181,8 +192,16 @@ class Coordinator : private Relay::Sender {
     };
     std::optional<Question> question_;
     std::vector<std::string> lost_nodes_;
-    int stalls_ = 0;             // while starting
-    int states_said_ = 0;        // since inspect()
+    int stalls_ = 0;  // while starting
+    struct Report {   // under way
+        std::string why;
+        std::function<void()> then;
+        std::size_t unanswered = 0;
+        std::vector<RankState> ranks;
+        bool stacks = false;  // are being waited for
+    };
+    std::optional<Report> report_;
+    bool hang_said_ = false;
     bool asked_ = false;         // to end, by a signal
     int own_signals_ = 0;        // that end the job and were sent to this process
     bool srun_ended_ = false;    // before it was to: Slurm kills the agents then

@@ -32,6 +32,8 @@ void Coordinator::end_job(int signal, std::chrono::milliseconds grace) {
     show_progress();
     timeout_.stop();
     doubt_.stop();
+    answers_.stop();
+    report_.reset();
     to_all(End{signal, static_cast<int>(grace.count())});
     deadline_.start(grace + kEndDeadline);
     check_over();

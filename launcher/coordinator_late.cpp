@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Coordinator, where somebody is late: progress at a start, who a stalled start or fence waits for,
-// and what all ranks are doing when the user asks.
+// Coordinator, where somebody is late: progress at a start, who a stalled start or fence waits for.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +13,6 @@
 namespace batchai::launcher {
 namespace {
 
-constexpr int kStates = 64;           // ranks whose state is said in one go
 constexpr int kStallsOfARestart = 6;  // then a node that does not answer is lost
 
 }  // namespace
@@ -88,26 +86,6 @@ void Coordinator::on_fence_answer(int node, const FenceAnswer& answer) {
                         names(question_->missing)));
     }
     question_.reset();
-}
-
-// What all ranks are doing, for the user who asks, or whose time is over.
-void Coordinator::inspect() {
-    states_said_ = 0;
-    if (state_ != State::running) return;
-    to_all(Inspect{});
-    ask_for_fence();
-}
-
-void Coordinator::on_inspected(int node, const Inspected& inspected) {
-    std::size_t unsaid = 0;
-    for (const RankState& state : inspected.ranks) {
-        if (++states_said_ > kStates) {
-            ++unsaid;
-            continue;
-        }
-        say(fmt::format("rank {} on {}, {}", state.rank, agents_[node].hello.name, state.text));
-    }
-    if (unsaid > 0) say(fmt::format("and {} more on {}", unsaid, agents_[node].hello.name));
 }
 
 }  // namespace batchai::launcher

@@ -169,6 +169,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.output_directory = session_.output_directory;
     launch.append_output = session_.attempt > 0;
     launch.end_on = session_.end_on;
+    launch.quiet_after = session_.hang_report;
 
     if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
     launch.record = work.record;

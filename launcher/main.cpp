@@ -32,6 +32,7 @@ int fail(const std::string& message) {
 // What a job file does not say.
 void apply(const Options& options, Session& session) {
     session.timeout = options.timeout;
+    session.hang_report = options.hang_report;
     session.grace = options.grace;
     session.end_on = options.end_on;
     session.interface = options.interface;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/progress.hpp"
 #include "launcher/map.hpp"
 
 namespace batchai::launcher {
@@ -28,6 +29,9 @@ enum class Kind : std::uint8_t {
     signal,
     inspect,
     inspected,
+    stack_query,
+    stack,
+    quiet,
     asked,
     bye,
     joined,
@@ -89,6 +93,7 @@ struct Launch {
     std::string output_directory;  // for files of each rank; empty: none
     bool append_output = false;    // to them
     int end_on = 0;                // a signal that is not passed on, but ends the job; 0: none
+    double quiet_after = 0;  // seconds without any progress of the ranks, to be told; 0: never
 
     std::string execution_log;             // job file: this node's; empty: none
     std::string record;                    // job file: the record directory; empty: none
@@ -99,7 +104,7 @@ struct Launch {
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, interface, parent_address,
           parent_port, shared_host, own_gpus_only, dry_run, output_directory, append_output, end_on,
-          execution_log, record, preparation, preparation_input, host_file);
+          quiet_after, execution_log, record, preparation, preparation_input, host_file);
     }
 };
 
@@ -266,12 +271,29 @@ struct Inspect {
     template <class A>
     void fields(A&) {}
 };
-struct RankState {
-    int rank = 0;
-    std::string text;
+// What a rank does in the collective library, as its progress page says.
+struct RankProgress {
+    using Stage = coll::Stage;
+    Stage stage = Stage::none;
+    bool inside = false;   // waits for the operation
+    bool certain = false;  // `missing` are missing, and not one of their neighbours
+    std::uint64_t epoch = 0, operation = 0;
+    std::string what;          // the operation, in words
+    double seconds = 0;        // in this stage
+    std::vector<int> missing;  // ranks that it waits for, as far as it knows
     template <class A>
     void fields(A& a) {
-        a(rank, text);
+        a(stage, inside, certain, epoch, operation, what, seconds, missing);
+    }
+};
+struct RankState {
+    int rank = 0;
+    std::string text;      // its process
+    bool stopped = false;  // by a signal
+    RankProgress progress;
+    template <class A>
+    void fields(A& a) {
+        a(rank, text, stopped, progress);
     }
 };
 struct Inspected {
@@ -280,6 +302,36 @@ struct Inspected {
     template <class A>
     void fields(A& a) {
         a(ranks);
+    }
+};
+// Root to an agent: the stacks of these ranks; and its answers, one for each that runs.
+struct StackQuery {
+    static constexpr Kind kKind = Kind::stack_query;
+    std::vector<int> ranks;
+    template <class A>
+    void fields(A& a) {
+        a(ranks);
+    }
+};
+struct Stack {
+    static constexpr Kind kKind = Kind::stack;
+    int rank = 0;
+    int pid = 0;
+    std::string source;  // "Python", "gdb", "kernel"; empty: it does not run
+    std::vector<std::string> lines;
+    template <class A>
+    void fields(A& a) {
+        a(rank, pid, source, lines);
+    }
+};
+// Agent to root: no rank of the node has made progress for Launch::quiet_after, or one has again.
+struct Quiet {
+    static constexpr Kind kKind = Kind::quiet;
+    bool quiet = false;
+    bool waiting = false;  // some of them wait for others
+    template <class A>
+    void fields(A& a) {
+        a(quiet, waiting);
     }
 };
 // Root to agents: the job is over; clean up and exit.

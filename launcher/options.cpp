@@ -56,6 +56,9 @@ std::optional<std::string> wrong_combination(const Options& options) {
     if (options.timeout && !(*options.timeout >= 0.001 && *options.timeout <= 1e8)) {
         return "--timeout: must be from 0.001 to 100000000 seconds";
     }
+    if (!(options.hang_report == 0 || (options.hang_report >= 0.1 && options.hang_report <= 1e6))) {
+        return "--hang-report: must be 0 or from 0.1 to 1000000 seconds";
+    }
     if (!(options.grace >= 0 && options.grace <= 1e6)) {
         return "--grace: must be from 0 to 1000000 seconds";
     }
@@ -142,6 +145,10 @@ void add_output(CLI::App& app, Options& options, Words& words) {
 void add_ends(CLI::App& app, Options& options, Words& words) {
     group(app, "End of the job");
     app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
+        ->type_name("SECONDS");
+    app.add_option("--hang-report", options.hang_report,
+                   "Say who waits for whom when no rank of the collective library has made "
+                   "progress for so long (default: 60; 0: never)")
         ->type_name("SECONDS");
     app.add_option("--grace", options.grace,
                    "From a signal that ends the job until SIGKILL, to write a checkpoint "

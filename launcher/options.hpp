@@ -30,6 +30,7 @@ struct Options {
     std::string policy_file;
     std::vector<std::string> command;
     std::optional<double> timeout;  // seconds
+    double hang_report = 60;        // seconds; 0: none
     Restarts restarts;
     RequeuePolicy requeue;
     double grace = 10;  // seconds for the ranks to end after a signal

@@ -27,7 +27,11 @@ constexpr milliseconds kSameSignal{100};
 }  // namespace
 
 Agent::Agent(Bootstrap bootstrap, Guarded guarded)
-    : bootstrap_(std::move(bootstrap)), guarded_(std::move(guarded)), environment_(env::current()) {
+    : bootstrap_(std::move(bootstrap)),
+      guarded_(std::move(guarded)),
+      environment_(env::current()),
+      pages_(guarded_.memory()),
+      stacks_(loop_, environment_, [this](const Stack& stack) { root_->send(stack); }) {
     env::scrub(environment_);
 }
 
@@ -88,6 +92,9 @@ void Agent::on_message(Kind kind, Reader& reader) {
             return;
         case Kind::inspect:
             return root_->send(Inspected{inspect()});
+        case Kind::stack_query:
+            if (StackQuery query; decode(reader, query)) read_stacks(query.ranks);
+            return;
         case Kind::bye:
             return loop_.stop();
         default:
@@ -112,19 +119,6 @@ void Agent::fail(const AgentError& error) {
     root_->send(error);
     ranks_->end(SIGKILL, {});
     ranks_->started_all();
-}
-
-std::vector<RankState> Agent::inspect() const {
-    std::vector<RankState> states = ranks_->states();
-    for (RankState& state : states) {
-        const auto pmix = pmix_states_.find(state.rank);
-        if (pmix == pmix_states_.end()) {
-            state.text += "; no PMIx_Init so far";
-        } else if (pmix->second == RankEnd::Pmix::left) {
-            state.text += "; out of PMIx_Finalize";
-        }
-    }
-    return states;
 }
 
 void Agent::end_ranks(int signal, milliseconds grace) {

@@ -16,10 +16,12 @@
 #include "launcher/agent/gpus.hpp"
 #include "launcher/agent/guard.hpp"
 #include "launcher/agent/locality.hpp"
+#include "launcher/agent/progress_pages.hpp"
 #include "launcher/agent/rank_files.hpp"
 #include "launcher/agent/ranks.hpp"
 #include "launcher/agent/signals.hpp"
 #include "launcher/agent/spawn.hpp"
+#include "launcher/agent/stacks.hpp"
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
 #include "launcher/env/env.hpp"
@@ -55,7 +57,7 @@ class Agent : private pmix::Host {
     bool open_files();
     void on_child(pid_t pid, int status);
     void start_ranks();
-    sys::Result<SpawnRequest> request_for(int rank) const;
+    sys::Result<SpawnRequest> request_for(int rank);
     void note(const std::string& line) const;  // into the execution log
     void record(job::Event::Kind kind) const;
     void write_host_file() const;
@@ -75,6 +77,13 @@ class Agent : private pmix::Host {
     void check_done();
     void on_rank_end(RankEnd end);
     void on_ranks_done();
+
+    // Whether they do anything (agent_hang.cpp).
+    pid_t process_of(int rank) const;
+    std::vector<RankState> inspect();
+    void read_stacks(const std::vector<int>& ranks);
+    void start_watch();
+    void watch();
 
     // What the PMIx library wants (agent_pmix.cpp).
     void fence(Fence contribution, pmix::WhenJoined answer) override;
@@ -107,7 +116,6 @@ class Agent : private pmix::Host {
 
     void fail(const std::string& message);
     void fail(const AgentError& error);
-    std::vector<RankState> inspect() const;
     void end_ranks(int signal, std::chrono::milliseconds grace);
 
     Bootstrap bootstrap_;
@@ -131,6 +139,9 @@ class Agent : private pmix::Host {
     std::unique_ptr<Ranks> ranks_;
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Timer> giving_up_;
+    ProgressPages pages_;
+    StackReader stacks_;
+    std::unique_ptr<Timer> watch_;  // absent before the ranks start
 
     struct Preparation {
         pid_t pid = -1;
@@ -146,7 +157,10 @@ class Agent : private pmix::Host {
     bool launched_ = false, ending_ = false, over_ = false;
     std::uint64_t unwritten_ = 0;  // output that the root, or a file, has not taken yet
     bool ranks_done_ = false;
-    bool node_done_ = false;  // said
+    bool node_done_ = false;                          // said
+    std::chrono::milliseconds quiet_limit_{0};        // 0: the root does not want to know
+    std::chrono::steady_clock::time_point moved_at_;  // any rank, as far as seen
+    bool quiet_ = false;                              // said
     int last_signal_ = 0;
     std::chrono::steady_clock::time_point last_signal_time_;
     int exit_code_ = 0;

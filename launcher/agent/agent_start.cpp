@@ -105,7 +105,7 @@ bool Agent::run_preparation() {
 }
 
 void Agent::on_child(pid_t pid, int status) {
-    if (pid != preparation_.pid) return;  // left behind by a rank
+    if (pid != preparation_.pid) return stacks_.reap(pid);  // or left behind by a rank
     preparation_.pid = -1;
     if (ending_) return ranks_->started_all();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return on_prepared();
@@ -170,10 +170,11 @@ void Agent::start_ranks() {
         if (!pmi1) return fail(pmi1.error().message);
         ranks_->start(rank, *request);
     }
+    start_watch();
     ranks_->started_all();
 }
 
-sys::Result<SpawnRequest> Agent::request_for(int rank) const {
+sys::Result<SpawnRequest> Agent::request_for(int rank) {
     SpawnRequest request;
     request.argv = job_.argv;
     request.directory = job_.directory;
@@ -183,6 +184,7 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) const {
     auto pmix = pmix_->environment(rank);
     if (!pmix) return pmix.error();
     for (auto& [name, value] : *pmix) request.environment[name] = value;
+    pages_.offer(rank, request.environment);
     return request;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,29 @@ bool is_ending(pid_t pid) {
     constexpr unsigned kExiting = 0x4;  // PF_EXITING, the kernel's include/linux/sched.h
     const auto stat = stat_of(std::to_string(pid));
     return !stat || (stat->flags & kExiting) != 0;
+}
+
+bool is_below(pid_t pid, pid_t ancestor) {
+    constexpr int kDeepest = 64;
+    for (int i = 0; i < kDeepest && pid > 1; ++i) {
+        if (pid == ancestor) return true;
+        const auto stat = stat_of(std::to_string(pid));
+        if (!stat) return false;
+        pid = stat->parent;
+    }
+    return false;
+}
+
+pid_t working_process(pid_t pid) {
+    while (true) {
+        const std::string directory = "/proc/" + std::to_string(pid);
+        std::string function;
+        std::ifstream(directory + "/wchan") >> function;
+        std::ifstream list(directory + "/task/" + std::to_string(pid) + "/children");
+        pid_t child = 0, another = 0;
+        if (function != "do_wait" || !(list >> child) || list >> another) return pid;
+        pid = child;
+    }
 }
 
 int signal_children(int signal) {

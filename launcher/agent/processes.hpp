@@ -12,6 +12,13 @@ namespace batchai::launcher {
 // can be waited for.
 bool is_ending(pid_t pid);
 
+// Whether a process is the other one, or below it.
+bool is_below(pid_t pid, pid_t ancestor);
+
+// The process that a program's first one is about: where that only waits for a single child, as
+// shells do, the child, and so on.
+pid_t working_process(pid_t pid);
+
 // Sends the signal to every child of this process; returns how many there are.
 int signal_children(int signal);
 

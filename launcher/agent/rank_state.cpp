@@ -59,6 +59,12 @@ std::string process_state(std::string_view stat, std::string_view wchan, long ti
     return text;
 }
 
+char process_letter(pid_t pid) {
+    const std::string stat = text_of(pid, "stat");
+    const auto end = stat.rfind(") ");
+    return end == stat.npos || end + 2 >= stat.size() ? '\0' : stat[end + 2];
+}
+
 std::string process_state(pid_t pid) {
     return process_state(text_of(pid, "stat"), text_of(pid, "wchan"), ::sysconf(_SC_CLK_TCK));
 }

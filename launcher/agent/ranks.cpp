@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/ranks.hpp"
 
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +9,6 @@
 #include <csignal>
 
 #include "launcher/agent/processes.hpp"
-#include "launcher/agent/rank_state.hpp"
 #include "launcher/collective.hpp"
 
 namespace batchai::launcher {
@@ -155,15 +153,21 @@ bool Ranks::running(int rank) const {
     return found != ranks_.end() && found->second.pid > 0 && !is_ending(found->second.pid);
 }
 
-std::vector<RankState> Ranks::states() const {
-    std::vector<RankState> states;
+pid_t Ranks::process(int rank) const {
+    const auto found = ranks_.find(rank);
+    return found == ranks_.end() || found->second.pid <= 0 ? 0 : found->second.pid;
+}
+
+std::vector<int> Ranks::all_running() const {
+    std::vector<int> running;
     for (const auto& [number, rank] : ranks_) {
-        if (rank.pid <= 0) continue;
-        const std::chrono::duration<double> silent = steady_clock::now() - rank.wrote;
-        states.push_back({number, fmt::format("process {}: {}; nothing written for {:.0f} s",
-                                              rank.pid, process_state(rank.pid), silent.count())});
+        if (rank.pid > 0) running.push_back(number);
     }
-    return states;
+    return running;
+}
+
+double Ranks::silent(int rank) const {
+    return std::chrono::duration<double>(steady_clock::now() - ranks_.at(rank).wrote).count();
 }
 
 void Ranks::forward(const Signal& signal) {

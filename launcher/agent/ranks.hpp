@@ -46,8 +46,11 @@ class Ranks {
     void hold_output(bool hold);
     // Started, and not about to end either.
     bool running(int rank) const;
-    // Of each that runs: its process's state, and since when it has written nothing.
-    std::vector<RankState> states() const;
+    // 0: it does not run.
+    pid_t process(int rank) const;
+    std::vector<int> all_running() const;
+    // For how long a rank has written nothing, in seconds.
+    double silent(int rank) const;
 
     static constexpr std::chrono::milliseconds kGrace{2000};  // after a failure
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/stacks.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include "launcher/agent/rank_state.hpp"
+#include "launcher/agent/spawn.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kDebugger{10'000};
+constexpr milliseconds kLook{50};
+constexpr int kLooks = 40;
+constexpr std::size_t kLines = 40, kLongest = 200, kMostText = 1 << 20;
+
+std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+off_t size_of(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
+}
+
+bool catches(pid_t pid, int signal) {
+    std::istringstream status(text_of(fmt::format("/proc/{}/status", pid)));
+    for (std::string line; std::getline(status, line);) {
+        if (!line.starts_with("SigCgt:")) continue;
+        return (std::strtoull(line.c_str() + 7, nullptr, 16) >> (signal - 1) & 1) != 0;
+    }
+    return false;
+}
+
+void add_line(std::vector<std::string>& lines, std::string line) {
+    if (line.size() > kLongest) line = line.substr(0, kLongest) + "...";
+    if (lines.size() < kLines) return lines.push_back(std::move(line));
+    lines.back() = "...";
+}
+
+// What is there; at the end, or without anything, false.
+bool read_some(int fd, std::string& text) {
+    std::array<char, 1 << 14> bytes;
+    const ssize_t size = ::read(fd, bytes.data(), bytes.size());
+    if (size <= 0) return false;
+    if (text.size() < kMostText) text.append(bytes.data(), static_cast<std::size_t>(size));
+    return true;
+}
+
+}  // namespace
+
+std::vector<std::string> python_frames(const std::string& text) {
+    std::vector<std::string> current, others, *thread = &others;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty()) continue;
+        if (line.starts_with("Current thread")) thread = &current;
+        if (line.starts_with("Thread")) thread = &others;
+        add_line(*thread, line);
+    }
+    for (std::string& line : others) add_line(current, std::move(line));
+    return current;
+}
+
+std::vector<std::string> debugger_frames(const std::string& text) {
+    std::vector<std::string> frames;
+    std::istringstream lines(text);
+    bool begun = false;  // before it, gdb shows the place where it stopped the process
+    for (std::string line; std::getline(lines, line);) {
+        begun = begun || line.starts_with("Thread ");
+        if (begun && (line.starts_with("Thread ") || line.starts_with("#"))) add_line(frames, line);
+    }
+    return frames;
+}
+
+StackReader::StackReader(Loop& loop, std::map<std::string, std::string> environment,
+                         std::function<void(const Stack&)> on_stack)
+    : loop_(loop), environment_(std::move(environment)), on_stack_(std::move(on_stack)) {}
+
+void StackReader::read(int rank, pid_t pid, const std::string& stack_file) {
+    Task& task = tasks_.emplace_back();
+    task.stack.rank = rank;
+    task.stack.pid = pid;
+    task.file = stack_file;
+    task.stopped = process_letter(pid) == 'T';
+    if (!task.stopped && size_of(stack_file) >= 0 && catches(pid, coll::kStackSignal)) {
+        return ask_python(task);
+    }
+    ask_debugger(task);
+}
+
+void StackReader::ask_python(Task& task) {
+    if (::truncate(task.file.c_str(), 0) != 0 || ::kill(task.stack.pid, coll::kStackSignal) != 0) {
+        return ask_debugger(task);
+    }
+    task.timer = std::make_unique<Timer>(loop_, [this, &task] { look_at_file(task); });
+    task.timer->start(kLook, kLook);
+}
+
+// Complete when it has stopped to grow.
+void StackReader::look_at_file(Task& task) {
+    const std::string text = text_of(task.file);
+    const bool complete = !text.empty() && text == task.text;
+    task.text = text;
+    if (!complete && ++task.looks < kLooks) return;
+    task.timer->stop();
+    if (text.empty()) return ask_debugger(task);
+    conclude(task, "Python", python_frames(text));
+}
+
+void StackReader::ask_debugger(Task& task) {
+    task.text.clear();
+    // A debugger would wait for who waits for a disk, and leave it stopped.
+    if (process_letter(task.stack.pid) == 'D') return ask_kernel(task);
+    SpawnRequest request;
+    request.argv = {"gdb",  "-nx",
+                    "-nh",  "-batch",
+                    "-iex", "set auto-load off",
+                    "-iex", "set debuginfod enabled off",
+                    "-p",   std::to_string(task.stack.pid),
+                    "-ex",  "thread apply all -ascending backtrace 16"};
+    request.environment = environment_;
+    request.directory = "/";
+    Spawned spawned;
+    if (spawn(request, spawned).code != 0) return ask_kernel(task);
+    task.debugger = spawned.pid;
+    const auto follow = [this](sys::UniqueFd fd, std::string& text, std::unique_ptr<Poll>& poll) {
+        poll = std::make_unique<Poll>(loop_, std::move(fd), [&text, &poll](int readable) {
+            if (!read_some(readable, text)) poll->stop();  // the rest comes with its end
+        });
+    };
+    follow(std::move(spawned.output), task.text, task.output);
+    follow(std::move(spawned.error), task.text, task.error);
+    task.timer = std::make_unique<Timer>(loop_, [&task] {
+        task.killed = true;
+        ::kill(-task.debugger, SIGKILL);
+    });
+    task.timer->start(kDebugger);
+}
+
+void StackReader::reap(pid_t pid) {
+    for (Task& task : tasks_) {
+        if (task.debugger == pid) return end_debugger(task);
+    }
+}
+
+void StackReader::end_debugger(Task& task) {
+    task.debugger = -1;
+    task.timer->stop();
+    // SIGCONT also takes back the SIGSTOP of a debugger that was killed before it had its effect.
+    if (!task.stopped && (task.killed || process_letter(task.stack.pid) == 'T')) {
+        ::kill(task.stack.pid, SIGCONT);
+    }
+    while (read_some(task.output->fd(), task.text)) continue;
+    task.output.reset();
+    task.error.reset();
+    auto frames = debugger_frames(task.text);
+    if (frames.empty()) return ask_kernel(task);
+    conclude(task, "gdb", std::move(frames));
+}
+
+void StackReader::ask_kernel(Task& task) {
+    std::vector<std::string> lines;
+    for (const char* name : {"wchan", "syscall", "stack"}) {
+        std::istringstream text(text_of(fmt::format("/proc/{}/{}", task.stack.pid, name)));
+        for (std::string line; std::getline(text, line);) {
+            if (line != "0") add_line(lines, fmt::format("{}: {}", name, line));
+        }
+    }
+    conclude(task, "kernel", std::move(lines));
+}
+
+void StackReader::conclude(Task& task, const char* source, std::vector<std::string> lines) {
+    Stack stack = std::move(task.stack);
+    stack.source = source;
+    stack.lines = std::move(lines);
+    tasks_.remove_if([&task](const Task& other) { return &other == &task; });
+    on_stack_(stack);
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StackReader: where a process is, for a report of a hang. In this order: a Python rank's own word,
+// if our horovod package has made it listen for a signal (collectives/progress.hpp); gdb, where
+// there is one and it may look; what the kernel says in /proc. Nothing waits: the answer comes
+// later, after 13 seconds at most. The process goes on as before: one that was stopped stays so.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "launcher/loop.hpp"
+#include "launcher/message.hpp"
+
+namespace batchai::launcher {
+
+class StackReader {
+  public:
+    // environment: gdb is looked for in its PATH.
+    StackReader(Loop& loop, std::map<std::string, std::string> environment,
+                std::function<void(const Stack&)> on_stack);
+
+    void read(int rank, pid_t pid, const std::string& stack_file);
+    // A child of this process that has ended; it may be a debugger.
+    void reap(pid_t pid);
+
+  private:
+    struct Task {
+        Stack stack;
+        std::string file;  // a Python rank's
+        std::unique_ptr<Timer> timer;
+        std::unique_ptr<Poll> output, error;
+        std::string text;
+        pid_t debugger = -1;
+        bool stopped = false;  // before
+        bool killed = false;   // the debugger was
+        int looks = 0;
+    };
+    void ask_python(Task& task);
+    void look_at_file(Task& task);
+    void ask_debugger(Task& task);
+    void end_debugger(Task& task);
+    void ask_kernel(Task& task);
+    void conclude(Task& task, const char* source, std::vector<std::string> lines);
+
+    Loop& loop_;
+    std::map<std::string, std::string> environment_;
+    std::function<void(const Stack&)> on_stack_;
+    std::list<Task> tasks_;
+};
+
+// What is worth reading of faulthandler's text: the thread first that got the signal.
+std::vector<std::string> python_frames(const std::string& text);
+// Of gdb's: threads and frames.
+std::vector<std::string> debugger_frames(const std::string& text);
+
+}  // namespace batchai::launcher
