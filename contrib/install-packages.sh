@@ -44,6 +44,8 @@ test=(
     libboost-test-dev
     libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
     mpich libmpich-dev # and of another kind; Open MPI stays what mpicc and mpirun are
+    gdb # stacks of ranks that hang
+    curl # a client of what Horovod's ranks ask
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer
     charliecloud-runtime busybox-static # a job's container, and what is in it
