@@ -104,12 +104,17 @@ void Coordinator::on_prepared(int node, Prepared prepared) {
 // What the ranks are to know of each other.
 Go Coordinator::go() const {
     constexpr int kMaxWorkers = 1024;  // more would not fit into an environment well
-    Go go{agents_[0].prepared->address, agents_[0].hello.free_port, {}};
+    const Prepared& first = *agents_[0].prepared;
+    Go go{first.address, agents_[0].hello.free_port, {}, first.rendezvous_port, {}};
+    for (const Agent& agent : agents_) go.addresses.push_back(agent.prepared->address);
     if (!session_.tensorflow || map_.size() > kMaxWorkers) return go;
     for (int rank = 0; rank < map_.size(); ++rank) {
         const Prepared& prepared = *agents_[map_.node_of(rank)].prepared;
         const auto local = static_cast<std::size_t>(map_.local_rank(rank));
-        if (local >= prepared.ports.size()) return {go.master_address, go.master_port, {}};
+        if (local >= prepared.ports.size()) {
+            go.workers.clear();
+            return go;
+        }
         go.workers.push_back(fmt::format("{}:{}", prepared.address, prepared.ports[local]));
     }
     return go;

@@ -25,6 +25,7 @@
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
 #include "launcher/env/env.hpp"
+#include "launcher/gloo/rendezvous.hpp"
 #include "launcher/network.hpp"
 #include "launcher/pmi1/server.hpp"
 #include "launcher/pmix/server.hpp"
@@ -53,6 +54,7 @@ class Agent : private pmix::Host {
     void prepare();
     void on_prepared();
     void say_prepared();
+    int serve_rendezvous();
     bool run_preparation();
     bool open_files();
     void on_child(pid_t pid, int status);
@@ -139,6 +141,7 @@ class Agent : private pmix::Host {
     std::unique_ptr<Ranks> ranks_;
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Timer> giving_up_;
+    std::unique_ptr<gloo::Rendezvous> rendezvous_;  // on the first node
     ProgressPages pages_;
     StackReader stacks_;
     std::unique_ptr<Timer> watch_;  // absent before the ranks start

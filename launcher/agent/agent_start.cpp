@@ -69,7 +69,7 @@ void Agent::on_prepared() {
 }
 
 void Agent::say_prepared() {
-    Prepared prepared{interface_.address, {}};
+    Prepared prepared{interface_.address, {}, serve_rendezvous()};
     const int count = job_.map.local_size(bootstrap_.node);
     while (static_cast<int>(worker_ports_.size()) < count) {
         const ReservedPort& port = worker_ports_.emplace_back(reserve_port());
@@ -77,6 +77,15 @@ void Agent::say_prepared() {
         prepared.ports.push_back(port.number);
     }
     root_->send(prepared);
+}
+
+// Its port; 0: none. Horovod says it when it misses one.
+int Agent::serve_rendezvous() {
+    if (bootstrap_.node != 0 || job_.map.size() == 1) return 0;
+    auto server = gloo::Rendezvous::listen(loop_, interface_.address, job_.map);
+    if (!server) return 0;
+    rendezvous_ = std::move(*server);
+    return rendezvous_->port();
 }
 
 // A restart may leave out nodes, but Slurm's list of CPUs is of the whole job.
@@ -136,6 +145,7 @@ bool Agent::open_files() {
 
 void Agent::start_ranks() {
     place_ranks();
+    if (rendezvous_) rendezvous_->admit(go_.addresses);
     if (job_.dry_run) return tell_plan();
     if (!open_files()) return;
     const int node = bootstrap_.node;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// KeyValues: what ranks of Horovod with Gloo tell each other before they are connected: values
+// under a scope and a key. Requests for it as they come over HTTP/1.1, and the answers. Pure.
+//
+// A scope of ranks (global, local_NODE, cross_LOCALRANK) is over when each of its ranks has deleted
+// its own number there, and then empty, so that the ranks may meet again. In other scopes a DELETE
+// deletes.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "launcher/map.hpp"
+
+namespace batchai::launcher::gloo {
+
+struct Request {
+    std::string method, scope, key, body;
+};
+
+// Takes a connection's bytes until they are a request.
+class RequestReader {
+  public:
+    enum class State { incomplete, complete, bad, too_large };
+    static constexpr std::size_t kMostHead = 8192, kMostBody = 1 << 20;
+
+    State add(std::string_view bytes);
+    const Request& request() const { return request_; }
+
+  private:
+    State read_head(std::string_view head);
+
+    std::string bytes_;
+    std::size_t body_at_ = 0, body_size_ = 0;  // body_at_ is 0 before the head is there
+    Request request_;
+};
+
+class KeyValues {
+  public:
+    static constexpr std::size_t kMost = 64 << 20;  // bytes, all in all
+
+    explicit KeyValues(const RankMap& map);
+
+    // The whole answer.
+    std::string answer(const Request& request);
+    static std::string refusal(RequestReader::State why);
+
+  private:
+    struct Scope {
+        std::map<std::string, std::string> values;
+        std::set<int> over;  // ranks for which it is
+    };
+    bool put(const Request& request);
+    void remove(const Request& request);
+    void forget(const std::string& scope, const std::string& key, const std::string& value);
+
+    std::map<std::string, int> sizes_;  // of the scopes of ranks
+    std::map<std::string, Scope> scopes_;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace batchai::launcher::gloo
