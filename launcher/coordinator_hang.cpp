@@ -30,10 +30,7 @@ void Coordinator::inspect(const std::string& why, std::function<void()> then) {
         if (then) then();
         return;
     }
-    report_.emplace();
-    report_->why = why;
-    report_->then = std::move(then);
-    report_->unanswered = agents_.size();
+    report_ = Report{why, std::move(then), agents_.size(), {}, false};
     to_all(Inspect{});
     if (why.empty()) ask_for_fence();
     answers_.start(kAnswers);

@@ -25,6 +25,7 @@ bool waits(const RankState& state) {
 // How far a rank is; of two the smaller one is behind.
 struct Position {
     std::uint64_t epoch = 0, step = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over the compiler's own code
     auto operator<=>(const Position&) const = default;
 };
 
