@@ -61,6 +61,7 @@ struct Session {
     double grace = 10;           // seconds for the ranks to end after a signal
     int end_on = 0;              // a signal that ends the job besides the usual ones; 0: none
     std::string interface;       // for the ranks; empty: by route
+    bool bind = true;            // ranks to cores
     bool own_gpus_only = false;  // of each rank, to be seen
     bool tensorflow = true;      // ranks get TF_CONFIG
     DryRun dry_run = DryRun::no;

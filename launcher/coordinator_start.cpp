@@ -166,6 +166,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
         launch.parent_port = agents_[parent].hello.tree_port;
     }
     launch.shared_host = session_.allocation.local;
+    launch.bind = session_.bind;
     launch.own_gpus_only = session_.own_gpus_only;
     if (session_.dry_run != DryRun::no) {
         launch.dry_run = true;

@@ -36,6 +36,7 @@ void apply(const Options& options, Session& session) {
     session.grace = options.grace;
     session.end_on = options.end_on;
     session.interface = options.interface;
+    session.bind = options.bind;
     session.own_gpus_only = options.own_gpus_only;
     session.dry_run = options.dry_run;
     session.radix = options.radix;

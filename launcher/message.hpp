@@ -88,6 +88,7 @@ struct Launch {
     std::string parent_address;  // of its parent in the tree; empty: the root
     int parent_port = 0;
     bool shared_host = false;      // --local: the agents share one machine's cores
+    bool bind = true;              // each rank to its share of the cores
     bool own_gpus_only = false;    // each rank sees its own GPUs, not the node's
     bool dry_run = false;          // tell what would run instead of running it
     std::string output_directory;  // for files of each rank; empty: none
@@ -103,8 +104,8 @@ struct Launch {
     template <class A>
     void fields(A& a) {
         a(root_key, nspace, map, argv, directory, environment, interface, parent_address,
-          parent_port, shared_host, own_gpus_only, dry_run, output_directory, append_output, end_on,
-          quiet_after, execution_log, record, preparation, preparation_input, host_file);
+          parent_port, shared_host, bind, own_gpus_only, dry_run, output_directory, append_output,
+          end_on, quiet_after, execution_log, record, preparation, preparation_input, host_file);
     }
 };
 

@@ -22,7 +22,7 @@ constexpr int kUsage = 125;
 struct Words {
     CLI::Option* local_option = nullptr;
     int local = 0;
-    std::string map = "block", visibility = "all", end_on;
+    std::string map = "block", bind = "core", visibility = "all", end_on;
     bool label = false, collapse = false, dry_run = false, json = false;
 };
 
@@ -115,6 +115,10 @@ void add_ranks(CLI::App& app, Options& options, Words& words) {
                    "block: number the ranks node by node (default); cyclic: one on each in turn")
         ->type_name("ORDER")
         ->check(CLI::IsMember({"block", "cyclic"}));
+    app.add_option("--bind", words.bind,
+                   "core: each rank runs on cores of its own, near its GPU (default); none: on any")
+        ->type_name("TO")
+        ->check(CLI::IsMember({"core", "none"}));
     app.add_option("--gpu-visibility", words.visibility,
                    "all: each rank sees all GPUs of its node (default); rank: its own")
         ->type_name("WHICH")
@@ -192,6 +196,7 @@ void take_words(const Words& words, Options& options) {
     if (options.local && words.local > 0) options.local_nodes = words.local;
     if (!words.end_on.empty()) options.end_on = signal_number(words.end_on);
     if (words.map == "cyclic") options.order = Order::cyclic;
+    options.bind = words.bind != "none";
     options.own_gpus_only = words.visibility == "rank";
     if (words.dry_run) options.dry_run = words.json ? DryRun::json : DryRun::text;
     if (words.label) options.labels = Labels::each_rank;

@@ -25,6 +25,7 @@ struct Options {
     std::optional<int> ranks;
     Order order = Order::block;
     std::string interface;       // empty: by route
+    bool bind = true;            // --bind core
     bool own_gpus_only = false;  // --gpu-visibility rank
     std::string job_file;
     std::string policy_file;

@@ -29,6 +29,7 @@ GpusOfRanks Agent::gpus_of_ranks() const {
 // The CPUs of the same. Which of the cores are ours Slurm has not said where it has not granted
 // all: nobody is bound.
 std::vector<std::vector<int>> Agent::shares() const {
+    if (!job_.bind) return {};
     if (!job_.shared_host && granted_cores_ < static_cast<int>(cores_.size())) return {};
     const GpusOfRanks gpus = gpus_of_ranks();
     auto near = near_cores(topology_, cores_, gpus);

@@ -337,6 +337,17 @@ time.sleep(60)"' - "$group"
     [[ $output == *"batchai-launch: rank 1 on ctl-0 was killed by signal 9 (SIGKILL) after "*" s, for lack of memory"* ]]
 }
 
+@test "each rank has cores of its own, unless binding is turned off" {
+    local ours
+    ours=$(grep Cpus_allowed_list /proc/self/status)
+    [ "$(OMP_NUM_THREADS='' nproc)" -ge 2 ] || skip "one core only"
+    run timeout 30 batchai-launch --local 1 -n 2 grep Cpus_allowed_list /proc/self/status
+    [ "$status" -eq 0 ]
+    [ "$(sort -u <<<"$output" | wc -l)" -eq 2 ]
+    run timeout 30 batchai-launch --local 1 -n 2 --bind none grep Cpus_allowed_list /proc/self/status
+    [ "$output" = "$ours"$'\n'"$ours" ]
+}
+
 @test "what each rank is doing is told on SIGQUIT, and the job goes on" {
     salloc --quiet -N2 batchai-launch -n 2 sh -c '[ $RANK = 0 ] || kill -STOP $$; until [ -e "$0" ]; do sleep 0.1; done; echo went on' \
         "$BATS_TEST_TMPDIR/go" >"$BATS_TEST_TMPDIR/out" 2>&1 &

@@ -58,6 +58,9 @@ BOOST_AUTO_TEST_CASE(signals_have_names_and_numbers) {
 }
 
 BOOST_AUTO_TEST_CASE(ranks_see_all_gpus_unless_asked_otherwise) {
+    BOOST_TEST(good({"prog"}).bind);
+    BOOST_TEST(good({"--bind", "core", "prog"}).bind);
+    BOOST_TEST(!good({"--bind", "none", "prog"}).bind);
     BOOST_TEST(!good({"prog"}).own_gpus_only);
     BOOST_TEST(!good({"--gpu-visibility", "all", "prog"}).own_gpus_only);
     BOOST_TEST(good({"--gpu-visibility", "rank", "prog"}).own_gpus_only);
@@ -90,6 +93,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
           {"--end-on", "nonsense", "prog"},
           {"--map", "0", "prog"},
           {"--gpu-visibility", "1", "prog"},
+          {"--bind", "socket", "prog"},
           {"--min-nodes", "2", "prog"},
           {"--restarts", "1", "--min-nodes", "1", "-n", "2", "prog"},
           {"--restarts", "-1", "prog"},
