@@ -30,11 +30,17 @@ Directives read(const pmix_info_t info[], size_t ninfo) {
     return found;
 }
 
+// The answer of PMIx 5 has the members too, whom it would not know otherwise.
 void construct(Host& host, Fence fence, bool wants_id, InfoAnswer answer) {
-    const std::vector<std::uint32_t> members = fence.id.procs;
+    std::vector<pmix_proc_t> members;
+    for (const std::uint32_t rank : fence.id.procs) {
+        PMIX_LOAD_PROCID(&members.emplace_back(), target().nspace.c_str(), rank);
+    }
     host.fence(std::move(fence),
-               [wants_id, answer](int status, std::uint64_t serial, const std::string& endpoints) {
+               [wants_id, answer, members = std::move(members)](int status, std::uint64_t serial,
+                                                                const std::string& endpoints) {
                    InfoList info;
+                   info.add_procs(PMIX_GROUP_MEMBERSHIP, members);
                    if (wants_id) info.add_size(PMIX_GROUP_CONTEXT_ID, serial);
                    if (!endpoints.empty()) info.add_bytes(PMIX_GROUP_ENDPT_DATA, endpoints);
                    complete(answer, status, info);

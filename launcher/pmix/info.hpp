@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace batchai::launcher::pmix {
 
@@ -42,6 +43,10 @@ class InfoList {
     void add_bytes(const char* key, const std::string& bytes) {
         pmix_byte_object_t object{const_cast<char*>(bytes.data()), bytes.size()};
         add(key, &object, PMIX_BYTE_OBJECT);
+    }
+    void add_procs(const char* key, const std::vector<pmix_proc_t>& procs) {
+        pmix_data_array_t array{PMIX_PROC, procs.size(), const_cast<pmix_proc_t*>(procs.data())};
+        add(key, &array, PMIX_DATA_ARRAY);
     }
     void add_rank(const char* key, pmix_rank_t value) { add(key, &value, PMIX_PROC_RANK); }
     void add_regex(const char* key, const char* value) { add(key, value, PMIX_REGEX); }
