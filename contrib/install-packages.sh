@@ -38,12 +38,11 @@ plugin=(
     fuse3 sshfs rclone squashfuse s3fs # programs that mount
     openssh-server samba # what sshfs and rclone mount
     strace # kills the root helper at each of its system calls
-    openmpi-bin # what a job's script starts
+    openmpi-bin libopenmpi-dev python3-mpi4py # what a job's script starts; unmodified MPI programs
 )
 test=(
     libboost-test-dev
-    libopenmpi-dev python3-mpi4py # peers: unmodified MPI programs
-    mpich libmpich-dev # and of another kind; Open MPI stays what mpicc and mpirun are
+    mpich libmpich-dev # MPI programs of another kind; Open MPI stays what mpicc and mpirun are
     gdb # stacks of ranks that hang
     curl # a client of what Horovod's ranks ask
     clang-format-14 clang-tidy-14 shellcheck

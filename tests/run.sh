@@ -38,7 +38,7 @@ ctest --preset dev -L 'unit|lint' || rc=1
 build fuzz fuzz
 ctest --preset fuzz || rc=1
 build release cluster
-ctest --preset release -L 'cluster|peers' -j 2 || rc=1 # mostly they wait for Slurm
+ctest --preset release -L 'cluster|peers' -j 3 || rc=1 # mostly they wait for Slurm
 if [ "$BATCHAI_SOAK" = 1 ]; then
     ctest --preset release -R cluster/network_faults --repeat until-fail:20 || rc=1 # too slow to loop where it stands
     for suite in trixie sid; do
