@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -106,14 +107,28 @@ void Progress::label(const char* text) {
     });
 }
 
-std::optional<ProgressCopy> read_progress(const ProgressPage& shared) {
-    alignas(ProgressPage) char bytes[sizeof(ProgressPage)];
-    const auto* page = reinterpret_cast<const ProgressPage*>(bytes);
+namespace {
+
+template <class T>
+bool read_at(const sys::UniqueFd& file, std::size_t offset, T& value) {
+    return ::pread(file.get(), &value, sizeof value, static_cast<off_t>(offset)) == sizeof value;
+}
+
+}  // namespace
+
+std::optional<ProgressCopy> read_progress(const sys::UniqueFd& file) {
+    struct alignas(ProgressPage) Bytes {
+        char bytes[sizeof(ProgressPage)];
+    } copied;
+    const auto* page = reinterpret_cast<const ProgressPage*>(copied.bytes);
+    const std::size_t place = offsetof(ProgressPage, sequence);
     for (int i = 0; i < kTries; ++i) {
-        const auto before = shared.sequence.load(std::memory_order_acquire);
-        std::memcpy(bytes, static_cast<const void*>(&shared), sizeof bytes);
-        std::atomic_thread_fence(std::memory_order_acquire);
-        if (before % 2 == 0 && shared.sequence.load(std::memory_order_relaxed) == before) break;
+        std::uint64_t before = 0, after = 0;
+        if (!read_at(file, place, before) || !read_at(file, 0, copied) ||
+            !read_at(file, place, after)) {
+            return std::nullopt;
+        }
+        if (before % 2 == 0 && after == before) break;
     }
     if (page->magic != ProgressPage::kMagic || page->stage == Stage::none ||
         page->stage > Stage::left || page->signature.kind > Kind::finalize ||

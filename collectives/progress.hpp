@@ -12,8 +12,8 @@
 // Writing is a handful of plain stores to a line of its own: no lock, no allocation, no
 // clock, no system call: how long ago something was, the reader knows who looks now and then at
 // `moves`. `sequence` is odd while they are under way: a reader tries again, but a rank that is
-// stopped in the middle stays so, and what it had written by then is taken as it is. A rank that
-// truncates the file takes its launcher's agent down, and with it its own job.
+// stopped in the middle stays so, and what it had written by then is taken as it is. A reader does
+// not map the file: one that its rank has truncated would end the reader.
 #pragma once
 
 #include <atomic>
@@ -133,7 +133,7 @@ struct ProgressCopy {
     bool waits() const { return stage == Stage::joining || (stage == Stage::begun && inside); }
 };
 
-// None: it is not such a page, or nobody has written to it.
-std::optional<ProgressCopy> read_progress(const ProgressPage& page);
+// None: the file is not such a page, or nobody has written to it.
+std::optional<ProgressCopy> read_progress(const sys::UniqueFd& file);
 
 }  // namespace batchai::coll

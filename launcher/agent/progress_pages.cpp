@@ -29,17 +29,15 @@ std::string ProgressPages::stack_file(int rank) const {
 
 void ProgressPages::offer(int rank, std::map<std::string, std::string>& environment) {
     environment.erase(coll::kProgressVariable);  // of a launcher around this one
-    const sys::UniqueFd fd(::open(path(rank).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    sys::UniqueFd fd(::open(path(rank).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd || ::posix_fallocate(fd.get(), 0, coll::kProgressBytes) != 0) return;
-    coll::MappedPage page(fd);
-    if (page.get() == nullptr) return;
     environment[coll::kProgressVariable] = path(rank);
-    pages_[rank] = std::move(page);
+    files_[rank] = std::move(fd);
 }
 
 std::optional<coll::ProgressCopy> ProgressPages::read(int rank) const {
-    const auto found = pages_.find(rank);
-    return found == pages_.end() ? std::nullopt : coll::read_progress(*found->second.get());
+    const auto found = files_.find(rank);
+    return found == files_.end() ? std::nullopt : coll::read_progress(found->second);
 }
 
 RankProgress ProgressPages::progress(int rank) const {

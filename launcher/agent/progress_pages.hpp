@@ -41,7 +41,7 @@ class ProgressPages {
     std::optional<coll::ProgressCopy> read(int rank) const;
 
     std::string directory_;
-    std::map<int, coll::MappedPage> pages_;
+    std::map<int, sys::UniqueFd> files_;
     struct Seen {
         std::uint64_t moves = 0;
         std::chrono::steady_clock::time_point time;  // when it was new
