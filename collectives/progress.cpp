@@ -122,13 +122,14 @@ std::optional<ProgressCopy> read_progress(const sys::UniqueFd& file) {
     } copied;
     const auto* page = reinterpret_cast<const ProgressPage*>(copied.bytes);
     const std::size_t place = offsetof(ProgressPage, sequence);
-    for (int i = 0; i < kTries; ++i) {
+    bool whole = false;
+    for (int i = 0; i < kTries && !whole; ++i) {
         std::uint64_t before = 0, after = 0;
         if (!read_at(file, place, before) || !read_at(file, 0, copied) ||
             !read_at(file, place, after)) {
             return std::nullopt;
         }
-        if (before % 2 == 0 && after == before) break;
+        whole = before % 2 == 0 && after == before;
     }
     if (page->magic != ProgressPage::kMagic || page->stage == Stage::none ||
         page->stage > Stage::left || page->signature.kind > Kind::finalize ||
@@ -136,6 +137,7 @@ std::optional<ProgressCopy> read_progress(const sys::UniqueFd& file) {
         return std::nullopt;
     }
     ProgressCopy copy;
+    copy.whole = whole;
     copy.moves = page->moves;
     copy.epoch = page->epoch;
     copy.operation = page->operation;

@@ -125,6 +125,7 @@ struct ProgressCopy {
     Signature signature;
     Stage stage = Stage::none;
     bool inside = false, certain = false;
+    bool whole = true;  // false: the rank stands still, or is slow, in the middle of a change
     int pid = 0;
     std::vector<int> missing;
     std::string label;

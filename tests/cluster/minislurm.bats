@@ -185,7 +185,7 @@ unprivileged=()
         sbatch -w n2 --output=/dev/null --wrap "setsid sleep 1000 & sleep 1000" >/dev/null
         until pid=$(minislurm exec n2 pgrep -x sleep -n) && [ "$(squeue -h -t R | wc -l)" = 1 ]; do sleep 0.1; done
         space=$(minislurm exec n2 stat -Lc %i /proc/self/ns/pid)
-        [ "$(count $space)" -gt 4 ] || echo "only $(count $space) processes"
+        until [ "$(count $space)" -gt 4 ]; do sleep 0.1; done
         minislurm kill n2
         count $space
         for ((try = 0; try < 300; try++)); do
