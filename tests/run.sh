@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [--soak] - installs what is missing, builds, and runs every test.
 #
-#   --soak   loops run long instead of twice, clang-tidy reads every source, and the plugin is built and tested
-#            in Debian trixie and sid too (tests/debian/run)
+#   --soak   loops run long instead of twice, unit tests run under TSan too, clang-tidy reads every source, and
+#            the plugin is built and tested in Debian trixie and sid (tests/debian/run)
 #
 # On a new Debian 12 machine, as root or as a user who can sudo (for the packages only). Unit tests run
 # under ASan and UBSan, and so do the fuzz targets, a minute each; cluster and peer tests run the release
@@ -40,6 +40,8 @@ ctest --preset fuzz || rc=1
 build release cluster
 ctest --preset release -L 'cluster|peers' -j 3 || rc=1 # mostly they wait for Slurm
 if [ "$BATCHAI_SOAK" = 1 ]; then
+    build tsan unit
+    setarch -R ctest --preset tsan -L unit || rc=1 # TSan's map of memory has no place for much randomness
     ctest --preset release -R cluster/network_faults --repeat until-fail:20 || rc=1 # too slow to loop where it stands
     for suite in trixie sid; do
         tests/debian/run "$suite" || [ $? = 77 ] || rc=1
