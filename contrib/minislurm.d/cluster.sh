@@ -110,7 +110,7 @@ start_nodes() {
     for ((i = 1; i <= nodes; i++)); do
         read -t 30 -r node pid <&7 || return
         echo "$pid" >"$dir/node/$node/pid"
-        ip link add "link-$node" type veth peer name eth0 netns "$pid" || return
+        ip link add "link-$node" mtu "$mtu" type veth peer name eth0 mtu "$mtu" netns "$pid" || return
         ip link set "link-$node" master br0 up || return
         echo plugged >"$dir/node/$node/plugged"
     done

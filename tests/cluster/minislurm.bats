@@ -146,6 +146,16 @@ unprivileged=()
     [ "$output" = n2$'\n'"$PWD" ]
 }
 
+@test "-m sets the size of the network's packets" {
+    run -0 cluster -n 2 -m 9000 -- bash -c '
+        ip -o link show br0
+        ip -o link show link-n2
+        minislurm exec n2 ip -o link show eth0
+        srun -Q -N2 hostname | sort'
+    [ "$(grep -c " mtu 9000 " <<<"$output")" = 3 ]
+    [[ $output == *$'\nn1\nn2' ]]
+}
+
 # Not through srun's own output: under load, srun 22.05 gives a slow link up ("unexpected eof reading
 # message body").
 @test "link rate limits a node's cable in both directions and data still flows" {
@@ -209,6 +219,8 @@ unprivileged=()
 -n four -- true
 -g -1 -- true
 -g 65 -- true
+-m 9001 -- true
+-m large -- true
 -n
 -x
 -s KillWait -- true
