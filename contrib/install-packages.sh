@@ -43,6 +43,7 @@ plugin=(
 test=(
     libboost-test-dev
     mpich libmpich-dev # MPI programs of another kind; Open MPI stays what mpicc and mpirun are
+    libgloo-dev # what the collectives are measured beside, with both MPIs and PyTorch
     gdb # stacks of ranks that hang
     curl # a client of what Horovod's ranks ask
     clang-format-14 clang-tidy-14 shellcheck

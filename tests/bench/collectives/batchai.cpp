@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <batchai/collectives.h>
+
+#include "library.hpp"
+
+namespace batchai::bench {
+namespace {
+
+void check(batchai_coll_status status) {
+    if (status != BATCHAI_COLL_OK) fail(batchai_coll_last_error());
+}
+
+class Batchai final : public Library {
+  public:
+    Batchai() { check(batchai_coll_init(&comm_)); }
+    ~Batchai() override { check(batchai_coll_finalize(comm_)); }
+
+    int rank() const override { return batchai_coll_rank(comm_); }
+    int size() const override { return batchai_coll_size(comm_); }
+    void allreduce(const float* send, float* receive, std::size_t count) override {
+        check(batchai_coll_allreduce(comm_, send, receive, count, BATCHAI_COLL_FLOAT32,
+                                     BATCHAI_COLL_SUM));
+    }
+    void barrier() override { check(batchai_coll_barrier(comm_)); }
+
+  private:
+    batchai_coll_comm* comm_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Library> open_library() {
+    return std::make_unique<Batchai>();
+}
+
+}  // namespace batchai::bench

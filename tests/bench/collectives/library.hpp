@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a library looks like to the driver that measures it. Each plug-in (batchai.cpp, mpi.cpp,
+// gloo.cpp) is one implementation and defines open_library(); driver.cpp is linked with one of them
+// and knows no other.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace batchai::bench {
+
+class Library {
+  public:
+    Library() = default;
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
+    virtual ~Library() = default;
+
+    virtual int rank() const = 0;
+    virtual int size() const = 0;
+    // The sum over all ranks. send and receive do not overlap.
+    virtual void allreduce(const float* send, float* receive, std::size_t count) = 0;
+    virtual void barrier() = 0;
+};
+
+// Joins the ranks that the launcher has started.
+std::unique_ptr<Library> open_library();
+
+// Says what the library has refused and ends this rank; the launcher ends the others.
+[[noreturn]] void fail(const std::string& what);
+
+}  // namespace batchai::bench
