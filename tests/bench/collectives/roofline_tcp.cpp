@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "roofline.hpp"
+
+namespace batchai::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void check(bool good, const char* what) {
+    if (!good) throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
+}
+
+class Socket {
+  public:
+    explicit Socket(int fd) : fd_(fd) { check(fd >= 0, "a socket"); }
+    Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Socket& operator=(Socket&&) = delete;
+    ~Socket() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    int fd() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+Socket connect_to(const std::string& host, const std::string& port) {
+    addrinfo hints{};
+    hints.ai_family = AF_INET;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &list) != 0) {
+        throw std::runtime_error(host + ": no address");
+    }
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, ::freeaddrinfo);
+    Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
+    check(::connect(socket.fd(), list->ai_addr, list->ai_addrlen) == 0, "connect");
+    return socket;
+}
+
+// One connection of every rank to the next one.
+struct Ring {
+    Socket next;
+    Socket previous;
+};
+
+Ring connect_ring(const Ranks& ranks, const std::string& name) {
+    const Socket listener(::socket(AF_INET, SOCK_STREAM, 0));
+    check(::listen(listener.fd(), 1) == 0, "listen");
+    sockaddr_in here{};
+    socklen_t length = sizeof here;
+    check(::getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&here), &length) == 0,
+          "getsockname");
+    std::array<char, 256> host{};
+    check(::gethostname(host.data(), host.size() - 1) == 0, "gethostname");
+    tell(ranks, name + ".host", host.data());
+    tell(ranks, name + ".port", std::to_string(ntohs(here.sin_port)));
+
+    const int next = (ranks.rank + 1) % ranks.size;
+    const std::string port = ask(ranks, name + ".port", next);  // told last
+    Socket to_next = connect_to(ask(ranks, name + ".host", next), port);
+    Socket from_previous(::accept(listener.fd(), nullptr, nullptr));
+    return {std::move(to_next), std::move(from_previous)};
+}
+
+// Nobody leaves before all have come: a token goes round twice.
+void wait_for_all(const Ranks& ranks, const Ring& ring) {
+    char token = 0;
+    for (int round = 0; round < 2; ++round) {
+        if (ranks.rank == 0) check(::write(ring.next.fd(), &token, 1) == 1, "write");
+        check(::read(ring.previous.fd(), &token, 1) == 1, "read");
+        if (ranks.rank != 0) check(::write(ring.next.fd(), &token, 1) == 1, "write");
+    }
+}
+
+// GB/s of what arrives over one link while the other one is written to until the end, by one thread
+// that waits for both, as a collective does. The first fifth of the time is the streams' start and
+// not counted.
+class Stream {
+  public:
+    Stream(const Ring& ring, bool sends, double seconds)
+        : ring_(ring), begin_(Clock::now()), sends_(sends) {
+        const auto after = [&](double time) {
+            return begin_ +
+                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time));
+        };
+        end_ = after(seconds);
+        counted_ = after(seconds / 5);
+        if (!sends_) ::shutdown(ring_.next.fd(), SHUT_WR);
+    }
+
+    double run() {
+        auto first = begin_;
+        auto last = begin_;
+        std::size_t bytes = 0;
+        bool open = true;
+        while (open || sends_) {
+            std::array<pollfd, 2> ready{{{open ? ring_.previous.fd() : -1, POLLIN, 0},
+                                         {sends_ ? ring_.next.fd() : -1, POLLOUT, 0}}};
+            check(::poll(ready.data(), ready.size(), -1) > 0, "poll");
+            if (ready[1].revents != 0) send();
+            if (ready[0].revents == 0) continue;
+            const std::size_t got = receive();
+            open = got > 0;
+            const auto now = Clock::now();
+            if (now < counted_) {
+                first = now;
+            } else if (open) {
+                last = now;
+                bytes += got;
+            }
+        }
+        const double took = std::chrono::duration<double>(last - first).count();
+        return bytes == 0 ? 0 : static_cast<double>(bytes) / took / 1e9;
+    }
+
+  private:
+    void send() {
+        const ssize_t sent =
+            ::send(ring_.next.fd(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        check(sent > 0 || errno == EAGAIN, "send");
+        if (Clock::now() < end_) return;
+        sends_ = false;
+        ::shutdown(ring_.next.fd(), SHUT_WR);
+    }
+    std::size_t receive() {
+        const ssize_t got = ::recv(ring_.previous.fd(), in_.data(), in_.size(), 0);
+        check(got >= 0, "recv");
+        return static_cast<std::size_t>(got);
+    }
+
+    const Ring& ring_;
+    Clock::time_point begin_;
+    Clock::time_point end_;
+    Clock::time_point counted_;
+    bool sends_;
+    std::vector<char> out_ = std::vector<char>(256 << 10);
+    std::vector<char> in_ = std::vector<char>(256 << 10);
+};
+
+double stream(const Ranks& ranks, const Ring& control, const std::string& name, bool sends,
+              double seconds) {
+    const Ring ring = connect_ring(ranks, name);
+    wait_for_all(ranks, control);
+    const double goodput = Stream(ring, sends, seconds).run();
+    wait_for_all(ranks, control);
+    return goodput;
+}
+
+}  // namespace
+
+void measure_streams(const Ranks& ranks, double seconds) {
+    const Ring control = connect_ring(ranks, "control");
+    const double one = stream(ranks, control, "one", ranks.rank == 0, seconds);
+    if (ranks.rank == 1) std::printf("tcp_one %.6f\n", one);
+    std::printf("tcp_all %.6f\n", stream(ranks, control, "all", true, seconds));
+}
+
+}  // namespace batchai::bench
