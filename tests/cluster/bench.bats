@@ -36,6 +36,17 @@
     jq -e 'map([.agents, .ranks]) == [[1, 1], [4, 4]] and all(.start_ms > 0 and .root_ms > 0 and .fence_ms > 0)' "$BATS_TEST_TMPDIR/rows.json"
 }
 
+@test "allreduces are measured beside another library's and beside the bound in one run" {
+    run timeout 110 "$BATCHAI_SOURCE/tests/bench/collectives.sh" --quick --library batchai,openmpi-ob1 \
+        --json "$BATS_TEST_TMPDIR/rows.json" --svg "$BATS_TEST_TMPDIR/plot.svg"
+    [ "$status" -eq 0 ]
+    [[ $output = *"1x2: 2 ranks on one node"*"bound"*"batchai"*"1 MiB"*"2x2: 2 nodes of 2 ranks, links of 1 Gbit/s"*"80%"* ]]
+    jq -e 'map(select(.library == "batchai")) | map([.topology, .bytes]) == [["1x2", 8], ["1x2", 65536], ["1x2", 1048576],
+        ["2x2", 8], ["2x2", 65536], ["2x2", 1048576]] and all(.usec > 0 and .bound_fraction > 0 and .failures == 0)' \
+        "$BATS_TEST_TMPDIR/rows.json"
+    [ "$(grep -c '<polyline' "$BATS_TEST_TMPDIR/plot.svg")" -ge 2 ]
+}
+
 @test "a benchmark's wrong argument is refused" {
     run "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs many
     [ "$status" -eq 2 ]
@@ -49,4 +60,7 @@
     run "$BATCHAI_SOURCE/tests/bench/launch.sh" --program mpich
     [ "$status" -eq 2 ]
     [ "$output" = "launch.sh: --program mpich: expected true or mpi; see --help" ]
+    run "$BATCHAI_SOURCE/tests/bench/collectives.sh" --topology 3x3
+    [ "$status" -eq 2 ]
+    [ "$output" = "collectives.sh: --topology 3x3: expected 1x2, 2x1, 2x2, 2x4, 4x2; see --help" ]
 }

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What collectives.sh runs: its options, a cluster for the topologies of several nodes, and what comes out. A cluster's
+login node runs this program again (--inside FILE), which leaves what it has measured in FILE."""
+
+import argparse
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+
+import bounds
+import measure
+import peers
+import plot
+import report
+
+TOPOLOGIES = ["1x2", "2x1", "2x2", "2x4", "4x2"]
+SOURCE = os.path.realpath(os.path.join(peers.HERE, "../../.."))
+SIZES = [4, 8, 16, 64, 256] + [1024 << shift for shift in range(0, 20, 2)]
+
+
+def usage(what):
+    print(f"collectives.sh: {what}; see --help", file=sys.stderr)
+    sys.exit(2)
+
+
+class Arguments(argparse.ArgumentParser):
+    def error(self, message):
+        usage(message)
+
+
+def one_of(option, allowed):
+    def parse(text):
+        words = text.split(",")
+        for word in words:
+            if word not in allowed:
+                usage(f"{option} {word}: expected {', '.join(allowed)}")
+        return words
+
+    return parse
+
+
+def number(option, least, most):
+    def parse(text):
+        if not text.isdigit() or not least <= int(text) <= most:
+            usage(f"{option} {text}: expected {least} to {most}")
+        return int(text)
+
+    return parse
+
+
+def sizes(text):
+    return [4 * number("--sizes", 4, 1 << 28)(word) // 4 for word in text.split(",")]
+
+
+def parse():
+    names = [library.name for library in peers.LIBRARIES]
+    parser = Arguments(add_help=False)
+    parser.add_argument("--json")
+    parser.add_argument("--svg")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--topology", type=one_of("--topology", TOPOLOGIES))
+    parser.add_argument("--library", type=one_of("--library", names), default=names)
+    parser.add_argument("--sizes", type=sizes)
+    parser.add_argument("--rounds", type=number("--rounds", 1, 99))
+    parser.add_argument("--patience", type=number("--patience", 0, 600))
+    parser.add_argument("--inside", nargs=2)
+    options = parser.parse_args()
+
+    options.topology = options.topology or (["1x2", "2x2"] if options.quick else TOPOLOGIES)
+    options.sizes = options.sizes or ([8, 1 << 16, 1 << 20] if options.quick else SIZES)
+    options.rounds = options.rounds or (1 if options.quick else 3)
+    options.patience = options.patience if options.patience is not None else (1 if options.quick else 20)
+    options.milliseconds = 20 if options.quick else 150
+    options.limit = 20 if options.quick else 60
+    options.build = os.environ.get("BATCHAI_BUILD", os.path.join(SOURCE, "build/release"))
+    options.minislurm = os.path.join(SOURCE, "contrib/minislurm")
+    return options
+
+
+def available(options):
+    chosen = []
+    for library in peers.LIBRARIES:
+        if library.name not in options.library:
+            continue
+        why = library.missing(options.build)
+        if why:
+            print(f"collectives.sh: {library.name} has no row: {why}", file=sys.stderr)
+        else:
+            chosen.append(library)
+    return chosen
+
+
+def run_all(options, libraries):
+    """Results of all topologies, those with as many nodes in one cluster."""
+    results = []
+    for nodes in sorted({bounds.Topology(name).nodes for name in options.topology}):
+        names = [name for name in options.topology if bounds.Topology(name).nodes == nodes]
+        found = measure_here(names, options, libraries) if nodes == 1 else in_cluster(nodes, names, options, libraries)
+        for result in found:
+            report.print_table(result)
+        results += found
+    return results
+
+
+def measure_here(names, options, libraries):
+    return [measure.Measurement(bounds.Topology(name), options, libraries).run() for name in names]
+
+
+def in_cluster(nodes, names, options, libraries):
+    with tempfile.TemporaryDirectory() as work:
+        task, answer = os.path.join(work, "task"), os.path.join(work, "answer")
+        with open(task, "wb") as file:
+            pickle.dump((names, options, libraries), file)
+        command = [options.minislurm, "-n", str(nodes), "-m", "9000", "--", sys.executable, os.path.realpath(__file__)]
+        done = subprocess.run([*command, "--inside", task, answer], cwd=SOURCE, check=False)
+        if done.returncode != 0:
+            sys.exit(done.returncode)
+        with open(answer, "rb") as file:
+            return pickle.load(file)
+
+
+def inside(task, answer):
+    """On the login node."""
+    with open(task, "rb") as file:
+        names, options, libraries = pickle.load(file)
+    options.work = os.environ["MINISLURM_DIR"]  # all nodes see it
+    results = measure_here(names, options, libraries)
+    with open(answer, "wb") as file:
+        pickle.dump(results, file)
+
+
+def main():
+    options = parse()
+    if options.inside:
+        inside(*options.inside)
+        return
+    if not os.path.exists(os.path.join(options.build, "tests/bench/batchai")):
+        usage(f"{options.build}/tests/bench/batchai: not built")
+    libraries = available(options)
+    with tempfile.TemporaryDirectory() as options.work:
+        results = run_all(options, libraries)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(list(report.rows(results)), file, indent=1)
+    if options.svg:
+        with open(options.svg, "w", encoding="utf-8") as file:
+            file.write(plot.draw(results))
+
+
+main()
