@@ -43,6 +43,11 @@ enum class Stage : std::uint8_t {
     left,     // finalize was called, or there was a failure
 };
 
+// In a call that does not return before other ranks do something. inside: in one that waits.
+constexpr bool waits(Stage stage, bool inside) {
+    return stage == Stage::joining || (stage == Stage::begun && inside);
+}
+
 struct ProgressPage {
     static constexpr std::uint64_t kMagic = 0x3130304c4c4f4342;  // "BCOLL001"
     static constexpr int kMissing = 16;
@@ -130,8 +135,7 @@ struct ProgressCopy {
     std::vector<int> missing;
     std::string label;
 
-    // In a call that does not return before other ranks do something.
-    bool waits() const { return stage == Stage::joining || (stage == Stage::begun && inside); }
+    bool waits() const { return coll::waits(stage, inside); }
 };
 
 // None: the file is not such a page, or nobody has written to it.

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "launcher/map.hpp"
-#include "launcher/message.hpp"
+#include "launcher/message_pmix.hpp"
 #include "launcher/tree.hpp"
 
 namespace batchai::launcher {

@@ -57,7 +57,7 @@ void Coordinator::tell_report() {
     report_->unanswered = hang.interesting.size();
     if (hang.interesting.empty()) return end_report();
     for (const int rank : hang.interesting) {
-        agents_[map_.node_of(rank)].peer->channel->send(StackQuery{{rank}});
+        agents_[map_.node_of(rank)].peer->channel->send(StackQuery{rank});
     }
     answers_.start(kStacks);
 }

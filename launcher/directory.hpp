@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/message.hpp"
+#include "launcher/message_pmix.hpp"
 
 namespace batchai::launcher {
 

@@ -17,11 +17,6 @@ using Stage = RankProgress::Stage;
 constexpr std::size_t kMostStacks = 4;   // of those who are waited for
 constexpr std::size_t kMostRanges = 16;  // "0-2", "5"
 
-bool waits(const RankState& state) {
-    const RankProgress& at = state.progress;
-    return at.stage == Stage::joining || (at.stage == Stage::begun && at.inside);
-}
-
 // How far a rank is; of two the smaller one is behind.
 struct Position {
     std::uint64_t epoch = 0, step = 0;
@@ -49,11 +44,11 @@ Position position(const RankProgress& at) {
 std::vector<int> seen_missing(const std::vector<RankState>& states, bool certain) {
     std::set<int> missing;
     for (const RankState& state : states) {
-        if (!waits(state) || state.progress.certain != certain) continue;
+        if (!state.progress.waits() || state.progress.certain != certain) continue;
         missing.insert(state.progress.missing.begin(), state.progress.missing.end());
     }
     for (const RankState& state : states) {
-        if (waits(state)) missing.erase(state.rank);
+        if (state.progress.waits()) missing.erase(state.rank);
     }
     return {missing.begin(), missing.end()};
 }
@@ -62,14 +57,14 @@ std::vector<int> find_awaited(const std::vector<RankState>& states) {
     bool any = false;
     Position farthest;
     for (const RankState& state : states) {
-        if (!waits(state)) continue;
+        if (!state.progress.waits()) continue;
         any = true;
         farthest = std::max(farthest, position(state.progress));
     }
     std::vector<int> awaited;
     if (!any) return awaited;
     for (const RankState& state : states) {
-        if ((!waits(state) || state.stopped) && position(state.progress) <= farthest) {
+        if ((!state.progress.waits() || state.stopped) && position(state.progress) <= farthest) {
             awaited.push_back(state.rank);
         }
     }
@@ -153,7 +148,8 @@ std::string summary(const std::vector<RankState>& states, const std::vector<int>
                     const RankMap& map) {
     std::vector<int> waiting;
     for (const RankState& state : states) {
-        if (waits(state) && !std::binary_search(awaited.begin(), awaited.end(), state.rank)) {
+        if (state.progress.waits() &&
+            !std::binary_search(awaited.begin(), awaited.end(), state.rank)) {
             waiting.push_back(state.rank);
         }
     }

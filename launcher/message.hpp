@@ -285,6 +285,7 @@ struct RankProgress {
     std::string what;          // the operation, in words
     double seconds = 0;        // in this stage
     std::vector<int> missing;  // ranks that it waits for, as far as it knows
+    bool waits() const { return coll::waits(stage, inside); }
     template <class A>
     void fields(A& a) {
         a(stage, inside, certain, epoch, operation, what, seconds, missing);
@@ -308,13 +309,13 @@ struct Inspected {
         a(ranks);
     }
 };
-// Root to an agent: the stacks of these ranks; and its answers, one for each that runs.
+// Root to an agent: the stacks of a rank; and the answer.
 struct StackQuery {
     static constexpr Kind kKind = Kind::stack_query;
-    std::vector<int> ranks;
+    int rank = 0;
     template <class A>
     void fields(A& a) {
-        a(ranks);
+        a(rank);
     }
 };
 struct Stack {
@@ -343,183 +344,6 @@ struct Bye {
     static constexpr Kind kKind = Kind::bye;
     template <class A>
     void fields(A&) {}
-};
-
-// ---- PMIx ---------------------------------------------------------------------------------------
-
-// Whether any rank of the node is between PMIx_Init and PMIx_Finalize; sent when that changes.
-struct Joined {
-    static constexpr Kind kKind = Kind::joined;
-    bool any = false;
-    template <class A>
-    void fields(A& a) {
-        a(any);
-    }
-};
-
-inline constexpr const char* kPmi1 = "PMI-1";
-
-// Which fence: the number-th over these ranks for this purpose: kPmi1, making or ending one of
-// PMIx's groups or connections, or nothing: a PMIx fence.
-struct FenceId {
-    std::string purpose;
-    std::vector<std::uint32_t> procs;  // ranks that take part, sorted; one kAllRanks: all
-    std::uint64_t number = 0;
-    // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over the compiler's own code
-    auto operator<=>(const FenceId&) const = default;
-    bool same_series(const FenceId& other) const {
-        return purpose == other.purpose && procs == other.procs;
-    }
-    template <class A>
-    void fields(A& a) {
-        a(purpose, procs, number);
-    }
-};
-// Up the tree: what a node, or a node with all below it, has to give.
-struct Fence {
-    static constexpr Kind kKind = Kind::fence;
-    FenceId id;
-    std::int32_t status = 0;
-    std::vector<int> broken;  // nodes whose library misses a local rank
-    std::string data;
-    template <class A>
-    void fields(A& a) {
-        a(id, status, broken, data);
-    }
-};
-// Down the tree: what all have given, in pieces that follow each other.
-struct FenceDone {
-    static constexpr Kind kKind = Kind::fence_done;
-    FenceId id;
-    std::int32_t status = 0;
-    std::uint64_t serial = 0;  // no other fence of the job has it
-    std::string data;
-    bool last = true;
-    template <class A>
-    void fields(A& a) {
-        a(id, status, serial, data, last);
-    }
-};
-// Root to an agent: has your node given its part to this fence? And its answer.
-struct FenceQuery {
-    static constexpr Kind kKind = Kind::fence_query;
-    FenceId id;
-    template <class A>
-    void fields(A& a) {
-        a(id);
-    }
-};
-struct FenceAnswer {
-    static constexpr Kind kKind = Kind::fence_answer;
-    FenceId id;
-    bool given = false;
-    template <class A>
-    void fields(A& a) {
-        a(id, given);
-    }
-};
-// An agent to its parent in the tree, first on their connection, and the answer.
-struct TreeHello {
-    static constexpr Kind kKind = Kind::tree_hello;
-    std::string agent_key;
-    int node = 0;
-    template <class A>
-    void fields(A& a) {
-        a(agent_key, node);
-    }
-};
-struct TreeWelcome {
-    static constexpr Kind kKind = Kind::tree_welcome;
-    std::string root_key;
-    template <class A>
-    void fields(A& a) {
-        a(root_key);
-    }
-};
-
-// What a rank tells others, by PMIx_Notify_event; the root passes it on to the other agents.
-struct Notification {
-    static constexpr Kind kKind = Kind::notification;
-    std::int32_t code = 0;
-    std::uint32_t source = 0;  // rank
-    std::uint8_t range = 0;    // PMIx's
-    std::string info;          // packed by the library
-    template <class A>
-    void fields(A& a) {
-        a(code, source, range, info);
-    }
-};
-
-// The data of one rank, asked for by node `origin`; the root passes both messages on.
-struct ModexRequest {
-    static constexpr Kind kKind = Kind::modex_request;
-    int origin = 0;
-    std::uint64_t id = 0;
-    std::uint32_t rank = 0;
-    template <class A>
-    void fields(A& a) {
-        a(origin, id, rank);
-    }
-};
-struct ModexReply {
-    static constexpr Kind kKind = Kind::modex_reply;
-    int origin = 0;
-    std::uint64_t id = 0;
-    std::int32_t status = 0;
-    std::string data;
-    template <class A>
-    void fields(A& a) {
-        a(origin, id, status, data);
-    }
-};
-
-// One published item; value is packed by the PMIx library.
-struct Item {
-    std::uint32_t owner = 0;
-    std::string key, value;
-    template <class A>
-    void fields(A& a) {
-        a(owner, key, value);
-    }
-};
-struct Publish {
-    static constexpr Kind kKind = Kind::publish;
-    std::uint64_t id = 0;
-    std::vector<Item> items;
-    template <class A>
-    void fields(A& a) {
-        a(id, items);
-    }
-};
-struct Lookup {
-    static constexpr Kind kKind = Kind::lookup;
-    std::uint64_t id = 0;
-    std::vector<std::string> keys;
-    bool wait = false;  // until all are published
-    template <class A>
-    void fields(A& a) {
-        a(id, keys, wait);
-    }
-};
-struct Unpublish {
-    static constexpr Kind kKind = Kind::unpublish;
-    std::uint64_t id = 0;
-    std::uint32_t owner = 0;
-    std::vector<std::string> keys;  // empty: all of the owner's
-    template <class A>
-    void fields(A& a) {
-        a(id, owner, keys);
-    }
-};
-struct StoreReply {
-    static constexpr Kind kKind = Kind::store_reply;
-    std::uint64_t id = 0;
-    std::int32_t status = 0;
-    std::vector<Item> items;
-    template <class A>
-    void fields(A& a) {
-        a(id, status, items);
-    }
 };
 
 }  // namespace batchai::launcher

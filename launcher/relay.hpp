@@ -11,7 +11,7 @@
 
 #include "launcher/collective.hpp"
 #include "launcher/directory.hpp"
-#include "launcher/message.hpp"
+#include "launcher/message_pmix.hpp"
 #include "launcher/wire.hpp"
 
 namespace batchai::launcher {

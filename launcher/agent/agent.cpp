@@ -93,7 +93,7 @@ void Agent::on_message(Kind kind, Reader& reader) {
         case Kind::inspect:
             return root_->send(Inspected{inspect()});
         case Kind::stack_query:
-            if (StackQuery query; decode(reader, query)) read_stacks(query.ranks);
+            if (StackQuery query; decode(reader, query)) read_stack(query.rank);
             return;
         case Kind::bye:
             return loop_.stop();

@@ -83,7 +83,7 @@ class Agent : private pmix::Host {
     // Whether they do anything (agent_hang.cpp).
     pid_t process_of(int rank) const;
     std::vector<RankState> inspect();
-    void read_stacks(const std::vector<int>& ranks);
+    void read_stack(int rank);
     void start_watch();
     void watch();
 

@@ -51,13 +51,11 @@ std::vector<RankState> Agent::inspect() {
     return states;
 }
 
-void Agent::read_stacks(const std::vector<int>& ranks) {
-    for (const int rank : ranks) {
-        if (ranks_->process(rank) == 0) {
-            root_->send(Stack{rank, 0, {}, {}});
-        } else {
-            stacks_.read(rank, process_of(rank), pages_.stack_file(rank));
-        }
+void Agent::read_stack(int rank) {
+    if (ranks_->process(rank) == 0) {
+        root_->send(Stack{rank, 0, {}, {}});
+    } else {
+        stacks_.read(rank, process_of(rank), pages_.stack_file(rank));
     }
 }
 

@@ -14,7 +14,7 @@
 
 #include "launcher/loop.hpp"
 #include "launcher/map.hpp"
-#include "launcher/message.hpp"
+#include "launcher/message_pmix.hpp"
 #include "launcher/pmi1/protocol.hpp"
 #include "sys/result.hpp"
 

@@ -12,7 +12,10 @@ namespace batchai::launcher::pmix {
 namespace {
 
 std::optional<int> signal_of(const pmix_info_t& directive) {
-    if (PMIX_CHECK_KEY(&directive, PMIX_JOB_CTRL_SIGNAL)) return directive.value.data.integer;
+    if (PMIX_CHECK_KEY(&directive, PMIX_JOB_CTRL_SIGNAL)) {
+        if (directive.value.type != PMIX_INT) return std::nullopt;
+        return directive.value.data.integer;
+    }
     if (!PMIX_INFO_TRUE(&directive)) return std::nullopt;
     if (PMIX_CHECK_KEY(&directive, PMIX_JOB_CTRL_KILL)) return SIGKILL;
     if (PMIX_CHECK_KEY(&directive, PMIX_JOB_CTRL_TERMINATE)) return SIGTERM;

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "launcher/message.hpp"
+#include "launcher/message_pmix.hpp"
 
 namespace batchai::launcher::pmix {
 

@@ -31,7 +31,7 @@ Directives read(const pmix_info_t info[], size_t ninfo) {
 }
 
 // The answer of PMIx 5 has the members too, whom it would not know otherwise.
-void construct(Host& host, Fence fence, bool wants_id, InfoAnswer answer) {
+void gather(Host& host, Fence fence, bool wants_id, InfoAnswer answer) {
     std::vector<pmix_proc_t> members;
     for (const std::uint32_t rank : fence.id.procs) {
         PMIX_LOAD_PROCID(&members.emplace_back(), target().nspace.c_str(), rank);
@@ -72,7 +72,7 @@ pmix_status_t on_group(pmix_group_operation_t operation, char* group, const pmix
     fence->data = std::move(directives.endpoints);
     hand_over([fence = std::move(*fence), wants_id = directives.wants_id,
                answer = InfoAnswer{function, cbdata}](Host& host) mutable {
-        construct(host, std::move(fence), wants_id, answer);
+        gather(host, std::move(fence), wants_id, answer);
     });
     return PMIX_SUCCESS;
 }

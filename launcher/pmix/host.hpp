@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/message.hpp"
+#include "launcher/message_pmix.hpp"
 #include "launcher/pmix/answer.hpp"
 
 namespace batchai::launcher::pmix {

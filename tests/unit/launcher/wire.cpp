@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/message.hpp"
+#include "launcher/message_pmix.hpp"
 
 using namespace batchai::launcher;
 

@@ -89,7 +89,7 @@ class ObjectState(State):
 
     def sync(self):
         self._saved = self._bcast_object(self._saved, 0)
-        self.restore()
+        ObjectState.restore(self)  # and no more: a derived class has its own ways
 
 
 def run_fn(func, reset):

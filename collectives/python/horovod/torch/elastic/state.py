@@ -56,8 +56,7 @@ class TorchState(ObjectState):
 
     def sync(self):
         super().save()
-        self._saved = self._bcast_object(self._saved, 0)
-        super().restore()
+        super().sync()
         for name in sorted(self._handlers):
             self._handlers[name].sync()
         self.save()
