@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface: checks arguments, keeps the last error's sentence, lets no exception out.
+// The C interface: checks arguments, keeps the last error's sentence, lets no exception out. What
+// concerns blocks of different lengths is in api_blocks.cpp.
+#include "collectives/api.hpp"
+
 #include <fmt/format.h>
 
 #include <functional>
 #include <limits>
 #include <new>
 
-#include "batchai/collectives.h"
-#include "collectives/comm.hpp"
-
-using namespace batchai::coll;
-
-struct batchai_coll_comm {
-    std::unique_ptr<Communicator> communicator;
-};
-
+namespace batchai::coll::api {
 namespace {
 
 thread_local std::string last_error;
+
+Engine::Request* engine_request(batchai_coll_request* request) {
+    return reinterpret_cast<Engine::Request*>(request);
+}
+
+batchai_coll_status concluded(const Engine& engine, batchai_coll_status status) {
+    if (status == BATCHAI_COLL_OK || status == BATCHAI_COLL_IN_PROGRESS) return status;
+    return fail(status, engine.failure().sentence);
+}
+
+}  // namespace
 
 batchai_coll_status fail(batchai_coll_status status, const std::string& sentence) {
     last_error = "collectives: " + sentence;
@@ -29,26 +35,17 @@ batchai_coll_status bad_argument(const char* function, const std::string& what) 
     return fail(BATCHAI_COLL_ERR_ARGUMENT, fmt::format("{}: {}", function, what));
 }
 
-// Runs what may throw: out of memory is the only thing that does.
-template <class Body>
-batchai_coll_status guarded(Body body) noexcept {
+batchai_coll_status fail_by_exception() noexcept {
     try {
-        return body();
+        throw;
     } catch (const std::bad_alloc&) {
         last_error = "out of memory";  // short enough for a string without memory of its own
-        return BATCHAI_COLL_ERR_SYSTEM;
     } catch (const std::exception& error) {
         return fail(BATCHAI_COLL_ERR_SYSTEM, error.what());
+    } catch (...) {
+        last_error = "unknown error";
     }
-}
-
-batchai_coll_status concluded(const Engine& engine, batchai_coll_status status) {
-    if (status == BATCHAI_COLL_OK || status == BATCHAI_COLL_IN_PROGRESS) return status;
-    return fail(status, engine.failure().sentence);
-}
-
-Engine::Request* engine_request(batchai_coll_request* request) {
-    return reinterpret_cast<Engine::Request*>(request);
+    return BATCHAI_COLL_ERR_SYSTEM;
 }
 
 batchai_coll_status start(batchai_coll_comm* comm, const Call& call,
@@ -67,7 +64,6 @@ bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_by
     return before(left, right + b_bytes) && before(right, left + a_bytes);
 }
 
-// Whether count elements of type, from each of `ranks`, are a number of bytes at all.
 bool fits(std::size_t count, batchai_coll_type type, int ranks) {
     const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
     return count <=
@@ -86,15 +82,10 @@ Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type) {
     return signature;
 }
 
-// The blocking form of an operation.
-template <class Start>
-batchai_coll_status blocking(Start start_async) {
-    batchai_coll_request* request = nullptr;
-    const batchai_coll_status status = start_async(&request);
-    return status == BATCHAI_COLL_OK ? batchai_coll_wait(request) : status;
-}
+}  // namespace batchai::coll::api
 
-}  // namespace
+using namespace batchai::coll;
+using namespace batchai::coll::api;
 
 extern "C" {
 
@@ -140,12 +131,39 @@ batchai_coll_status batchai_coll_init(batchai_coll_comm** comm) {
 batchai_coll_status batchai_coll_finalize(batchai_coll_comm* comm) {
     return guarded([&] {
         if (comm == nullptr) return BATCHAI_COLL_OK;
+        if (const std::size_t parts = comm->communicator->children(); parts > 0) {
+            return bad_argument(
+                "finalize", fmt::format("communicators split from this one are left: {}", parts));
+        }
         const std::unique_ptr<batchai_coll_comm> owner(comm);
         Communicator& communicator = *owner->communicator;
         if (communicator.engine().failure().status != BATCHAI_COLL_OK) return BATCHAI_COLL_OK;
         const auto done = communicator.finalize();
         if (done.status == BATCHAI_COLL_OK) return BATCHAI_COLL_OK;
         return fail(done.status, done.sentence);
+    });
+}
+
+batchai_coll_status batchai_coll_split(batchai_coll_comm* comm, const int* ranks, size_t count,
+                                       batchai_coll_comm** part) {
+    return guarded([&] {
+        constexpr const char* kName = "split";
+        if (part != nullptr) *part = nullptr;
+        if (comm == nullptr || part == nullptr) return bad_argument(kName, "a null argument");
+        if (count == 0 || ranks == nullptr) return bad_argument(kName, "no ranks");
+        const int size = comm->communicator->topology().size;
+        for (size_t i = 0; i < count; ++i) {
+            if (ranks[i] < 0 || ranks[i] >= size) {
+                return bad_argument(kName, fmt::format("there is no rank {}", ranks[i]));
+            }
+            if (i > 0 && ranks[i] <= ranks[i - 1]) {
+                return bad_argument(kName, "the ranks do not ascend");
+            }
+        }
+        auto made = comm->communicator->split({ranks, ranks + count});
+        if (!made) return fail(BATCHAI_COLL_ERR_SYSTEM, made.error().in(kName).message);
+        if (*made != nullptr) *part = new batchai_coll_comm{std::move(*made)};
+        return BATCHAI_COLL_OK;
     });
 }
 

@@ -2,6 +2,7 @@
 #include "collectives/bootstrap.hpp"
 
 #include <fmt/format.h>
+#include <pmix.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,11 +61,28 @@ class Session {
     unsigned epochs_ = 0;
 };
 
-}  // namespace
+class PmixBootstrap final : public Bootstrap {
+  public:
+    static sys::Result<std::unique_ptr<Bootstrap>> open();
+    int rank() const override { return rank_; }
+    int size() const override { return size_; }
+    sys::Result<void> publish(const std::string& key, const std::string& value) override;
+    sys::Result<std::string> lookup(int rank, const std::string& key) const override;
+    sys::Result<void> fence() const override { return fence(false); }
 
-sys::Result<std::unique_ptr<Bootstrap>> Bootstrap::open() {
-    std::unique_ptr<Bootstrap> self(new Bootstrap);
-    if (environment("PMIX_NAMESPACE").empty()) return self;
+  private:
+    sys::Result<void> fence(bool collect) const;
+    std::string scoped(const std::string& key) const;
+
+    pmix_proc_t self_{};
+    bool connected_ = false;
+    unsigned epoch_ = 0;
+    int rank_ = 0, size_ = 1;
+};
+
+sys::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::open() {
+    auto self = std::make_unique<PmixBootstrap>();
+    if (environment("PMIX_NAMESPACE").empty()) return std::unique_ptr<Bootstrap>(std::move(self));
 
     Session& session = Session::get();
     pmix_status_t status = session.status();
@@ -82,14 +100,14 @@ sys::Result<std::unique_ptr<Bootstrap>> Bootstrap::open() {
     status = PMIx_Get(&job, PMIX_JOB_SIZE, nullptr, 0, &size.value);
     if (status != PMIX_SUCCESS) return pmix_error("asking PMIx for the size of the job", status);
     self->size_ = static_cast<int>(size.value->data.uint32);
-    return self;
+    return std::unique_ptr<Bootstrap>(std::move(self));
 }
 
-std::string Bootstrap::scoped(const std::string& key) const {
+std::string PmixBootstrap::scoped(const std::string& key) const {
     return fmt::format("batchai.coll.{}.{}", epoch_, key);
 }
 
-sys::Result<void> Bootstrap::publish(const std::string& key, const std::string& value) {
+sys::Result<void> PmixBootstrap::publish(const std::string& key, const std::string& value) {
     if (!connected_) return {};
     if (!value.empty()) {
         pmix_value_t holder;
@@ -102,7 +120,7 @@ sys::Result<void> Bootstrap::publish(const std::string& key, const std::string& 
     return fence(true);
 }
 
-sys::Result<std::string> Bootstrap::lookup(int rank, const std::string& key) const {
+sys::Result<std::string> PmixBootstrap::lookup(int rank, const std::string& key) const {
     pmix_proc_t proc;
     PMIX_LOAD_PROCID(&proc, self_.nspace, static_cast<pmix_rank_t>(rank));
     Value found;
@@ -116,7 +134,7 @@ sys::Result<std::string> Bootstrap::lookup(int rank, const std::string& key) con
     return std::string(found.value->data.bo.bytes, found.value->data.bo.size);
 }
 
-sys::Result<void> Bootstrap::fence(bool collect) const {
+sys::Result<void> PmixBootstrap::fence(bool collect) const {
     if (!connected_) return {};
     pmix_proc_t all;
     PMIX_LOAD_PROCID(&all, self_.nspace, PMIX_RANK_WILDCARD);
@@ -125,6 +143,12 @@ sys::Result<void> Bootstrap::fence(bool collect) const {
     const pmix_status_t status = PMIx_Fence(&all, 1, &info, 1);
     if (status != PMIX_SUCCESS) return pmix_error("waiting for all ranks in a PMIx fence", status);
     return {};
+}
+
+}  // namespace
+
+sys::Result<std::unique_ptr<Bootstrap>> bootstrap_through_pmix() {
+    return PmixBootstrap::open();
 }
 
 std::string node_name() {

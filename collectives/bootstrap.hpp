@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bootstrap: who the ranks of the job are, and the exchange of what they need to find each other,
-// through PMIx. A process that no PMIx server has started is a job of one rank.
-//
-// May be opened again after its end, in step with all other ranks: the n-th Bootstraps of the
-// processes belong together.
+// Bootstrap: who the ranks of a communicator are, and the exchange of what they need to find each
+// other: through PMIx here, through the communicator that they are part of in group.hpp.
 #pragma once
-
-#include <pmix.h>
 
 #include <memory>
 #include <string>
@@ -18,31 +13,26 @@ namespace batchai::coll {
 
 class Bootstrap {
   public:
-    static sys::Result<std::unique_ptr<Bootstrap>> open();
+    Bootstrap() = default;
     Bootstrap(const Bootstrap&) = delete;
     Bootstrap& operator=(const Bootstrap&) = delete;
+    virtual ~Bootstrap() = default;
 
-    int rank() const { return rank_; }
-    int size() const { return size_; }
-
+    virtual int rank() const = 0;
+    virtual int size() const = 0;
     // Collective: publishes this rank's value, if it has one, and waits for all others' to be
     // there.
-    sys::Result<void> publish(const std::string& key, const std::string& value);
+    virtual sys::Result<void> publish(const std::string& key, const std::string& value) = 0;
     // What a rank has published under the key.
-    sys::Result<std::string> lookup(int rank, const std::string& key) const;
+    virtual sys::Result<std::string> lookup(int rank, const std::string& key) const = 0;
     // Collective: waits for all.
-    sys::Result<void> fence() const { return fence(false); }
-
-  private:
-    Bootstrap() = default;
-    sys::Result<void> fence(bool collect) const;
-    std::string scoped(const std::string& key) const;
-
-    pmix_proc_t self_{};
-    bool connected_ = false;
-    unsigned epoch_ = 0;
-    int rank_ = 0, size_ = 1;
+    virtual sys::Result<void> fence() const = 0;
 };
+
+// All ranks of the job. A process that no PMIx server has started is a job of one rank.
+// May be called again after the Bootstrap's end, in step with all other ranks: the n-th ones of the
+// processes belong together.
+sys::Result<std::unique_ptr<Bootstrap>> bootstrap_through_pmix();
 
 // The name of the node that this process counts as: BATCHAI_COLL_NODE, so that the ranks of one
 // host may count as several nodes; PMIX_HOSTNAME, set by PMIx servers; the host's name.

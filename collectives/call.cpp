@@ -26,6 +26,8 @@ std::size_t type_size(std::uint8_t type) {
 
 std::string describe(const Signature& signature) {
     const std::string what = fmt::format("{} {}", signature.count, kTypes[signature.type]);
+    const std::string blocks =
+        signature.layout == 0 ? "" : fmt::format(" in blocks (lengths #{:08x})", signature.layout);
     switch (signature.kind) {
         case Kind::barrier:
             return "barrier";
@@ -36,7 +38,16 @@ std::string describe(const Signature& signature) {
         case Kind::broadcast:
             return fmt::format("broadcast of {} from rank {}", what, signature.root);
         case Kind::allgather:
-            return "allgather of " + what;
+            return "allgather of " + what + blocks;
+        case Kind::reduce:
+            return fmt::format("reduce ({}) of {} to rank {}", kOps[signature.op], what,
+                               signature.root);
+        case Kind::reduce_scatter:
+            return fmt::format("reduce-scatter ({}) of {}{}", kOps[signature.op], what, blocks);
+        case Kind::alltoall:
+            return "all-to-all of " + what;
+        case Kind::alltoallv:
+            return fmt::format("all-to-all of {} blocks", kTypes[signature.type]);
     }
     return "an unknown operation";
 }

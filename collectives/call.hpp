@@ -6,17 +6,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "batchai/collectives.h"
 
 namespace batchai::coll {
 
-enum class Kind : std::uint8_t { barrier, allreduce, broadcast, allgather, finalize };
+enum class Kind : std::uint8_t {
+    barrier,
+    allreduce,
+    broadcast,
+    allgather,
+    finalize,
+    reduce,
+    reduce_scatter,
+    alltoall,
+    alltoallv,
+};
 
 struct Signature {
-    std::uint64_t count = 0;
-    std::int32_t root = 0;  // of a broadcast
+    std::uint64_t count = 0;   // of alltoallv: 0
+    std::int32_t root = 0;     // of a broadcast or a reduce
+    std::uint32_t layout = 0;  // of blocks of different lengths: a hash of the lengths
     Kind kind = Kind::barrier;
     std::uint8_t type = BATCHAI_COLL_UINT8;
     std::uint8_t op = BATCHAI_COLL_SUM;
@@ -24,16 +36,31 @@ struct Signature {
     bool operator==(const Signature&) const = default;
 };
 
+// What the ranks of an alltoallv find out about each other's counts first.
+struct BlockFacts {
+    std::uint64_t longest = 0;  // elements of the longest block of all
+    std::uint64_t balance = 0;  // not 0: what some rank sends is not what another one expects
+};
+
 struct Call {
     Signature signature;
     const std::byte* send = nullptr;  // of a broadcast: the buffer, as receive
     std::byte* receive = nullptr;
+    // Elements of the blocks by rank: of all ranks, of what an alltoallv sends. Empty: `count`.
+    std::span<const std::size_t> counts = {};
+    std::span<const std::size_t> receive_counts = {};  // of an alltoallv
+    const BlockFacts* facts = nullptr;                 // of an alltoallv
 };
 
 std::size_t type_size(std::uint8_t type);
 
 inline std::size_t bytes_of(const Signature& signature) {
     return signature.count * type_size(signature.type);
+}
+
+// No rank has data: the ranks only meet.
+inline bool is_empty(const Signature& signature) {
+    return signature.count == 0 && signature.kind != Kind::alltoallv;
 }
 
 // "allreduce (sum) of 5 float32", "broadcast of 7 int64 from rank 3".

@@ -9,10 +9,15 @@
 #include <sstream>
 #include <thread>
 
+#include "collectives/group.hpp"
+
 namespace batchai::coll {
 namespace {
 
 constexpr double kDefaultTimeout = 600;  // seconds
+
+// What ranks publish, in this order.
+constexpr char kIntroduction[] = "introduction", kOffer[] = "offer", kResult[] = "result";
 
 sys::Result<std::chrono::milliseconds> timeout() {
     const char* text = std::getenv("BATCHAI_COLL_TIMEOUT");
@@ -63,12 +68,36 @@ struct Offer {
 
 sys::Result<std::unique_ptr<Communicator>> Communicator::create() {
     remove_signal_handlers();
-    auto bootstrap = Bootstrap::open();
+    auto bootstrap = bootstrap_through_pmix();
     if (!bootstrap) return bootstrap.error();
     std::unique_ptr<Communicator> comm(new Communicator);
     comm->bootstrap_ = std::move(*bootstrap);
+    return join(std::move(comm));
+}
+
+// Ranks that are not in the new one take part in what its ranks publish.
+sys::Result<std::unique_ptr<Communicator>> Communicator::split(const std::vector<int>& ranks) {
+    auto group = std::make_unique<Group>(*engine_, topology_.rank, topology_.size, ranks);
+    if (!group->is_member()) {
+        for (const char* key : {kIntroduction, kOffer, kResult}) {
+            if (auto done = group->publish(key, ""); !done) return done.error();
+        }
+        return std::unique_ptr<Communicator>();
+    }
+    std::unique_ptr<Communicator> comm(new Communicator);
+    comm->bootstrap_ = std::move(group);
+    comm->crowded_ = crowded_;
+    auto joined = join(std::move(comm));
+    if (joined) {
+        (*joined)->parent_ = this;
+        ++children_;
+    }
+    return joined;
+}
+
+sys::Result<std::unique_ptr<Communicator>> Communicator::join(std::unique_ptr<Communicator> comm) {
     if (auto found = comm->find_others(); !found) return found.error();
-    if (auto joined = comm->join(); !joined) return joined.error();
+    if (auto met = comm->meet(); !met) return met.error();
     comm->engine_ = std::make_unique<Engine>(
         Context{comm->topology_, *comm->node_, comm->wire_.get()}, comm->pids_,
         Patience{comm->timeout_, comm->crowded_}, comm->progress_);
@@ -78,14 +107,14 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::create() {
 
 sys::Result<void> Communicator::find_others() {
     const Introduction own{node_name(), host_name(), ::getpid()};
-    if (auto done = bootstrap_->publish("introduction", own.text()); !done) return done;
+    if (auto done = bootstrap_->publish(kIntroduction, own.text()); !done) return done;
     std::vector<std::string> names;
     std::vector<int> pids;
     unsigned neighbours = 0;
     for (int rank = 0; rank < bootstrap_->size(); ++rank) {
         std::string text = own.text();
         if (rank != bootstrap_->rank()) {
-            auto found = bootstrap_->lookup(rank, "introduction");
+            auto found = bootstrap_->lookup(rank, kIntroduction);
             if (!found) return found.error();
             text = std::move(*found);
         }
@@ -97,17 +126,17 @@ sys::Result<void> Communicator::find_others() {
     }
     topology_ = Topology::from_names(bootstrap_->rank(), names);
     for (const int rank : topology_.members[topology_.node()]) pids_.push_back(pids[rank]);
-    crowded_ = neighbours > std::thread::hardware_concurrency();
+    crowded_ = crowded_ || neighbours > std::thread::hardware_concurrency();
     return {};
 }
 
 // A rank that cannot take part stays until all ranks know: they wait for it in every step.
-sys::Result<void> Communicator::join() {
+sys::Result<void> Communicator::meet() {
     sys::Result<void> joined = prepare();
     Offer own;
     if (joined && topology_.local_rank() == 0) own.memory = node_->path();
     if (joined && wire_ != nullptr) own.address = wire_->address();
-    if (auto done = bootstrap_->publish("offer", own.text()); !done) return done;
+    if (auto done = bootstrap_->publish(kOffer, own.text()); !done) return done;
     if (joined) joined = accept_offers();
     return agree(joined);
 }
@@ -122,7 +151,7 @@ sys::Result<void> Communicator::prepare() {
         use(std::move(*memory));
     }
     if (topology_.nodes() == 1 || topology_.local_rank() >= topology_.rails()) return {};
-    auto wire = Wire::create(topology_.node(), topology_.nodes(), one_host_);
+    auto wire = UcxWire::create(topology_.node(), topology_.nodes(), one_host_);
     if (!wire) return wire.error();
     wire_ = std::move(*wire);
     return {};
@@ -131,7 +160,7 @@ sys::Result<void> Communicator::prepare() {
 // Who offers nothing has failed, and says so itself.
 sys::Result<void> Communicator::accept_offers() {
     if (node_ == nullptr) {
-        const auto offer = bootstrap_->lookup(topology_.members[topology_.node()][0], "offer");
+        const auto offer = bootstrap_->lookup(topology_.members[topology_.node()][0], kOffer);
         if (!offer) return offer.error();
         const std::string path = Offer::from(*offer).memory;
         if (path.empty()) return {};
@@ -141,7 +170,7 @@ sys::Result<void> Communicator::accept_offers() {
     }
     for (int node = 0; wire_ != nullptr && node < topology_.nodes(); ++node) {
         if (node == topology_.node()) continue;
-        const auto offer = bootstrap_->lookup(topology_.rail_rank(node), "offer");
+        const auto offer = bootstrap_->lookup(topology_.rail_rank(node), kOffer);
         if (!offer) return offer.error();
         const std::string address = Offer::from(*offer).address;
         if (address.empty()) return {};
@@ -153,11 +182,11 @@ sys::Result<void> Communicator::accept_offers() {
 // All ranks have a communicator, or none has.
 sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
     const std::string word = own ? "joined" : "failed: " + own.error().message;
-    if (auto done = bootstrap_->publish("result", word); !done) return done;
+    if (auto done = bootstrap_->publish(kResult, word); !done) return done;
     if (!own) return own;
     for (int rank = 0; rank < topology_.size; ++rank) {
         if (rank == topology_.rank) continue;
-        const auto other = bootstrap_->lookup(rank, "result");
+        const auto other = bootstrap_->lookup(rank, kResult);
         if (!other) return other.error();
         if (*other != "joined") return sys::Error{fmt::format("rank {} has {}", rank, *other)};
     }
@@ -166,7 +195,8 @@ sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
 }
 
 std::size_t Communicator::slot_bytes() const {
-    return chunk_bytes(topology_.largest_node(), topology_.size);
+    return chunk_bytes(topology_.largest_node(), topology_.largest_node() - topology_.rails(),
+                       topology_.size);
 }
 
 void Communicator::use(Segment memory) {
@@ -189,7 +219,12 @@ Failure Communicator::finalize() {
 Communicator::~Communicator() {
     // The wire may still use the engine's and the node's memory.
     if (engine_ != nullptr) engine_->abandon();
-    wire_.reset();
+    const bool failed = engine_ != nullptr && engine_->failure().status != BATCHAI_COLL_OK;
+    if (parent_ == nullptr || failed) wire_.reset();
+    if (parent_ == nullptr) return;
+    // Others may still wait for what was sent last: the connections stay until the parent's end.
+    --parent_->children_;
+    if (wire_ != nullptr) parent_->retired_.push_back(std::move(wire_));
 }
 
 }  // namespace batchai::coll

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Communicator: all ranks of the job, from init to finalize: who they are, the node's shared
-// memory, the wire to the other nodes, and the engine that uses both.
+// Communicator: all ranks of the job, or some of them, from init to finalize: who they are, the
+// node's shared memory, the wire to the other nodes, and the engine that uses both.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "collectives/bootstrap.hpp"
 #include "collectives/engine.hpp"
+#include "collectives/transport/ucx.hpp"
 
 namespace batchai::coll {
 
 class Communicator {
   public:
-    // Collective: an error on one rank is an error on all.
+    // All ranks of the job. Collective: an error on one rank is an error on all.
     static sys::Result<std::unique_ptr<Communicator>> create();
+    // Some of its ranks, ascending; null on the others. Collective over all of this one's ranks.
+    // It must end before this one.
+    sys::Result<std::unique_ptr<Communicator>> split(const std::vector<int>& ranks);
+    // How many that split() has made are left.
+    std::size_t children() const { return children_; }
     // Collective: returns when all ranks have called it. Not after a failure.
     Failure finalize();
     ~Communicator();
@@ -27,8 +34,9 @@ class Communicator {
 
   private:
     Communicator() = default;
+    static sys::Result<std::unique_ptr<Communicator>> join(std::unique_ptr<Communicator> comm);
     sys::Result<void> find_others();
-    sys::Result<void> join();
+    sys::Result<void> meet();
     sys::Result<void> prepare();
     sys::Result<void> accept_offers();
     sys::Result<void> agree(const sys::Result<void>& own);
@@ -38,6 +46,9 @@ class Communicator {
     Progress progress_;
     // Destroyed from the last to the first, but for the wire: see the destructor.
     std::unique_ptr<Bootstrap> bootstrap_;
+    Communicator* parent_ = nullptr;
+    std::size_t children_ = 0;
+    std::vector<std::unique_ptr<UcxWire>> retired_;  // of children that have ended
     Topology topology_;
     std::chrono::milliseconds timeout_{0};
     bool one_host_ = true;
@@ -45,7 +56,7 @@ class Communicator {
     std::vector<int> pids_;  // of this node's ranks
     std::unique_ptr<Node> node_;
     std::unique_ptr<Engine> engine_;
-    std::unique_ptr<Wire> wire_;
+    std::unique_ptr<UcxWire> wire_;
 };
 
 }  // namespace batchai::coll

@@ -26,7 +26,9 @@ Engine::Engine(const Context& context, const std::vector<int>& local_pids, Patie
       beside_(context_),
       allreduce_(context_),
       broadcast_(context_),
-      allgather_(context_) {}
+      allgather_(context_),
+      reduce_scatter_(context_),
+      alltoall_(context_) {}
 
 void Engine::abandon() {
     if (current_ != nullptr) current_->abandon();
@@ -35,28 +37,80 @@ void Engine::abandon() {
 
 Operation& Engine::operation_for(const Signature& signature) {
     if (context_.topology.nodes() == 1 && Beside::takes(signature)) return beside_;
-    if (signature.count == 0) return allreduce_;
+    if (is_empty(signature)) return allreduce_;
     switch (signature.kind) {
         case Kind::broadcast:
             return broadcast_;
         case Kind::allgather:
             return allgather_;
+        case Kind::reduce_scatter:
+            return reduce_scatter_;
+        case Kind::alltoall:
+        case Kind::alltoallv:
+            return alltoall_;
         default:
             return allreduce_;
     }
 }
 
-Engine::Request* Engine::start(const Call& call) {
+Engine::Request* Engine::take_request() {
     if (unused_.empty()) {
         requests_.emplace_back();
         unused_.push_back(&requests_.back());
     }
     Request* request = unused_.back();
     unused_.pop_back();
-    *request = {this, call, BATCHAI_COLL_IN_PROGRESS};
+    request->engine = this;
+    request->status = BATCHAI_COLL_IN_PROGRESS;
     queue_.push_back(request);
+    return request;
+}
+
+Engine::Request* Engine::start(const Call& call) {
+    const bool finds_facts = call.signature.kind == Kind::alltoallv;
+    Request* longest = finds_facts ? take_request() : nullptr;
+    Request* balance = finds_facts ? take_request() : nullptr;
+    Request* request = take_request();
+    request->call = call;
+    request->internal = false;
+    request->counts.assign(call.counts.begin(), call.counts.end());
+    request->receive_counts.assign(call.receive_counts.begin(), call.receive_counts.end());
+    request->call.counts = request->counts;
+    request->call.receive_counts = request->receive_counts;
+    if (finds_facts) find_facts(request, longest, balance);
     advance();
     return request;
+}
+
+// Two allreduces before an alltoallv. A block counts positive for the rank that sends it and
+// negative for the one that receives it: where both agree on all blocks, nothing remains.
+void Engine::find_facts(Request* request, Request* longest, Request* balance) {
+    const auto mix = [](int from, int to, std::uint64_t count) {
+        const std::uint64_t pair =
+            static_cast<std::uint64_t>(from) << 32 | static_cast<unsigned>(to);
+        const std::uint64_t bits = (count ^ pair * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull;
+        return (bits ^ bits >> 32) * 0xc4ceb9fe1a85ec53ull;
+    };
+    const int me = context_.topology.rank;
+    BlockFacts& facts = request->facts = {};
+    for (int r = 0; r < context_.topology.size; ++r) {
+        const std::uint64_t sent = request->counts[r], received = request->receive_counts[r];
+        facts.longest = std::max({facts.longest, sent, received});
+        facts.balance += mix(me, r, sent) - mix(r, me, received);
+    }
+    request->call.facts = &facts;
+    const auto set = [](Request* prologue, std::uint64_t& fact, batchai_coll_op op) {
+        prologue->internal = true;
+        auto* data = reinterpret_cast<std::byte*>(&fact);
+        prologue->call = {{}, data, data};
+        Signature& signature = prologue->call.signature;
+        signature.kind = Kind::allreduce;
+        signature.count = 1;
+        signature.type = BATCHAI_COLL_INT64;
+        signature.op = static_cast<std::uint8_t>(op);
+    };
+    set(longest, facts.longest, BATCHAI_COLL_MAX);
+    set(balance, facts.balance, BATCHAI_COLL_SUM);
 }
 
 batchai_coll_status Engine::conclude(Request* request) {
@@ -110,8 +164,13 @@ void Engine::complete_head() {
     chunks_ += current_->chunks();
     current_ = nullptr;
     progress_.complete();
-    queue_.front()->status = BATCHAI_COLL_OK;
+    end(queue_.front(), BATCHAI_COLL_OK);
     queue_.pop_front();
+}
+
+void Engine::end(Request* request, batchai_coll_status status) {
+    request->status = status;
+    if (request->internal) unused_.push_back(request);
 }
 
 // After a step that moved nothing.
@@ -230,7 +289,7 @@ void Engine::fail(const Failure& failure, bool tell) {
     }
     abandon();
     progress_.leave();
-    for (Request* request : queue_) request->status = failure_.status;
+    for (Request* request : queue_) end(request, failure_.status);
     queue_.clear();
 }
 

@@ -16,8 +16,10 @@
 
 #include "collectives/algorithm/allgather.hpp"
 #include "collectives/algorithm/allreduce.hpp"
+#include "collectives/algorithm/alltoall.hpp"
 #include "collectives/algorithm/beside.hpp"
 #include "collectives/algorithm/broadcast.hpp"
+#include "collectives/algorithm/reduce_scatter.hpp"
 #include "collectives/backoff.hpp"
 #include "collectives/peers.hpp"
 #include "collectives/progress.hpp"
@@ -33,9 +35,12 @@ class Engine {
   public:
     // Valid until test or wait has reported its end.
     struct Request {
-        Engine* engine;
-        Call call;
-        batchai_coll_status status;
+        Engine* engine = nullptr;
+        Call call = {};
+        batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
+        bool internal = false;                            // nobody asks for its end
+        std::vector<std::size_t> counts, receive_counts;  // the call's
+        BlockFacts facts;
     };
 
     Engine(const Context& context, const std::vector<int>& local_pids, Patience patience,
@@ -43,7 +48,7 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // Only while there is no failure.
+    // Only while there is no failure. Copies the call's counts.
     Request* start(const Call& call);
     // Move things along. Other than IN_PROGRESS, of test only: the request has ended and is gone.
     batchai_coll_status test(Request* request);
@@ -58,6 +63,9 @@ class Engine {
   private:
     using Clock = std::chrono::steady_clock;
 
+    Request* take_request();
+    void end(Request* request, batchai_coll_status status);
+    void find_facts(Request* request, Request* longest, Request* balance);
     Operation& operation_for(const Signature& signature);
     Step advance();
     void complete_head();
@@ -79,6 +87,8 @@ class Engine {
     Allreduce allreduce_;
     Broadcast broadcast_;
     Allgather allgather_;
+    ReduceScatter reduce_scatter_;
+    Alltoall alltoall_;
 
     Operation* current_ = nullptr;  // runs queue_.front()
     std::uint64_t operations_ = 0, chunks_ = 0;

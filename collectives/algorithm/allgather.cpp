@@ -6,11 +6,11 @@
 namespace batchai::coll {
 
 std::uint64_t Allgather::plan() {
-    bytes_ = bytes_of(call_.signature);
-    const auto ranks = static_cast<std::size_t>(topology().size);
-    const std::size_t room = node().slot_bytes();
-    per_chunk_ = topology().nodes() == 1 ? room : room / ranks;
-    return chunks_of(bytes_, per_chunk_);
+    const int ranks = topology().size;
+    const std::size_t room = node().slot_bytes(), element = type_size(call_.signature.type);
+    blocks_.set(ranks, call_.counts, call_.signature.count, element);
+    per_chunk_ = topology().nodes() == 1 ? room : room / static_cast<std::size_t>(ranks);
+    return std::max<std::uint64_t>(1, chunks_of(blocks_.longest(), per_chunk_));
 }
 
 std::byte* Allgather::place(int rank, std::uint64_t k) const {
@@ -21,7 +21,9 @@ std::byte* Allgather::place(int rank, std::uint64_t k) const {
 }
 
 void Allgather::copy_in(std::uint64_t k) {
-    std::memcpy(node().in_slot(node().rank(), at(k)), call_.send + chunk(k).begin, chunk(k).size());
+    const Range own = chunk(topology().rank, k);
+    const std::byte* from = call_.send + (own.begin - blocks_.offset(topology().rank));
+    if (own.size() > 0) std::memcpy(node().in_slot(node().rank(), at(k)), from, own.size());
 }
 
 bool Allgather::can_work(std::uint64_t k) {
@@ -30,18 +32,18 @@ bool Allgather::can_work(std::uint64_t k) {
 
 Exchange* Allgather::work(std::uint64_t k) {
     if (context_.wire == nullptr) return nullptr;
-    SwapAll& swap = swaps_[slot(at(k))];
-    swap.start(*context_.wire, tag(), slot(at(k)), topology().node(), topology().nodes(),
-               chunk(k).size());
-    for (int n = 0; n < topology().nodes(); ++n) {
+    const int me = topology().node(), nodes = topology().nodes(), rails = topology().rails();
+    Swap& swap = swaps_[slot(at(k))];
+    swap.start(*context_.wire, tag(), slot(at(k)));
+    const auto for_rail = [&](int n, auto&& with) {
         const std::vector<int>& ranks = topology().members[n];
-        for (std::size_t r = node().rank(); r < ranks.size(); r += topology().rails()) {
-            if (n == topology().node()) {
-                swap.add_own(place(ranks[r], k));
-            } else {
-                swap.add_theirs(n, place(ranks[r], k));
-            }
-        }
+        for (int r = node().rank(); r < static_cast<int>(ranks.size()); r += rails) with(ranks[r]);
+    };
+    for (int i = 1; i < nodes; ++i) {
+        const int from = (me + nodes - i) % nodes, to = (me + i) % nodes;
+        for_rail(from,
+                 [&](int rank) { swap.add_receive(from, place(rank, k), chunk(rank, k).size()); });
+        for_rail(me, [&](int rank) { swap.add_send(to, place(rank, k), chunk(rank, k).size()); });
     }
     return &swap;
 }
@@ -53,8 +55,11 @@ bool Allgather::can_copy_out(std::uint64_t k) {
 
 void Allgather::copy_out(std::uint64_t k) {
     for (int rank = 0; rank < topology().size; ++rank) {
-        std::memcpy(call_.receive + static_cast<std::size_t>(rank) * bytes_ + chunk(k).begin,
-                    place(rank, k), chunk(k).size());
+        const Range part = chunk(rank, k);
+        const std::byte* from = place(rank, k);
+        if (rank == topology().rank) from = call_.send + (part.begin - blocks_.offset(rank));
+        if (part.size() == 0 || from == call_.receive + part.begin) continue;
+        std::memcpy(call_.receive + part.begin, from, part.size());
     }
 }
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allgather: every rank's block streams through its in slot, from which its neighbours copy it.
-// Between the nodes, rail r carries the blocks of local ranks r, r + R, r + 2R, ... (R rails, so
-// all blocks of unequal nodes are carried) into the out slots of the other nodes, where rank x has
-// its place x.
+// Allgather, of blocks of equal or different lengths: every rank's block streams through its in
+// slot, from which its neighbours copy it. Between the nodes, rail r carries the blocks of local
+// ranks r, r + R, r + 2R, ... (R rails, so all blocks of unequal nodes are carried) into the out
+// slots of the other nodes, where rank x has its place x.
 //
-// Cost: see swap_all.hpp. Chunks shrink with the number of ranks, as the blocks of all have to fit
-// a slot.
+// Cost: see swap.hpp. Chunks shrink with the number of ranks, as the blocks of all have to fit a
+// slot; as many chunks are needed as the longest block has.
 #pragma once
 
+#include "collectives/algorithm/blocks.hpp"
 #include "collectives/algorithm/pipeline.hpp"
-#include "collectives/algorithm/swap_all.hpp"
+#include "collectives/algorithm/swap.hpp"
 
 namespace batchai::coll {
 
@@ -27,12 +28,14 @@ class Allgather final : public Pipeline {
     void copy_out(std::uint64_t k) override;
 
   private:
-    Range chunk(std::uint64_t k) const { return chunk_of(bytes_, per_chunk_, k); }
+    // Of the receive buffer, in bytes.
+    Range chunk(int rank, std::uint64_t k) const { return blocks_.chunk(rank, per_chunk_, k); }
     // Where the chunk of a rank is, in this node's memory.
     std::byte* place(int rank, std::uint64_t k) const;
 
-    std::size_t bytes_ = 0, per_chunk_ = 0;  // of a rank's block
-    std::array<SwapAll, kSlots> swaps_;
+    Blocks blocks_;  // of bytes
+    std::size_t per_chunk_ = 0;
+    std::array<Swap, kSlots> swaps_;
 };
 
 }  // namespace batchai::coll

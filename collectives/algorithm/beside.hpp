@@ -17,7 +17,7 @@ class Beside final : public Operation {
     explicit Beside(Context& context) : Operation(context), inputs_(context.node.size()) {}
 
     static bool takes(const Signature& signature) {
-        if (signature.count == 0) return true;
+        if (is_empty(signature)) return true;
         return signature.kind == Kind::allreduce && bytes_of(signature) <= Node::kInline;
     }
 

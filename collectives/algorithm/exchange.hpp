@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "collectives/transport/ucx.hpp"
+#include "collectives/transport/wire.hpp"
 
 namespace batchai::coll {
 

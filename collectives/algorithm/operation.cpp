@@ -22,10 +22,10 @@ Operation::Agreement Operation::agree() {
         if (entry == nullptr) return Agreement::waiting;
         if (entry->signature == call_.signature) continue;
         const std::vector<int>& ranks = context_.topology.members[context_.topology.node()];
-        failure_ = {BATCHAI_COLL_ERR_MISMATCH,
-                    fmt::format("operation {}: ranks disagree: rank {} calls {}, rank {} calls {}",
-                                number_, ranks[context_.node.rank()], describe(call_.signature),
-                                ranks[arrived_], describe(entry->signature))};
+        fail({BATCHAI_COLL_ERR_MISMATCH,
+              fmt::format("operation {}: ranks disagree: rank {} calls {}, rank {} calls {}",
+                          number_, ranks[context_.node.rank()], describe(call_.signature),
+                          ranks[arrived_], describe(entry->signature))});
         return Agreement::broken;
     }
     return Agreement::reached;

@@ -7,7 +7,7 @@
 #include "collectives/call.hpp"
 #include "collectives/topology.hpp"
 #include "collectives/transport/shm.hpp"
-#include "collectives/transport/ucx.hpp"
+#include "collectives/transport/wire.hpp"
 
 namespace batchai::coll {
 
@@ -51,6 +51,8 @@ class Operation {
     // Checks the local ranks that have entered since the last call.
     Agreement agree();
     void enter(const Call& call, std::uint64_t number, std::span<const std::byte> data = {});
+    // What step() is to fail with.
+    void fail(const Failure& failure) { failure_ = failure; }
     // Ranks of this node that have not entered.
     Missing absent() const;
     int local_root() const {  // of a broadcast; -1 on other nodes

@@ -23,7 +23,8 @@ Step Pipeline::step() {
     moved |= try_work();
     moved |= try_exchange();
     moved |= try_copy_out();
-    if (delivered_ == chunks_) return Step::done;
+    if (failure().status != BATCHAI_COLL_OK) return Step::failed;
+    if (delivered_ == chunks_ && may_end()) return Step::done;
     return moved ? Step::moved : Step::idle;
 }
 

@@ -45,6 +45,8 @@ class Pipeline : public Operation {
     virtual void finish(std::uint64_t) {}
     virtual bool can_copy_out(std::uint64_t k) = 0;
     virtual void copy_out(std::uint64_t k) = 0;
+    // After the last chunk. False: wait for the failure that is certain to come.
+    virtual bool may_end() { return true; }
 
     Node& node() const { return context_.node; }
     const Topology& topology() const { return context_.topology; }

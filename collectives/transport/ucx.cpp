@@ -63,8 +63,8 @@ void remove_signal_handlers() {
     });
 }
 
-sys::Result<std::unique_ptr<Wire>> Wire::create(int node, int node_count, bool one_host) {
-    std::unique_ptr<Wire> wire(new Wire(node));
+sys::Result<std::unique_ptr<UcxWire>> UcxWire::create(int node, int node_count, bool one_host) {
+    std::unique_ptr<UcxWire> wire(new UcxWire(node));
     auto context = open_context(one_host);
     if (!context) return context.error();
     wire->context_ = *context;
@@ -86,7 +86,7 @@ sys::Result<std::unique_ptr<Wire>> Wire::create(int node, int node_count, bool o
     return wire;
 }
 
-sys::Result<void> Wire::connect(int node, const std::string& address) {
+sys::Result<void> UcxWire::connect(int node, const std::string& address) {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
@@ -98,17 +98,13 @@ sys::Result<void> Wire::connect(int node, const std::string& address) {
     return {};
 }
 
-void Wire::on_endpoint_error(void* peer, ucp_ep_h, ucs_status_t status) {
+void UcxWire::on_endpoint_error(void* peer, ucp_ep_h, ucs_status_t status) {
     auto* self = static_cast<Peer*>(peer);
     self->broken = true;
     self->wire->lose(self->node, ucs_status_string(status));
 }
 
-void Wire::lose(int node, const std::string& why) {
-    if (!loss_) loss_ = Loss{node, why};
-}
-
-void Wire::send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) {
+void UcxWire::send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) {
     ucp_request_param_t param{};
     ticket.receives = false;
     ticket.node = node;
@@ -116,7 +112,7 @@ void Wire::send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& 
         ucp_tag_send_nbx(peers_[node].endpoint, data, bytes, tag.from(node_).bits, &param);
 }
 
-void Wire::receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) {
+void UcxWire::receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // the request knows what has arrived
     ticket.receives = true;
@@ -126,7 +122,7 @@ void Wire::receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& tic
         ucp_tag_recv_nbx(worker_, data, bytes, tag.from(node).bits, ~std::uint64_t{0}, &param);
 }
 
-bool Wire::done(Ticket& ticket) {
+bool UcxWire::done(Ticket& ticket) {
     if (ticket.request == nullptr) return true;
     if (UCS_PTR_IS_ERR(ticket.request)) {
         lose(ticket.node, ucs_status_string(UCS_PTR_STATUS(ticket.request)));
@@ -146,7 +142,7 @@ bool Wire::done(Ticket& ticket) {
     return true;
 }
 
-void Wire::cancel(Ticket& ticket) {
+void UcxWire::cancel(Ticket& ticket) {
     if (ticket.request != nullptr && !UCS_PTR_IS_ERR(ticket.request)) {
         if (ticket.receives) ucp_request_cancel(worker_, ticket.request);
         ucp_request_free(ticket.request);
@@ -155,7 +151,7 @@ void Wire::cancel(Ticket& ticket) {
 }
 
 // Waits for a request, a few seconds at most, and frees it; UCX keeps one that is not done yet.
-bool Wire::finish(ucs_status_ptr_t request) {
+bool UcxWire::finish(ucs_status_ptr_t request) {
     if (request == nullptr) return true;
     if (UCS_PTR_IS_ERR(request)) return false;
     const auto deadline = Clock::now() + milliseconds(2000);
@@ -168,12 +164,12 @@ bool Wire::finish(ucs_status_ptr_t request) {
     return status == UCS_OK;
 }
 
-void Wire::flush() {
+void UcxWire::flush() {
     const ucp_request_param_t param{};
     finish(ucp_worker_flush_nbx(worker_, &param));
 }
 
-void Wire::send_note(int node, Note note, std::string text) {
+void UcxWire::send_note(int node, Note note, std::string text) {
     failed_ |= note == Note::failed;
     letters_.remove_if([this](Letter& letter) { return done(letter.ticket); });
     if (peers_[node].broken) return;
@@ -182,7 +178,7 @@ void Wire::send_note(int node, Note note, std::string text) {
 }
 
 // A letter to a peer that is gone stays: UCX may still read it.
-void Wire::send_out_notes() {
+void UcxWire::send_out_notes() {
     const auto under_way = [this](Letter& letter) {
         return !peers_[letter.ticket.node].broken && !done(letter.ticket);
     };
@@ -192,7 +188,7 @@ void Wire::send_out_notes() {
     }
 }
 
-std::optional<std::string> Wire::take_note(Note note) {
+std::optional<std::string> UcxWire::take_note(Note note) {
     ucp_tag_recv_info_t info;
     const auto found = ucp_tag_probe_nb(worker_, Tag::of(note).bits, Tag::kClass, 1, &info);
     if (found == nullptr) return std::nullopt;
@@ -208,7 +204,7 @@ std::optional<std::string> Wire::take_note(Note note) {
 }
 
 // Receives what nobody has asked for, which UCX would warn of.
-void Wire::discard_unread() {
+void UcxWire::discard_unread() {
     ucp_tag_recv_info_t info;
     while (const auto found = ucp_tag_probe_nb(worker_, 0, 0, 1, &info)) {
         std::string& buffer = unread_.emplace_back(info.length, '\0');
@@ -219,7 +215,7 @@ void Wire::discard_unread() {
     }
 }
 
-void Wire::close() {
+void UcxWire::close() {
     // What others have sent last is read before the sockets close: unread data would reset the
     // connection, and with it what they have not read yet.
     if (failed_) {
@@ -239,13 +235,13 @@ void Wire::close() {
     }
     // No progress from here on: it may meet an event of a connection that is closed already, which
     // UCX 1.13 does not survive. The worker's end is the end of what was under way.
-    const bool quiet = failed_ || loss_;
+    const bool quiet = failed_ || lost();
     if (quiet) ucs_log_push_handler(no_warnings);
     ucp_worker_destroy(worker_);
     if (quiet) ucs_log_pop_handler();
 }
 
-Wire::~Wire() {
+UcxWire::~UcxWire() {
     if (worker_ != nullptr) close();
     if (context_ != nullptr) ucp_cleanup(context_);
 }

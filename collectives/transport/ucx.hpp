@@ -1,74 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wire: messages between this rank and its counterparts on the other nodes, through UCX. Never
-// inside a node, so UCX's own shared memory is off and nodes that share a host really talk through
-// a socket. UCX_TLS and UCX_NET_DEVICES, where set, decide instead.
-//
-// Nothing that carries data blocks. Buffers must stay until their Ticket is done. A failed send or
-// receive is never done: lost() says why. One thread at a time.
+// UcxWire: the Wire through UCX. Never inside a node, so UCX's own shared memory is off and nodes
+// that share a host really talk through a socket. UCX_TLS and UCX_NET_DEVICES, where set, decide
+// instead.
 #pragma once
 
 #include <ucp/api/ucp.h>
 
-#include <cstddef>
 #include <list>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "collectives/transport/tag.hpp"
+#include "collectives/transport/wire.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::coll {
 
-// A message under way.
-struct Ticket {
-    ucs_status_ptr_t request = nullptr;  // null: done
-    std::size_t expected = 0;            // bytes
-    int node = -1;
-    bool receives = false;
-};
-
-class Wire {
+class UcxWire final : public Wire {
   public:
     // one_host: all nodes are on this host.
-    static sys::Result<std::unique_ptr<Wire>> create(int node, int node_count, bool one_host);
-    Wire(const Wire&) = delete;
-    Wire& operator=(const Wire&) = delete;
-    ~Wire();
+    static sys::Result<std::unique_ptr<UcxWire>> create(int node, int node_count, bool one_host);
+    ~UcxWire() override;
 
     const std::string& address() const { return address_; }
     sys::Result<void> connect(int node, const std::string& address);
 
-    void send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket);
-    void receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket);
-    bool done(Ticket& ticket);
-    // Gives the message up. Its buffer has to stay until the Wire is destroyed.
-    void cancel(Ticket& ticket);
-
-    // Moves messages; returns whether there was something to move.
-    bool progress() { return ucp_worker_progress(worker_) != 0; }
-    // Everything sent has left this process. Waits a few seconds at most.
-    void flush();
-
-    // Why messages will not arrive any more, and of which node.
-    struct Loss {
-        int node;
-        std::string why;
-    };
-    const std::optional<Loss>& lost() const { return loss_; }
-
-    // Sends a note. It is delivered sooner or later, as progress is made.
-    void send_note(int node, Note note, std::string text);
-    // Waits, for half a second at most, until all notes have been sent.
-    void send_out_notes();
-    // A note of this kind that has arrived.
-    std::optional<std::string> take_note(Note note);
+    void send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) override;
+    void receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) override;
+    bool done(Ticket& ticket) override;
+    void cancel(Ticket& ticket) override;
+    bool progress() override { return ucp_worker_progress(worker_) != 0; }
+    void flush() override;
+    void send_note(int node, Note note, std::string text) override;
+    void send_out_notes() override;
+    std::optional<std::string> take_note(Note note) override;
 
   private:
     struct Peer {
-        Wire* wire;
+        UcxWire* wire;
         int node;
         ucp_ep_h endpoint = nullptr;
         bool broken = false;
@@ -79,8 +49,7 @@ class Wire {
         Ticket ticket;
     };
 
-    explicit Wire(int node) : node_(node) {}
-    void lose(int node, const std::string& why);
+    explicit UcxWire(int node) : node_(node) {}
     bool finish(ucs_status_ptr_t request);
     void discard_unread();
     void close();
@@ -90,8 +59,7 @@ class Wire {
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
     std::string address_;
-    std::vector<Peer> peers_;  // by node
-    std::optional<Loss> loss_;
+    std::vector<Peer> peers_;        // by node
     std::list<Letter> letters_;      // notes under way
     std::list<std::string> unread_;  // buffers that UCX may still write to
     bool failed_ = false;            // a note of failure has been sent or received

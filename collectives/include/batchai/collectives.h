@@ -54,7 +54,7 @@ typedef enum {
     BATCHAI_COLL_FLOAT64 = 1,
     BATCHAI_COLL_INT32 = 2,
     BATCHAI_COLL_INT64 = 3,
-    BATCHAI_COLL_UINT8 = 4 /* broadcast and allgather only: bytes of any type */
+    BATCHAI_COLL_UINT8 = 4 /* bytes of any type, where nothing is reduced */
 } batchai_coll_type;
 
 /* Average divides the sum by the number of ranks; integers truncate toward zero. Min and max
@@ -67,7 +67,7 @@ typedef enum {
     BATCHAI_COLL_PRODUCT = 4
 } batchai_coll_op;
 
-typedef struct batchai_coll_comm batchai_coll_comm;       /* all ranks of the job */
+typedef struct batchai_coll_comm batchai_coll_comm;       /* ranks that work together */
 typedef struct batchai_coll_request batchai_coll_request; /* an operation in flight */
 
 /* "1.2.3". Static storage. */
@@ -83,6 +83,12 @@ BATCHAI_COLL_API const char* batchai_coll_status_name(batchai_coll_status status
  * finalize, whatever it returns. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_init(batchai_coll_comm** comm);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_finalize(batchai_coll_comm* comm);
+
+/* A communicator of some ranks of another one, which they are the ranks 0, 1, … of: `count` of
+ * them, ascending. Collective over all ranks of comm, with the same list; *part is null on those
+ * that are not listed. It works beside comm, and is to be finalized before it. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_split(batchai_coll_comm* comm, const int* ranks,
+                                                        size_t count, batchai_coll_comm** part);
 
 BATCHAI_COLL_API int batchai_coll_rank(const batchai_coll_comm* comm);
 BATCHAI_COLL_API int batchai_coll_size(const batchai_coll_comm* comm);
@@ -110,6 +116,25 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_allgather_async(batchai_coll_c
                                                                   size_t count,
                                                                   batchai_coll_type type,
                                                                   batchai_coll_request** request);
+/* The same with blocks of different lengths, one after another in rank order: counts[r] elements of
+ * rank r, the same numbers on all ranks. As everywhere, counts are copied. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_allgatherv_async(batchai_coll_comm* comm,
+                                                                   const void* send, void* receive,
+                                                                   const size_t* counts,
+                                                                   batchai_coll_type type,
+                                                                   batchai_coll_request** request);
+/* Both buffers hold size() * count elements: block r of send goes to rank r, block r of receive
+ * comes from there. They do not overlap. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_alltoall_async(batchai_coll_comm* comm,
+                                                                 const void* send, void* receive,
+                                                                 size_t count,
+                                                                 batchai_coll_type type,
+                                                                 batchai_coll_request** request);
+/* The same with blocks of different lengths: send_counts[r] elements to rank r, receive_counts[r]
+ * from it, which is what that rank sends. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_alltoallv_async(
+    batchai_coll_comm* comm, const void* send, const size_t* send_counts, void* receive,
+    const size_t* receive_counts, batchai_coll_type type, batchai_coll_request** request);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_barrier_async(batchai_coll_comm* comm,
                                                                 batchai_coll_request** request);
 
@@ -128,6 +153,16 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_broadcast(batchai_coll_comm* c
 BATCHAI_COLL_API batchai_coll_status batchai_coll_allgather(batchai_coll_comm* comm,
                                                             const void* send, void* receive,
                                                             size_t count, batchai_coll_type type);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_allgatherv(batchai_coll_comm* comm,
+                                                             const void* send, void* receive,
+                                                             const size_t* counts,
+                                                             batchai_coll_type type);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_alltoall(batchai_coll_comm* comm,
+                                                           const void* send, void* receive,
+                                                           size_t count, batchai_coll_type type);
+BATCHAI_COLL_API batchai_coll_status
+batchai_coll_alltoallv(batchai_coll_comm* comm, const void* send, const size_t* send_counts,
+                       void* receive, const size_t* receive_counts, batchai_coll_type type);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_barrier(batchai_coll_comm* comm);
 
 #ifdef __cplusplus

@@ -51,10 +51,10 @@ BOOST_AUTO_TEST_CASE(chunks_cover_a_buffer) {
 
 BOOST_AUTO_TEST_CASE(a_chunk_fits_the_cache_and_holds_a_byte_of_every_rank) {
     for (const int ranks : {1, 2, 8, 128}) {
-        BOOST_TEST(chunk_bytes(ranks, ranks) >= 16u << 10);
-        BOOST_TEST(chunk_bytes(ranks, ranks) <= 256u << 10);
+        BOOST_TEST(chunk_bytes(ranks, 0, ranks) >= 16u << 10);
+        BOOST_TEST(chunk_bytes(ranks, 0, ranks) <= 256u << 10);
     }
-    BOOST_TEST(chunk_bytes(8, 1'000'000) >= 1'000'000u);
+    BOOST_TEST(chunk_bytes(8, 0, 1'000'000) >= 1'000'000u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

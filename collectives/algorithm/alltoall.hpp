@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All-to-all, of blocks of equal or different lengths: rank d gets block d of every rank. A chunk
+// in a slot holds a piece of every block, in the order of nodes; before each piece stands how long
+// its block is, so that a rank that expects something else says so.
+//
+// On one node every rank copies its pieces from the others' in slots. Between nodes, rail k
+// receives for local ranks k, k + R, k + 2R, ... (R rails): it gathers its node's pieces for those
+// of another node into one message, and gets one from there. What is for ranks beyond the rails
+// goes on through the out slot.
+//
+// Cost for S bytes that a rank has for all others, N nodes of G ranks: the larger of 3 S / Bi in
+// the node and a + (N-1)/N G S / (R Be) between the nodes; G N - G messages of a rank become N - 1.
+//
+// Source: Träff, Rougier, "MPI Collectives and Datatypes for Hierarchical All-to-all
+// Communication", EuroMPI 2014.
+#pragma once
+
+#include "collectives/algorithm/blocks.hpp"
+#include "collectives/algorithm/pipeline.hpp"
+#include "collectives/algorithm/swap.hpp"
+
+namespace batchai::coll {
+
+class Alltoall final : public Pipeline {
+  public:
+    explicit Alltoall(Context& context);
+
+  protected:
+    std::uint64_t plan() override;
+    void copy_in(std::uint64_t k) override;
+    bool can_work(std::uint64_t k) override;
+    Exchange* work(std::uint64_t k) override;
+    void finish(std::uint64_t k) override;
+    bool can_copy_out(std::uint64_t k) override;
+    void copy_out(std::uint64_t k) override;
+    // Where counts do not match, some rank sees it as it copies out, and tells all others.
+    bool may_end() override { return call_.facts == nullptr || call_.facts->balance == 0; }
+
+  private:
+    static constexpr std::size_t kHeader = sizeof(std::uint64_t);
+
+    // In a slot: the piece for (or, in an out slot, from) this rank.
+    std::size_t place(int rank) const {
+        return static_cast<std::size_t>(position_[rank]) * stride_;
+    }
+    // How many ranks of the node this rail works for.
+    std::size_t served(int n) const;
+    // Bytes of a message from one node to another, on this rail.
+    std::size_t message(int from, int to) const;
+    // Pieces for a rank of this node, in the order of their sources, as another node has sent them.
+    std::byte* received(int from, int local, std::uint64_t k);
+    // Where the pieces from other nodes for a rank beyond the rails are.
+    std::byte* handed_on(int local, std::uint64_t k) const;
+    void deliver(int source, const std::byte* piece, std::uint64_t k);
+
+    std::vector<int> position_;        // of a rank, in the order of nodes
+    std::vector<std::size_t> before_;  // of a node: how many ranks are on the nodes before it
+    Blocks send_, receive_;            // of bytes
+    std::size_t stride_ = 0, per_chunk_ = 0;
+    std::array<Swap, kSlots> swaps_;
+    std::array<std::vector<std::byte>, kSlots> outgoing_, incoming_;
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/algorithm/reduce_scatter.hpp"
+
+#include <cstring>
+
+namespace batchai::coll {
+
+ReduceScatter::ReduceScatter(Context& context)
+    : Pipeline(context), inputs_(context.node.size()), partials_(context.topology.nodes()) {}
+
+std::uint64_t ReduceScatter::plan() {
+    const int ranks = topology().size;
+    const Signature& signature = call_.signature;
+    reduction_ = reduction_of(signature.type, signature.op);
+    blocks_.set(ranks, call_.counts, signature.count, reduction_.element);
+    const std::size_t share = node().slot_bytes() / static_cast<std::size_t>(ranks);
+    const std::size_t granule = share < kAlignment ? reduction_.element : kAlignment;
+    per_chunk_ = share / granule * granule;
+    if (context_.wire != nullptr) {
+        std::size_t served = 0;
+        for_rail(topology().node(), [&](int) { ++served; });
+        const auto nodes = static_cast<std::size_t>(topology().nodes());
+        for (auto& scratch : scratch_) scratch.resize(served * nodes * per_chunk_);
+    }
+    return std::max<std::uint64_t>(1, chunks_of(blocks_.longest(), per_chunk_));
+}
+
+template <class With>
+void ReduceScatter::for_rail(int n, With with) const {
+    const std::vector<int>& ranks = topology().members[n];
+    for (std::size_t r = node().rank(); r < ranks.size(); r += topology().rails()) with(ranks[r]);
+}
+
+void ReduceScatter::copy_in(std::uint64_t k) {
+    std::byte* to = node().in_slot(node().rank(), at(k));
+    for (int rank = 0; rank < topology().size; ++rank) {
+        const Range part = chunk(rank, k);
+        if (part.size() == 0 || (rank == topology().rank && topology().nodes() == 1)) continue;
+        std::memcpy(to + place(rank), call_.send + part.begin, part.size());
+    }
+}
+
+bool ReduceScatter::can_work(std::uint64_t k) {
+    return (topology().nodes() > 1 && context_.wire == nullptr) || node().all_copied(at(k));
+}
+
+void ReduceScatter::combine(int rank, std::uint64_t k, std::byte* out) {
+    const Range part = chunk(rank, k);
+    for (int r = 0; r < node().size(); ++r) inputs_[r] = node().in_slot(r, at(k)) + place(rank);
+    if (topology().nodes() == 1) inputs_[node().rank()] = call_.send + part.begin;
+    reduction_.combine(out, inputs_.data(), node().size(), part.size() / reduction_.element);
+}
+
+Exchange* ReduceScatter::work(std::uint64_t k) {
+    if (topology().nodes() == 1) {
+        const Range own = chunk(topology().rank, k);
+        if (own.size() == 0) return nullptr;
+        std::byte* out = call_.receive + (own.begin - blocks_.offset(topology().rank));
+        combine(topology().rank, k, out);
+        if (reduction_.divide == nullptr) return nullptr;
+        reduction_.divide(out, own.size() / reduction_.element, topology().size);
+        return nullptr;
+    }
+    if (context_.wire == nullptr) return nullptr;
+    const int me = topology().node(), nodes = topology().nodes();
+    Swap& swap = swaps_[slot(at(k))];
+    swap.start(*context_.wire, tag(), slot(at(k)));
+    std::byte* out = node().out_slot(at(k));
+    for (int n = 0; n < nodes; ++n) {
+        for_rail(n, [&](int rank) { combine(rank, k, out + place(rank)); });
+    }
+    for (int i = 1; i < nodes; ++i) {
+        const int from = (me + nodes - i) % nodes, to = (me + i) % nodes;
+        std::byte* room =
+            scratch_[slot(at(k))].data() + static_cast<std::size_t>(from) * per_chunk_;
+        for_rail(me, [&](int rank) {
+            swap.add_receive(from, room, chunk(rank, k).size());
+            room += static_cast<std::size_t>(nodes) * per_chunk_;
+        });
+        for_rail(to,
+                 [&](int rank) { swap.add_send(to, out + place(rank), chunk(rank, k).size()); });
+    }
+    return &swap;
+}
+
+void ReduceScatter::finish(std::uint64_t k) {
+    if (context_.wire == nullptr) return;
+    std::byte* room = scratch_[slot(at(k))].data();
+    for_rail(topology().node(), [&](int rank) {
+        std::byte* out = node().out_slot(at(k)) + place(rank);
+        for (int n = 0; n < topology().nodes(); ++n) {
+            partials_[n] = room + static_cast<std::size_t>(n) * per_chunk_;
+        }
+        room += static_cast<std::size_t>(topology().nodes()) * per_chunk_;
+        partials_[topology().node()] = out;
+        const std::size_t count = chunk(rank, k).size() / reduction_.element;
+        combine_tree(reduction_, partials_, out, count);
+        if (reduction_.divide != nullptr) reduction_.divide(out, count, topology().size);
+    });
+}
+
+bool ReduceScatter::can_copy_out(std::uint64_t k) {
+    return topology().nodes() == 1 || all_reduced(k, topology().rails());
+}
+
+void ReduceScatter::copy_out(std::uint64_t k) {
+    const Range own = chunk(topology().rank, k);
+    if (topology().nodes() == 1 || own.size() == 0) return;
+    std::memcpy(call_.receive + (own.begin - blocks_.offset(topology().rank)),
+                node().out_slot(at(k)) + place(topology().rank), own.size());
+}
+
+}  // namespace batchai::coll

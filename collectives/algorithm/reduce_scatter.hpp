@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reduce-scatter, of blocks of equal or different lengths: rank r gets the reduction of all ranks'
+// block r. A chunk in a slot holds a piece of every block, rank r's at place r.
+//
+// On one node every rank combines its pieces from the in slots, straight into its receive buffer.
+// Between nodes, rail k works for local ranks k, k + R, k + 2R, ... (R rails) of every node: it
+// combines its node's pieces for them, in the out slot, sends them to its counterparts and combines
+// what these have sent for its own node's, in the canonical tree's order.
+//
+// Cost for S bytes of all blocks, N nodes, R rails: the larger of (2 + 1/G) S / Bi in the node and
+// a + (N-1)/N S / (R Be) between the nodes, which is the lower bound (see swap.hpp).
+#pragma once
+
+#include "collectives/algorithm/blocks.hpp"
+#include "collectives/algorithm/pipeline.hpp"
+#include "collectives/algorithm/swap.hpp"
+#include "collectives/reduce/tree.hpp"
+
+namespace batchai::coll {
+
+class ReduceScatter final : public Pipeline {
+  public:
+    explicit ReduceScatter(Context& context);
+
+  protected:
+    std::uint64_t plan() override;
+    void copy_in(std::uint64_t k) override;
+    bool can_work(std::uint64_t k) override;
+    Exchange* work(std::uint64_t k) override;
+    void finish(std::uint64_t k) override;
+    bool can_copy_out(std::uint64_t k) override;
+    void copy_out(std::uint64_t k) override;
+
+  private:
+    // Of the send buffer, in bytes.
+    Range chunk(int rank, std::uint64_t k) const { return blocks_.chunk(rank, per_chunk_, k); }
+    std::size_t place(int rank) const { return static_cast<std::size_t>(rank) * per_chunk_; }
+    // The node's partial result for a rank, into `out`.
+    void combine(int rank, std::uint64_t k, std::byte* out);
+    // Calls with each rank of the node that this rail works for.
+    template <class With>
+    void for_rail(int n, With with) const;
+
+    Reduction reduction_;
+    Blocks blocks_;  // of bytes
+    std::size_t per_chunk_ = 0;
+    std::vector<const void*> inputs_;   // of the node's ranks
+    std::vector<std::byte*> partials_;  // of the nodes
+    std::array<Swap, kSlots> swaps_;
+    // What other nodes have sent: for each rank of the rail's, in turn, a piece of each node.
+    std::array<std::vector<std::byte>, kSlots> scratch_;
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the files of the C interface share: the last error's sentence, a stop for exceptions, checks
+// of arguments.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "batchai/collectives.h"
+#include "collectives/comm.hpp"
+
+struct batchai_coll_comm {
+    std::unique_ptr<batchai::coll::Communicator> communicator;
+};
+
+namespace batchai::coll::api {
+
+// Keeps the sentence for batchai_coll_last_error; returns the status.
+batchai_coll_status fail(batchai_coll_status status, const std::string& sentence);
+batchai_coll_status bad_argument(const char* function, const std::string& what);
+// For exceptions: out of memory is the only one that is known to come.
+batchai_coll_status fail_by_exception() noexcept;
+
+// Runs what may throw.
+template <class Body>
+batchai_coll_status guarded(Body body) noexcept {
+    try {
+        return body();
+    } catch (...) {
+        return fail_by_exception();
+    }
+}
+
+// Starts an operation whose arguments have been checked.
+batchai_coll_status start(batchai_coll_comm* comm, const Call& call,
+                          batchai_coll_request** request);
+
+// The blocking form of an operation.
+template <class Start>
+batchai_coll_status blocking(Start start_async) {
+    batchai_coll_request* request = nullptr;
+    const batchai_coll_status status = start_async(&request);
+    return status == BATCHAI_COLL_OK ? batchai_coll_wait(request) : status;
+}
+
+bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes);
+bool is_type(batchai_coll_type type);
+// Whether count elements of type, from each of `ranks`, are a number of bytes at all.
+bool fits(std::size_t count, batchai_coll_type type, int ranks);
+Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type);
+
+}  // namespace batchai::coll::api

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks: a whole job in one thread, for tests: any number of nodes and ranks, each with its engine,
+// its node's shared memory and a wire in memory. Ranks take their steps in a random order, the same
+// for the same seed, so that a test sees interleavings which real ranks rarely meet. A job that
+// stands still is an error at once.
+#pragma once
+
+#include <unistd.h>
+
+#include <numeric>
+
+#include "collectives/engine.hpp"
+#include "memory_wire.hpp"
+
+namespace batchai::coll {
+
+class Ranks {
+  public:
+    // nodes: how many ranks each has. slot_bytes: small ones make many chunks of little data.
+    explicit Ranks(const std::vector<int>& nodes, unsigned seed = 1, std::size_t slot_bytes = 4096)
+        : random_(seed) {
+        std::vector<std::string> names;
+        for (std::size_t n = 0; n < nodes.size(); ++n) {
+            names.insert(names.end(), nodes[n], "n" + std::to_string(n));
+        }
+        const Topology first = Topology::from_names(0, names);
+        for (int rail = 0; rail < first.rails(); ++rail) {
+            networks_.push_back(std::make_unique<Network>(first.nodes(), seed + rail));
+        }
+        for (int r = 0; r < first.size; ++r) {
+            auto rank = std::make_unique<Rank>();
+            rank->topology = Topology::from_names(r, names);
+            const int local = rank->topology.local_rank(), count = rank->topology.local_size();
+            const std::size_t bytes = Node::bytes_needed(count, slot_bytes);
+            auto memory = local == 0 ? Segment::create(bytes)
+                                     : Segment::open(ranks_[r - local]->node->path(), bytes);
+            if (!memory) throw std::runtime_error(memory.error().message);
+            rank->node = std::make_unique<Node>(std::move(*memory), local, count, slot_bytes);
+            if (first.nodes() > 1 && local < first.rails()) {
+                rank->wire = std::make_unique<MemoryWire>(*networks_[local], rank->topology.node());
+            }
+            rank->engine = std::make_unique<Engine>(
+                Context{rank->topology, *rank->node, rank->wire.get()},
+                std::vector<int>(count, ::getpid()), Patience{}, rank->progress);
+            ranks_.push_back(std::move(rank));
+        }
+    }
+
+    int size() const { return static_cast<int>(ranks_.size()); }
+    const Topology& topology(int rank) const { return ranks_[rank]->topology; }
+    Engine& engine(int rank) { return *ranks_[rank]->engine; }
+    Network& network(int rail) { return *networks_[rail]; }
+
+    // Starts calls[r] on rank r, in some order, and steps until all have ended. Ranks beyond the
+    // calls do nothing.
+    std::vector<batchai_coll_status> run(const std::vector<Call>& calls) {
+        std::vector<int> order(calls.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::shuffle(order.begin(), order.end(), random_);
+        std::vector<Engine::Request*> requests(calls.size(), nullptr);
+        std::vector<batchai_coll_status> statuses(calls.size(), BATCHAI_COLL_IN_PROGRESS);
+        std::size_t started = 0, ended = 0, steps = 0;
+        while (ended < calls.size()) {
+            if (++steps > kMostSteps * calls.size())
+                throw std::runtime_error("the job stands still");
+            if (started < order.size() && random_() % 4 == 0) {
+                const int r = order[started++];
+                requests[r] = engine(r).start(calls[r]);
+            }
+            const std::size_t r = random_() % calls.size();
+            if (requests[r] == nullptr || statuses[r] != BATCHAI_COLL_IN_PROGRESS) continue;
+            statuses[r] = engine(r).test(requests[r]);
+            ended += statuses[r] != BATCHAI_COLL_IN_PROGRESS;
+        }
+        return statuses;
+    }
+
+    // Messages that nobody has received, receives that nothing has come for.
+    std::size_t left_over() const {
+        std::size_t sum = 0;
+        for (const auto& rank : ranks_) sum += rank->wire == nullptr ? 0 : rank->wire->unread();
+        return sum;
+    }
+
+  private:
+    static constexpr std::size_t kMostSteps = 100'000;
+
+    struct Rank {
+        Topology topology;
+        std::unique_ptr<Node> node;
+        Progress progress;
+        std::unique_ptr<MemoryWire> wire;
+        std::unique_ptr<Engine> engine;
+    };
+
+    std::mt19937 random_;
+    std::vector<std::unique_ptr<Network>> networks_;  // by rail
+    std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+}  // namespace batchai::coll
