@@ -71,7 +71,7 @@ bool fits(std::size_t count, batchai_coll_type type, int ranks) {
 }
 
 bool is_type(batchai_coll_type type) {
-    return type >= BATCHAI_COLL_FLOAT32 && type <= BATCHAI_COLL_UINT8;
+    return type >= BATCHAI_COLL_FLOAT32 && type <= kLastType;
 }
 
 Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type) {
@@ -197,12 +197,14 @@ batchai_coll_status batchai_coll_allreduce_async(batchai_coll_comm* comm, const 
     return guarded([&] {
         constexpr const char* kName = "allreduce";
         if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
-        if (!is_type(type) || type == BATCHAI_COLL_UINT8) {
-            return bad_argument(
-                kName, fmt::format("type {} is not one that it takes", static_cast<int>(type)));
+        if (!is_type(type)) {
+            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
         }
         if (op < BATCHAI_COLL_SUM || op > BATCHAI_COLL_PRODUCT) {
             return bad_argument(kName, fmt::format("no operation {}", static_cast<int>(op)));
+        }
+        if (op == BATCHAI_COLL_AVERAGE && type == BATCHAI_COLL_BOOL) {
+            return bad_argument(kName, "booleans have no average");
         }
         if (!fits(count, type, 1)) return bad_argument(kName, "the count is too large");
         if (count > 0 && (send == nullptr || receive == nullptr)) {

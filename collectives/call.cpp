@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 namespace batchai::coll {
 namespace {
 
-constexpr const char* kTypes[] = {"float32", "float64", "int32", "int64", "uint8"};
+constexpr const char* kTypes[] = {"float32", "float64", "int32",    "int64", "uint8",
+                                  "int8",    "float16", "bfloat16", "bool"};
+static_assert(std::size(kTypes) == kLastType + 1);
 constexpr const char* kOps[] = {"sum", "average", "min", "max", "product"};
 
 }  // namespace
@@ -19,6 +23,9 @@ std::size_t type_size(std::uint8_t type) {
         case BATCHAI_COLL_FLOAT64:
         case BATCHAI_COLL_INT64:
             return 8;
+        case BATCHAI_COLL_FLOAT16:
+        case BATCHAI_COLL_BFLOAT16:
+            return 2;
         default:
             return 1;
     }

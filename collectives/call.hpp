@@ -36,6 +36,8 @@ struct Signature {
     bool operator==(const Signature&) const = default;
 };
 
+constexpr std::uint8_t kLastType = BATCHAI_COLL_BOOL;
+
 // What the ranks of an alltoallv find out about each other's counts first.
 struct BlockFacts {
     std::uint64_t longest = 0;  // elements of the longest block of all

@@ -133,7 +133,7 @@ std::optional<ProgressCopy> read_progress(const sys::UniqueFd& file) {
     }
     if (page->magic != ProgressPage::kMagic || page->stage == Stage::none ||
         page->stage > Stage::left || page->signature.kind > Kind::finalize ||
-        page->signature.type > BATCHAI_COLL_UINT8 || page->signature.op > BATCHAI_COLL_PRODUCT) {
+        page->signature.type > kLastType || page->signature.op > BATCHAI_COLL_PRODUCT) {
         return std::nullopt;
     }
     ProgressCopy copy;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/allreduce.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace batchai::coll {
@@ -10,7 +11,9 @@ Allreduce::Allreduce(Context& context) : Pipeline(context), inputs_(context.node
     reducers_ = nodes == 1 ? context.node.size() : context.topology.rails();
     if (context.wire == nullptr) return;
     for (auto& scratch : scratch_) {
-        scratch.resize(Direct::scratch_needed(nodes, context.node.slot_bytes()));
+        scratch.resize(
+            std::max(Direct::scratch_needed(nodes, context.node.slot_bytes()),
+                     RecursiveDoubling::scratch_needed(nodes, context.node.slot_bytes())));
     }
 }
 
@@ -18,11 +21,13 @@ std::uint64_t Allreduce::plan() {
     const Signature& signature = call_.signature;
     if (signature.kind == Kind::allreduce && signature.count > 0) {
         reduction_ = reduction_of(signature.type, signature.op);
+        scale_ = scale();
         send_ = call_.send;
         receive_ = call_.receive;
         count_ = signature.count;
     } else {
         reduction_ = reduction_of(BATCHAI_COLL_INT32, BATCHAI_COLL_SUM);
+        scale_ = {};
         nothing_ = 0;
         send_ = receive_ = reinterpret_cast<std::byte*>(&nothing_);
         count_ = 1;
@@ -66,25 +71,28 @@ Exchange* Allreduce::work(std::uint64_t k) {
     const std::size_t offset = own.begin * reduction_.element;
     for (int r = 0; r < node().size(); ++r) inputs_[r] = node().in_slot(r, at(k)) + offset;
     inputs_[node().rank()] = send_ + chunk(k).begin * reduction_.element + offset;
-    reduction_.combine(result(k), inputs_.data(), node().size(), own.size());
+    if (context_.wire == nullptr) {
+        reduction_.combine(result(k), inputs_.data(), node().size(), own.size(), scale_);
+        return nullptr;
+    }
+    const Scale before = {.before = scale_.before};
+    reduction_.combine(result(k), inputs_.data(), node().size(), own.size(), before);
+    return exchange(k, own.size());
+}
 
-    if (context_.wire == nullptr) return nullptr;
+Exchange* Allreduce::exchange(std::uint64_t k, std::size_t count) {
     const int me = topology().node(), nodes = topology().nodes(), s = slot(at(k));
+    const Scale after = {.after = scale_.after, .divisor = scale_.divisor};
     const auto start = [&](auto& algorithm) {
-        algorithm.start(*context_.wire, tag(), s, me, nodes, reduction_, result(k),
-                        scratch_[s].data(), own.size());
+        algorithm.start(*context_.wire, tag(), s, me, nodes, reduction_, after, result(k),
+                        scratch_[s].data(), count);
         return &algorithm;
     };
-    const std::size_t bytes = own.size() * reduction_.element;
-    if (Direct::cost(nodes, bytes) < RecursiveDoubling::cost(nodes, bytes)) {
+    if (Direct::cost(nodes, count * reduction_.element) <
+        RecursiveDoubling::cost(nodes, reduction_, count)) {
         return start(direct_[s]);
     }
     return start(doubling_[s]);
-}
-
-void Allreduce::finish(std::uint64_t k) {
-    if (reduction_.divide == nullptr || !reduces(k)) return;
-    reduction_.divide(result(k), part(k, node().rank()).size(), topology().size);
 }
 
 bool Allreduce::can_copy_out(std::uint64_t k) {

@@ -30,7 +30,6 @@ class Allreduce final : public Pipeline {
     void copy_in(std::uint64_t k) override;
     bool can_work(std::uint64_t k) override;
     Exchange* work(std::uint64_t k) override;
-    void finish(std::uint64_t k) override;
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
 
@@ -39,9 +38,11 @@ class Allreduce final : public Pipeline {
     Range part(std::uint64_t k, int reducer) const;
     Range chunk(std::uint64_t k) const { return chunk_of(count_, per_chunk_, k); }
     bool reduces(std::uint64_t k) const;
+    Exchange* exchange(std::uint64_t k, std::size_t count);
     std::byte* result(std::uint64_t k) const;
 
     Reduction reduction_;
+    Scale scale_;
     const std::byte* send_ = nullptr;
     std::byte* receive_ = nullptr;
     std::size_t count_ = 0, per_chunk_ = 0;

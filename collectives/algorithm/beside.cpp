@@ -16,11 +16,8 @@ Step Beside::step() {
     for (int r = 0; r < context_.node.size(); ++r) {
         inputs_[r] = context_.node.entered(r, number_)->data;
     }
-    const Reduction reduction = reduction_of(signature.type, signature.op);
-    reduction.combine(call_.receive, inputs_.data(), context_.node.size(), signature.count);
-    if (reduction.divide != nullptr) {
-        reduction.divide(call_.receive, signature.count, context_.topology.size);
-    }
+    reduction_of(signature.type, signature.op)
+        .combine(call_.receive, inputs_.data(), context_.node.size(), signature.count, scale());
     return Step::done;
 }
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "collectives/algorithm/operation.hpp"
-#include "collectives/reduce/kernels.hpp"
 
 namespace batchai::coll {
 

@@ -39,7 +39,7 @@ Exchange* Broadcast::work(std::uint64_t k) {
 
 Exchange* Broadcast::barrier(std::uint64_t k) {
     barrier_.start(*context_.wire, tag(), slot(at(k)), topology().node(), topology().nodes(),
-                   reduction_of(BATCHAI_COLL_INT32, BATCHAI_COLL_SUM), nullptr, nullptr, 0);
+                   reduction_of(BATCHAI_COLL_INT32, BATCHAI_COLL_SUM), {}, nullptr, nullptr, 0);
     return &barrier_;
 }
 

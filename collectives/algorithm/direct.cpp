@@ -9,9 +9,10 @@ constexpr int kScatter = 0, kGather = 1;  // steps of a tag
 }  // namespace
 
 void Direct::start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
-                   std::byte* data, std::byte* scratch, std::size_t count) {
+                   const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count) {
     begin(wire, tag, slot);
     reduction_ = reduction;
+    scale_ = scale;
     data_ = data;
     scratch_ = scratch;
     count_ = count;
@@ -24,7 +25,7 @@ void Direct::start(Wire& wire, Tag tag, int slot, int node, int nodes, const Red
 void Direct::scatter() {
     blocks_.assign(nodes_, nullptr);
     blocks_[node_] = block(node_);
-    std::byte* room = scratch_;
+    std::byte* room = scratch_ + tree_scratch_needed(nodes_);
     for (int i = 1; i < nodes_; ++i) {
         const int from = (node_ + nodes_ - i) % nodes_;
         blocks_[from] = room;
@@ -38,7 +39,7 @@ void Direct::scatter() {
 }
 
 void Direct::combine() {
-    combine_tree(reduction_, blocks_, block(node_), range(node_).size());
+    combine_tree(reduction_, blocks_, block(node_), range(node_).size(), scale_, scratch_);
 }
 
 void Direct::gather() {

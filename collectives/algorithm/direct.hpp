@@ -26,12 +26,13 @@ class Direct final : public Exchange {
     }
     // Bytes of scratch memory for data of `bytes`: blocks are rounded up to whole lines.
     static std::size_t scratch_needed(int nodes, std::size_t bytes) {
-        return bytes + static_cast<std::size_t>(nodes) * 2 * kAlignment;
+        return tree_scratch_needed(nodes) + bytes +
+               static_cast<std::size_t>(nodes) * 2 * kAlignment;
     }
 
-    // data: this node's partial result, then the result.
+    // data: this node's partial result, then the result. scale: what is still to be done to it.
     void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
-               std::byte* data, std::byte* scratch, std::size_t count);
+               const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count);
 
   protected:
     bool advance() override;
@@ -47,10 +48,11 @@ class Direct final : public Exchange {
     void gather();
 
     Reduction reduction_;
+    Scale scale_;
     std::byte *data_ = nullptr, *scratch_ = nullptr;
     std::size_t count_ = 0;
     int node_ = 0, nodes_ = 1;
-    std::vector<std::byte*> blocks_;  // this node's block, as each node has sent it
+    std::vector<const std::byte*> blocks_;  // this node's block, as each node has sent it
     Stage stage_ = Stage::end;
 };
 

@@ -19,6 +19,10 @@ struct LinkCost {
     static constexpr double kPerByte = 0.4e-9;
 };
 
+inline double message_cost(std::size_t bytes) {
+    return LinkCost::kLatency + static_cast<double>(bytes) * LinkCost::kPerByte;
+}
+
 class Exchange {
   public:
     Exchange() = default;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "collectives/call.hpp"
+#include "collectives/reduce/kernels.hpp"
 #include "collectives/topology.hpp"
 #include "collectives/transport/shm.hpp"
 #include "collectives/transport/wire.hpp"
@@ -55,6 +56,10 @@ class Operation {
     void fail(const Failure& failure) { failure_ = failure; }
     // Ranks of this node that have not entered.
     Missing absent() const;
+    // What a reduction multiplies and divides by.
+    Scale scale() const {
+        return {.divisor = call_.signature.op == BATCHAI_COLL_AVERAGE ? context_.topology.size : 1};
+    }
     int local_root() const {  // of a broadcast; -1 on other nodes
         const int root = call_.signature.root;
         const Topology& topology = context_.topology;

@@ -6,7 +6,10 @@
 namespace batchai::coll {
 
 ReduceScatter::ReduceScatter(Context& context)
-    : Pipeline(context), inputs_(context.node.size()), partials_(context.topology.nodes()) {}
+    : Pipeline(context),
+      inputs_(context.node.size()),
+      partials_(context.topology.nodes()),
+      tree_scratch_(tree_scratch_needed(context.topology.nodes())) {}
 
 std::uint64_t ReduceScatter::plan() {
     const int ranks = topology().size;
@@ -44,11 +47,11 @@ bool ReduceScatter::can_work(std::uint64_t k) {
     return (topology().nodes() > 1 && context_.wire == nullptr) || node().all_copied(at(k));
 }
 
-void ReduceScatter::combine(int rank, std::uint64_t k, std::byte* out) {
+void ReduceScatter::combine(int rank, std::uint64_t k, const Scale& scale, std::byte* out) {
     const Range part = chunk(rank, k);
     for (int r = 0; r < node().size(); ++r) inputs_[r] = node().in_slot(r, at(k)) + place(rank);
     if (topology().nodes() == 1) inputs_[node().rank()] = call_.send + part.begin;
-    reduction_.combine(out, inputs_.data(), node().size(), part.size() / reduction_.element);
+    reduction_.combine(out, inputs_.data(), node().size(), part.size() / reduction_.element, scale);
 }
 
 Exchange* ReduceScatter::work(std::uint64_t k) {
@@ -56,9 +59,7 @@ Exchange* ReduceScatter::work(std::uint64_t k) {
         const Range own = chunk(topology().rank, k);
         if (own.size() == 0) return nullptr;
         std::byte* out = call_.receive + (own.begin - blocks_.offset(topology().rank));
-        combine(topology().rank, k, out);
-        if (reduction_.divide == nullptr) return nullptr;
-        reduction_.divide(out, own.size() / reduction_.element, topology().size);
+        combine(topology().rank, k, scale(), out);
         return nullptr;
     }
     if (context_.wire == nullptr) return nullptr;
@@ -66,8 +67,9 @@ Exchange* ReduceScatter::work(std::uint64_t k) {
     Swap& swap = swaps_[slot(at(k))];
     swap.start(*context_.wire, tag(), slot(at(k)));
     std::byte* out = node().out_slot(at(k));
+    const Scale before = {.before = scale().before};
     for (int n = 0; n < nodes; ++n) {
-        for_rail(n, [&](int rank) { combine(rank, k, out + place(rank)); });
+        for_rail(n, [&](int rank) { combine(rank, k, before, out + place(rank)); });
     }
     for (int i = 1; i < nodes; ++i) {
         const int from = (me + nodes - i) % nodes, to = (me + i) % nodes;
@@ -85,6 +87,7 @@ Exchange* ReduceScatter::work(std::uint64_t k) {
 
 void ReduceScatter::finish(std::uint64_t k) {
     if (context_.wire == nullptr) return;
+    const Scale after = {.after = scale().after, .divisor = scale().divisor};
     std::byte* room = scratch_[slot(at(k))].data();
     for_rail(topology().node(), [&](int rank) {
         std::byte* out = node().out_slot(at(k)) + place(rank);
@@ -94,8 +97,7 @@ void ReduceScatter::finish(std::uint64_t k) {
         room += static_cast<std::size_t>(topology().nodes()) * per_chunk_;
         partials_[topology().node()] = out;
         const std::size_t count = chunk(rank, k).size() / reduction_.element;
-        combine_tree(reduction_, partials_, out, count);
-        if (reduction_.divide != nullptr) reduction_.divide(out, count, topology().size);
+        combine_tree(reduction_, partials_, out, count, after, tree_scratch_.data());
     });
 }
 

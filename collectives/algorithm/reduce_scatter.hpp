@@ -37,7 +37,7 @@ class ReduceScatter final : public Pipeline {
     Range chunk(int rank, std::uint64_t k) const { return blocks_.chunk(rank, per_chunk_, k); }
     std::size_t place(int rank) const { return static_cast<std::size_t>(rank) * per_chunk_; }
     // The node's partial result for a rank, into `out`.
-    void combine(int rank, std::uint64_t k, std::byte* out);
+    void combine(int rank, std::uint64_t k, const Scale& scale, std::byte* out);
     // Calls with each rank of the node that this rail works for.
     template <class With>
     void for_rail(int n, With with) const;
@@ -45,11 +45,12 @@ class ReduceScatter final : public Pipeline {
     Reduction reduction_;
     Blocks blocks_;  // of bytes
     std::size_t per_chunk_ = 0;
-    std::vector<const void*> inputs_;   // of the node's ranks
-    std::vector<std::byte*> partials_;  // of the nodes
+    std::vector<const void*> inputs_;         // of the node's ranks
+    std::vector<const std::byte*> partials_;  // of the nodes
     std::array<Swap, kSlots> swaps_;
     // What other nodes have sent: for each rank of the rail's, in turn, a piece of each node.
     std::array<std::vector<std::byte>, kSlots> scratch_;
+    std::vector<std::byte> tree_scratch_;
 };
 
 }  // namespace batchai::coll

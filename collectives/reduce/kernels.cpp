@@ -1,123 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/reduce/kernels.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <type_traits>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
-#include "batchai/collectives.h"
+#include "collectives/reduce/table.hpp"
 
 namespace batchai::coll {
+
+#if defined(__x86_64__)
+
 namespace {
 
-// Signed overflow is undefined, unsigned wraps.
-template <class T>
-struct Wrapping {
-    using type = T;
-};
-template <class T>
-requires std::is_integral_v<T>
-struct Wrapping<T> {
-    using type = std::make_unsigned_t<T>;
-};
-
-struct Sum {
-    template <class T>
-    static T apply(T a, T b) {
-        using W = typename Wrapping<T>::type;
-        return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
-    }
-};
-
-struct Product {
-    template <class T>
-    static T apply(T a, T b) {
-        using W = typename Wrapping<T>::type;
-        return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
-    }
-};
-
-struct Min {
-    template <class T>
-    static T apply(T a, T b) {
-        if constexpr (std::is_floating_point_v<T>) {
-            return (a < b) | (a != a) ? a : b;  // b where b is NaN: the comparison is false
-        } else {
-            return b < a ? b : a;
-        }
-    }
-};
-
-struct Max {
-    template <class T>
-    static T apply(T a, T b) {
-        if constexpr (std::is_floating_point_v<T>) {
-            return (a > b) | (a != a) ? a : b;
-        } else {
-            return b > a ? b : a;
-        }
-    }
-};
-
-// No __restrict: out may be a or b. There is no dependence between elements.
-template <class T, class Op>
-void combine_two(T* out, const T* a, const T* b, std::size_t count) {
-#pragma GCC ivdep
-    for (std::size_t i = 0; i < count; ++i) out[i] = Op::apply(a[i], b[i]);
-}
-
-template <class T, class Op>
-void combine(void* out, const void* const* in, int inputs, std::size_t count) {
-    if (inputs == 1) {
-        if (out != in[0]) std::memcpy(out, in[0], count * sizeof(T));
-        return;
-    }
-    // In blocks that stay in the first-level cache while the inputs are added one after another.
-    constexpr std::size_t kBlock = 8192 / sizeof(T);
-    for (std::size_t at = 0; at < count; at += kBlock) {
-        const std::size_t n = std::min(kBlock, count - at);
-        T* block = static_cast<T*>(out) + at;
-        const auto input = [&](int i) { return static_cast<const T*>(in[i]) + at; };
-        combine_two<T, Op>(block, input(0), input(1), n);
-        for (int i = 2; i < inputs; ++i) combine_two<T, Op>(block, block, input(i), n);
-    }
-}
-
-template <class T>
-void divide(void* data, std::size_t count, int ranks) {
-    T* values = static_cast<T*>(data);
-    for (std::size_t i = 0; i < count; ++i) values[i] /= static_cast<T>(ranks);
-}
-
-template <class T>
-Reduction reduction(std::uint8_t op) {
-    switch (op) {
-        case BATCHAI_COLL_AVERAGE:
-            return {sizeof(T), combine<T, Sum>, divide<T>};
-        case BATCHAI_COLL_MIN:
-            return {sizeof(T), combine<T, Min>, nullptr};
-        case BATCHAI_COLL_MAX:
-            return {sizeof(T), combine<T, Max>, nullptr};
-        case BATCHAI_COLL_PRODUCT:
-            return {sizeof(T), combine<T, Product>, nullptr};
-        default:
-            return {sizeof(T), combine<T, Sum>, nullptr};
-    }
+// Not every compiler has a name for it.
+bool has_f16c() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 
 }  // namespace
 
-Reduction reduction_of(std::uint8_t type, std::uint8_t op) {
-    switch (type) {
-        case BATCHAI_COLL_FLOAT64:
-            return reduction<double>(op);
-        case BATCHAI_COLL_INT32:
-            return reduction<std::int32_t>(op);
-        case BATCHAI_COLL_INT64:
-            return reduction<std::int64_t>(op);
-        default:
-            return reduction<float>(op);
+bool runs_here(InstructionSet set) {
+    __builtin_cpu_init();
+    switch (set) {
+        case InstructionSet::portable:
+            return true;
+        case InstructionSet::avx2:
+            return __builtin_cpu_supports("avx2") && has_f16c();
+        case InstructionSet::avx512:
+            return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     }
+    return false;
+}
+
+const Table& table_of(InstructionSet set) {
+    if (set == InstructionSet::avx512) return kAvx512;
+    return set == InstructionSet::avx2 ? kAvx2 : kPortable;
+}
+
+#else
+
+bool runs_here(InstructionSet set) {
+    return set == InstructionSet::portable;
+}
+
+const Table& table_of(InstructionSet) {
+    return kPortable;
+}
+
+#endif
+
+InstructionSet best_instruction_set() {
+    static const InstructionSet best = runs_here(InstructionSet::avx512) ? InstructionSet::avx512
+                                       : runs_here(InstructionSet::avx2) ? InstructionSet::avx2
+                                                                         : InstructionSet::portable;
+    return best;
+}
+
+Reduction reduction_of(std::uint8_t type, std::uint8_t op, InstructionSet set) {
+    return table_of(set).types[type].ops[op];
 }
 
 }  // namespace batchai::coll

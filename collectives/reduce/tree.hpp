@@ -4,6 +4,8 @@
 // balanced binary tree over the nodes in order, ((n0+n1)+(n2+n3))+... Where their number N is not a
 // power of two, p < N, the first N - p pairs are folded into one leaf each. So the bits of a result
 // depend on the ranks and nodes of a job, but not on a message's size, its place or the algorithm.
+// A node's own partial result is rounded, as it travels, and what comes out of the tree; what is
+// computed inside it is not.
 #pragma once
 
 #include <bit>
@@ -28,9 +30,13 @@ struct Leaves {
     int folded;  // leaves 0 .. folded - 1 are two nodes each
 };
 
-// Combines blocks[node], of `count` elements, into out. Blocks are overwritten, and the pointers
-// too; out may be one of them.
-void combine_tree(const Reduction& reduction, std::span<std::byte*> blocks, std::byte* out,
-                  std::size_t count);
+// Bytes of memory that combine_tree needs for itself: wide partial results, one for each level of
+// the tree, of as many numbers as stay in the first-level cache.
+std::size_t tree_scratch_needed(int nodes);
+
+// Combines blocks[node], of `count` elements, into out, which may be one of them. However deep the
+// tree is, numbers are rounded once.
+void combine_tree(const Reduction& reduction, std::span<const std::byte* const> blocks,
+                  std::byte* out, std::size_t count, const Scale& scale, std::byte* scratch);
 
 }  // namespace batchai::coll

@@ -5,7 +5,7 @@
 // operation it is. So data of a rank that calls something else is never taken for what is expected.
 // Pure.
 //
-//   class 2 | node 16 | operation 10 | slot 3 | step 5 | kind 4 | op 3 | type 3 | fold 18
+//   class 2 | node 16 | operation 10 | slot 3 | step 5 | kind 4 | op 3 | type 4 | fold 17
 //
 // The numbers are taken modulo their width: two nodes are never more than one operation apart, and
 // messages of equal tags arrive in order. Messages of the other classes are told apart by what is
@@ -29,20 +29,20 @@ struct Tag {
 
     static constexpr std::uint64_t kClass = 3ull << 62;
 
-    // Count, root and layout, folded to 18 bits. Different ones look the same once in 260,000
+    // Count, root and layout, folded to 17 bits. Different ones look the same once in 130,000
     // times; then the lengths of the messages differ.
     static std::uint64_t fold(const Signature& signature) {
         const std::uint64_t mixed =
             (signature.count + 0x9e3779b97f4a7c15ull * static_cast<std::uint32_t>(signature.root) +
              0x165667b19e3779f9ull * signature.layout) *
             0xff51afd7ed558ccdull;
-        return mixed >> 46;
+        return mixed >> 47;
     }
 
     static Tag of(std::uint64_t operation, const Signature& signature) {
         return {(operation & 0x3ff) << 36 | static_cast<std::uint64_t>(signature.kind) << 24 |
                 static_cast<std::uint64_t>(signature.op) << 21 |
-                static_cast<std::uint64_t>(signature.type) << 18 | fold(signature)};
+                static_cast<std::uint64_t>(signature.type) << 17 | fold(signature)};
     }
     static Tag of(Note note) { return {static_cast<std::uint64_t>(note) << 62}; }
 

@@ -61,27 +61,55 @@ static void* memory(size_t bytes) {
 
 // ---- what is expected --------------------------------------------------------------------------
 
-// Element i of a rank, small enough for every type and operation to be exact.
-static double element(size_t i, int of_rank) {
-    return (double)((i + of_rank * 3) % 5) - 1;
+// Element i of a rank, small enough for every type and operation to be exact until the result is
+// rounded.
+static double element(size_t i, int of_rank, batchai_coll_type type) {
+    const int least = type == BATCHAI_COLL_UINT8 || type == BATCHAI_COLL_BOOL ? 0 : -1;
+    return (double)((i + of_rank * 3) % 5) + least;
 }
 
-static double reduced(size_t i, batchai_coll_op op) {
-    double value = element(i, 0);
-    for (int r = 1; r < size; ++r) {
-        const double next = element(i, r);
-        if (op == BATCHAI_COLL_SUM || op == BATCHAI_COLL_AVERAGE) value += next;
-        if (op == BATCHAI_COLL_PRODUCT) value *= next;
-        if (op == BATCHAI_COLL_MIN && next < value) value = next;
-        if (op == BATCHAI_COLL_MAX && next > value) value = next;
+static double combined(double a, double b, batchai_coll_type type, batchai_coll_op op) {
+    if (type == BATCHAI_COLL_BOOL) {
+        return op == BATCHAI_COLL_MIN || op == BATCHAI_COLL_PRODUCT ? a != 0 && b != 0
+                                                                    : a != 0 || b != 0;
     }
-    return value;
+    if (op == BATCHAI_COLL_PRODUCT) return a * b;
+    if (op == BATCHAI_COLL_MIN) return b < a ? b : a;
+    if (op == BATCHAI_COLL_MAX) return b > a ? b : a;
+    return a + b;
+}
+
+static double reduced(size_t i, batchai_coll_type type, batchai_coll_op op) {
+    double value = element(i, 0, type);
+    for (int r = 1; r < size; ++r) value = combined(value, element(i, r, type), type, op);
+    return type == BATCHAI_COLL_BOOL ? value != 0 : value;
 }
 
 static size_t bytes_of(batchai_coll_type type) {
-    return type == BATCHAI_COLL_UINT8                                   ? 1
-           : type == BATCHAI_COLL_FLOAT64 || type == BATCHAI_COLL_INT64 ? 8
-                                                                        : 4;
+    switch (type) {
+        case BATCHAI_COLL_FLOAT64:
+        case BATCHAI_COLL_INT64:
+            return 8;
+        case BATCHAI_COLL_FLOAT32:
+        case BATCHAI_COLL_INT32:
+            return 4;
+        case BATCHAI_COLL_FLOAT16:
+        case BATCHAI_COLL_BFLOAT16:
+            return 2;
+        default:
+            return 1;
+    }
+}
+
+// The nearest float16 or bfloat16, as bits; value: neither too large nor too small for one.
+static uint16_t short_of(float value, batchai_coll_type type) {
+    const int half = type == BATCHAI_COLL_FLOAT16;
+    const int places = half ? 10 : 7, bias = half ? 15 : 127;
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    if (value == 0) return sign;
+    const int exponent = ilogbf(value);
+    const int mantissa = (int)nearbyintf(ldexpf(fabsf(value), places - exponent));
+    return (uint16_t)(sign | (((exponent + bias - 1) << places) + mantissa));
 }
 
 static void put(void* data, size_t i, batchai_coll_type type, double value) {
@@ -89,7 +117,8 @@ static void put(void* data, size_t i, batchai_coll_type type, double value) {
     if (type == BATCHAI_COLL_FLOAT64) ((double*)data)[i] = value;
     if (type == BATCHAI_COLL_INT32) ((int32_t*)data)[i] = (int32_t)value;
     if (type == BATCHAI_COLL_INT64) ((int64_t*)data)[i] = (int64_t)value;
-    if (type == BATCHAI_COLL_UINT8) ((uint8_t*)data)[i] = (uint8_t)(int)value;
+    if (bytes_of(type) == 2) ((uint16_t*)data)[i] = short_of((float)value, type);
+    if (bytes_of(type) == 1) ((uint8_t*)data)[i] = (uint8_t)(int)value;
 }
 
 // value, as the type has it, for an average of `size`.
@@ -103,8 +132,13 @@ static int is(const void* data, size_t i, batchai_coll_type type, double value, 
             return ((const int32_t*)data)[i] == (int32_t)value / divisor;
         case BATCHAI_COLL_INT64:
             return ((const int64_t*)data)[i] == (int64_t)value / divisor;
+        case BATCHAI_COLL_FLOAT16:
+        case BATCHAI_COLL_BFLOAT16:
+            return ((const uint16_t*)data)[i] == short_of((float)value / (float)divisor, type);
+        case BATCHAI_COLL_INT8:
+            return ((const int8_t*)data)[i] == (int8_t)(int)value / divisor;
         default:
-            return ((const uint8_t*)data)[i] == (uint8_t)(int)value;
+            return ((const uint8_t*)data)[i] == (uint8_t)(int)value / divisor;
     }
 }
 
@@ -116,10 +150,10 @@ static void check_allreduce(size_t count, batchai_coll_type type, batchai_coll_o
     // Off by one element from what malloc aligns.
     char* send = (char*)memory(bytes + 8) + bytes_of(type);
     char* receive = in_place ? send : (char*)memory(bytes + 8) + bytes_of(type);
-    for (size_t i = 0; i < count; ++i) put(send, i, type, element(i, rank));
+    for (size_t i = 0; i < count; ++i) put(send, i, type, element(i, rank, type));
     expect(batchai_coll_allreduce(comm, send, receive, count, type, op), "allreduce");
     for (size_t i = 0; i < count; ++i) {
-        if (!is(receive, i, type, reduced(i, op), op == BATCHAI_COLL_AVERAGE ? size : 1)) {
+        if (!is(receive, i, type, reduced(i, type, op), op == BATCHAI_COLL_AVERAGE ? size : 1)) {
             fprintf(stderr,
                     "rank %d: allreduce: count %zu type %d op %d in place %d: element %zu\n", rank,
                     count, type, op, in_place, i);
@@ -132,10 +166,11 @@ static void check_allreduce(size_t count, batchai_coll_type type, batchai_coll_o
 
 static void check_broadcast(size_t count, batchai_coll_type type, int root) {
     void* data = memory(count * bytes_of(type));
-    for (size_t i = 0; i < count; ++i) put(data, i, type, rank == root ? element(i, root) : 99);
+    for (size_t i = 0; i < count; ++i)
+        put(data, i, type, rank == root ? element(i, root, type) : 99);
     expect(batchai_coll_broadcast(comm, data, count, type, root), "broadcast");
     for (size_t i = 0; i < count; ++i) {
-        if (!is(data, i, type, element(i, root), 1)) fail("broadcast: a wrong element");
+        if (!is(data, i, type, element(i, root, type), 1)) fail("broadcast: a wrong element");
     }
     free(data);
 }
@@ -145,11 +180,11 @@ static void check_allgather(size_t count, batchai_coll_type type, int in_place) 
     char* receive = memory(bytes * (size_t)size);
     char* own = receive + bytes * (size_t)rank;
     char* send = in_place ? own : memory(bytes);
-    for (size_t i = 0; i < count; ++i) put(send, i, type, element(i, rank));
+    for (size_t i = 0; i < count; ++i) put(send, i, type, element(i, rank, type));
     expect(batchai_coll_allgather(comm, send, receive, count, type), "allgather");
     for (int r = 0; r < size; ++r) {
         for (size_t i = 0; i < count; ++i) {
-            if (!is(receive + bytes * (size_t)r, i, type, element(i, r), 1)) {
+            if (!is(receive + bytes * (size_t)r, i, type, element(i, r, type), 1)) {
                 fprintf(stderr, "rank %d: allgather: count %zu type %d: element %zu of rank %d\n",
                         rank, count, type, i, r);
                 exit(9);
@@ -188,11 +223,12 @@ static void check_nan(size_t count) {
 static void matrix(void) {
     static const size_t counts[] = {0, 1, 2, 3, 7, 13, 14, 26, 27, 1023, 65537, 300007};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
-        for (int type = BATCHAI_COLL_FLOAT32; type <= BATCHAI_COLL_UINT8; ++type) {
+        for (int type = BATCHAI_COLL_FLOAT32; type <= BATCHAI_COLL_BOOL; ++type) {
             for (int root = 0; root < size; ++root) check_broadcast(counts[c], type, root);
             for (int in_place = 0; in_place < 2; ++in_place) {
                 check_allgather(counts[c], type, in_place);
-                for (int op = 0; type != BATCHAI_COLL_UINT8 && op <= BATCHAI_COLL_PRODUCT; ++op) {
+                for (int op = 0; op <= BATCHAI_COLL_PRODUCT; ++op) {
+                    if (type == BATCHAI_COLL_BOOL && op == BATCHAI_COLL_AVERAGE) continue;
                     check_allreduce(counts[c], type, op, in_place);
                 }
             }
@@ -210,10 +246,10 @@ static const size_t async_counts[] = {1, 5000, 0, 300001};
 static batchai_coll_request* start_one(int i, float** data) {
     const size_t count = async_counts[i % 4];
     const int gathers = i % 3 == 2;
+    const batchai_coll_type type = BATCHAI_COLL_FLOAT32;
     *data = memory(count * sizeof(float) * (gathers ? (size_t)size : 1));
     float* own = *data + (gathers ? count * (size_t)rank : 0);
-    for (size_t k = 0; k < count; ++k) own[k] = (float)element(k, rank);
-    const batchai_coll_type type = BATCHAI_COLL_FLOAT32;
+    for (size_t k = 0; k < count; ++k) own[k] = (float)element(k, rank, type);
     batchai_coll_request* request = NULL;
     expect(i % 3 == 0 ? batchai_coll_allreduce_async(comm, own, own, count, type, BATCHAI_COLL_SUM,
                                                      &request)
@@ -226,10 +262,11 @@ static batchai_coll_request* start_one(int i, float** data) {
 static void check_one(int i, const float* data) {
     const size_t count = async_counts[i % 4];
     const int gathers = i % 3 == 2;
+    const batchai_coll_type type = BATCHAI_COLL_FLOAT32;
     for (size_t k = 0; k < count; ++k) {
-        const double wanted = i % 3 == 0 ? reduced(k, BATCHAI_COLL_SUM)
-                              : gathers  ? element(k, size - 1)
-                                         : element(k, i % size);
+        const double wanted = i % 3 == 0 ? reduced(k, type, BATCHAI_COLL_SUM)
+                              : gathers  ? element(k, size - 1, type)
+                                         : element(k, i % size, type);
         if (data[gathers ? count * (size_t)(size - 1) + k : k] != (float)wanted) {
             fail("async: a wrong element");
         }
@@ -263,27 +300,36 @@ static void again(void) {
 }
 
 // The same numbers, alone and within messages of several sizes: equal bits, also on all ranks.
-static void bits(void) {
+static void check_bits(batchai_coll_type type, batchai_coll_op op) {
     enum { kFew = 5, kMany = 300007 };
-    float few[kFew], many[kMany];
-    uint32_t* all = memory(sizeof few * (size_t)size);
-    for (int i = 0; i < kFew; ++i) few[i] = sinf((float)(i + 1) * (float)(rank + 1)) * 1e3f;
-    static const int sizes[] = {kFew, 40, 1000, 70000, kMany};
-    uint32_t first[kFew], now[kFew];
+    static const size_t sizes[] = {kFew, 40, 1000, 70000, kMany};
+    const size_t one = bytes_of(type), few = kFew * one;
+    char *many = memory(kMany * one), *all = memory(few * (size_t)size), first[kFew * 8];
     for (int s = 0; s < 5; ++s) {
-        for (int i = 0; i < sizes[s]; ++i) many[i] = few[(i + kFew - sizes[s] % kFew) % kFew];
-        expect(batchai_coll_allreduce(comm, many, many, (size_t)sizes[s], BATCHAI_COLL_FLOAT32,
-                                      BATCHAI_COLL_SUM),
-               "allreduce");
-        memcpy(now, many + sizes[s] - kFew, sizeof now);  // the message's end
-        if (s == 0) memcpy(first, now, sizeof now);
-        if (memcmp(first, now, sizeof now) != 0) fail("bits: they depend on the message's size");
-        expect(batchai_coll_allgather(comm, now, all, sizeof now, BATCHAI_COLL_UINT8), "allgather");
+        char* now = many + (sizes[s] - kFew) * one;  // the message's end
+        for (size_t i = 0; i < sizes[s]; ++i) {
+            const size_t which = (i + kFew - sizes[s] % kFew) % kFew;
+            put(many, i, type, sin((double)(which + 1) * (rank + 1)) * 1e3);
+        }
+        expect(batchai_coll_allreduce(comm, many, many, sizes[s], type, op), "allreduce");
+        if (s == 0) memcpy(first, now, few);
+        if (memcmp(first, now, few) != 0) fail("bits: they depend on the message's size");
+        expect(batchai_coll_allgather(comm, now, all, few, BATCHAI_COLL_UINT8), "allgather");
         for (int r = 0; r < size; ++r) {
-            if (memcmp(all + kFew * r, now, sizeof now) != 0) fail("bits: ranks differ");
+            if (memcmp(all + few * (size_t)r, now, few) != 0) fail("bits: ranks differ");
         }
     }
+    free(many);
     free(all);
+}
+
+static void bits(void) {
+    static const batchai_coll_type types[] = {BATCHAI_COLL_FLOAT32, BATCHAI_COLL_FLOAT64,
+                                              BATCHAI_COLL_FLOAT16, BATCHAI_COLL_BFLOAT16};
+    for (int t = 0; t < 4; ++t) {
+        check_bits(types[t], BATCHAI_COLL_SUM);
+        check_bits(types[t], BATCHAI_COLL_AVERAGE);
+    }
 }
 
 // More than 2^31 bytes of addresses on little memory: the first kPeriod bytes again and again, and
@@ -353,8 +399,9 @@ static void large(void) {
 static void arguments(void) {
     float data[4] = {1, 1, 1, 1};
     const batchai_coll_status refused = BATCHAI_COLL_ERR_ARGUMENT;
-    expect_status(batchai_coll_allreduce(comm, data, data, 4, BATCHAI_COLL_UINT8, BATCHAI_COLL_SUM),
-                  refused);
+    expect_status(
+        batchai_coll_allreduce(comm, data, data, 4, BATCHAI_COLL_BOOL, BATCHAI_COLL_AVERAGE),
+        refused);
     expect_status(
         batchai_coll_allreduce(comm, data, data + 1, 3, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM),
         refused);

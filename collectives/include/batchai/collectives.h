@@ -10,7 +10,7 @@
  * arguments; a mismatch is an error on all ranks (BATCHAI_COLL_ERR_MISMATCH), never a hang.
  * Counts are elements and size_t; any count, zero included. Send and receive buffers are either
  * the same (in place; of an allgather: send is this rank's block of receive) or do not overlap.
- * Buffers are in host memory, aligned for their type; they belong to the caller and must stay
+ * Buffers are in host memory, at any address; they belong to the caller and must stay
  * untouched until the operation has completed.
  *
  * Threads: one thread at a time may use a communicator and its requests. Errors: every function
@@ -54,11 +54,18 @@ typedef enum {
     BATCHAI_COLL_FLOAT64 = 1,
     BATCHAI_COLL_INT32 = 2,
     BATCHAI_COLL_INT64 = 3,
-    BATCHAI_COLL_UINT8 = 4 /* bytes of any type, where nothing is reduced */
+    BATCHAI_COLL_UINT8 = 4, /* where nothing is reduced: bytes of any type */
+    BATCHAI_COLL_INT8 = 5,
+    BATCHAI_COLL_FLOAT16 = 6, /* IEEE 754 binary16 */
+    BATCHAI_COLL_BFLOAT16 = 7,
+    BATCHAI_COLL_BOOL = 8 /* a byte; any but 0 is true, results are 0 or 1 */
 } batchai_coll_type;
 
-/* Average divides the sum by the number of ranks; integers truncate toward zero. Min and max
- * propagate NaN. */
+/* Average divides the sum by the number of ranks; integers truncate toward zero, booleans have
+ * none. Integers wrap around. Of booleans, sum and max are "or", product and min "and". Min and max
+ * propagate NaN. Numbers of 16 bits are computed as float32 and rounded, to the nearest and ties to
+ * even, at most twice however many ranks there are: each node's partial result where there are
+ * several nodes, and the result. */
 typedef enum {
     BATCHAI_COLL_SUM = 0,
     BATCHAI_COLL_AVERAGE = 1,

@@ -24,6 +24,13 @@ BOOST_AUTO_TEST_CASE(what_differs_has_another_tag) {
     other = signature;
     other.type = BATCHAI_COLL_INT64;
     BOOST_TEST(first.bits != Tag::of(5, other).bits);
+    for (std::uint8_t type = 0; type < kLastType; ++type) {
+        Signature next = other;
+        other.type = type;
+        next.type = type + 1;
+        BOOST_TEST(Tag::of(5, next).bits != Tag::of(5, other).bits);
+        BOOST_TEST((Tag::of(5, next).bits ^ Tag::of(5, other).bits) < 1u << 22);  // its own bits
+    }
     other = signature;
     other.root = 3;
     BOOST_TEST(first.bits != Tag::of(5, other).bits);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Table::stream for the instruction set that the including file is compiled for. Only for the files
+// that table.hpp names.
+#pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "collectives/reduce/vectors.hpp"
+
+namespace batchai::coll {
+namespace {
+
+#if defined(__x86_64__)
+
+constexpr std::size_t kLine = 64;
+
+// A cache line at once, so that it is written to memory as a whole. to: aligned to it.
+void stream_line(unsigned char* to, const unsigned char* from) {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(from));
+#else
+    for (std::size_t at = 0; at < kLine; at += kVector) {
+#if defined(__AVX2__)
+        const __m256i part = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at), part);
+#else
+        const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at));
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to + at), part);
+#endif
+    }
+#endif
+}
+
+void stream(void* to, const void* from, std::size_t bytes) {
+    auto* out = static_cast<unsigned char*>(to);
+    const auto* in = static_cast<const unsigned char*>(from);
+    const std::size_t before = -reinterpret_cast<std::uintptr_t>(to) % kLine;  // an edge
+    if (bytes < before + kLine) {
+        __builtin_memcpy(out, in, bytes);
+        return;
+    }
+    __builtin_memcpy(out, in, before);
+    std::size_t at = before;
+    for (; bytes - at >= kLine; at += kLine) stream_line(out + at, in + at);
+    __builtin_memcpy(out + at, in + at, bytes - at);
+    _mm_sfence();
+}
+
+#else
+
+void stream(void* to, const void* from, std::size_t bytes) {
+    __builtin_memcpy(to, from, bytes);
+}
+
+#endif
+
+}  // namespace
+}  // namespace batchai::coll

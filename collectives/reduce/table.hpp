@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions of one instruction set. portable.cpp, avx2.cpp and avx512.cpp are one table each:
+// the same loops (loops.hpp, stream.hpp), compiled with other flags. What they are made of has
+// internal linkage, and nothing of the standard library's that could become a function: a function
+// that several object files share is taken by the linker from one of them, and could so bring
+// instructions into the others that the processor does not have.
+#pragma once
+
+#include "batchai/collectives.h"
+#include "collectives/reduce/kernels.hpp"
+
+namespace batchai::coll {
+
+struct Table {
+    struct Row {
+        Reduction ops[BATCHAI_COLL_PRODUCT + 1];
+    };
+    Row types[BATCHAI_COLL_BOOL + 1];
+    // Copies with stores that bypass the caches, and orders them before the stores after it.
+    void (*stream)(void* to, const void* from, std::size_t bytes);
+};
+
+extern const Table kPortable, kAvx2, kAvx512;
+
+const Table& table_of(InstructionSet set);
+
+}  // namespace batchai::coll
