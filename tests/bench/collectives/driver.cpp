@@ -4,16 +4,16 @@
 //
 //   driver MILLISECONDS BYTES...
 //
-// For each size: one call into a poisoned buffer, checked bit by bit; calls until their time is
-// known; then batches of so many calls back to back that one takes a few milliseconds, after a
-// barrier each, for as long as MILLISECONDS; the result of the last is checked again. Rank 0 prints
+// For each size: one call into a poisoned buffer, checked bit by bit; then batches of calls back to
+// back, after a barrier each, for as long as MILLISECONDS, the result of the last one checked
+// again. While a batch is shorter than two milliseconds it does not count, and the next one has
+// twice as many calls. Rank 0 prints, in microseconds a call, the fastest batch and the middle one:
 //
-//   result BYTES CALLS BATCHES BEST MEDIAN      microseconds a call: of the fastest batch, and of
-//   the middle one
+//   result BYTES CALLS BATCHES BEST MEDIAN
 //
-// A batch has taken as long as on its slowest rank. A rank that finds a wrong sum says so and exits
-// with 3. What the ranks tell each other goes through the library's own allreduce: nothing else
-// runs in the process.
+// A batch has taken as long as on its slowest rank. What the ranks tell each other goes through the
+// library's own allreduce: nothing else runs in the process. A rank that finds a wrong sum says so
+// and exits with code 3.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -36,9 +36,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kBatch =
-    4000;  // microseconds: short, for quiet moments are short on a shared machine
-constexpr int kMostBatches = 50;
+// Microseconds: no longer than it must be, for quiet moments are short on a shared machine.
+constexpr double kShortestBatch = 2000;
+constexpr std::size_t kMostBatches = 50;
 constexpr std::size_t kPeriod = 1000;
 
 // Whole numbers, small enough that their sum is exact in any order.
@@ -64,52 +64,44 @@ class Driver {
         library_.allreduce(send_.data(), receive_.data(), count_);
         check();
 
-        double one = 0;
-        for (std::size_t calls = 1;; calls *= 4) {
-            const double took = slowest({batch(calls)})[0];
-            one = took / static_cast<double>(calls);
-            if (took >= kBatch / 4) break;
-        }
-        const auto calls = static_cast<std::size_t>(std::max(1.0, kBatch / one));
-        const double whole = one * static_cast<double>(calls);
-        const int batches = std::clamp(static_cast<int>(budget_ / whole), 2, kMostBatches);
         poison();
+        std::size_t calls = 1;
+        double spent = 0;
         std::vector<double> times;
-        for (int i = 0; i < batches; ++i)
-            times.push_back(batch(calls) / static_cast<double>(calls));
+        while (times.size() < 2 || (spent < budget_ && times.size() < kMostBatches)) {
+            const double took = batch(calls);
+            spent += took;
+            if (took < kShortestBatch) {
+                calls *= 2;
+                times.clear();
+            } else {
+                times.push_back(took / static_cast<double>(calls));
+            }
+        }
         check();
-
-        times = slowest(times);
         std::sort(times.begin(), times.end());
         if (library_.rank() != 0) return;
-        std::printf("result %zu %zu %d %.4f %.4f\n", bytes, calls, batches, times.front(),
+        std::printf("result %zu %zu %zu %.4f %.4f\n", bytes, calls, times.size(), times.front(),
                     times[times.size() / 2]);
         std::fflush(stdout);
     }
 
   private:
+    // Microseconds on the slowest rank, the same number on all.
     double batch(std::size_t calls) {
         library_.barrier();
         const auto begin = Clock::now();
         for (std::size_t i = 0; i < calls; ++i) {
             library_.allreduce(send_.data(), receive_.data(), count_);
         }
-        return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-    }
+        const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
 
-    // Of each of the times, that of the slowest rank, the same on all ranks.
-    std::vector<double> slowest(const std::vector<double>& mine) {
-        const std::size_t ranks = static_cast<std::size_t>(library_.size());
-        std::vector<float> own(mine.size() * ranks);
-        std::vector<float> all(own.size());
-        const std::size_t first = mine.size() * static_cast<std::size_t>(library_.rank());
-        std::copy(mine.begin(), mine.end(), own.begin() + static_cast<std::ptrdiff_t>(first));
-        library_.allreduce(own.data(), all.data(), all.size());
-        std::vector<double> most(mine.size());
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            most[i % mine.size()] = std::max<double>(most[i % mine.size()], all[i]);
-        }
-        return most;
+        const auto ranks = static_cast<std::size_t>(library_.size());
+        std::vector<float> own(ranks);
+        std::vector<float> all(ranks);
+        own[static_cast<std::size_t>(library_.rank())] = static_cast<float>(took.count());
+        library_.allreduce(own.data(), all.data(), ranks);
+        return *std::max_element(all.begin(), all.end());
     }
 
     void poison() { std::memset(receive_.data(), 0xff, count_ * sizeof(float)); }

@@ -56,7 +56,7 @@ def print_table(result):
     width = max(15, max(len(name) for name in result.names) + 2)
     ours = "batchai" in result.names
     heads = ["bytes".rjust(8), "bound".rjust(9)] + [name.rjust(width) for name in result.names]
-    print("".join(heads) + ("    goal  ahead of the best peer" if ours else ""))
+    print("".join(heads) + ("    goal   median  ahead of the best peer" if ours else ""))
     for size in result.sizes:
         bound = roofline.bound(topology, size)
         row = size_text(size).rjust(8) + (time_text(bound) if bound else "-").rjust(9)
@@ -71,7 +71,9 @@ def verdict(result, size):
     text = "".rjust(8)
     if least:
         text = f"{least:.0%} {'ok' if part and part >= least else 'NO'}".rjust(8)
-    peer, usec = best_peer(result, size), result.figures["batchai", size].usec
+    figure = result.figures["batchai", size]
+    peer, usec = best_peer(result, size), figure.usec
+    text += (time_text(figure.median) if usec else "").rjust(9)
     if peer and usec:
         ahead = peer[0] / usec
         text += f"  {ahead:6.2f} x {peer[1]}" + ("" if ahead * NOISE >= 1 else ": BEHIND")

@@ -176,8 +176,8 @@ void measure_copies(int ranks, double milliseconds, const std::vector<std::size_
 void measure_flag() {
     const std::vector<int> where = cores();
     if (where.size() < 2) return;
-    constexpr std::uint64_t kTurns = 20000;
-    constexpr int kBatches = 20;
+    constexpr std::uint64_t kTurns = 1000;
+    constexpr int kBatches = 1000;
     alignas(128) std::atomic<std::uint64_t> ping = 0;
     alignas(128) std::atomic<std::uint64_t> pong = 0;
     std::thread other([&] {

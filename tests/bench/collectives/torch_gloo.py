@@ -11,7 +11,7 @@ import time
 import torch
 import torch.distributed as dist
 
-BATCH = 4000.0  # microseconds
+SHORTEST_BATCH = 2000.0  # microseconds
 MOST_BATCHES = 50
 PERIOD = 1000
 
@@ -31,19 +31,18 @@ class Driver:
     def measure(self, size):
         count = size // 4
         self.check(count)
-        calls = 1
-        while True:
-            (took,) = self.slowest([self.batch(count, calls)])
-            if took >= BATCH / 4:
-                break
-            calls *= 4
-        one = took / calls
-        calls = max(1, int(BATCH / one))
-        batches = min(max(int(self.budget / (one * calls)), 2), MOST_BATCHES)
-        times = self.slowest([self.batch(count, calls) / calls for _ in range(batches)])
+        calls, spent, times = 1, 0.0, []
+        while len(times) < 2 or (spent < self.budget and len(times) < MOST_BATCHES):
+            took = self.batch(count, calls)
+            spent += took
+            if took < SHORTEST_BATCH:
+                calls *= 2
+                times = []
+            else:
+                times.append(took / calls)
         self.check(count)
         if self.rank == 0:
-            print(f"result {size} {calls} {batches} {min(times):.4f} {statistics.median_high(times):.4f}", flush=True)
+            print(f"result {size} {calls} {len(times)} {min(times):.4f} {statistics.median_high(times):.4f}", flush=True)
 
     def check(self, count):
         view = self.buffer[:count]
@@ -59,12 +58,9 @@ class Driver:
         begin = time.perf_counter()
         for _ in range(calls):
             dist.all_reduce(view)
-        return (time.perf_counter() - begin) * 1e6
-
-    def slowest(self, mine):
-        most = torch.tensor(mine, dtype=torch.float64)
-        dist.all_reduce(most, op=dist.ReduceOp.MAX)
-        return most.tolist()
+        took = torch.tensor((time.perf_counter() - begin) * 1e6)
+        dist.all_reduce(took, op=dist.ReduceOp.MAX)
+        return took.item()
 
 
 dist.init_process_group("gloo")
