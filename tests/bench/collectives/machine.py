@@ -50,6 +50,9 @@ def run(command, environment, limit):
     except subprocess.TimeoutExpired:
         late = True
         output, errors = end(process)
+    except BaseException:  # the benchmark itself is to end
+        end(process)
+        raise
     if late:
         return output, f"no end within {limit:g} s"
     if process.returncode != 0:

@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -135,6 +136,8 @@ def inside(task, answer):
 
 def main():
     options = parse()
+    for number in (signal.SIGTERM, signal.SIGINT):  # what runs is ended too
+        signal.signal(number, lambda caught, _: sys.exit(128 + caught))
     if options.inside:
         inside(*options.inside)
         return
