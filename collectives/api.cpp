@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <new>
@@ -22,6 +23,11 @@ Engine::Request* engine_request(batchai_coll_request* request) {
 batchai_coll_status concluded(const Engine& engine, batchai_coll_status status) {
     if (status == BATCHAI_COLL_OK || status == BATCHAI_COLL_IN_PROGRESS) return status;
     return fail(status, engine.failure().sentence);
+}
+
+bool is_floating(std::uint8_t type) {
+    return type == BATCHAI_COLL_FLOAT32 || type == BATCHAI_COLL_FLOAT64 ||
+           type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
 }
 
 }  // namespace
@@ -80,6 +86,28 @@ Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type) {
     signature.count = count;
     signature.type = static_cast<std::uint8_t>(type);
     return signature;
+}
+
+std::string set_reduction(Signature& signature, batchai_coll_op op,
+                          const batchai_coll_scaling* scaling) {
+    if (op < BATCHAI_COLL_SUM || op > BATCHAI_COLL_PRODUCT) {
+        return fmt::format("no operation {}", static_cast<int>(op));
+    }
+    if (op == BATCHAI_COLL_AVERAGE && signature.type == BATCHAI_COLL_BOOL) {
+        return "booleans have no average";
+    }
+    signature.op = static_cast<std::uint8_t>(op);
+    if (scaling == nullptr) return {};
+    if (!std::isfinite(scaling->before) || !std::isfinite(scaling->after)) {
+        return fmt::format("the factors {} and {} are not both numbers", scaling->before,
+                           scaling->after);
+    }
+    if ((scaling->before != 1 || scaling->after != 1) && !is_floating(signature.type)) {
+        return "only floating types have factors";
+    }
+    signature.before = scaling->before;
+    signature.after = scaling->after;
+    return {};
 }
 
 }  // namespace batchai::coll::api
@@ -193,6 +221,7 @@ void batchai_coll_label(batchai_coll_comm* comm, const char* label) {
 batchai_coll_status batchai_coll_allreduce_async(batchai_coll_comm* comm, const void* send,
                                                  void* receive, size_t count,
                                                  batchai_coll_type type, batchai_coll_op op,
+                                                 const batchai_coll_scaling* scaling,
                                                  batchai_coll_request** request) {
     return guarded([&] {
         constexpr const char* kName = "allreduce";
@@ -200,18 +229,14 @@ batchai_coll_status batchai_coll_allreduce_async(batchai_coll_comm* comm, const 
         if (!is_type(type)) {
             return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
         }
-        if (op < BATCHAI_COLL_SUM || op > BATCHAI_COLL_PRODUCT) {
-            return bad_argument(kName, fmt::format("no operation {}", static_cast<int>(op)));
-        }
-        if (op == BATCHAI_COLL_AVERAGE && type == BATCHAI_COLL_BOOL) {
-            return bad_argument(kName, "booleans have no average");
+        Signature signature = signature_of(Kind::allreduce, count, type);
+        if (const std::string wrong = set_reduction(signature, op, scaling); !wrong.empty()) {
+            return bad_argument(kName, wrong);
         }
         if (!fits(count, type, 1)) return bad_argument(kName, "the count is too large");
         if (count > 0 && (send == nullptr || receive == nullptr)) {
             return bad_argument(kName, "a null buffer");
         }
-        Signature signature = signature_of(Kind::allreduce, count, type);
-        signature.op = static_cast<std::uint8_t>(op);
         if (send != receive && overlap(send, bytes_of(signature), receive, bytes_of(signature))) {
             return bad_argument(kName, "send and receive overlap without being the same");
         }
@@ -299,10 +324,10 @@ batchai_coll_status batchai_coll_wait(batchai_coll_request* request) {
 }
 
 batchai_coll_status batchai_coll_allreduce(batchai_coll_comm* comm, const void* send, void* receive,
-                                           size_t count, batchai_coll_type type,
-                                           batchai_coll_op op) {
+                                           size_t count, batchai_coll_type type, batchai_coll_op op,
+                                           const batchai_coll_scaling* scaling) {
     return blocking([&](batchai_coll_request** request) {
-        return batchai_coll_allreduce_async(comm, send, receive, count, type, op, request);
+        return batchai_coll_allreduce_async(comm, send, receive, count, type, op, scaling, request);
     });
 }
 

@@ -48,6 +48,10 @@ bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_by
 bool is_type(batchai_coll_type type);
 // Whether count elements of type, from each of `ranks`, are a number of bytes at all.
 bool fits(std::size_t count, batchai_coll_type type, int ranks);
+// Gives the signature of a reduction its operation and factors; scaling may be null. Returns what
+// is wrong with them, or nothing.
+std::string set_reduction(Signature& signature, batchai_coll_op op,
+                          const batchai_coll_scaling* scaling);
 Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type);
 
 }  // namespace batchai::coll::api

@@ -35,22 +35,27 @@ std::string describe(const Signature& signature) {
     const std::string what = fmt::format("{} {}", signature.count, kTypes[signature.type]);
     const std::string blocks =
         signature.layout == 0 ? "" : fmt::format(" in blocks (lengths #{:08x})", signature.layout);
+    const std::string scaled =
+        signature.before == 1 && signature.after == 1
+            ? ""
+            : fmt::format(" scaled by {} and {}", signature.before, signature.after);
     switch (signature.kind) {
         case Kind::barrier:
             return "barrier";
         case Kind::finalize:
             return "finalize";
         case Kind::allreduce:
-            return fmt::format("allreduce ({}) of {}", kOps[signature.op], what);
+            return fmt::format("allreduce ({}) of {}{}", kOps[signature.op], what, scaled);
         case Kind::broadcast:
             return fmt::format("broadcast of {} from rank {}", what, signature.root);
         case Kind::allgather:
             return "allgather of " + what + blocks;
         case Kind::reduce:
-            return fmt::format("reduce ({}) of {} to rank {}", kOps[signature.op], what,
-                               signature.root);
+            return fmt::format("reduce ({}) of {} to rank {}{}", kOps[signature.op], what,
+                               signature.root, scaled);
         case Kind::reduce_scatter:
-            return fmt::format("reduce-scatter ({}) of {}{}", kOps[signature.op], what, blocks);
+            return fmt::format("reduce-scatter ({}) of {}{}{}", kOps[signature.op], what, blocks,
+                               scaled);
         case Kind::alltoall:
             return "all-to-all of " + what;
         case Kind::alltoallv:

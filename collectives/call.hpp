@@ -26,9 +26,10 @@ enum class Kind : std::uint8_t {
 };
 
 struct Signature {
-    std::uint64_t count = 0;   // of alltoallv: 0
-    std::int32_t root = 0;     // of a broadcast or a reduce
-    std::uint32_t layout = 0;  // of blocks of different lengths: a hash of the lengths
+    std::uint64_t count = 0;       // of alltoallv: 0
+    double before = 1, after = 1;  // factors of a reduction
+    std::int32_t root = 0;         // of a broadcast or a reduce
+    std::uint32_t layout = 0;      // of blocks of different lengths: a hash of the lengths
     Kind kind = Kind::barrier;
     std::uint8_t type = BATCHAI_COLL_UINT8;
     std::uint8_t op = BATCHAI_COLL_SUM;

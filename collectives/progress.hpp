@@ -49,7 +49,7 @@ constexpr bool waits(Stage stage, bool inside) {
 }
 
 struct ProgressPage {
-    static constexpr std::uint64_t kMagic = 0x3130304c4c4f4342;  // "BCOLL001"
+    static constexpr std::uint64_t kMagic = 0x3230304c4c4f4342;  // "BCOLL002"
     static constexpr int kMissing = 16;
 
     std::atomic<std::uint64_t> magic;

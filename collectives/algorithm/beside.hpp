@@ -2,9 +2,9 @@
 //
 // Beside: allreduces of a few numbers, barriers and empty operations of a job on one node. The data
 // travels beside the signature in the rank's entry, and every rank reduces all of it for itself, in
-// the same order. Two cache lines of each rank, no slots, no chunks.
+// the same order. One to four cache lines of each rank, no slots, no chunks.
 //
-// Cost: a + 2 (G-1) line transfers.
+// Cost: a + 4 (G-1) line transfers at most.
 #pragma once
 
 #include "collectives/algorithm/operation.hpp"

@@ -58,7 +58,9 @@ class Operation {
     Missing absent() const;
     // What a reduction multiplies and divides by.
     Scale scale() const {
-        return {.divisor = call_.signature.op == BATCHAI_COLL_AVERAGE ? context_.topology.size : 1};
+        const Signature& signature = call_.signature;
+        return {signature.before, signature.after,
+                signature.op == BATCHAI_COLL_AVERAGE ? context_.topology.size : 1};
     }
     int local_root() const {  // of a broadcast; -1 on other nodes
         const int root = call_.signature.root;

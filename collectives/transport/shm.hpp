@@ -75,11 +75,11 @@ class Node {
     struct alignas(128) Counter {
         std::atomic<std::uint64_t> value;
     };
-    static constexpr std::size_t kEntry = 128;
+    static constexpr std::size_t kEntry = 256;
     // Bytes of data that fit beside a signature.
     static constexpr std::size_t kInline =
         kEntry - sizeof(std::atomic<std::uint64_t>) - sizeof(Signature);
-    struct alignas(kEntry) Entry {
+    struct alignas(128) Entry {
         std::atomic<std::uint64_t> operation;
         Signature signature;
         std::byte data[kInline];

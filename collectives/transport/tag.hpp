@@ -12,6 +12,7 @@
 // in them.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "collectives/call.hpp"
@@ -29,14 +30,21 @@ struct Tag {
 
     static constexpr std::uint64_t kClass = 3ull << 62;
 
-    // Count, root and layout, folded to 17 bits. Different ones look the same once in 130,000
-    // times; then the lengths of the messages differ.
+    // Count, root, layout and factors, folded to 17 bits. Different ones look the same once in
+    // 130,000 times; then the lengths of the messages differ where the counts do.
     static std::uint64_t fold(const Signature& signature) {
         const std::uint64_t mixed =
             (signature.count + 0x9e3779b97f4a7c15ull * static_cast<std::uint32_t>(signature.root) +
-             0x165667b19e3779f9ull * signature.layout) *
+             0x165667b19e3779f9ull * signature.layout +
+             0x27d4eb2f165667c5ull * low_bits(signature.before) +
+             0x85ebca77c2b2ae63ull * low_bits(signature.after)) *
             0xff51afd7ed558ccdull;
         return mixed >> 47;
+    }
+
+    // Most factors differ in their highest bits alone.
+    static std::uint64_t low_bits(double factor) {
+        return std::rotl(std::bit_cast<std::uint64_t>(factor), 32);
     }
 
     static Tag of(std::uint64_t operation, const Signature& signature) {

@@ -113,9 +113,10 @@ static void sums(batchai_coll_comm** parts, int count) {
     for (int p = 0; p < count; ++p) {
         if (parts[p] == NULL) continue;
         for (int i = 0; i < 5000; ++i) values[p][i] = rank + i;
-        expect(batchai_coll_allreduce_async(parts[p], values[p], values[p], 5000,
-                                            BATCHAI_COLL_INT64, BATCHAI_COLL_MAX, &requests[p]),
-               "allreduce");
+        expect(
+            batchai_coll_allreduce_async(parts[p], values[p], values[p], 5000, BATCHAI_COLL_INT64,
+                                         BATCHAI_COLL_MAX, NULL, &requests[p]),
+            "allreduce");
     }
     for (int p = count - 1; p >= 0; --p) {
         if (parts[p] == NULL) continue;

@@ -116,14 +116,14 @@ all_fine() {
 }
 
 @test "ranks that call different things are all told so, on one node" {
-    for kind in count type op kind root missing; do
+    for kind in count type op factor kind root missing; do
         all_fine slurm_launch 1 3 "$check" mismatch "$kind"
         [ "$(grep -c ': collectives: operation 2: ranks disagree: .*rank 2 calls ' <<<"$output")" -eq 3 ]
     done
 }
 
 @test "ranks that call different things are all told so, on several nodes" {
-    for kind in count type op kind root missing; do
+    for kind in count type op factor kind root missing; do
         all_fine slurm_launch 4 7 "$check" mismatch "$kind"
         [ "$(grep -c ': collectives: operation 2: ranks disagree: .*rank 6 calls ' <<<"$output")" -eq 7 ]
     done

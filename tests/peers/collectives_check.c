@@ -12,7 +12,7 @@
 //   bits           results do not depend on the message's size nor on the number's place in it
 //   large          more than 2^31 bytes
 //   arguments      what is refused; the communicator survives it
-//   mismatch KIND  KIND: count, type, op, kind, root, missing; all ranks get MISMATCH
+//   mismatch KIND  KIND: count, type, op, factor, kind, root, missing; all ranks get MISMATCH
 //   killed RANK    RANK kills itself amid operations; all others get PEER
 //   left RANK      RANK exits without finalize; all others get PEER
 //   late RANK      RANK comes too late; all get TIMEOUT
@@ -101,6 +101,10 @@ static size_t bytes_of(batchai_coll_type type) {
     }
 }
 
+static int has_factors(batchai_coll_type type) {
+    return type == BATCHAI_COLL_FLOAT32 || type == BATCHAI_COLL_FLOAT64 || bytes_of(type) == 2;
+}
+
 // The nearest float16 or bfloat16, as bits; value: neither too large nor too small for one.
 static uint16_t short_of(float value, batchai_coll_type type) {
     const int half = type == BATCHAI_COLL_FLOAT16;
@@ -121,20 +125,22 @@ static void put(void* data, size_t i, batchai_coll_type type, double value) {
     if (bytes_of(type) == 1) ((uint8_t*)data)[i] = (uint8_t)(int)value;
 }
 
-// value, as the type has it, for an average of `size`.
-static int is(const void* data, size_t i, batchai_coll_type type, double value, int divisor) {
+// value, as the type has it, divided and then, where it is a float, multiplied.
+static int is(const void* data, size_t i, batchai_coll_type type, double value, int divisor,
+              double factor) {
     switch (type) {
         case BATCHAI_COLL_FLOAT32:
-            return ((const float*)data)[i] == (float)value / (float)divisor;
+            return ((const float*)data)[i] == (float)value / (float)divisor * (float)factor;
         case BATCHAI_COLL_FLOAT64:
-            return ((const double*)data)[i] == value / divisor;
+            return ((const double*)data)[i] == value / divisor * factor;
         case BATCHAI_COLL_INT32:
             return ((const int32_t*)data)[i] == (int32_t)value / divisor;
         case BATCHAI_COLL_INT64:
             return ((const int64_t*)data)[i] == (int64_t)value / divisor;
         case BATCHAI_COLL_FLOAT16:
         case BATCHAI_COLL_BFLOAT16:
-            return ((const uint16_t*)data)[i] == short_of((float)value / (float)divisor, type);
+            return ((const uint16_t*)data)[i] ==
+                   short_of((float)value / (float)divisor * (float)factor, type);
         case BATCHAI_COLL_INT8:
             return ((const int8_t*)data)[i] == (int8_t)(int)value / divisor;
         default:
@@ -144,16 +150,19 @@ static int is(const void* data, size_t i, batchai_coll_type type, double value, 
 
 // ---- one operation, checked --------------------------------------------------------------------
 
-static void check_allreduce(size_t count, batchai_coll_type type, batchai_coll_op op,
-                            int in_place) {
+static void check_scaled(size_t count, batchai_coll_type type, batchai_coll_op op, int in_place,
+                         const batchai_coll_scaling* scaling) {
     const size_t bytes = count * bytes_of(type);
     // Off by one element from what malloc aligns.
     char* send = (char*)memory(bytes + 8) + bytes_of(type);
     char* receive = in_place ? send : (char*)memory(bytes + 8) + bytes_of(type);
     for (size_t i = 0; i < count; ++i) put(send, i, type, element(i, rank, type));
-    expect(batchai_coll_allreduce(comm, send, receive, count, type, op), "allreduce");
+    expect(batchai_coll_allreduce(comm, send, receive, count, type, op, scaling), "allreduce");
+    const double before = scaling == NULL ? 1 : scaling->before;
+    const double after = scaling == NULL ? 1 : scaling->after;
+    const int divisor = op == BATCHAI_COLL_AVERAGE ? size : 1;
     for (size_t i = 0; i < count; ++i) {
-        if (!is(receive, i, type, reduced(i, type, op), op == BATCHAI_COLL_AVERAGE ? size : 1)) {
+        if (!is(receive, i, type, reduced(i, type, op) * before, divisor, after)) {
             fprintf(stderr,
                     "rank %d: allreduce: count %zu type %d op %d in place %d: element %zu\n", rank,
                     count, type, op, in_place, i);
@@ -164,13 +173,18 @@ static void check_allreduce(size_t count, batchai_coll_type type, batchai_coll_o
     if (!in_place) free(receive - bytes_of(type));
 }
 
+static void check_allreduce(size_t count, batchai_coll_type type, batchai_coll_op op,
+                            int in_place) {
+    check_scaled(count, type, op, in_place, NULL);
+}
+
 static void check_broadcast(size_t count, batchai_coll_type type, int root) {
     void* data = memory(count * bytes_of(type));
     for (size_t i = 0; i < count; ++i)
         put(data, i, type, rank == root ? element(i, root, type) : 99);
     expect(batchai_coll_broadcast(comm, data, count, type, root), "broadcast");
     for (size_t i = 0; i < count; ++i) {
-        if (!is(data, i, type, element(i, root, type), 1)) fail("broadcast: a wrong element");
+        if (!is(data, i, type, element(i, root, type), 1, 1)) fail("broadcast: a wrong element");
     }
     free(data);
 }
@@ -184,7 +198,7 @@ static void check_allgather(size_t count, batchai_coll_type type, int in_place) 
     expect(batchai_coll_allgather(comm, send, receive, count, type), "allgather");
     for (int r = 0; r < size; ++r) {
         for (size_t i = 0; i < count; ++i) {
-            if (!is(receive + bytes * (size_t)r, i, type, element(i, r, type), 1)) {
+            if (!is(receive + bytes * (size_t)r, i, type, element(i, r, type), 1, 1)) {
                 fprintf(stderr, "rank %d: allgather: count %zu type %d: element %zu of rank %d\n",
                         rank, count, type, i, r);
                 exit(9);
@@ -210,7 +224,7 @@ static void check_nan(size_t count) {
         for (int odd = 0; odd < size; ++odd) {
             for (size_t i = 0; i < count; ++i) data[i] = rank == odd ? (double)NAN : 1;
             expect(batchai_coll_allreduce(comm, data, data, count, BATCHAI_COLL_FLOAT64,
-                                          (batchai_coll_op)op),
+                                          (batchai_coll_op)op, NULL),
                    "allreduce");
             for (size_t i = 0; i < count; ++i) {
                 if (!isnan(data[i])) fail("min and max: a NaN got lost");
@@ -231,6 +245,10 @@ static void matrix(void) {
                     if (type == BATCHAI_COLL_BOOL && op == BATCHAI_COLL_AVERAGE) continue;
                     check_allreduce(counts[c], type, op, in_place);
                 }
+                if (!has_factors(type)) continue;
+                static const batchai_coll_scaling scaling = {0.5, 3};
+                check_scaled(counts[c], type, BATCHAI_COLL_SUM, in_place, &scaling);
+                check_scaled(counts[c], type, BATCHAI_COLL_AVERAGE, in_place, &scaling);
             }
             expect(batchai_coll_barrier(comm), "barrier");
         }
@@ -252,7 +270,7 @@ static batchai_coll_request* start_one(int i, float** data) {
     for (size_t k = 0; k < count; ++k) own[k] = (float)element(k, rank, type);
     batchai_coll_request* request = NULL;
     expect(i % 3 == 0 ? batchai_coll_allreduce_async(comm, own, own, count, type, BATCHAI_COLL_SUM,
-                                                     &request)
+                                                     NULL, &request)
            : gathers  ? batchai_coll_allgather_async(comm, own, *data, count, type, &request)
                       : batchai_coll_broadcast_async(comm, own, count, type, i % size, &request),
            "starting an operation");
@@ -300,7 +318,8 @@ static void again(void) {
 }
 
 // The same numbers, alone and within messages of several sizes: equal bits, also on all ranks.
-static void check_bits(batchai_coll_type type, batchai_coll_op op) {
+static void check_bits(batchai_coll_type type, batchai_coll_op op,
+                       const batchai_coll_scaling* scaling) {
     enum { kFew = 5, kMany = 300007 };
     static const size_t sizes[] = {kFew, 40, 1000, 70000, kMany};
     const size_t one = bytes_of(type), few = kFew * one;
@@ -311,7 +330,7 @@ static void check_bits(batchai_coll_type type, batchai_coll_op op) {
             const size_t which = (i + kFew - sizes[s] % kFew) % kFew;
             put(many, i, type, sin((double)(which + 1) * (rank + 1)) * 1e3);
         }
-        expect(batchai_coll_allreduce(comm, many, many, sizes[s], type, op), "allreduce");
+        expect(batchai_coll_allreduce(comm, many, many, sizes[s], type, op, scaling), "allreduce");
         if (s == 0) memcpy(first, now, few);
         if (memcmp(first, now, few) != 0) fail("bits: they depend on the message's size");
         expect(batchai_coll_allgather(comm, now, all, few, BATCHAI_COLL_UINT8), "allgather");
@@ -327,8 +346,9 @@ static void bits(void) {
     static const batchai_coll_type types[] = {BATCHAI_COLL_FLOAT32, BATCHAI_COLL_FLOAT64,
                                               BATCHAI_COLL_FLOAT16, BATCHAI_COLL_BFLOAT16};
     for (int t = 0; t < 4; ++t) {
-        check_bits(types[t], BATCHAI_COLL_SUM);
-        check_bits(types[t], BATCHAI_COLL_AVERAGE);
+        static const batchai_coll_scaling scaling = {0.3, 0.7};
+        check_bits(types[t], BATCHAI_COLL_SUM, NULL);
+        check_bits(types[t], BATCHAI_COLL_AVERAGE, &scaling);
     }
 }
 
@@ -358,7 +378,7 @@ static void large_allreduce(int32_t* in, int32_t* out) {
     for (size_t i = 0; i < count; i = i == period - 1 ? last : i + 1) {
         in[i] = (int32_t)(i % period) + rank;
     }
-    expect(batchai_coll_allreduce(comm, in, out, count, BATCHAI_COLL_INT32, BATCHAI_COLL_SUM),
+    expect(batchai_coll_allreduce(comm, in, out, count, BATCHAI_COLL_INT32, BATCHAI_COLL_SUM, NULL),
            "allreduce");
     for (size_t i = 0; i < count; i += i < last ? 9973 : 1) {
         if (out[i] != size * (int32_t)(i % period) + size * (size - 1) / 2) {
@@ -400,19 +420,26 @@ static void arguments(void) {
     float data[4] = {1, 1, 1, 1};
     const batchai_coll_status refused = BATCHAI_COLL_ERR_ARGUMENT;
     expect_status(
-        batchai_coll_allreduce(comm, data, data, 4, BATCHAI_COLL_BOOL, BATCHAI_COLL_AVERAGE),
+        batchai_coll_allreduce(comm, data, data, 4, BATCHAI_COLL_BOOL, BATCHAI_COLL_AVERAGE, NULL),
+        refused);
+    expect_status(batchai_coll_allreduce(comm, data, data + 1, 3, BATCHAI_COLL_FLOAT32,
+                                         BATCHAI_COLL_SUM, NULL),
+                  refused);
+    expect_status(
+        batchai_coll_allreduce(comm, NULL, data, 3, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM, NULL),
         refused);
     expect_status(
-        batchai_coll_allreduce(comm, data, data + 1, 3, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM),
-        refused);
-    expect_status(
-        batchai_coll_allreduce(comm, NULL, data, 3, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM),
-        refused);
-    expect_status(
-        batchai_coll_allreduce(comm, data, data, 4, BATCHAI_COLL_FLOAT32, (batchai_coll_op)7),
+        batchai_coll_allreduce(comm, data, data, 4, BATCHAI_COLL_FLOAT32, (batchai_coll_op)7, NULL),
         refused);
     expect_status(batchai_coll_allreduce(comm, data, data, SIZE_MAX / 2, BATCHAI_COLL_FLOAT32,
-                                         BATCHAI_COLL_SUM),
+                                         BATCHAI_COLL_SUM, NULL),
+                  refused);
+    const batchai_coll_scaling half = {0.5, 1}, nothing = {1, (double)NAN};
+    expect_status(
+        batchai_coll_allreduce(comm, data, data, 4, BATCHAI_COLL_INT32, BATCHAI_COLL_SUM, &half),
+        refused);
+    expect_status(batchai_coll_allreduce(comm, data, data, 4, BATCHAI_COLL_FLOAT32,
+                                         BATCHAI_COLL_SUM, &nothing),
                   refused);
     expect_status(batchai_coll_broadcast(comm, data, 4, BATCHAI_COLL_FLOAT32, size), refused);
     expect_status(batchai_coll_broadcast(comm, data, 4, (batchai_coll_type)9, 0), refused);
@@ -432,10 +459,14 @@ static void mismatch(const char* kind) {
     } else if (strcmp(kind, "kind") == 0) {
         status = odd ? batchai_coll_allgather(comm, data, gathered, 10, BATCHAI_COLL_INT64)
                      : batchai_coll_broadcast(comm, data, 10, BATCHAI_COLL_INT64, 0);
+    } else if (strcmp(kind, "factor") == 0) {
+        const batchai_coll_scaling scaling = {odd ? 0.5 : 0.25, 1};
+        status = batchai_coll_allreduce(comm, data, data, 7, BATCHAI_COLL_FLOAT64, BATCHAI_COLL_SUM,
+                                        &scaling);
     } else if (strcmp(kind, "missing") == 0) {
-        status =
-            odd ? batchai_coll_finalize(comm)
-                : batchai_coll_allreduce(comm, data, data, 5, BATCHAI_COLL_INT64, BATCHAI_COLL_SUM);
+        status = odd ? batchai_coll_finalize(comm)
+                     : batchai_coll_allreduce(comm, data, data, 5, BATCHAI_COLL_INT64,
+                                              BATCHAI_COLL_SUM, NULL);
         if (odd) comm = NULL;
     } else {
         const size_t count = odd && strcmp(kind, "count") == 0 ? 99999 : 7;
@@ -443,7 +474,7 @@ static void mismatch(const char* kind) {
             odd && strcmp(kind, "type") == 0 ? BATCHAI_COLL_FLOAT64 : BATCHAI_COLL_INT64;
         const batchai_coll_op op =
             odd && strcmp(kind, "op") == 0 ? BATCHAI_COLL_MAX : BATCHAI_COLL_SUM;
-        status = batchai_coll_allreduce(comm, data, data, count, type, op);
+        status = batchai_coll_allreduce(comm, data, data, count, type, op, NULL);
     }
     expect_status(status, BATCHAI_COLL_ERR_MISMATCH);
     printf("rank %d: %s\n", rank, batchai_coll_last_error());
@@ -456,7 +487,7 @@ static void until(batchai_coll_status wanted) {
     batchai_coll_status status;
     do {
         status = batchai_coll_allreduce(comm, data, data, 100000, BATCHAI_COLL_FLOAT32,
-                                        BATCHAI_COLL_SUM);
+                                        BATCHAI_COLL_SUM, NULL);
     } while (status == BATCHAI_COLL_OK);
     expect_status(status, wanted);
     printf("rank %d: %s\n", rank, batchai_coll_last_error());
@@ -469,7 +500,7 @@ static void lost(int signal, int victim) {
     static float data[100000];
     for (int i = (int)getpid() % 16; i > 0; --i) {
         expect(batchai_coll_allreduce(comm, data, data, 100000, BATCHAI_COLL_FLOAT32,
-                                      BATCHAI_COLL_SUM),
+                                      BATCHAI_COLL_SUM, NULL),
                "allreduce");
     }
     if (signal != 0) raise(signal);
@@ -484,7 +515,8 @@ static void late(int victim) {
 
 static void sum_of_seven(void) {
     int64_t numbers[7] = {0};
-    expect(batchai_coll_allreduce(comm, numbers, numbers, 7, BATCHAI_COLL_INT64, BATCHAI_COLL_SUM),
+    expect(batchai_coll_allreduce(comm, numbers, numbers, 7, BATCHAI_COLL_INT64, BATCHAI_COLL_SUM,
+                                  NULL),
            "allreduce");
 }
 
@@ -504,7 +536,8 @@ static void busy(const char* file) {
     fflush(stdout);
     while (over == 0) {
         over = access(file, F_OK) == 0;
-        expect(batchai_coll_allreduce(comm, &over, &over, 1, BATCHAI_COLL_INT64, BATCHAI_COLL_MAX),
+        expect(batchai_coll_allreduce(comm, &over, &over, 1, BATCHAI_COLL_INT64, BATCHAI_COLL_MAX,
+                                      NULL),
                "allreduce");
     }
 }

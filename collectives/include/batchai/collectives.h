@@ -43,7 +43,7 @@ typedef enum {
     BATCHAI_COLL_OK = 0,
     BATCHAI_COLL_IN_PROGRESS = 1, /* of batchai_coll_test only */
     BATCHAI_COLL_ERR_ARGUMENT = -1,
-    BATCHAI_COLL_ERR_MISMATCH = -2, /* ranks disagree on operation, type or count */
+    BATCHAI_COLL_ERR_MISMATCH = -2, /* ranks disagree on operation, type, count or factors */
     BATCHAI_COLL_ERR_TIMEOUT = -3,  /* a rank did not arrive in time */
     BATCHAI_COLL_ERR_PEER = -4,     /* a rank died or closed its connection */
     BATCHAI_COLL_ERR_SYSTEM = -5    /* memory, PMIx, UCX, shared memory */
@@ -73,6 +73,15 @@ typedef enum {
     BATCHAI_COLL_MAX = 3,
     BATCHAI_COLL_PRODUCT = 4
 } batchai_coll_op;
+
+/* What a reduction multiplies every input by as it reads it, and the result by at the end: numbers,
+ * the same on all ranks. Computed as float32, of BATCHAI_COLL_FLOAT64 as double, without a rounding
+ * of its own for numbers of 16 bits. Of floating types only; integers take 1 and 1. An average is
+ * divided before it is multiplied. */
+typedef struct {
+    double before;
+    double after;
+} batchai_coll_scaling;
 
 typedef struct batchai_coll_comm batchai_coll_comm;       /* ranks that work together */
 typedef struct batchai_coll_request batchai_coll_request; /* an operation in flight */
@@ -110,9 +119,10 @@ BATCHAI_COLL_API void batchai_coll_label(batchai_coll_comm* comm, const char* la
 
 /* Asynchronous operations run in the order in which they were started; *request is freed by the
  * wait or test that reports its completion. Progress is made in any call on the communicator. */
+/* scaling may be null: no factors. It is copied. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_allreduce_async(
     batchai_coll_comm* comm, const void* send, void* receive, size_t count, batchai_coll_type type,
-    batchai_coll_op op, batchai_coll_request** request);
+    batchai_coll_op op, const batchai_coll_scaling* scaling, batchai_coll_request** request);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_broadcast_async(batchai_coll_comm* comm,
                                                                   void* buffer, size_t count,
                                                                   batchai_coll_type type, int root,
@@ -153,7 +163,8 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_wait(batchai_coll_request* req
 BATCHAI_COLL_API batchai_coll_status batchai_coll_allreduce(batchai_coll_comm* comm,
                                                             const void* send, void* receive,
                                                             size_t count, batchai_coll_type type,
-                                                            batchai_coll_op op);
+                                                            batchai_coll_op op,
+                                                            const batchai_coll_scaling* scaling);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_broadcast(batchai_coll_comm* comm, void* buffer,
                                                             size_t count, batchai_coll_type type,
                                                             int root);

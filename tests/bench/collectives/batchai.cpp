@@ -19,7 +19,7 @@ class Batchai final : public Library {
     int size() const override { return batchai_coll_size(comm_); }
     void allreduce(const float* send, float* receive, std::size_t count) override {
         check(batchai_coll_allreduce(comm_, send, receive, count, BATCHAI_COLL_FLOAT32,
-                                     BATCHAI_COLL_SUM));
+                                     BATCHAI_COLL_SUM, nullptr));
     }
     void barrier() override { check(batchai_coll_barrier(comm_)); }
 

@@ -32,6 +32,11 @@ BOOST_AUTO_TEST_CASE(what_differs_has_another_tag) {
         BOOST_TEST((Tag::of(5, next).bits ^ Tag::of(5, other).bits) < 1u << 22);  // its own bits
     }
     other = signature;
+    other.before = 0.5;
+    BOOST_TEST(first.bits != Tag::of(5, other).bits);
+    std::swap(other.before, other.after);
+    BOOST_TEST(first.bits != Tag::of(5, other).bits);
+    other = signature;
     other.root = 3;
     BOOST_TEST(first.bits != Tag::of(5, other).bits);
 }

@@ -14,10 +14,17 @@ from horovod.common.exceptions import HorovodInternalError
 IN_PROGRESS = 1
 
 # batchai_coll_type
-FLOAT32, FLOAT64, INT32, INT64, UINT8 = range(5)
+FLOAT32, FLOAT64, INT32, INT64, UINT8, INT8, FLOAT16, BFLOAT16, BOOL = range(9)
 
 # batchai_coll_op
 SUM, AVERAGE, MIN, MAX, PRODUCT = range(5)
+
+
+class _Scaling(ctypes.Structure):
+    """batchai_coll_scaling"""
+
+    _fields_ = [("before", ctypes.c_double), ("after", ctypes.c_double)]
+
 
 _NAME = "libbatchai_collectives.so"
 _POINTER = ctypes.c_void_p
@@ -27,7 +34,7 @@ _PROTOTYPES = {
     "init": [ctypes.POINTER(_POINTER)],
     "finalize": [_POINTER],
     "allreduce_async": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
-                        ctypes.POINTER(_POINTER)],
+                        ctypes.POINTER(_Scaling), ctypes.POINTER(_POINTER)],
     "broadcast_async": [_POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
                         ctypes.POINTER(_POINTER)],
     "allgather_async": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int,
@@ -95,9 +102,13 @@ class Communicator:
         """What the operations from here on are for, in the launcher's reports of a hang."""
         self._library.batchai_coll_label(self._comm, name.encode("utf-8", "replace"))
 
-    def allreduce_async(self, send, receive, count, kind, op):
-        """Starts an allreduce of count elements; returns the request for test() or wait()."""
-        return self._start("allreduce_async", send, receive, count, kind, op)
+    def allreduce_async(self, send, receive, count, kind, op, before=1.0, after=1.0):
+        """Starts an allreduce of count elements; returns the request for test() or wait().
+
+        Inputs are multiplied by before, results by after: 1 but for floating types.
+        """
+        return self._start("allreduce_async", send, receive, count, kind, op,
+                           ctypes.byref(_Scaling(before, after)))
 
     def broadcast_async(self, buffer, count, kind, root):
         """Starts a broadcast of count elements from root; returns the request."""
