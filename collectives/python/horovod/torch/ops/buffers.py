@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between torch tensors and the memory that the library works on.
 
-The library reduces float32, float64, int32 and int64 in contiguous host memory. Tensors that are
-such memory are used in place; others go through a copy (float16 and bfloat16 through float32,
-smaller integers and bool through int32, devices through the host).
+The library reduces floats of 16, 32 and 64 bits, integers of 8, 32 and 64 and bool in contiguous
+host memory. Tensors that are such memory are used in place; others go through a copy (devices
+through the host, int16 through int32). What is computed with numbers that would not fit a small
+integer, averages and factors, goes through int32, too.
 """
 import torch
 
 from horovod.common import library
 
-_REDUCED = {torch.float32: library.FLOAT32, torch.float64: library.FLOAT64,
-            torch.int32: library.INT32, torch.int64: library.INT64}
-_WIDENED = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.uint8: torch.int32,
-            torch.int8: torch.int32, torch.int16: torch.int32, torch.bool: torch.int32}
+_REDUCED = {torch.float16: library.FLOAT16, torch.bfloat16: library.BFLOAT16,
+            torch.float32: library.FLOAT32, torch.float64: library.FLOAT64,
+            torch.uint8: library.UINT8, torch.int8: library.INT8, torch.int32: library.INT32,
+            torch.int64: library.INT64, torch.bool: library.BOOL}
+_SMALL = (torch.uint8, torch.int8, torch.int16, torch.bool)
 
 
 def check_dense(tensor):
@@ -26,7 +28,7 @@ def check_dense(tensor):
 def check_reducible(tensor):
     """Raises ValueError for a tensor whose type has no sum."""
     check_dense(tensor)
-    if tensor.dtype not in _REDUCED and tensor.dtype not in _WIDENED:
+    if tensor.dtype not in _REDUCED and tensor.dtype not in _SMALL:
         raise ValueError("horovod: allreduce of %s is not supported" % tensor.dtype)
 
 
@@ -35,10 +37,21 @@ def reduction_type(tensor):
     return _REDUCED[tensor.dtype]
 
 
-def for_reduction(tensor):
-    """The tensor itself where the library can reduce it, else a widened, contiguous host copy."""
+def for_reduction(tensor, op=library.SUM, factors=(1.0, 1.0)):
+    """The tensor itself where the library can reduce it, else a contiguous host copy.
+
+    An integer tensor has been multiplied by the first of the factors.
+    """
     wire = tensor.detach()
-    return wire.to("cpu", _WIDENED.get(wire.dtype, wire.dtype)).contiguous()
+    computed = op == library.AVERAGE or factors != (1.0, 1.0)
+    if wire.dtype in _SMALL and (computed or wire.dtype not in _REDUCED):
+        wire = wire.to(torch.int32)
+    return scaled(wire.cpu().contiguous(), factors[0])
+
+
+def library_factors(tensor, factors):
+    """Those by which the library multiplies: none for integers, which scaled() multiplies."""
+    return factors if tensor.dtype.is_floating_point else (1.0, 1.0)
 
 
 def for_transport(tensor):
@@ -47,11 +60,9 @@ def for_transport(tensor):
 
 
 def scaled(tensor, factor):
-    """tensor * factor in the tensor's type; integers are multiplied as float64 and truncated."""
-    if factor == 1.0:
+    """An integer tensor * factor, multiplied as float64 and truncated; others as they are."""
+    if factor == 1.0 or tensor.dtype.is_floating_point:
         return tensor
-    if tensor.dtype.is_floating_point:
-        return tensor * factor
     return (tensor.double() * factor).to(tensor.dtype)
 
 
