@@ -33,14 +33,15 @@ inline Range part_of(std::size_t count, std::size_t element, int index, int part
 }
 
 // Bytes of a chunk, where the largest node has `ranks`, `beyond` of them beyond the rails, of `all`
-// in the job: all slots of a node
-// together stay small enough for a last-level cache, a chunk large enough that its bookkeeping does
-// not count, and that it holds some lines for every rank, for operations that have something for
-// each.
+// in the job. The slots that a rank works on stay in a second-level cache, or, where parts of a
+// chunk are messages between nodes, all slots of a node in a last-level cache; a chunk is so large
+// that its bookkeeping does not count, and that it holds some lines for every rank, for operations
+// that have something for each.
 inline std::size_t chunk_bytes(int ranks, int beyond, int all) {
-    constexpr std::size_t kBudget = 8u << 20, kLeast = 16u << 10, kMost = 256u << 10;
+    constexpr std::size_t kBudget = 8u << 20, kLeast = 16u << 10;
+    const std::size_t most = all == ranks ? 64u << 10 : 256u << 10;
     const std::size_t share = kBudget / (static_cast<std::size_t>(ranks) + 1) / kSlots;
-    return std::max(std::clamp(std::bit_floor(share), kLeast, kMost),
+    return std::max(std::clamp(std::bit_floor(share), kLeast, most),
                     std::bit_ceil(kAlignment * static_cast<std::size_t>(all) *
                                   static_cast<std::size_t>(std::max(1, beyond))));
 }

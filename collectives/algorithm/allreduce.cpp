@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collectives/reduce/copy.hpp"
+
 namespace batchai::coll {
 
 Allreduce::Allreduce(Context& context) : Pipeline(context), inputs_(context.node.size()) {
@@ -32,6 +34,7 @@ std::uint64_t Allreduce::plan() {
         send_ = receive_ = reinterpret_cast<std::byte*>(&nothing_);
         count_ = 1;
     }
+    streaming_ = send_ != receive_ && count_ * reduction_.element >= kStreamFrom;
     per_chunk_ = node().slot_bytes() / reduction_.element;
     return chunks_of(count_, per_chunk_);
 }
@@ -49,14 +52,24 @@ std::byte* Allreduce::result(std::uint64_t k) const {
     return node().out_slot(at(k)) + part(k, node().rank()).begin * reduction_.element;
 }
 
+// Of the chunk: what this rank reduces.
+Range Allreduce::own_bytes(std::uint64_t k) const {
+    if (node().rank() >= reducers_) return {};
+    const Range own = part(k, node().rank());
+    return {own.begin * reduction_.element, own.end * reduction_.element};
+}
+
+// Of the chunk: what is in the receive buffer already.
+Range Allreduce::kept(std::uint64_t k) const {
+    return topology().nodes() == 1 ? own_bytes(k) : Range{};
+}
+
 // A reducer reads its own part where it is.
 void Allreduce::copy_in(std::uint64_t k) {
     const std::byte* from = send_ + chunk(k).begin * reduction_.element;
     std::byte* to = node().in_slot(node().rank(), at(k));
     const std::size_t bytes = chunk(k).size() * reduction_.element;
-    Range own;
-    if (node().rank() < reducers_) own = part(k, node().rank());
-    const std::size_t begin = own.begin * reduction_.element, end = own.end * reduction_.element;
+    const auto [begin, end] = own_bytes(k);
     std::memcpy(to, from, begin);
     std::memcpy(to + end, from + end, bytes - end);
 }
@@ -72,12 +85,28 @@ Exchange* Allreduce::work(std::uint64_t k) {
     for (int r = 0; r < node().size(); ++r) inputs_[r] = node().in_slot(r, at(k)) + offset;
     inputs_[node().rank()] = send_ + chunk(k).begin * reduction_.element + offset;
     if (context_.wire == nullptr) {
-        reduction_.combine(result(k), inputs_.data(), node().size(), own.size(), scale_);
+        combine_and_keep(k, own);
         return nullptr;
     }
     const Scale before = {.before = scale_.before};
     reduction_.combine(result(k), inputs_.data(), node().size(), own.size(), before);
     return exchange(k, own.size());
+}
+
+// The result for the neighbours, and for this rank while it is in the first-level cache.
+void Allreduce::combine_and_keep(std::uint64_t k, Range own) {
+    std::byte *out = result(k),
+              *keep = receive_ + (chunk(k).begin + own.begin) * reduction_.element;
+    const std::size_t step = kBlock / reduction_.element;
+    for (std::size_t i = 0; i < own.size(); i += step) {
+        const std::size_t count = std::min(step, own.size() - i),
+                          bytes = count * reduction_.element;
+        reduction_.combine(out, inputs_.data(), node().size(), count, scale_);
+        copy(keep, out, bytes, streaming_);
+        out += bytes;
+        keep += bytes;
+        for (const void*& input : inputs_) input = static_cast<const std::byte*>(input) + bytes;
+    }
 }
 
 Exchange* Allreduce::exchange(std::uint64_t k, std::size_t count) {
@@ -102,8 +131,12 @@ bool Allreduce::can_copy_out(std::uint64_t k) {
 }
 
 void Allreduce::copy_out(std::uint64_t k) {
-    std::memcpy(receive_ + chunk(k).begin * reduction_.element, node().out_slot(at(k)),
-                chunk(k).size() * reduction_.element);
+    std::byte* to = receive_ + chunk(k).begin * reduction_.element;
+    const std::byte* from = node().out_slot(at(k));
+    const std::size_t bytes = chunk(k).size() * reduction_.element;
+    const auto [begin, end] = kept(k);
+    copy(to, from, begin, streaming_);
+    copy(to + end, from + end, bytes - end, streaming_);
 }
 
 }  // namespace batchai::coll

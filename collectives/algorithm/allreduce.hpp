@@ -7,9 +7,10 @@
 // Reducers are all ranks of the only node, or the rails. Ranks beyond the rails bring their data
 // and take the result.
 //
-// Cost for S bytes, N nodes of G ranks, R rails, Bi bytes a second in the node, Be on a rail: the
-// larger of (3 + 1/G) S / Bi and 2 (N-1)/N S / (R Be), as the two overlap. Barriers are allreduces
-// of one number.
+// Cost for S bytes, N nodes of G ranks, R rails, Bm bytes that a node's memory reads and writes a
+// second, Be on a rail: the larger of 2 G S / Bm, every number being read from memory once and
+// written once, and 2 (N-1)/N S / (R Be), as the two overlap. Barriers are allreduces of one
+// number.
 //
 // Source: Träff, Hunold, "Decomposing MPI Collectives for Exploiting Multi-lane Communication",
 // CLUSTER 2020.
@@ -34,9 +35,15 @@ class Allreduce final : public Pipeline {
     void copy_out(std::uint64_t k) override;
 
   private:
+    // Bytes: of what is combined at a time; from which on messages do not go through the caches.
+    static constexpr std::size_t kBlock = 16u << 10, kStreamFrom = 8u << 20;
+
     // Elements of the chunk, from its begin.
     Range part(std::uint64_t k, int reducer) const;
     Range chunk(std::uint64_t k) const { return chunk_of(count_, per_chunk_, k); }
+    Range own_bytes(std::uint64_t k) const;
+    Range kept(std::uint64_t k) const;
+    void combine_and_keep(std::uint64_t k, Range own);
     bool reduces(std::uint64_t k) const;
     Exchange* exchange(std::uint64_t k, std::size_t count);
     std::byte* result(std::uint64_t k) const;
@@ -47,6 +54,7 @@ class Allreduce final : public Pipeline {
     std::byte* receive_ = nullptr;
     std::size_t count_ = 0, per_chunk_ = 0;
     int reducers_ = 1;
+    bool streaming_ = false;           // the receive buffer is larger than the caches
     std::int32_t nothing_ = 0;         // what a barrier reduces
     std::vector<const void*> inputs_;  // of the node's ranks
     std::array<RecursiveDoubling, kSlots> doubling_;
