@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/allreduce.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "collectives/reduce/copy.hpp"
@@ -13,9 +12,7 @@ Allreduce::Allreduce(Context& context) : Pipeline(context), inputs_(context.node
     reducers_ = nodes == 1 ? context.node.size() : context.topology.rails();
     if (context.wire == nullptr) return;
     for (auto& scratch : scratch_) {
-        scratch.resize(
-            std::max(Direct::scratch_needed(nodes, context.node.slot_bytes()),
-                     RecursiveDoubling::scratch_needed(nodes, context.node.slot_bytes())));
+        scratch.resize(Direct::scratch_needed(nodes, context.node.slot_bytes()));
     }
 }
 
@@ -117,8 +114,10 @@ Exchange* Allreduce::exchange(std::uint64_t k, std::size_t count) {
                         scratch_[s].data(), count);
         return &algorithm;
     };
-    if (Direct::cost(nodes, count * reduction_.element) <
-        RecursiveDoubling::cost(nodes, reduction_, count)) {
+    const bool fits =
+        RecursiveDoubling::scratch_needed(nodes, reduction_, count) <= scratch_[s].size();
+    if (!fits || Direct::cost(nodes, count * reduction_.element) <
+                     RecursiveDoubling::cost(nodes, reduction_, count)) {
         return start(direct_[s]);
     }
     return start(doubling_[s]);

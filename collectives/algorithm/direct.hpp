@@ -4,9 +4,9 @@
 // which combines the N blocks that it then has in the canonical tree's order and sends the result
 // to all.
 //
-// Cost for m bytes: 2 a + 2 (N-1)/N m b. No more bytes than the lower bound and only two latencies,
-// as long as the network takes N-1 messages at once: the best for long messages on up to some tens
-// of nodes.
+// Cost for m bytes: 2 a + 2 (N-1) o + 2 (N-1)/N m b. No more bytes than the lower bound and only
+// two latencies, as long as the network takes N-1 messages at once: the best for long messages on
+// up to some tens of nodes.
 //
 // Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
 // JPDC 69(2), 2009, for the bound; the schedule is the radix-N case of scatter-reduce-allgather.
@@ -21,7 +21,7 @@ namespace batchai::coll {
 class Direct final : public Exchange {
   public:
     static double cost(int nodes, std::size_t bytes) {
-        return 2 * LinkCost::kLatency +
+        return 2 * LinkCost::kLatency + 2 * (nodes - 1) * LinkCost::kPerMessage +
                2.0 * (nodes - 1) / nodes * static_cast<double>(bytes) * LinkCost::kPerByte;
     }
     // Bytes of scratch memory for data of `bytes`: blocks are rounded up to whole lines.

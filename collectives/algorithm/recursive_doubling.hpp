@@ -8,8 +8,8 @@
 // What the nodes swap must not have been rounded, or the bits would not be those of other
 // algorithms: where there is more than one round, or a fold, numbers of 16 bits travel as float32.
 //
-// Cost for m bytes, or 2 m where they travel wide: log2 p * (a + m b), and 2 (a + m b) more with
-// folding, in which nothing is wide. The best for short messages and for two nodes.
+// Cost for m bytes, or 2 m where they travel wide: log2 p * (a + o + m b), and 2 (a + o + m b) more
+// with folding, in which nothing is wide. The best for short messages and for two nodes.
 //
 // Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 // MPICH", IJHPCA 19(1), 2005. Rounds go by growing distance, which makes the tree balanced in node
@@ -32,9 +32,10 @@ class RecursiveDoubling final : public Exchange {
         return rounds * message_cost(count * wide) +
                (leaves.folded > 0 ? 2 * message_cost(count * reduction.element) : 0);
     }
-    // Bytes of scratch memory for data of `bytes`, of any type.
-    static std::size_t scratch_needed(int nodes, std::size_t bytes) {
-        return widens(nodes) ? 4 * bytes : bytes;
+    // Bytes of scratch memory.
+    static std::size_t scratch_needed(int nodes, const Reduction& reduction, std::size_t count) {
+        const bool wide = widens(nodes) && reduction.wide != reduction.element;
+        return count * (wide ? 2 * reduction.wide : reduction.element);
     }
 
     // data: this node's partial result, then the result. scale: what is still to be done to it.
