@@ -109,7 +109,8 @@ class Measurement:
             environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
         command = library.command(self.options.build) + [str(self.options.milliseconds)]
         command += [str(size) for size in self.result.sizes]
-        output, failure = self.started(self.launch(self.topology.each, library.bound, command), environment)
+        bound = library.unbound == "never" or (library.unbound == "crowded" and not self.crowded)
+        output, failure = self.started(self.launch(self.topology.each, bound, command), environment)
         given = set()
         for line in output.splitlines():
             words = line.split()
