@@ -53,14 +53,14 @@ def print_table(result):
     print(f"{topology.name}: {topology.text()}. {roofline.text(topology)}.")
     print(f"{result.seconds:.0f} s, {result.stolen:.1%} of the processors' time stolen"
           + (f", {result.busy} runs began on a busy machine" if result.busy else "") + ".\n")
-    width = max(15, max(len(name) for name in result.names) + 2)
+    widths = {name: max(13, len(name) + 2) for name in result.names}
     ours = "batchai" in result.names
-    heads = ["bytes".rjust(8), "bound".rjust(9)] + [name.rjust(width) for name in result.names]
+    heads = ["bytes".rjust(8), "bound".rjust(9)] + [name.rjust(widths[name]) for name in result.names]
     print("".join(heads) + ("    goal   median  ahead of the best peer" if ours else ""))
     for size in result.sizes:
         bound = roofline.bound(topology, size)
         row = size_text(size).rjust(8) + (time_text(bound) if bound else "-").rjust(9)
-        row += "".join(cell(result, name, size).rjust(width) for name in result.names)
+        row += "".join(cell(result, name, size).rjust(widths[name]) for name in result.names)
         print((row + verdict(result, size) if ours else row).rstrip())
     print()
     print_failures(result)
