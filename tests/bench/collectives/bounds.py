@@ -26,15 +26,16 @@ class Roofline:
     """The best figures of several runs of roofline.cpp, in microseconds and GB/s."""
 
     def __init__(self):
-        self.copies, self.one = {}, {}
+        self.copies, self.exchanges, self.one = {}, {}, {}
 
     def add(self, output):
         everybody = []
         for line in output.splitlines():
             words = line.split()
-            if words[0] == "copy":
+            if words[0] in ("copy", "exchange"):
+                known = self.copies if words[0] == "copy" else self.exchanges
                 size, took = int(words[1]), float(words[2])
-                self.copies[size] = min(took, self.copies.get(size, took))
+                known[size] = min(took, known.get(size, took))
             elif words[0] == "tcp_all":
                 everybody.append(float(words[1]))
             elif words[0] == "tcp_one":
@@ -51,8 +52,11 @@ class Roofline:
         else:
             nodes = topology.nodes
             latency, goodput = self.one.get("ucx"), self.one.get("tcp_all")
-            parts = [latency and math.ceil(math.log2(nodes)) * latency,
-                     goodput and 2 * (nodes - 1) / nodes * size / goodput / 1000]
+            parts = [latency and math.ceil(math.log2(nodes)) * latency]
+            if topology.shaped:
+                parts.append(goodput and 2 * (nodes - 1) / nodes * size / goodput / 1000)
+            else:
+                parts.append(self.exchanges.get(size))
         parts = [part for part in parts if part]
         return max(parts) if parts else None
 

@@ -3,7 +3,7 @@
 // The limits that the benchmark's figures are fractions of:
 //
 //   roofline memory RANKS MILLISECONDS BYTES...    in one process, a thread for each rank
-//   roofline wire MILLISECONDS                     by a launcher, one rank on each node; needs
+//   roofline wire MILLISECONDS BYTES...            by a launcher, one rank on each node; needs
 //   $BENCH_STORE
 #include "roofline.hpp"
 
@@ -51,20 +51,24 @@ std::string ask(const Ranks& ranks, const std::string& name, int rank) {
 
 int run(const std::vector<std::string>& arguments) {
     const std::string what = arguments.empty() ? "" : arguments[0];
-    if (what == "memory" && arguments.size() >= 4) {
-        std::vector<std::size_t> sizes;
-        for (std::size_t i = 3; i < arguments.size(); ++i)
-            sizes.push_back(std::stoull(arguments[i]));
+    const std::size_t options = what == "memory" ? 3 : 2;
+    if ((what != "memory" && what != "wire") || arguments.size() < options) {
+        throw std::runtime_error(
+            "usage: roofline memory RANKS MILLISECONDS BYTES... | wire MILLISECONDS BYTES...");
+    }
+    const double milliseconds = std::stod(arguments[options - 1]);
+    std::vector<std::size_t> sizes;
+    for (std::size_t i = options; i < arguments.size(); ++i)
+        sizes.push_back(std::stoull(arguments[i]));
+    if (what == "memory") {
         measure_flag();
-        measure_copies(std::stoi(arguments[1]), std::stod(arguments[2]), sizes);
-    } else if (what == "wire" && arguments.size() == 2) {
+        measure_copies(std::stoi(arguments[1]), milliseconds, sizes);
+    } else {
         const Ranks ranks{std::stoi(variable("RANK")), std::stoi(variable("WORLD_SIZE")),
                           variable("BENCH_STORE")};
         measure_ucx(ranks);
-        measure_streams(ranks, std::stod(arguments[1]) / 1000);
-    } else {
-        throw std::runtime_error(
-            "usage: roofline memory RANKS MILLISECONDS BYTES... | wire MILLISECONDS");
+        measure_streams(ranks, milliseconds / 1000);
+        measure_exchanges(ranks, milliseconds / 5000, sizes);
     }
     return 0;
 }

@@ -30,6 +30,10 @@ struct Ranks {
 // allreduce. GB/s of payload.
 void measure_streams(const Ranks& ranks, double seconds);
 
+// "exchange BYTES MICROSECONDS": every node sends so many bytes to the next one, over plain TCP,
+// and gets as many: with two nodes what each of them has to in an allreduce.
+void measure_exchanges(const Ranks& ranks, double seconds, const std::vector<std::size_t>& sizes);
+
 // "ucx MICROSECONDS": one way of 8 bytes between the first two nodes, by UCX's tagged messages;
 // best and "ucx_median".
 void measure_ucx(const Ranks& ranks);

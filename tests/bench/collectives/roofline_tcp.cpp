@@ -1,92 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <memory>
-#include <stdexcept>
-#include <utility>
 
-#include "roofline.hpp"
+#include "ring.hpp"
 
 namespace batchai::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-void check(bool good, const char* what) {
-    if (!good) throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
-}
-
-class Socket {
-  public:
-    explicit Socket(int fd) : fd_(fd) { check(fd >= 0, "a socket"); }
-    Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Socket& operator=(Socket&&) = delete;
-    ~Socket() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    int fd() const { return fd_; }
-
-  private:
-    int fd_;
-};
-
-Socket connect_to(const std::string& host, const std::string& port) {
-    addrinfo hints{};
-    hints.ai_family = AF_INET;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &list) != 0) {
-        throw std::runtime_error(host + ": no address");
-    }
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, ::freeaddrinfo);
-    Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
-    check(::connect(socket.fd(), list->ai_addr, list->ai_addrlen) == 0, "connect");
-    return socket;
-}
-
-// One connection of every rank to the next one.
-struct Ring {
-    Socket next;
-    Socket previous;
-};
-
-Ring connect_ring(const Ranks& ranks, const std::string& name) {
-    const Socket listener(::socket(AF_INET, SOCK_STREAM, 0));
-    check(::listen(listener.fd(), 1) == 0, "listen");
-    sockaddr_in here{};
-    socklen_t length = sizeof here;
-    check(::getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&here), &length) == 0,
-          "getsockname");
-    std::array<char, 256> host{};
-    check(::gethostname(host.data(), host.size() - 1) == 0, "gethostname");
-    tell(ranks, name + ".host", host.data());
-    tell(ranks, name + ".port", std::to_string(ntohs(here.sin_port)));
-
-    const int next = (ranks.rank + 1) % ranks.size;
-    const std::string port = ask(ranks, name + ".port", next);  // told last
-    Socket to_next = connect_to(ask(ranks, name + ".host", next), port);
-    Socket from_previous(::accept(listener.fd(), nullptr, nullptr));
-    return {std::move(to_next), std::move(from_previous)};
-}
-
-// Nobody leaves before all have come: a token goes round twice.
-void wait_for_all(const Ranks& ranks, const Ring& ring) {
-    char token = 0;
-    for (int round = 0; round < 2; ++round) {
-        if (ranks.rank == 0) check(::write(ring.next.fd(), &token, 1) == 1, "write");
-        check(::read(ring.previous.fd(), &token, 1) == 1, "read");
-        if (ranks.rank != 0) check(::write(ring.next.fd(), &token, 1) == 1, "write");
-    }
-}
 
 // GB/s of what arrives over one link while the other one is written to until the end, by one thread
 // that waits for both, as a collective does. The first fifth of the time is the streams' start and

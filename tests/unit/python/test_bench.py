@@ -53,6 +53,10 @@ class Bounds(unittest.TestCase):
         self.assertEqual(limits.bound(bounds.Topology("2x1"), 8), 4)
         self.assertEqual(limits.bound(bounds.Topology("4x2"), 8), 8)
 
+    def test_between_two_nodes_without_a_limit_an_exchange_of_as_many_bytes(self):
+        limits = roofline("ucx 4\ntcp_all 1\nexchange 4096 5\nexchange 1048576 300\n")
+        self.assertEqual([limits.bound(bounds.Topology("2x1"), size) for size in (8, 4096, MIB)], [4, 5, 300])
+
     def test_the_best_of_several_rounds_and_of_a_round_the_slowest_node(self):
         limits = roofline("ucx 5\ntcp_all 0.12\ntcp_all 0.10\n", "ucx 4\ntcp_all 0.11\ntcp_all 0.11\n")
         self.assertEqual(limits.one["tcp_all"], 0.11)
