@@ -10,9 +10,7 @@
 // nearest, ties to even, and keeps denormal numbers, infinities and NaN. Integers wrap around.
 // Booleans are bytes, any but 0 being true; sum and max are "or", product and min "and", results 0
 // or 1. Min and max return a NaN where there is one.
-//
-// Of a job that runs in place or out of place, what may overlap is said at each kernel. Pointers
-// need no alignment.
+// Pointers need no alignment.
 #pragma once
 
 #include <cstddef>

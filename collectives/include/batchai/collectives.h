@@ -19,7 +19,8 @@
  * finalized.
  *
  * Results: for the same ranks on the same nodes, the bits of a reduction depend on the reduced
- * numbers alone, not on the count, the place in the buffer or the algorithm.
+ * numbers alone, not on the count, the place in the buffer, the algorithm or the processor's
+ * instruction set; but where several are NaN, any of them may be the result.
  *
  * Environment: BATCHAI_COLL_TIMEOUT: seconds without any progress of an operation until
  * BATCHAI_COLL_ERR_TIMEOUT (default 600; 0: never). Init waits for all ranks for as long as the
