@@ -13,6 +13,7 @@ import torch.distributed as dist
 
 SHORTEST_BATCH = 2000.0  # microseconds
 MOST_BATCHES = 50
+LONG = 2e6
 PERIOD = 1000
 
 
@@ -32,7 +33,7 @@ class Driver:
         count = size // 4
         self.check(count)
         calls, spent, times = 1, 0.0, []
-        while len(times) < 2 or (spent < self.budget and len(times) < MOST_BATCHES):
+        while not times or (len(times) < 2 and spent < LONG) or (spent < self.budget and len(times) < MOST_BATCHES):
             took = self.batch(count, calls)
             spent += took
             if took < SHORTEST_BATCH:
