@@ -36,7 +36,7 @@ void Engine::abandon() {
 }
 
 Operation& Engine::operation_for(const Signature& signature) {
-    if (context_.topology.nodes() == 1 && Beside::takes(signature)) return beside_;
+    if (context_.topology.nodes() == 1 && beside_.takes(signature)) return beside_;
     if (is_empty(signature)) return allreduce_;
     switch (signature.kind) {
         case Kind::broadcast:

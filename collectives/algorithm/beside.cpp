@@ -14,8 +14,9 @@ Step Beside::step() {
     const Signature& signature = call_.signature;
     if (signature.count == 0) return Step::done;
     for (int r = 0; r < context_.node.size(); ++r) {
-        inputs_[r] = context_.node.entered(r, number_)->data;
+        inputs_[r] = context_.node.data(r, number_, bytes_of(signature));
     }
+    inputs_[context_.node.rank()] = call_.send;
     reduction_of(signature.type, signature.op)
         .combine(call_.receive, inputs_.data(), context_.node.size(), signature.count, scale());
     return Step::done;

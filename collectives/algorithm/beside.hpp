@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Beside: allreduces of a few numbers, barriers and empty operations of a job on one node. The data
-// travels beside the signature in the rank's entry, and every rank reduces all of it for itself, in
-// the same order. One to four cache lines of each rank, no slots, no chunks.
+// Beside: short allreduces, barriers and empty operations of a job on one node. The data travels
+// beside the signature, in the rank's entry or on its board, and every rank reduces all of it for
+// itself, in the same order. No slots, no chunks, and one wait for each other rank.
 //
-// Cost: a + 4 (G-1) line transfers at most.
+// Cost for S bytes, Bi being what comes from another core's cache a second: a + (G-1) S / Bi. The
+// pipeline's is 3 a + 2 (G-1)/G S / Bi: more for messages up to some kilobytes.
 #pragma once
 
 #include "collectives/algorithm/operation.hpp"
@@ -15,9 +16,11 @@ class Beside final : public Operation {
   public:
     explicit Beside(Context& context) : Operation(context), inputs_(context.node.size()) {}
 
-    static bool takes(const Signature& signature) {
+    bool takes(const Signature& signature) const {
         if (is_empty(signature)) return true;
-        return signature.kind == Kind::allreduce && bytes_of(signature) <= Node::kInline;
+        const auto ranks = static_cast<std::size_t>(context_.node.size());
+        return signature.kind == Kind::allreduce &&
+               (bytes_of(signature) <= Node::kInline || bytes_of(signature) * (ranks - 1) <= kMost);
     }
 
     void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) override;
@@ -27,6 +30,8 @@ class Beside final : public Operation {
     void abandon() override {}
 
   private:
+    static constexpr std::size_t kMost = Node::kBoard;
+
     std::vector<const void*> inputs_;
 };
 

@@ -21,10 +21,11 @@
 // and `taken` once they are done. Nothing else is ordered and nothing else needs to be; nobody
 // sleeps on a counter, so no wake-up can be lost.
 //
-// An operation begins with `enter`: its number and signature in the rank's entry. There are two
-// entries, used in turn: a rank writes the entry of operation n only after all ranks have entered
-// n - 1 and thereby left n - 2, whose entry it overwrites (Pipeline completes no operation before
-// all ranks of the node have entered it).
+// An operation begins with `enter`: its number and signature in the rank's entry, and short data
+// with them, in the entry or on the rank's board. There are two entries and two halves of a board,
+// used in turn: a rank writes the entry of operation n only after all ranks have entered n - 1 and
+// thereby left n - 2, whose entry it overwrites (Pipeline completes no operation before all ranks
+// of the node have entered it).
 #pragma once
 
 #include <atomic>
@@ -85,6 +86,8 @@ class Node {
         std::byte data[kInline];
     };
     static_assert(sizeof(Entry) == kEntry);
+    // Bytes of data that fit where they do not fit there.
+    static constexpr std::size_t kBoard = 16u << 10;
 
     static std::size_t bytes_needed(int local_size, std::size_t slot_bytes);
     // The segment is zero or in use by other Nodes with the same numbers.
@@ -94,11 +97,16 @@ class Node {
     int size() const { return size_; }
     std::size_t slot_bytes() const { return slot_bytes_; }
 
-    // `data`, at most kInline bytes, travels along.
+    // `data`, at most kBoard bytes, travels along.
     void enter(std::uint64_t operation, const Signature& signature,
                std::span<const std::byte> data = {});
     // The rank's entry, or null while it has not entered the operation.
     const Entry* entered(int rank, std::uint64_t operation) const;
+    // The `bytes` of data that travelled along with it.
+    const std::byte* data(int rank, std::uint64_t operation, std::size_t bytes) const {
+        if (bytes <= kInline) return ranks_[rank].entries[operation % 2].data;
+        return board(rank, operation);
+    }
 
     Counter& copied(int rank) { return ranks_[rank].copied; }
     Counter& reduced(int rank) { return ranks_[rank].reduced; }
@@ -137,11 +145,16 @@ class Node {
         Counter copied, reduced, taken;
     };
 
+    std::byte* board(int rank, std::uint64_t operation) const {
+        return boards_ + (static_cast<std::size_t>(rank) * 2 + operation % 2) * kBoard;
+    }
+
     Segment segment_;
     int rank_, size_;
     std::size_t slot_bytes_;
     Head* head_;
     Rank* ranks_;
+    std::byte* boards_;
     std::byte* slots_;
 };
 
