@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <new>
@@ -15,6 +18,13 @@ namespace batchai::coll::api {
 namespace {
 
 thread_local std::string last_error;
+
+// BATCHAI_COLL_DEBUG=plan: rank 0 says what it is.
+void show(const std::string& plan, int rank) {
+    const char* wanted = std::getenv("BATCHAI_COLL_DEBUG");
+    if (rank != 0 || wanted == nullptr || std::strcmp(wanted, "plan") != 0) return;
+    std::fprintf(stderr, "collectives: plan: %s\n", plan.c_str());
+}
 
 Engine::Request* engine_request(batchai_coll_request* request) {
     return reinterpret_cast<Engine::Request*>(request);
@@ -151,7 +161,9 @@ batchai_coll_status batchai_coll_init(batchai_coll_comm** comm) {
         *comm = nullptr;
         auto created = Communicator::create();
         if (!created) return fail(BATCHAI_COLL_ERR_SYSTEM, created.error().in("init").message);
-        *comm = new batchai_coll_comm{std::move(*created)};
+        *comm = new batchai_coll_comm{std::move(*created), {}};
+        (*comm)->plan = (*comm)->communicator->plan();
+        show((*comm)->plan, batchai_coll_rank(*comm));
         return BATCHAI_COLL_OK;
     });
 }
@@ -190,7 +202,9 @@ batchai_coll_status batchai_coll_split(batchai_coll_comm* comm, const int* ranks
         }
         auto made = comm->communicator->split({ranks, ranks + count});
         if (!made) return fail(BATCHAI_COLL_ERR_SYSTEM, made.error().in(kName).message);
-        if (*made != nullptr) *part = new batchai_coll_comm{std::move(*made)};
+        if (*made == nullptr) return BATCHAI_COLL_OK;
+        *part = new batchai_coll_comm{std::move(*made), {}};
+        (*part)->plan = (*part)->communicator->plan();
         return BATCHAI_COLL_OK;
     });
 }
@@ -212,6 +226,10 @@ int batchai_coll_node_rank(const batchai_coll_comm* comm) {
 }
 int batchai_coll_node_count(const batchai_coll_comm* comm) {
     return comm->communicator->topology().nodes();
+}
+
+const char* batchai_coll_plan(const batchai_coll_comm* comm) {
+    return comm->plan.c_str();
 }
 
 void batchai_coll_label(batchai_coll_comm* comm, const char* label) {

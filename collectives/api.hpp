@@ -12,6 +12,7 @@
 
 struct batchai_coll_comm {
     std::unique_ptr<batchai::coll::Communicator> communicator;
+    std::string plan;
 };
 
 namespace batchai::coll::api {

@@ -17,6 +17,7 @@ namespace {
 constexpr double kDefaultTimeout = 600;  // seconds
 
 // What ranks publish, in this order.
+const std::string kJoined = "joined";
 constexpr char kIntroduction[] = "introduction", kOffer[] = "offer", kResult[] = "result";
 
 sys::Result<std::chrono::milliseconds> timeout() {
@@ -99,7 +100,7 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::join(std::unique_ptr<Co
     if (auto found = comm->find_others(); !found) return found.error();
     if (auto met = comm->meet(); !met) return met.error();
     comm->engine_ = std::make_unique<Engine>(
-        Context{comm->topology_, *comm->node_, comm->wire_.get()}, comm->pids_,
+        Context{comm->topology_, *comm->node_, comm->wire_.get(), comm->planner()}, comm->pids_,
         Patience{comm->timeout_, comm->crowded_}, comm->progress_);
     comm->progress_.joined();
     return comm;
@@ -138,6 +139,8 @@ sys::Result<void> Communicator::meet() {
     if (joined && wire_ != nullptr) own.address = wire_->address();
     if (auto done = bootstrap_->publish(kOffer, own.text()); !done) return done;
     if (joined) joined = accept_offers();
+    if (joined && wire_ != nullptr)
+        link_ = measure_link(*wire_, topology_.node(), topology_.nodes());
     return agree(joined);
 }
 
@@ -145,6 +148,9 @@ sys::Result<void> Communicator::prepare() {
     const auto limit = timeout();
     if (!limit) return limit.error();
     timeout_ = *limit;
+    const auto named = named_algorithm();
+    if (!named) return named.error();
+    algorithm_ = *named;
     if (topology_.local_rank() == 0) {
         auto memory = Segment::create(Node::bytes_needed(topology_.local_size(), slot_bytes()));
         if (!memory) return memory.error();
@@ -179,19 +185,42 @@ sys::Result<void> Communicator::accept_offers() {
     return {};
 }
 
-// All ranks have a communicator, or none has.
+// All ranks have a communicator, or none has; and all take the slowest link that one has measured.
 sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
-    const std::string word = own ? "joined" : "failed: " + own.error().message;
+    std::string word = own ? kJoined : "failed: " + own.error().message;
+    if (own && link_) word += fmt::format(" {} {}", link_->latency, link_->per_byte);
     if (auto done = bootstrap_->publish(kResult, word); !done) return done;
     if (!own) return own;
     for (int rank = 0; rank < topology_.size; ++rank) {
         if (rank == topology_.rank) continue;
         const auto other = bootstrap_->lookup(rank, kResult);
         if (!other) return other.error();
-        if (*other != "joined") return sys::Error{fmt::format("rank {} has {}", rank, *other)};
+        if (!other->starts_with(kJoined)) {
+            return sys::Error{fmt::format("rank {} has {}", rank, *other)};
+        }
+        Link measured;
+        std::istringstream numbers(other->substr(kJoined.size()));
+        if (!(numbers >> measured.latency >> measured.per_byte)) continue;
+        if (!link_) link_ = measured;
+        link_->latency = std::max(link_->latency, measured.latency);
+        link_->per_byte = std::max(link_->per_byte, measured.per_byte);
     }
     node_->close();  // everybody has opened it
     return {};
+}
+
+Planner Communicator::planner() const {
+    return {link_.value_or(Link()), topology_.nodes(), algorithm_};
+}
+
+std::string Communicator::plan() const {
+    const std::string shape =
+        fmt::format("{} rank{} on {} node{}", topology_.size, topology_.size == 1 ? "" : "s",
+                    topology_.nodes(), topology_.nodes() == 1 ? "" : "s");
+    if (topology_.nodes() == 1) return shape + ": shared memory";
+    const auto rails = static_cast<std::size_t>(topology_.rails());
+    return fmt::format("{}, {} rail{}: {}", shape, rails, rails == 1 ? "" : "s",
+                       planner().text(slot_bytes() / rails));
 }
 
 std::size_t Communicator::slot_bytes() const {

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "collectives/bootstrap.hpp"
@@ -31,6 +33,8 @@ class Communicator {
     const Topology& topology() const { return topology_; }
     Engine& engine() { return *engine_; }
     Progress& progress() { return progress_; }
+    // Which algorithms are taken when, for people.
+    std::string plan() const;
 
   private:
     Communicator() = default;
@@ -40,6 +44,7 @@ class Communicator {
     sys::Result<void> prepare();
     sys::Result<void> accept_offers();
     sys::Result<void> agree(const sys::Result<void>& own);
+    Planner planner() const;
     std::size_t slot_bytes() const;
     void use(Segment memory);
 
@@ -53,7 +58,9 @@ class Communicator {
     std::chrono::milliseconds timeout_{0};
     bool one_host_ = true;
     bool crowded_ = false;
-    std::vector<int> pids_;  // of this node's ranks
+    std::vector<int> pids_;               // of this node's ranks
+    std::optional<Algorithm> algorithm_;  // that is to be taken always
+    std::optional<Link> link_;            // as measured by this rank; then the slowest of all
     std::unique_ptr<Node> node_;
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<UcxWire> wire_;

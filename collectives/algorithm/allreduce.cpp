@@ -12,7 +12,10 @@ Allreduce::Allreduce(Context& context) : Pipeline(context), inputs_(context.node
     reducers_ = nodes == 1 ? context.node.size() : context.topology.rails();
     if (context.wire == nullptr) return;
     for (auto& scratch : scratch_) {
-        scratch.resize(Direct::scratch_needed(nodes, context.node.slot_bytes()));
+        // What a named algorithm needs for 16-bit numbers; others are not taken for what does not
+        // fit.
+        const std::size_t most = context.planner.named() ? 4 * context.node.slot_bytes() : 0;
+        scratch.resize(std::max(Direct::scratch_needed(nodes, context.node.slot_bytes()), most));
     }
 }
 
@@ -114,13 +117,22 @@ Exchange* Allreduce::exchange(std::uint64_t k, std::size_t count) {
                         scratch_[s].data(), count);
         return &algorithm;
     };
-    const bool fits =
-        RecursiveDoubling::scratch_needed(nodes, reduction_, count) <= scratch_[s].size();
-    if (!fits || Direct::cost(nodes, count * reduction_.element) <
-                     RecursiveDoubling::cost(nodes, reduction_, count)) {
-        return start(direct_[s]);
+    Algorithm algorithm = context_.planner.choose(reduction_, count);
+    const bool folded =
+        algorithm == Algorithm::recursive_doubling || algorithm == Algorithm::halving_doubling;
+    if (folded && Folded::scratch_needed(nodes, reduction_, count) > scratch_[s].size()) {
+        algorithm = Algorithm::direct;
     }
-    return start(doubling_[s]);
+    switch (algorithm) {
+        case Algorithm::halving_doubling:
+            return start(halving_[s]);
+        case Algorithm::direct:
+            return start(direct_[s]);
+        case Algorithm::ring:
+            return start(ring_[s]);
+        default:
+            return start(doubling_[s]);
+    }
 }
 
 bool Allreduce::can_copy_out(std::uint64_t k) {

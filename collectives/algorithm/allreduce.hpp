@@ -17,8 +17,10 @@
 #pragma once
 
 #include "collectives/algorithm/direct.hpp"
+#include "collectives/algorithm/halving_doubling.hpp"
 #include "collectives/algorithm/pipeline.hpp"
 #include "collectives/algorithm/recursive_doubling.hpp"
+#include "collectives/algorithm/ring.hpp"
 
 namespace batchai::coll {
 
@@ -58,7 +60,9 @@ class Allreduce final : public Pipeline {
     std::int32_t nothing_ = 0;         // what a barrier reduces
     std::vector<const void*> inputs_;  // of the node's ranks
     std::array<RecursiveDoubling, kSlots> doubling_;
+    std::array<HalvingDoubling, kSlots> halving_;
     std::array<Direct, kSlots> direct_;
+    std::array<Ring, kSlots> ring_;
     std::array<std::vector<std::byte>, kSlots> scratch_;
 };
 

@@ -11,7 +11,8 @@ std::uint64_t Broadcast::plan() {
     local_root_ = local_root();
     const auto rails = static_cast<std::size_t>(topology().rails());
     if (topology().nodes() == 1) return data_chunks_;
-    shape_ = Spread::shape_for(topology().nodes(), bytes_ / rails, node().slot_bytes() / rails);
+    shape_ = Spread::shape_for(context_.planner.link(), topology().nodes(), bytes_ / rails,
+                               node().slot_bytes() / rails);
     return data_chunks_ + 1;
 }
 

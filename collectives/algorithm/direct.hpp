@@ -20,9 +20,9 @@ namespace batchai::coll {
 
 class Direct final : public Exchange {
   public:
-    static double cost(int nodes, std::size_t bytes) {
-        return 2 * LinkCost::kLatency + 2 * (nodes - 1) * LinkCost::kPerMessage +
-               2.0 * (nodes - 1) / nodes * static_cast<double>(bytes) * LinkCost::kPerByte;
+    static double cost(const Link& link, int nodes, std::size_t bytes) {
+        return 2 * link.latency + 2 * (nodes - 1) * link.overhead +
+               2.0 * (nodes - 1) / nodes * static_cast<double>(bytes) * link.per_byte;
     }
     // Bytes of scratch memory for data of `bytes`: blocks are rounded up to whole lines.
     static std::size_t scratch_needed(int nodes, std::size_t bytes) {

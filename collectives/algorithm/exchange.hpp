@@ -8,23 +8,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "collectives/link.hpp"
 #include "collectives/transport/wire.hpp"
 
 namespace batchai::coll {
-
-// What the costs in the algorithms' headers are made of. a: seconds until a message arrives, o:
-// what a node is busy with sending one and receiving one, b: per byte. As on TCP; what matters is
-// their ratio, which decides between algorithms.
-struct LinkCost {
-    static constexpr double kLatency = 20e-6;
-    static constexpr double kPerMessage = 3e-6;
-    static constexpr double kPerByte = 0.4e-9;
-};
-
-inline double message_cost(std::size_t bytes) {
-    return LinkCost::kLatency + LinkCost::kPerMessage +
-           static_cast<double>(bytes) * LinkCost::kPerByte;
-}
 
 class Exchange {
   public:

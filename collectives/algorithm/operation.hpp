@@ -5,6 +5,7 @@
 #pragma once
 
 #include "collectives/call.hpp"
+#include "collectives/planner.hpp"
 #include "collectives/reduce/kernels.hpp"
 #include "collectives/topology.hpp"
 #include "collectives/transport/shm.hpp"
@@ -17,6 +18,7 @@ struct Context {
     const Topology& topology;
     Node& node;
     Wire* wire;  // null where there is one node, and on ranks that are on no rail
+    Planner planner = {};
 };
 
 enum class Step { idle, moved, done, failed };

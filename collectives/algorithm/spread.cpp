@@ -5,12 +5,11 @@
 
 namespace batchai::coll {
 
-Spread::Shape Spread::shape_for(int nodes, std::size_t bytes, std::size_t chunk) {
+Spread::Shape Spread::shape_for(const Link& link, int nodes, std::size_t bytes, std::size_t chunk) {
     const double m = static_cast<double>(bytes), c = static_cast<double>(std::min(chunk, bytes));
     const double hops = std::bit_width(static_cast<unsigned>(nodes - 1));
-    const double binomial = hops * (LinkCost::kLatency + m * LinkCost::kPerByte);
-    const double chain =
-        (nodes - 1) * (LinkCost::kLatency + c * LinkCost::kPerByte) + m * LinkCost::kPerByte;
+    const double binomial = hops * (link.latency + m * link.per_byte);
+    const double chain = (nodes - 1) * (link.latency + c * link.per_byte) + m * link.per_byte;
     return chain < binomial ? Shape::chain : Shape::binomial;
 }
 

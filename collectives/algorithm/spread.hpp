@@ -19,7 +19,7 @@ namespace batchai::coll {
 class Spread final : public Exchange {
   public:
     enum class Shape { binomial, chain };
-    static Shape shape_for(int nodes, std::size_t bytes, std::size_t chunk);
+    static Shape shape_for(const Link& link, int nodes, std::size_t bytes, std::size_t chunk);
 
     // Nodes that hand the data on, by position: 0 is the root's node. parent of 0: -1.
     static int parent(Shape shape, int position);

@@ -26,7 +26,10 @@
  * BATCHAI_COLL_ERR_TIMEOUT (default 600; 0: never). Init waits for all ranks for as long as the
  * launcher does. BATCHAI_COLL_NODE: the name of the node that this rank counts as
  * (default: the host's). UCX_TLS, UCX_NET_DEVICES and the like: as in UCX, for the traffic between
- * nodes. BATCHAI_COLL_PROGRESS: a file of the launcher's in which it sees what this rank is doing.
+ * nodes. BATCHAI_COLL_ALGORITHM: what is to combine the nodes' results, whatever it costs:
+ * recursive-doubling, halving-doubling, direct or ring, of which the ring does not keep the promise
+ * about bits. BATCHAI_COLL_DEBUG=plan: rank 0 prints batchai_coll_plan() to stderr in init.
+ * BATCHAI_COLL_PROGRESS: a file of the launcher's in which it sees what this rank is doing.
  */
 #ifndef BATCHAI_COLLECTIVES_H
 #define BATCHAI_COLLECTIVES_H
@@ -113,6 +116,10 @@ BATCHAI_COLL_API int batchai_coll_local_rank(const batchai_coll_comm* comm);
 BATCHAI_COLL_API int batchai_coll_local_size(const batchai_coll_comm* comm); /* of this node */
 BATCHAI_COLL_API int batchai_coll_node_rank(const batchai_coll_comm* comm); /* index of this node */
 BATCHAI_COLL_API int batchai_coll_node_count(const batchai_coll_comm* comm);
+
+/* Which algorithms are taken for messages of which size, and what they are expected to cost, in
+ * some lines for people. Valid until finalize. */
+BATCHAI_COLL_API const char* batchai_coll_plan(const batchai_coll_comm* comm);
 
 /* What the operations from here on are for ("grad.3"), as reports of a hang are to say it: at most
  * 63 bytes of it are kept; null or empty: nothing. Costs next to nothing. */

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "collectives/algorithm/direct.hpp"
+#include "collectives/algorithm/halving_doubling.hpp"
 #include "collectives/algorithm/recursive_doubling.hpp"
 #include "memory_wire.hpp"
 #include "numbers.hpp"
@@ -60,7 +61,7 @@ void run(Partials& partials, const Reduction& reduction, std::size_t count, cons
         if constexpr (std::is_same_v<Algorithm, Direct>) {
             scratch[node].resize(Direct::scratch_needed(nodes, partials[node].size()));
         } else {
-            scratch[node].resize(RecursiveDoubling::scratch_needed(nodes, reduction, count));
+            scratch[node].resize(Folded::scratch_needed(nodes, reduction, count));
         }
         algorithms[node].start(*wires[node], tag, 0, node, nodes, reduction, scale,
                                partials[node].data(), scratch[node].data(), count);
@@ -77,13 +78,15 @@ void run(Partials& partials, const Reduction& reduction, std::size_t count, cons
 template <class Type>
 void check(int nodes, std::size_t count, batchai_coll_op op, const Scale& scale) {
     const Reduction reduction = reduction_of(Type::kType, op);
-    Partials direct = partials<Type>(nodes, count), doubling = direct;
+    Partials direct = partials<Type>(nodes, count), doubling = direct, halving = direct;
     const std::vector<std::byte> wanted = in_tree_order(direct, reduction, count, scale);
     run<Direct>(direct, reduction, count, scale);
     run<RecursiveDoubling>(doubling, reduction, count, scale);
+    run<HalvingDoubling>(halving, reduction, count, scale);
     BOOST_TEST_CONTEXT("nodes " << nodes << " count " << count << " type " << Type::kType) {
         BOOST_TEST((direct == Partials(nodes, wanted)));
         BOOST_TEST((doubling == Partials(nodes, wanted)));
+        BOOST_TEST((halving == Partials(nodes, wanted)));
     }
 }
 
@@ -107,7 +110,8 @@ BOOST_AUTO_TEST_CASE(all_algorithms_give_the_bits_of_the_canonical_tree) {
 BOOST_AUTO_TEST_CASE(short_messages_go_by_recursive_doubling_and_long_ones_directly) {
     const Reduction half = reduction_of(BATCHAI_COLL_FLOAT16, BATCHAI_COLL_SUM);
     const auto direct = [&](int nodes, std::size_t count) {
-        return Direct::cost(nodes, 2 * count) < RecursiveDoubling::cost(nodes, half, count);
+        return Direct::cost(Link(), nodes, 2 * count) <
+               RecursiveDoubling::cost(Link(), nodes, half, count);
     };
     for (const int nodes : {4, 8, 16, 32}) {
         BOOST_TEST(!direct(nodes, 4));

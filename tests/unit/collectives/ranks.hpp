@@ -18,7 +18,9 @@ namespace batchai::coll {
 class Ranks {
   public:
     // nodes: how many ranks each has. slot_bytes: small ones make many chunks of little data.
-    explicit Ranks(const std::vector<int>& nodes, unsigned seed = 1, std::size_t slot_bytes = 4096)
+    // named: the algorithm between nodes, whatever it costs.
+    explicit Ranks(const std::vector<int>& nodes, unsigned seed = 1,
+                   std::optional<Algorithm> named = {}, std::size_t slot_bytes = 4096)
         : random_(seed) {
         std::vector<std::string> names;
         for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -41,7 +43,8 @@ class Ranks {
                 rank->wire = std::make_unique<MemoryWire>(*networks_[local], rank->topology.node());
             }
             rank->engine = std::make_unique<Engine>(
-                Context{rank->topology, *rank->node, rank->wire.get()},
+                Context{rank->topology, *rank->node, rank->wire.get(),
+                        Planner(Link(), first.nodes(), named)},
                 std::vector<int>(count, ::getpid()), Patience{}, rank->progress);
             ranks_.push_back(std::move(rank));
         }

@@ -25,8 +25,9 @@ BOOST_AUTO_TEST_CASE(every_node_is_reached_once_and_knows_from_whom) {
 }
 
 BOOST_AUTO_TEST_CASE(short_messages_take_few_hops_and_long_ones_are_sent_once) {
-    BOOST_TEST((Spread::shape_for(16, 8, 256 << 10) == Spread::Shape::binomial));
-    BOOST_TEST((Spread::shape_for(16, std::size_t{1} << 30, 256 << 10) == Spread::Shape::chain));
+    BOOST_TEST((Spread::shape_for(Link(), 16, 8, 256 << 10) == Spread::Shape::binomial));
+    BOOST_TEST(
+        (Spread::shape_for(Link(), 16, std::size_t{1} << 30, 256 << 10) == Spread::Shape::chain));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

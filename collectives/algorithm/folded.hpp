@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Folded: what exchanges have in common that go by rounds between a power of two of nodes, the
+// leaves of the canonical tree: where the number of nodes N is none, p < N, the first N - p pairs
+// fold: one of the two hands its data to the other before the rounds and gets the result after
+// them.
+//
+// Partial results must not be rounded, or the bits would not be those of other algorithms: where
+// they are more than one node's, numbers of 16 bits are wide, in scratch memory.
+#pragma once
+
+#include "collectives/algorithm/exchange.hpp"
+#include "collectives/reduce/tree.hpp"
+
+namespace batchai::coll {
+
+class Folded : public Exchange {
+  public:
+    // Bytes of scratch memory.
+    static std::size_t scratch_needed(int nodes, const Reduction& reduction, std::size_t count) {
+        const bool wide = widens(nodes) && reduction.wide != reduction.element;
+        return count * (wide ? 2 * reduction.wide : reduction.element);
+    }
+    // data: this node's partial result, then the result; scale: what is still to be done to it.
+    void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
+               const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count);
+
+  protected:
+    // Finishes the round that has arrived and posts the next one. False: there is none, and data_
+    // is the result.
+    virtual bool next_round() = 0;
+
+    // Steps of a tag from which on they are the rounds'.
+    static constexpr int kRound = 2;
+    // Whether partial results are more than one node's.
+    static bool widens(int nodes) { return nodes > 2; }
+    static double folding_cost(const Link& link, int nodes, std::size_t bytes) {
+        return Leaves(nodes).folded > 0 ? 2 * link.message(bytes) : 0;
+    }
+    int node_of(int leaf) const { return leaves_.node_of(leaf); }
+    int leaves() const { return leaves_.count; }
+
+    Reduction reduction_;  // whose kernels are all `combine` where nothing is wide
+    Scale scale_;
+    std::byte* data_ = nullptr;
+    std::byte* own_ = nullptr;    // the partial result: data, or wide in the scratch memory
+    std::byte* other_ = nullptr;  // room for what is received
+    std::size_t count_ = 0;
+    int leaf_ = 0;
+
+  private:
+    enum class Stage { fold, unfolded, rounds, unfold, end };
+
+    bool advance() final;
+    void fold();
+
+    Leaves leaves_{1};
+    int node_ = 0;
+    Stage stage_ = Stage::end;
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/link.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "collectives/transport/wire.hpp"
+
+namespace batchai::coll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kPings = 10, kStreams = 2, kMessages = 8;
+constexpr std::size_t kStreamBytes = 64u << 10;
+
+double seconds_since(Clock::time_point then) {
+    return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+// The exchange of messages with the neighbour, before there are operations.
+class Probe {
+  public:
+    Probe(Wire& wire, int other) : wire_(wire), other_(other) {}
+    Probe(const Probe&) = delete;
+    Probe& operator=(const Probe&) = delete;
+    ~Probe() {
+        for (Ticket& ticket : tickets_) wire_.cancel(ticket);
+    }
+
+    // Buffers are static: what is cancelled may still use them.
+    void send(int step, std::size_t bytes) {
+        static std::byte out[kStreamBytes];
+        wire_.send(other_, Tag{}.at(0, step), out, bytes, tickets_.emplace_back());
+    }
+    void receive(int step, std::size_t bytes) {
+        static std::byte in[kStreamBytes];
+        wire_.receive(other_, Tag{}.at(0, step), in, bytes, tickets_.emplace_back());
+    }
+    // False: the neighbour does not answer.
+    bool finish() {
+        while (true) {
+            wire_.progress();
+            std::erase_if(tickets_, [this](Ticket& ticket) { return wire_.done(ticket); });
+            if (tickets_.empty()) return true;
+            if (wire_.lost() || Clock::now() > deadline_) return false;
+        }
+    }
+
+  private:
+    Wire& wire_;
+    int other_;
+    Clock::time_point deadline_ = Clock::now() + std::chrono::seconds(2);
+    std::vector<Ticket> tickets_;
+};
+
+bool ping(Probe& probe, bool first) {
+    if (first) probe.send(0, 8);
+    if (first && !probe.finish()) return false;
+    probe.receive(0, 8);
+    if (!probe.finish()) return false;
+    if (!first) probe.send(0, 8);
+    return probe.finish();
+}
+
+}  // namespace
+
+std::optional<Link> measure_link(Wire& wire, int node, int nodes) {
+    const int other = node ^ 1;
+    if (other >= nodes) return std::nullopt;
+    Probe probe(wire, other);
+    Link link;
+    link.latency = link.per_byte = 1;
+    for (int i = 0; i <= kPings; ++i) {  // the first one makes the connection
+        const auto begin = Clock::now();
+        if (!ping(probe, node < other)) return std::nullopt;
+        if (i > 0) link.latency = std::min(link.latency, seconds_since(begin) / 2);
+    }
+    for (int i = 0; i < kStreams; ++i) {
+        const auto begin = Clock::now();
+        for (int m = 0; m < kMessages; ++m) {
+            probe.receive(1, kStreamBytes);
+            probe.send(1, kStreamBytes);
+        }
+        if (!probe.finish()) return std::nullopt;
+        link.per_byte = std::min(link.per_byte, seconds_since(begin) / kMessages / kStreamBytes);
+    }
+    return link;
+}
+
+}  // namespace batchai::coll

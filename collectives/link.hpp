@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Link: what messages between two nodes cost, by which algorithms are chosen (planner.hpp).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+namespace batchai::coll {
+
+class Wire;
+
+struct Link {
+    double latency = 20e-6;    // seconds until an empty message has arrived: a
+    double per_byte = 0.4e-9;  // seconds more for each byte, with messages both ways: b
+    double overhead = 3e-6;    // seconds that a node is busy sending one and receiving one: o
+
+    double message(std::size_t bytes) const {
+        return latency + overhead + static_cast<double>(bytes) * per_byte;
+    }
+};
+
+// Measures with the node next door (0 and 1, 2 and 3, …), all pairs and rails at once: some
+// milliseconds. None where there is no such node, or it does not answer within two seconds.
+std::optional<Link> measure_link(Wire& wire, int node, int nodes);
+
+}  // namespace batchai::coll

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The algorithms between nodes: right results whichever is taken, and the same bits.
+#include <boost/test/unit_test.hpp>
+#include <cstring>
+
+#include "ranks.hpp"
+
+using namespace batchai::coll;
+
+namespace {
+
+const std::vector<std::vector<int>> kNodes = {
+    {1, 1}, {1, 1, 1}, {2, 2, 2, 2}, {1, 2, 1, 1, 2}, {1, 1, 1, 1, 1, 1, 1}};
+
+using Bytes = std::vector<std::byte>;
+
+// The result of an allreduce of the first `count` numbers of each rank's data, on rank 0, after a
+// check that all ranks have it.
+Bytes allreduced(Ranks& ranks, const std::vector<Bytes>& data, std::uint8_t type, std::uint8_t op,
+                 std::size_t count) {
+    Signature signature;
+    signature.kind = Kind::allreduce;
+    signature.type = type;
+    signature.op = op;
+    signature.count = count;
+    std::vector<Bytes> results(data.size(), Bytes(bytes_of(signature)));
+    std::vector<Call> calls;
+    for (std::size_t r = 0; r < data.size(); ++r) {
+        calls.push_back({signature, data[r].data(), results[r].data()});
+    }
+    for (const auto status : ranks.run(calls)) BOOST_TEST(status == BATCHAI_COLL_OK);
+    for (const Bytes& result : results) BOOST_TEST((result == results[0]));
+    return results[0];
+}
+
+std::vector<Bytes> random_floats(int ranks, std::size_t count) {
+    std::mt19937 random(7);
+    std::uniform_real_distribution<float> value(-1000, 1000);
+    std::vector<Bytes> data(ranks, Bytes(count * sizeof(float)));
+    for (Bytes& bytes : data) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const float number = value(random);
+            std::memcpy(bytes.data() + i * sizeof number, &number, sizeof number);
+        }
+    }
+    return data;
+}
+
+Bytes first(const Bytes& bytes, std::size_t count) {
+    return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(algorithms)
+
+BOOST_AUTO_TEST_CASE(add_up_on_any_number_of_nodes) {
+    for (const auto& nodes : kNodes) {
+        for (const Algorithm algorithm : kAlgorithms) {
+            Ranks ranks(nodes, 3, algorithm);
+            for (const std::size_t count : {1, 3, 100, 1700}) {
+                std::vector<Bytes> data(ranks.size(), Bytes(count * sizeof(std::int32_t)));
+                Bytes expected(count * sizeof(std::int32_t));
+                for (std::size_t i = 0; i < count; ++i) {
+                    std::int32_t sum = 0;
+                    for (int r = 0; r < ranks.size(); ++r) {
+                        const auto number = static_cast<std::int32_t>(i * 31 + r * r);
+                        std::memcpy(data[r].data() + i * sizeof number, &number, sizeof number);
+                        sum += number;
+                    }
+                    std::memcpy(expected.data() + i * sizeof sum, &sum, sizeof sum);
+                }
+                const Bytes result =
+                    allreduced(ranks, data, BATCHAI_COLL_INT32, BATCHAI_COLL_SUM, count);
+                BOOST_TEST((result == expected),
+                           name_of(algorithm) << " on " << nodes.size() << " nodes, " << count);
+            }
+            BOOST_TEST(ranks.left_over() == 0u);
+        }
+    }
+}
+
+// Of float32 the first two bytes are a bfloat16's neighbours' bits: any bits will do.
+BOOST_AUTO_TEST_CASE(give_the_same_bits_but_for_the_ring) {
+    constexpr std::size_t kCount = 1500;
+    for (const auto& nodes : kNodes) {
+        const int size = std::accumulate(nodes.begin(), nodes.end(), 0);
+        const std::vector<Bytes> data = random_floats(size, kCount);
+        for (const auto type : {BATCHAI_COLL_FLOAT32, BATCHAI_COLL_BFLOAT16}) {
+            for (const auto op : {BATCHAI_COLL_SUM, BATCHAI_COLL_AVERAGE, BATCHAI_COLL_PRODUCT}) {
+                Bytes expected;
+                for (const Algorithm algorithm : {Algorithm::recursive_doubling,
+                                                  Algorithm::halving_doubling, Algorithm::direct}) {
+                    Ranks ranks(nodes, 5, algorithm);
+                    const Bytes whole = allreduced(ranks, data, type, op, kCount);
+                    if (expected.empty()) expected = whole;
+                    BOOST_TEST((whole == expected), name_of(algorithm) << " on " << nodes.size());
+                    for (const std::size_t count : {1, 70, 1025}) {
+                        const Bytes part = allreduced(ranks, data, type, op, count);
+                        BOOST_TEST((part == first(expected, part.size())),
+                                   name_of(algorithm) << " on " << nodes.size() << ", " << count);
+                    }
+                }
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(cost_what_their_formulas_say) {
+    const Link link{1e-5, 1e-9, 1e-6};
+    const Reduction reduction = reduction_of(BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM);
+    const std::size_t count = 1'000'000;
+    const double m = 4e-3;  // 4 MB at a nanosecond a byte
+    const auto cost = [&](Algorithm algorithm, int nodes) {
+        return Planner(link, nodes, {}).cost(algorithm, reduction, count);
+    };
+    const auto close = boost::test_tools::tolerance(1e-6);
+    BOOST_TEST(cost(Algorithm::recursive_doubling, 8) == 3 * (1.1e-5 + m), close);
+    BOOST_TEST(cost(Algorithm::halving_doubling, 8) == 6 * 1.1e-5 + 1.75 * m, close);
+    BOOST_TEST(cost(Algorithm::direct, 8) == 2 * 1e-5 + 14 * 1e-6 + 1.75 * m, close);
+    BOOST_TEST(cost(Algorithm::ring, 8) == 14 * (1.1e-5 + m / 8), close);
+    BOOST_TEST(cost(Algorithm::recursive_doubling, 5) == 4 * (1.1e-5 + m), close);
+}
+
+BOOST_AUTO_TEST_CASE(are_chosen_by_cost_or_by_name) {
+    const Link link{1e-5, 1e-9, 1e-6};
+    const Reduction reduction = reduction_of(BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM);
+    BOOST_TEST((Planner(link, 2, {}).choose(reduction, 2) == Algorithm::recursive_doubling));
+    BOOST_TEST((Planner(link, 8, {}).choose(reduction, 50'000) == Algorithm::direct));
+    BOOST_TEST((Planner(link, 512, {}).choose(reduction, 50'000) == Algorithm::halving_doubling));
+    BOOST_TEST((Planner(link, 512, Algorithm::ring).choose(reduction, 2) == Algorithm::ring));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
