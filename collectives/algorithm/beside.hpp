@@ -18,9 +18,10 @@ class Beside final : public Operation {
 
     bool takes(const Signature& signature) const {
         if (is_empty(signature)) return true;
-        const auto ranks = static_cast<std::size_t>(context_.node.size());
-        return signature.kind == Kind::allreduce &&
-               (bytes_of(signature) <= Node::kInline || bytes_of(signature) * (ranks - 1) <= kMost);
+        if (signature.kind != Kind::allreduce) return false;
+        const std::size_t bytes = bytes_of(signature);
+        const auto others = static_cast<std::size_t>(context_.node.size() - 1);
+        return bytes <= Node::kInline || (bytes <= Node::kBoard && bytes * others <= kMost);
     }
 
     void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) override;
@@ -30,7 +31,7 @@ class Beside final : public Operation {
     void abandon() override {}
 
   private:
-    static constexpr std::size_t kMost = Node::kBoard;
+    static constexpr std::size_t kMost = 16u << 10;  // bytes of all others
 
     std::vector<const void*> inputs_;
 };
