@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backoff: how to wait for another process. Spin while that is likely to be short and the other has
-// a core of its own; then give the core away; then sleep, longer the longer it takes, but never so
-// long that it adds more than an eighth to the wait.
+// Backoff: how to wait for another process, from one sign of life to the next. Spin for as long as
+// a cache line or two take; then give the core away, to the process that is waited for, perhaps;
+// then sleep, longer the longer it takes, but never so long that it adds more than an eighth to the
+// wait. Sleeping matters where ranks share cores: a scheduler that knows groups of processes gives
+// a core away only inside the group.
+//
+// For the time of the wait, sleeps end when they should: the kernel rounds the ends of a thread's
+// sleeps up to its timer slack, commonly 50 us.
 #pragma once
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include <algorithm>
@@ -15,28 +21,32 @@ namespace batchai::coll {
 
 class Backoff {
   public:
-    // crowded: there are more ranks than cores.
-    explicit Backoff(bool crowded) : spins_(crowded ? 0 : 1000) {}
+    Backoff() = default;
+    Backoff(const Backoff&) = delete;
+    Backoff& operator=(const Backoff&) = delete;
+    ~Backoff() {
+        if (slack_ > 0) ::prctl(PR_SET_TIMERSLACK, slack_);
+    }
 
+    // Something has happened: the next wait begins.
     void reset() { count_ = 0; }
 
     void pause() {
         using namespace std::chrono_literals;
-        if (count_++ < spins_) return relax();
+        if (count_++ < kSpins) return relax();
         const auto now = Clock::now();
-        if (count_ == spins_ + 1) since_ = now;
+        if (count_ == kSpins + 1) since_ = now;
         const auto waited = now - since_;
         if (waited < 200us) {
             ::sched_yield();
             return;
         }
-        const auto nap = std::min<std::chrono::nanoseconds>(waited / 8, 500us);
-        const timespec time{0, nap.count()};
-        ::nanosleep(&time, nullptr);
+        sleep(std::min<std::chrono::nanoseconds>(waited / 8, 200us));
     }
 
   private:
     using Clock = std::chrono::steady_clock;
+    static constexpr int kSpins = 10;
 
     static void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -46,8 +56,17 @@ class Backoff {
 #endif
     }
 
-    int spins_;
+    void sleep(std::chrono::nanoseconds length) {
+        if (slack_ == 0) {
+            slack_ = ::prctl(PR_GET_TIMERSLACK);
+            if (slack_ > 0) ::prctl(PR_SET_TIMERSLACK, 1000);
+        }
+        const timespec time{0, length.count()};
+        ::nanosleep(&time, nullptr);
+    }
+
     int count_ = 0;
+    int slack_ = 0;  // nanoseconds, as it was; 0: it is as it was
     Clock::time_point since_;
 };
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
-#include <thread>
 
 #include "collectives/group.hpp"
 
@@ -87,7 +86,6 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::split(const std::vector
     }
     std::unique_ptr<Communicator> comm(new Communicator);
     comm->bootstrap_ = std::move(group);
-    comm->crowded_ = crowded_;
     auto joined = join(std::move(comm));
     if (joined) {
         (*joined)->parent_ = this;
@@ -101,7 +99,7 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::join(std::unique_ptr<Co
     if (auto met = comm->meet(); !met) return met.error();
     comm->engine_ = std::make_unique<Engine>(
         Context{comm->topology_, *comm->node_, comm->wire_.get(), comm->planner()}, comm->pids_,
-        Patience{comm->timeout_, comm->crowded_}, comm->progress_);
+        comm->timeout_, comm->progress_);
     comm->progress_.joined();
     return comm;
 }
@@ -111,7 +109,6 @@ sys::Result<void> Communicator::find_others() {
     if (auto done = bootstrap_->publish(kIntroduction, own.text()); !done) return done;
     std::vector<std::string> names;
     std::vector<int> pids;
-    unsigned neighbours = 0;
     for (int rank = 0; rank < bootstrap_->size(); ++rank) {
         std::string text = own.text();
         if (rank != bootstrap_->rank()) {
@@ -121,13 +118,11 @@ sys::Result<void> Communicator::find_others() {
         }
         const Introduction other = Introduction::from(text);
         one_host_ = one_host_ && other.host == own.host;
-        neighbours += other.host == own.host;
         names.push_back(other.node);
         pids.push_back(other.pid);
     }
     topology_ = Topology::from_names(bootstrap_->rank(), names);
     for (const int rank : topology_.members[topology_.node()]) pids_.push_back(pids[rank]);
-    crowded_ = crowded_ || neighbours > std::thread::hardware_concurrency();
     return {};
 }
 

@@ -57,7 +57,6 @@ class Communicator {
     Topology topology_;
     std::chrono::milliseconds timeout_{0};
     bool one_host_ = true;
-    bool crowded_ = false;
     std::vector<int> pids_;               // of this node's ranks
     std::optional<Algorithm> algorithm_;  // that is to be taken always
     std::optional<Link> link_;            // as measured by this rank; then the slowest of all

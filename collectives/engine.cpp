@@ -16,13 +16,12 @@ constexpr unsigned kStepsPerWatch = 32;  // reading the clock costs as much as a
 
 }  // namespace
 
-Engine::Engine(const Context& context, const std::vector<int>& local_pids, Patience patience,
-               Progress& progress)
+Engine::Engine(const Context& context, const std::vector<int>& local_pids,
+               std::chrono::milliseconds timeout, Progress& progress)
     : context_(context),
       peers_(local_pids),
-      patience_(patience),
+      timeout_(timeout),
       progress_(progress),
-      backoff_(patience.crowded),
       beside_(context_),
       allreduce_(context_),
       broadcast_(context_),
@@ -127,15 +126,15 @@ batchai_coll_status Engine::test(Request* request) {
 }
 
 batchai_coll_status Engine::wait(Request* request) {
-    backoff_.reset();
+    Backoff backoff;
     progress_.set_inside(true);
     while (request->status == BATCHAI_COLL_IN_PROGRESS) {
         if (advance() != Step::idle) {
-            backoff_.reset();
+            backoff.reset();
             continue;
         }
         watch();
-        backoff_.pause();
+        backoff.pause();
     }
     progress_.set_inside(false);
     return conclude(request);
@@ -186,21 +185,21 @@ void Engine::watch() {
         const Missing missing = current_->waiting_for();
         progress_.wait_for(missing.ranks, missing.certain);
     }
-    if (patience_.timeout > 0s) give_up_on(now - *idle_since_);
+    if (timeout_ > 0s) give_up_on(now - *idle_since_);
 }
 
 // Ranks that see who is missing on their own node speak first; the others only know which node it
 // is.
 void Engine::give_up_on(std::chrono::nanoseconds idle) {
-    if (idle < patience_.timeout) return;
+    if (idle < timeout_) return;
     const Missing missing = current_->waiting_for();
-    if (!missing.certain && idle < patience_.timeout + 1s) return;
+    if (!missing.certain && idle < timeout_ + 1s) return;
     fail({BATCHAI_COLL_ERR_TIMEOUT,
           fmt::format(
               "operation {}, {}: {} did not arrive within {} s; BATCHAI_COLL_TIMEOUT sets the "
               "limit",
               operations_, describe(current_->call().signature), describe(missing),
-              std::chrono::duration<double>(patience_.timeout).count())},
+              std::chrono::duration<double>(timeout_).count())},
          true);
 }
 

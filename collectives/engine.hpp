@@ -26,11 +26,6 @@
 
 namespace batchai::coll {
 
-struct Patience {
-    std::chrono::milliseconds timeout{0};  // without any progress; 0: none
-    bool crowded = false;                  // more ranks than cores
-};
-
 class Engine {
   public:
     // Valid until test or wait has reported its end.
@@ -43,8 +38,9 @@ class Engine {
         BlockFacts facts;
     };
 
-    Engine(const Context& context, const std::vector<int>& local_pids, Patience patience,
-           Progress& progress);
+    // timeout: without any progress of an operation; 0: none.
+    Engine(const Context& context, const std::vector<int>& local_pids,
+           std::chrono::milliseconds timeout, Progress& progress);
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
@@ -80,9 +76,8 @@ class Engine {
 
     Context context_;
     Peers peers_;
-    Patience patience_;
+    std::chrono::milliseconds timeout_;
     Progress& progress_;
-    Backoff backoff_;
     Beside beside_;
     Allreduce allreduce_;
     Broadcast broadcast_;

@@ -45,7 +45,7 @@ class Ranks {
             rank->engine = std::make_unique<Engine>(
                 Context{rank->topology, *rank->node, rank->wire.get(),
                         Planner(Link(), first.nodes(), named)},
-                std::vector<int>(count, ::getpid()), Patience{}, rank->progress);
+                std::vector<int>(count, ::getpid()), std::chrono::milliseconds(0), rank->progress);
             ranks_.push_back(std::move(rank));
         }
     }
