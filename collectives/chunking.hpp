@@ -11,7 +11,7 @@
 
 namespace batchai::coll {
 
-constexpr int kSlots = 4;  // chunks under way at a time
+constexpr int kSlots = 8;  // chunks under way at a time
 constexpr std::size_t kAlignment = 64;
 
 struct Range {
@@ -38,8 +38,8 @@ inline Range part_of(std::size_t count, std::size_t element, int index, int part
 // that its bookkeeping does not count, and that it holds some lines for every rank, for operations
 // that have something for each.
 inline std::size_t chunk_bytes(int ranks, int beyond, int all) {
-    constexpr std::size_t kBudget = 8u << 20, kLeast = 16u << 10;
-    const std::size_t most = all == ranks ? 64u << 10 : 256u << 10;
+    constexpr std::size_t kBudget = 16u << 20, kLeast = 16u << 10;
+    const std::size_t most = all == ranks ? 64u << 10 : 128u << 10;
     const std::size_t share = kBudget / (static_cast<std::size_t>(ranks) + 1) / kSlots;
     return std::max(std::clamp(std::bit_floor(share), kLeast, most),
                     std::bit_ceil(kAlignment * static_cast<std::size_t>(all) *

@@ -48,6 +48,10 @@ std::set<std::string> infiniband_ports() {
 
 }  // namespace
 
+bool only_tcp() {
+    return infiniband_ports().empty();
+}
+
 std::string network_devices(bool one_host) {
     if (one_host) return "lo";
     std::set<std::string> names = interfaces();

@@ -11,5 +11,7 @@ namespace batchai::coll {
 // container and virtual machine managers, whose addresses are the same on every host; and the
 // InfiniBand devices. "all" where nothing remains.
 std::string network_devices(bool one_host);
+// Whether there is nothing but TCP.
+bool only_tcp();
 
 }  // namespace batchai::coll

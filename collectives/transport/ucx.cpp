@@ -36,6 +36,9 @@ sys::Result<ucp_context_h> open_context(bool one_host) {
     set("TLS", "^sm");
     set("NET_DEVICES", network_devices(one_host));
     set("KEEPALIVE_INTERVAL", "3s");  // a host that goes away silently
+    // A rendezvous waits for a round trip behind what is under way. Without hardware that saves a
+    // copy it gains nothing: messages are no longer than a chunk, and somebody waits for them.
+    if (one_host || only_tcp()) set("RNDV_THRESH", "inf");
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
     params.features = UCP_FEATURE_TAG;
