@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface: checks arguments, keeps the last error's sentence, lets no exception out. What
-// concerns blocks of different lengths is in api_blocks.cpp.
+// The C interface: communicators, and what its other files (api_operations.cpp, api_blocks.cpp)
+// have in common.
 #include "collectives/api.hpp"
 
 #include <fmt/format.h>
@@ -24,15 +24,6 @@ void show(const std::string& plan, int rank) {
     const char* wanted = std::getenv("BATCHAI_COLL_DEBUG");
     if (rank != 0 || wanted == nullptr || std::strcmp(wanted, "plan") != 0) return;
     std::fprintf(stderr, "collectives: plan: %s\n", plan.c_str());
-}
-
-Engine::Request* engine_request(batchai_coll_request* request) {
-    return reinterpret_cast<Engine::Request*>(request);
-}
-
-batchai_coll_status concluded(const Engine& engine, batchai_coll_status status) {
-    if (status == BATCHAI_COLL_OK || status == BATCHAI_COLL_IN_PROGRESS) return status;
-    return fail(status, engine.failure().sentence);
 }
 
 bool is_floating(std::uint8_t type) {
@@ -72,6 +63,11 @@ batchai_coll_status start(batchai_coll_comm* comm, const Call& call,
     }
     *request = reinterpret_cast<batchai_coll_request*>(engine.start(call));
     return BATCHAI_COLL_OK;
+}
+
+batchai_coll_status concluded(const Engine& engine, batchai_coll_status status) {
+    if (status == BATCHAI_COLL_OK || status == BATCHAI_COLL_IN_PROGRESS) return status;
+    return fail(status, engine.failure().sentence);
 }
 
 bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
@@ -234,138 +230,6 @@ const char* batchai_coll_plan(const batchai_coll_comm* comm) {
 
 void batchai_coll_label(batchai_coll_comm* comm, const char* label) {
     if (comm != nullptr) comm->communicator->progress().label(label == nullptr ? "" : label);
-}
-
-batchai_coll_status batchai_coll_allreduce_async(batchai_coll_comm* comm, const void* send,
-                                                 void* receive, size_t count,
-                                                 batchai_coll_type type, batchai_coll_op op,
-                                                 const batchai_coll_scaling* scaling,
-                                                 batchai_coll_request** request) {
-    return guarded([&] {
-        constexpr const char* kName = "allreduce";
-        if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
-        if (!is_type(type)) {
-            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
-        }
-        Signature signature = signature_of(Kind::allreduce, count, type);
-        if (const std::string wrong = set_reduction(signature, op, scaling); !wrong.empty()) {
-            return bad_argument(kName, wrong);
-        }
-        if (!fits(count, type, 1)) return bad_argument(kName, "the count is too large");
-        if (count > 0 && (send == nullptr || receive == nullptr)) {
-            return bad_argument(kName, "a null buffer");
-        }
-        if (send != receive && overlap(send, bytes_of(signature), receive, bytes_of(signature))) {
-            return bad_argument(kName, "send and receive overlap without being the same");
-        }
-        return start(
-            comm,
-            {signature, static_cast<const std::byte*>(send), static_cast<std::byte*>(receive)},
-            request);
-    });
-}
-
-batchai_coll_status batchai_coll_broadcast_async(batchai_coll_comm* comm, void* buffer,
-                                                 size_t count, batchai_coll_type type, int root,
-                                                 batchai_coll_request** request) {
-    return guarded([&] {
-        constexpr const char* kName = "broadcast";
-        if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
-        if (!is_type(type)) {
-            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
-        }
-        if (root < 0 || root >= comm->communicator->topology().size) {
-            return bad_argument(kName, fmt::format("no rank {} to be the root", root));
-        }
-        if (!fits(count, type, 1)) return bad_argument(kName, "the count is too large");
-        if (count > 0 && buffer == nullptr) return bad_argument(kName, "a null buffer");
-        Signature signature = signature_of(Kind::broadcast, count, type);
-        signature.root = root;
-        auto* data = static_cast<std::byte*>(buffer);
-        return start(comm, {signature, data, data}, request);
-    });
-}
-
-batchai_coll_status batchai_coll_allgather_async(batchai_coll_comm* comm, const void* send,
-                                                 void* receive, size_t count,
-                                                 batchai_coll_type type,
-                                                 batchai_coll_request** request) {
-    return guarded([&] {
-        constexpr const char* kName = "allgather";
-        if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
-        if (!is_type(type)) {
-            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
-        }
-        const Topology& topology = comm->communicator->topology();
-        if (!fits(count, type, topology.size)) {
-            return bad_argument(kName, "the count is too large");
-        }
-        if (count > 0 && (send == nullptr || receive == nullptr)) {
-            return bad_argument(kName, "a null buffer");
-        }
-        const Signature signature = signature_of(Kind::allgather, count, type);
-        const std::size_t bytes = bytes_of(signature);
-        auto* to = static_cast<std::byte*>(receive);
-        const bool in_place = send == to + static_cast<std::size_t>(topology.rank) * bytes;
-        if (!in_place &&
-            overlap(send, bytes, receive, bytes * static_cast<std::size_t>(topology.size))) {
-            return bad_argument(kName,
-                                "send overlaps receive without being this rank's block of it");
-        }
-        return start(comm, {signature, static_cast<const std::byte*>(send), to}, request);
-    });
-}
-
-batchai_coll_status batchai_coll_barrier_async(batchai_coll_comm* comm,
-                                               batchai_coll_request** request) {
-    return guarded([&] {
-        if (comm == nullptr || request == nullptr)
-            return bad_argument("barrier", "a null argument");
-        return start(comm, {}, request);
-    });
-}
-
-batchai_coll_status batchai_coll_test(batchai_coll_request* request) {
-    return guarded([&] {
-        if (request == nullptr) return bad_argument("test", "request is null");
-        Engine& engine = *engine_request(request)->engine;
-        return concluded(engine, engine.test(engine_request(request)));
-    });
-}
-
-batchai_coll_status batchai_coll_wait(batchai_coll_request* request) {
-    return guarded([&] {
-        if (request == nullptr) return bad_argument("wait", "request is null");
-        Engine& engine = *engine_request(request)->engine;
-        return concluded(engine, engine.wait(engine_request(request)));
-    });
-}
-
-batchai_coll_status batchai_coll_allreduce(batchai_coll_comm* comm, const void* send, void* receive,
-                                           size_t count, batchai_coll_type type, batchai_coll_op op,
-                                           const batchai_coll_scaling* scaling) {
-    return blocking([&](batchai_coll_request** request) {
-        return batchai_coll_allreduce_async(comm, send, receive, count, type, op, scaling, request);
-    });
-}
-
-batchai_coll_status batchai_coll_broadcast(batchai_coll_comm* comm, void* buffer, size_t count,
-                                           batchai_coll_type type, int root) {
-    return blocking([&](batchai_coll_request** request) {
-        return batchai_coll_broadcast_async(comm, buffer, count, type, root, request);
-    });
-}
-
-batchai_coll_status batchai_coll_allgather(batchai_coll_comm* comm, const void* send, void* receive,
-                                           size_t count, batchai_coll_type type) {
-    return blocking([&](batchai_coll_request** request) {
-        return batchai_coll_allgather_async(comm, send, receive, count, type, request);
-    });
-}
-
-batchai_coll_status batchai_coll_barrier(batchai_coll_comm* comm) {
-    return blocking(
-        [&](batchai_coll_request** request) { return batchai_coll_barrier_async(comm, request); });
 }
 
 }  // extern "C"

@@ -37,6 +37,9 @@ batchai_coll_status guarded(Body body) noexcept {
 batchai_coll_status start(batchai_coll_comm* comm, const Call& call,
                           batchai_coll_request** request);
 
+// The status of an operation; keeps the sentence of a failure.
+batchai_coll_status concluded(const Engine& engine, batchai_coll_status status);
+
 // The blocking form of an operation.
 template <class Start>
 batchai_coll_status blocking(Start start_async) {

@@ -87,6 +87,38 @@ batchai_coll_status batchai_coll_allgatherv_async(batchai_coll_comm* comm, const
     });
 }
 
+batchai_coll_status batchai_coll_reduce_scatter_async(batchai_coll_comm* comm, const void* send,
+                                                      void* receive, const size_t* counts,
+                                                      batchai_coll_type type, batchai_coll_op op,
+                                                      const batchai_coll_scaling* scaling,
+                                                      batchai_coll_request** request) {
+    return guarded([&] {
+        constexpr const char* kName = "reduce_scatter";
+        if (comm == nullptr || request == nullptr || counts == nullptr) {
+            return bad_argument(kName, "a null argument");
+        }
+        if (!is_type(type)) {
+            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
+        }
+        const Topology& topology = comm->communicator->topology();
+        const std::span blocks(counts, static_cast<std::size_t>(topology.size));
+        Buffers buffers{send, 0, receive, counts[topology.rank]};
+        if (!sum_of(blocks, type, &buffers.sent)) {
+            return bad_argument(kName, "the counts are too large");
+        }
+        if (const char* what = wrong(buffers, type)) return bad_argument(kName, what);
+        Signature signature = signature_of(Kind::reduce_scatter, buffers.sent, type);
+        signature.layout = hash_of(blocks);
+        if (const std::string what = set_reduction(signature, op, scaling); !what.empty()) {
+            return bad_argument(kName, what);
+        }
+        return start(comm,
+                     {signature, static_cast<const std::byte*>(send),
+                      static_cast<std::byte*>(receive), blocks},
+                     request);
+    });
+}
+
 batchai_coll_status batchai_coll_alltoall_async(batchai_coll_comm* comm, const void* send,
                                                 void* receive, size_t count, batchai_coll_type type,
                                                 batchai_coll_request** request) {
@@ -146,6 +178,16 @@ batchai_coll_status batchai_coll_allgatherv(batchai_coll_comm* comm, const void*
                                             batchai_coll_type type) {
     return blocking([&](batchai_coll_request** request) {
         return batchai_coll_allgatherv_async(comm, send, receive, counts, type, request);
+    });
+}
+
+batchai_coll_status batchai_coll_reduce_scatter(batchai_coll_comm* comm, const void* send,
+                                                void* receive, const size_t* counts,
+                                                batchai_coll_type type, batchai_coll_op op,
+                                                const batchai_coll_scaling* scaling) {
+    return blocking([&](batchai_coll_request** request) {
+        return batchai_coll_reduce_scatter_async(comm, send, receive, counts, type, op, scaling,
+                                                 request);
     });
 }
 

@@ -66,6 +66,12 @@ inline bool is_empty(const Signature& signature) {
     return signature.count == 0 && signature.kind != Kind::alltoallv;
 }
 
+// Ranks have numbers that are combined, for all of them or the root.
+inline bool reduces_numbers(const Signature& signature) {
+    return signature.count > 0 &&
+           (signature.kind == Kind::allreduce || signature.kind == Kind::reduce);
+}
+
 // "allreduce (sum) of 5 float32", "broadcast of 7 int64 from rank 3".
 std::string describe(const Signature& signature);
 

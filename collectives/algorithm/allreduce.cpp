@@ -21,7 +21,7 @@ Allreduce::Allreduce(Context& context) : Pipeline(context), inputs_(context.node
 
 std::uint64_t Allreduce::plan() {
     const Signature& signature = call_.signature;
-    if (signature.kind == Kind::allreduce && signature.count > 0) {
+    if (reduces_numbers(signature)) {
         reduction_ = reduction_of(signature.type, signature.op);
         scale_ = scale();
         send_ = call_.send;
@@ -85,7 +85,11 @@ Exchange* Allreduce::work(std::uint64_t k) {
     for (int r = 0; r < node().size(); ++r) inputs_[r] = node().in_slot(r, at(k)) + offset;
     inputs_[node().rank()] = send_ + chunk(k).begin * reduction_.element + offset;
     if (context_.wire == nullptr) {
-        combine_and_keep(k, own);
+        if (gets_result()) {
+            combine_and_keep(k, own);
+        } else {
+            reduction_.combine(result(k), inputs_.data(), node().size(), own.size(), scale_);
+        }
         return nullptr;
     }
     const Scale before = {.before = scale_.before};
@@ -127,7 +131,12 @@ Exchange* Allreduce::exchange(std::uint64_t k, std::size_t count) {
         case Algorithm::halving_doubling:
             return start(halving_[s]);
         case Algorithm::direct:
-            return start(direct_[s]);
+            start(direct_[s]);
+            if (call_.signature.kind == Kind::reduce &&
+                Direct::has_blocks(nodes, count * reduction_.element)) {
+                direct_[s].only_for(topology().node_of[call_.signature.root]);
+            }
+            return &direct_[s];
         case Algorithm::ring:
             return start(ring_[s]);
         default:
@@ -142,6 +151,7 @@ bool Allreduce::can_copy_out(std::uint64_t k) {
 }
 
 void Allreduce::copy_out(std::uint64_t k) {
+    if (!gets_result()) return;
     std::byte* to = receive_ + chunk(k).begin * reduction_.element;
     const std::byte* from = node().out_slot(at(k));
     const std::size_t bytes = chunk(k).size() * reduction_.element;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allreduce, hierarchical, with the rails sharing the load ("split rail"): inside the node each
-// reducer combines its part of a chunk over all local ranks, in their order; between the nodes it
-// exchanges that part with its counterparts; all ranks then copy the parts from the out slot.
+// Allreduce and reduce, hierarchical, with the rails sharing the load ("split rail"): inside the
+// node each reducer combines its part of a chunk over all local ranks, in their order; between the
+// nodes it exchanges that part with its counterparts; all ranks then copy the parts from the out
+// slot.
 //
 // Reducers are all ranks of the only node, or the rails. Ranks beyond the rails bring their data
 // and take the result.
 //
 // Cost for S bytes, N nodes of G ranks, R rails, Bm bytes that a node's memory reads and writes a
 // second, Be on a rail: the larger of 2 G S / Bm, every number being read from memory once and
-// written once, and 2 (N-1)/N S / (R Be), as the two overlap. Barriers are allreduces of one
-// number.
+// written once, and 2 (N-1)/N S / (R Be), as the two overlap. A reduce leaves the result with its
+// root only, which is cheaper inside the nodes and for what goes directly between them. Barriers
+// are allreduces of one number.
 //
 // Source: Träff, Hunold, "Decomposing MPI Collectives for Exploiting Multi-lane Communication",
 // CLUSTER 2020.
@@ -43,6 +45,10 @@ class Allreduce final : public Pipeline {
     // Elements of the chunk, from its begin.
     Range part(std::uint64_t k, int reducer) const;
     Range chunk(std::uint64_t k) const { return chunk_of(count_, per_chunk_, k); }
+    // Whether this rank is to have the result.
+    bool gets_result() const {
+        return call_.signature.kind != Kind::reduce || call_.signature.root == topology().rank;
+    }
     Range own_bytes(std::uint64_t k) const;
     Range kept(std::uint64_t k) const;
     void combine_and_keep(std::uint64_t k, Range own);

@@ -12,7 +12,9 @@ Step Beside::step() {
     if (agreement == Agreement::broken) return Step::failed;
     if (agreement == Agreement::waiting) return Step::idle;
     const Signature& signature = call_.signature;
-    if (signature.count == 0) return Step::done;
+    const bool elsewhere =
+        signature.kind == Kind::reduce && signature.root != context_.topology.rank;
+    if (signature.count == 0 || elsewhere) return Step::done;
     for (int r = 0; r < context_.node.size(); ++r) {
         inputs_[r] = context_.node.data(r, number_, bytes_of(signature));
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Beside: short allreduces, barriers and empty operations of a job on one node. The data travels
-// beside the signature, in the rank's entry or on its board, and every rank reduces all of it for
-// itself, in the same order. No slots, no chunks, and one wait for each other rank.
+// Beside: short allreduces and reduces, barriers and empty operations of a job on one node. The
+// data travels beside the signature, in the rank's entry or on its board, and every rank reduces
+// all of it for itself, in the same order. No slots, no chunks, and one wait for each other rank.
 //
 // Cost for S bytes, Bi being what comes from another core's cache a second: a + (G-1) S / Bi. The
 // pipeline's is 3 a + 2 (G-1)/G S / Bi: more for messages up to some kilobytes.
@@ -18,7 +18,7 @@ class Beside final : public Operation {
 
     bool takes(const Signature& signature) const {
         if (is_empty(signature)) return true;
-        if (signature.kind != Kind::allreduce) return false;
+        if (!reduces_numbers(signature)) return false;
         const std::size_t bytes = bytes_of(signature);
         const auto others = static_cast<std::size_t>(context_.node.size() - 1);
         return bytes <= Node::kInline || (bytes <= Node::kBoard && bytes * others <= kMost);

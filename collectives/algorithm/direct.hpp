@@ -2,7 +2,7 @@
 //
 // Direct allreduce: the data is cut into a block per node. Every node sends block i to node i,
 // which combines the N blocks that it then has in the canonical tree's order and sends the result
-// to all.
+// to all, or, of a reduce, to one.
 //
 // Cost for m bytes: 2 a + 2 (N-1) o + 2 (N-1)/N m b. No more bytes than the lower bound and only
 // two latencies, as long as the network takes N-1 messages at once: the best for long messages on
@@ -33,6 +33,12 @@ class Direct final : public Exchange {
     // data: this node's partial result, then the result. scale: what is still to be done to it.
     void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
                const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count);
+    // After start: only this node is to get the result. Every node has to have a block, so that it
+    // hears from every other one: see has_blocks.
+    void only_for(int root) { root_ = root; }
+    static bool has_blocks(int nodes, std::size_t bytes) {
+        return bytes >= static_cast<std::size_t>(nodes) * kAlignment;
+    }
 
   protected:
     bool advance() override;
@@ -52,6 +58,7 @@ class Direct final : public Exchange {
     std::byte *data_ = nullptr, *scratch_ = nullptr;
     std::size_t count_ = 0;
     int node_ = 0, nodes_ = 1;
+    int root_ = -1;                         // that alone gets the result; -1: all do
     std::vector<const std::byte*> blocks_;  // this node's block, as each node has sent it
     Stage stage_ = Stage::end;
 };

@@ -131,6 +131,18 @@ BATCHAI_COLL_API void batchai_coll_label(batchai_coll_comm* comm, const char* la
 BATCHAI_COLL_API batchai_coll_status batchai_coll_allreduce_async(
     batchai_coll_comm* comm, const void* send, void* receive, size_t count, batchai_coll_type type,
     batchai_coll_op op, const batchai_coll_scaling* scaling, batchai_coll_request** request);
+/* The same, but only the root gets the result; on other ranks receive is not used. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_reduce_async(
+    batchai_coll_comm* comm, const void* send, void* receive, size_t count, batchai_coll_type type,
+    batchai_coll_op op, const batchai_coll_scaling* scaling, int root,
+    batchai_coll_request** request);
+/* send holds a block for each rank, one after another in rank order, counts[r] elements for rank r:
+ * the same numbers on all ranks. receive gets the reduction of this rank's blocks; it does not
+ * overlap send. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_reduce_scatter_async(
+    batchai_coll_comm* comm, const void* send, void* receive, const size_t* counts,
+    batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling,
+    batchai_coll_request** request);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_broadcast_async(batchai_coll_comm* comm,
                                                                   void* buffer, size_t count,
                                                                   batchai_coll_type type, int root,
@@ -173,6 +185,14 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_allreduce(batchai_coll_comm* c
                                                             size_t count, batchai_coll_type type,
                                                             batchai_coll_op op,
                                                             const batchai_coll_scaling* scaling);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_reduce(batchai_coll_comm* comm, const void* send,
+                                                         void* receive, size_t count,
+                                                         batchai_coll_type type, batchai_coll_op op,
+                                                         const batchai_coll_scaling* scaling,
+                                                         int root);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_reduce_scatter(
+    batchai_coll_comm* comm, const void* send, void* receive, const size_t* counts,
+    batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_broadcast(batchai_coll_comm* comm, void* buffer,
                                                             size_t count, batchai_coll_type type,
                                                             int root);

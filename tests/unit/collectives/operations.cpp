@@ -83,6 +83,22 @@ void try_allreduce(Ranks& ranks, std::size_t count) {
     trial.check();
 }
 
+void try_reduce(Ranks& ranks, std::size_t count) {
+    Trial trial(ranks);
+    const int root = ranks.size() / 2;
+    for (int r = 0; r < ranks.size(); ++r) {
+        trial.fill(r, count);
+        if (r == root) trial.expected[r].assign(count, 0);
+        for (int from = 0; r == root && from < ranks.size(); ++from) {
+            for (std::size_t i = 0; i < count; ++i) trial.expected[r][i] += number(from, i);
+        }
+        trial.call(r, Kind::reduce, count);
+        trial.calls[r].signature.root = root;
+        if (r != root) trial.calls[r].receive = nullptr;
+    }
+    trial.check();
+}
+
 void try_broadcast(Ranks& ranks, std::size_t count) {
     Trial trial(ranks);
     const int root = ranks.size() - 1;
@@ -170,6 +186,7 @@ void try_alltoallv(Ranks& ranks, std::size_t count) {
 
 void try_all(Ranks& ranks, std::size_t count) {
     try_allreduce(ranks, count);
+    try_reduce(ranks, count);
     try_broadcast(ranks, count);
     try_allgather(ranks, count, true);
     try_allgather(ranks, count, false);
