@@ -70,7 +70,7 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::create() {
     remove_signal_handlers();
     auto bootstrap = bootstrap_through_pmix();
     if (!bootstrap) return bootstrap.error();
-    std::unique_ptr<Communicator> comm(new Communicator);
+    std::unique_ptr<Communicator> comm(new Communicator(true));
     comm->bootstrap_ = std::move(*bootstrap);
     return join(std::move(comm));
 }
@@ -84,7 +84,7 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::split(const std::vector
         }
         return std::unique_ptr<Communicator>();
     }
-    std::unique_ptr<Communicator> comm(new Communicator);
+    std::unique_ptr<Communicator> comm(new Communicator(false));
     comm->bootstrap_ = std::move(group);
     auto joined = join(std::move(comm));
     if (joined) {

@@ -37,7 +37,7 @@ class Communicator {
     std::string plan() const;
 
   private:
-    Communicator() = default;
+    explicit Communicator(bool shown) : progress_(shown) {}
     static sys::Result<std::unique_ptr<Communicator>> join(std::unique_ptr<Communicator> comm);
     sys::Result<void> find_others();
     sys::Result<void> meet();

@@ -62,6 +62,17 @@ Algorithm Planner::choose(const Reduction& reduction, std::size_t count) const {
     return best;
 }
 
+double Planner::predict(const Reduction& reduction, std::size_t count, std::size_t chunk,
+                        int rails) const {
+    const auto share =
+        std::max<std::size_t>(1, std::min(count, chunk) / static_cast<std::size_t>(rails));
+    const Algorithm algorithm = choose(reduction, share);
+    const double first = cost(algorithm, reduction, share);
+    const double bytes = first - cost(algorithm, reduction, 0);
+    const double chunks = static_cast<double>(count) / static_cast<double>(chunk);
+    return first + std::max(0.0, chunks - 1) * bytes;
+}
+
 std::string Planner::text(std::size_t most) const {
     std::string text = fmt::format("{} nodes, {:.1f} us and {:.3f} ns a byte to the next one{}",
                                    nodes_, link_.latency * 1e6, link_.per_byte * 1e9,

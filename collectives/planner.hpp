@@ -39,6 +39,11 @@ class Planner {
     Algorithm choose(const Reduction& reduction, std::size_t count) const;
     // Seconds.
     double cost(Algorithm algorithm, const Reduction& reduction, std::size_t count) const;
+    // Seconds that an allreduce of `count` numbers takes between the nodes, whose ranks share it on
+    // so many rails, in chunks that follow each other: the first one's cost, and for the others
+    // what their bytes take.
+    double predict(const Reduction& reduction, std::size_t count, std::size_t chunk,
+                   int rails) const;
     // The choice for messages of float32 of every size up to `most` bytes on a rail, with what the
     // link costs: a line for each change.
     std::string text(std::size_t most) const;

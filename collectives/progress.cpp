@@ -39,8 +39,9 @@ MappedPage::~MappedPage() {
     if (page_ != nullptr) ::munmap(page_, kProgressBytes);
 }
 
-Progress::Progress()
-    : mapped_(map_named_page()), page_(mapped_.get() != nullptr ? mapped_.get() : &own_) {
+Progress::Progress(bool shown)
+    : mapped_(shown ? map_named_page() : MappedPage()),
+      page_(mapped_.get() != nullptr ? mapped_.get() : &own_) {
     page_->magic.store(ProgressPage::kMagic, std::memory_order_relaxed);
     page_->inside.store(0, std::memory_order_relaxed);
     page_->sequence.store(page_->sequence.load(std::memory_order_relaxed) & ~1ULL,

@@ -92,8 +92,9 @@ class MappedPage {
 // The writer's side.
 class Progress {
   public:
-    // Maps the file that the environment names.
-    Progress();
+    // shown: maps the file that the environment names. A communicator that is a part of another one
+    // counts for itself, where nobody looks: its numbers are not those of ranks outside it.
+    explicit Progress(bool shown = true);
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
     ~Progress();

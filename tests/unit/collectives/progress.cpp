@@ -63,6 +63,19 @@ BOOST_AUTO_TEST_CASE(a_file_that_its_rank_has_cut_off_says_nothing) {
     BOOST_REQUIRE_EQUAL(::ftruncate(file.get(), kProgressBytes), 0);  // what is written at the end
 }
 
+BOOST_AUTO_TEST_CASE(what_a_part_of_the_job_does_is_not_shown) {
+    Progress progress;
+    progress.joined();
+    {
+        Progress part(false);
+        part.joined();
+        part.begin(3, allreduce(5));
+        BOOST_TEST((read().stage == Stage::idle));
+    }
+    BOOST_TEST((read().stage == Stage::idle));
+    BOOST_TEST(read().epoch == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_reader_sees_what_a_rank_does) {
     Progress progress;
     BOOST_TEST((read().stage == Stage::joining));
