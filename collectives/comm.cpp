@@ -213,9 +213,9 @@ std::string Communicator::plan() const {
         fmt::format("{} rank{} on {} node{}", topology_.size, topology_.size == 1 ? "" : "s",
                     topology_.nodes(), topology_.nodes() == 1 ? "" : "s");
     if (topology_.nodes() == 1) return shape + ": shared memory";
-    const auto rails = static_cast<std::size_t>(topology_.rails());
+    const int rails = topology_.rails();
     return fmt::format("{}, {} rail{}: {}", shape, rails, rails == 1 ? "" : "s",
-                       planner().text(slot_bytes() / rails));
+                       planner().text(slot_bytes(), rails));
 }
 
 std::size_t Communicator::slot_bytes() const {

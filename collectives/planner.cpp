@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "batchai/collectives.h"
@@ -38,53 +39,59 @@ sys::Result<std::optional<Algorithm>> named_algorithm() {
     return sys::Error{fmt::format("BATCHAI_COLL_ALGORITHM: '{}' is none of {}", text, names)};
 }
 
-double Planner::cost(Algorithm algorithm, const Reduction& reduction, std::size_t count) const {
+namespace {
+
+constexpr std::size_t kMostBytes = 1u << 30;
+
+// Of what one rail combines of one chunk.
+double cost(Algorithm algorithm, const Link& link, int nodes, const Reduction& reduction,
+            std::size_t count) {
     switch (algorithm) {
         case Algorithm::recursive_doubling:
-            return RecursiveDoubling::cost(link_, nodes_, reduction, count);
+            return RecursiveDoubling::cost(link, nodes, reduction, count);
         case Algorithm::halving_doubling:
-            return HalvingDoubling::cost(link_, nodes_, reduction, count);
+            return HalvingDoubling::cost(link, nodes, reduction, count);
         case Algorithm::direct:
-            return Direct::cost(link_, nodes_, count * reduction.element);
+            return Direct::cost(link, nodes, count * reduction.element);
         case Algorithm::ring:
-            return Ring::cost(link_, nodes_, count * reduction.element);
+            return Ring::cost(link, nodes, count * reduction.element);
     }
     return 0;
 }
 
-Algorithm Planner::choose(const Reduction& reduction, std::size_t count) const {
+}  // namespace
+
+double Planner::predict(Algorithm algorithm, const Reduction& reduction, const Load& load) const {
+    const auto share = std::max<std::size_t>(
+        1, std::min(load.count, load.chunk) / static_cast<std::size_t>(load.rails));
+    Link busy = link_;
+    busy.latency = 0;
+    const double chunks = static_cast<double>(load.count) / static_cast<double>(load.chunk);
+    return cost(algorithm, link_, nodes_, reduction, share) +
+           std::max(0.0, chunks - 1) * cost(algorithm, busy, nodes_, reduction, share);
+}
+
+Algorithm Planner::choose(const Reduction& reduction, const Load& load) const {
     if (named_) return *named_;
     Algorithm best = Algorithm::recursive_doubling;
-    for (const Algorithm algorithm : kAlgorithms) {
-        if (algorithm == Algorithm::ring) continue;
-        if (cost(algorithm, reduction, count) < cost(best, reduction, count)) best = algorithm;
+    for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::direct}) {
+        if (predict(algorithm, reduction, load) < predict(best, reduction, load)) best = algorithm;
     }
     return best;
 }
 
-double Planner::predict(const Reduction& reduction, std::size_t count, std::size_t chunk,
-                        int rails) const {
-    const auto share =
-        std::max<std::size_t>(1, std::min(count, chunk) / static_cast<std::size_t>(rails));
-    const Algorithm algorithm = choose(reduction, share);
-    const double first = cost(algorithm, reduction, share);
-    const double bytes = first - cost(algorithm, reduction, 0);
-    const double chunks = static_cast<double>(count) / static_cast<double>(chunk);
-    return first + std::max(0.0, chunks - 1) * bytes;
-}
-
-std::string Planner::text(std::size_t most) const {
+std::string Planner::text(std::size_t chunk_bytes, int rails) const {
     std::string text = fmt::format("{} nodes, {:.1f} us and {:.3f} ns a byte to the next one{}",
                                    nodes_, link_.latency * 1e6, link_.per_byte * 1e9,
                                    named_ ? ", by BATCHAI_COLL_ALGORITHM" : "");
     const Reduction reduction = reduction_of(BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM);
     std::optional<Algorithm> last;
-    for (std::size_t bytes = reduction.element; bytes <= most; bytes *= 2) {
-        const std::size_t count = bytes / reduction.element;
-        const Algorithm algorithm = choose(reduction, count);
+    for (std::size_t bytes = reduction.element; bytes <= kMostBytes; bytes *= 2) {
+        const Load load{bytes / reduction.element, chunk_bytes / reduction.element, rails};
+        const Algorithm algorithm = choose(reduction, load);
         if (algorithm == last) continue;
         text += fmt::format("\n  from {} bytes: {}, {:.1f} us", bytes, name_of(algorithm),
-                            cost(algorithm, reduction, count) * 1e6);
+                            predict(algorithm, reduction, load) * 1e6);
         last = algorithm;
     }
     return text;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Planner: which algorithm combines the nodes' partial results of a chunk. It takes the one that
-// costs least by the formula in its header, with what the links were measured to cost when the
-// communicator was made (link.hpp). All ranks have the same numbers and choose the same, and all
-// algorithms but the ring give the same bits, so the choice can be any.
+// Planner: which algorithm combines the nodes' partial results. It takes the one by which the whole
+// message takes the least time, by the formulas in the algorithms' headers, with what the links
+// were measured to cost when the communicator was made (link.hpp). All ranks have the same numbers
+// and choose the same, and all algorithms but the ring give the same bits, so the choice can be
+// any.
 //
 // BATCHAI_COLL_ALGORITHM names one that is to be taken whatever it costs; the ring only so, as its
 // order of combining depends on the number's place in the message.
@@ -27,6 +28,13 @@ const char* name_of(Algorithm algorithm);
 // The algorithm that BATCHAI_COLL_ALGORITHM names, if it is set.
 sys::Result<std::optional<Algorithm>> named_algorithm();
 
+// Numbers that go between the nodes, in chunks that the rails share.
+struct Load {
+    std::size_t count = 0;
+    std::size_t chunk = 0;  // numbers of a whole one
+    int rails = 1;
+};
+
 class Planner {
   public:
     Planner() = default;
@@ -35,18 +43,13 @@ class Planner {
 
     const Link& link() const { return link_; }
     bool named() const { return named_.has_value(); }
-    // For `count` numbers of a node on one rail.
-    Algorithm choose(const Reduction& reduction, std::size_t count) const;
-    // Seconds.
-    double cost(Algorithm algorithm, const Reduction& reduction, std::size_t count) const;
-    // Seconds that an allreduce of `count` numbers takes between the nodes, whose ranks share it on
-    // so many rails, in chunks that follow each other: the first one's cost, and for the others
-    // what their bytes take.
-    double predict(const Reduction& reduction, std::size_t count, std::size_t chunk,
-                   int rails) const;
-    // The choice for messages of float32 of every size up to `most` bytes on a rail, with what the
-    // link costs: a line for each change.
-    std::string text(std::size_t most) const;
+    Algorithm choose(const Reduction& reduction, const Load& load) const;
+    // Seconds that the load takes: the first chunk's cost, and for each of the others, which follow
+    // before it has arrived, the same without latencies.
+    double predict(Algorithm algorithm, const Reduction& reduction, const Load& load) const;
+    // The choice for float32 of every size, with what the link costs: a line for each change.
+    // chunk_bytes: of a whole chunk.
+    std::string text(std::size_t chunk_bytes, int rails) const;
 
   private:
     Link link_;

@@ -36,6 +36,9 @@ std::uint64_t Allreduce::plan() {
     }
     streaming_ = send_ != receive_ && count_ * reduction_.element >= kStreamFrom;
     per_chunk_ = node().slot_bytes() / reduction_.element;
+    if (context_.wire != nullptr) {
+        algorithm_ = context_.planner.choose(reduction_, {count_, per_chunk_, topology().rails()});
+    }
     return chunks_of(count_, per_chunk_);
 }
 
@@ -121,7 +124,7 @@ Exchange* Allreduce::exchange(std::uint64_t k, std::size_t count) {
                         scratch_[s].data(), count);
         return &algorithm;
     };
-    Algorithm algorithm = context_.planner.choose(reduction_, count);
+    Algorithm algorithm = algorithm_;
     const bool folded =
         algorithm == Algorithm::recursive_doubling || algorithm == Algorithm::halving_doubling;
     if (folded && Folded::scratch_needed(nodes, reduction_, count) > scratch_[s].size()) {

@@ -62,9 +62,10 @@ class Allreduce final : public Pipeline {
     std::byte* receive_ = nullptr;
     std::size_t count_ = 0, per_chunk_ = 0;
     int reducers_ = 1;
-    bool streaming_ = false;           // the receive buffer is larger than the caches
-    std::int32_t nothing_ = 0;         // what a barrier reduces
-    std::vector<const void*> inputs_;  // of the node's ranks
+    bool streaming_ = false;                   // the receive buffer is larger than the caches
+    Algorithm algorithm_ = Algorithm::direct;  // between nodes
+    std::int32_t nothing_ = 0;                 // what a barrier reduces
+    std::vector<const void*> inputs_;          // of the node's ranks
     std::array<RecursiveDoubling, kSlots> doubling_;
     std::array<HalvingDoubling, kSlots> halving_;
     std::array<Direct, kSlots> direct_;

@@ -8,7 +8,7 @@
 // for nodes with so many rails, which share a link that an empty message takes so many microseconds
 // to cross and that carries so many 10^9 bytes a second each way. Prints for each size
 //
-//   BYTES MICROSECONDS ALGORITHM        the algorithm of a full chunk
+//   BYTES MICROSECONDS ALGORITHM
 //
 // What happens inside the nodes is left out: it overlaps, and is short where links are slow.
 #include <cstdio>
@@ -34,10 +34,10 @@ int main(int argc, char** argv) {
     const std::size_t chunk = chunk_bytes(rails, 0, nodes * rails);
     for (int i = 5; i < argc; ++i) {
         const std::size_t bytes = std::strtoull(argv[i], nullptr, 10);
-        const double seconds =
-            planner.predict(sum, bytes / sum.element, chunk / sum.element, rails);
-        const std::size_t share = std::min(bytes, chunk) / sum.element / rails;
-        std::printf("%zu %.1f %s\n", bytes, seconds * 1e6, name_of(planner.choose(sum, share)));
+        const Load load{bytes / sum.element, chunk / sum.element, rails};
+        const Algorithm algorithm = planner.choose(sum, load);
+        const double seconds = planner.predict(algorithm, sum, load);
+        std::printf("%zu %.1f %s\n", bytes, seconds * 1e6, name_of(algorithm));
     }
     return 0;
 }

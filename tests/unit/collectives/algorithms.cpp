@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(cost_what_their_formulas_say) {
     const std::size_t count = 1'000'000;
     const double m = 4e-3;  // 4 MB at a nanosecond a byte
     const auto cost = [&](Algorithm algorithm, int nodes) {
-        return Planner(link, nodes, {}).cost(algorithm, reduction, count);
+        return Planner(link, nodes, {}).predict(algorithm, reduction, {count, count, 1});
     };
     const auto close = boost::test_tools::tolerance(1e-6);
     BOOST_TEST(cost(Algorithm::recursive_doubling, 8) == 3 * (1.1e-5 + m), close);
@@ -126,10 +126,28 @@ BOOST_AUTO_TEST_CASE(cost_what_their_formulas_say) {
 BOOST_AUTO_TEST_CASE(are_chosen_by_cost_or_by_name) {
     const Link link{1e-5, 1e-9, 1e-6};
     const Reduction reduction = reduction_of(BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM);
-    BOOST_TEST((Planner(link, 2, {}).choose(reduction, 2) == Algorithm::recursive_doubling));
-    BOOST_TEST((Planner(link, 8, {}).choose(reduction, 50'000) == Algorithm::direct));
-    BOOST_TEST((Planner(link, 512, {}).choose(reduction, 50'000) == Algorithm::halving_doubling));
-    BOOST_TEST((Planner(link, 512, Algorithm::ring).choose(reduction, 2) == Algorithm::ring));
+    const auto choice = [&](int nodes, std::size_t count, std::optional<Algorithm> named = {}) {
+        return Planner(link, nodes, named).choose(reduction, {count, 32'768, 2});
+    };
+    BOOST_TEST((choice(2, 2) == Algorithm::recursive_doubling));
+    BOOST_TEST((choice(8, 50'000) == Algorithm::direct));
+    BOOST_TEST((choice(512, 50'000) == Algorithm::halving_doubling));
+    BOOST_TEST((choice(512, 2, Algorithm::ring) == Algorithm::ring));
+}
+
+// Chunks follow each other: of a long message only the bytes count, however late they arrive.
+BOOST_AUTO_TEST_CASE(are_chosen_for_the_whole_message) {
+    const Link link{1e-4, 1e-10, 0};
+    const Reduction reduction = reduction_of(BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM);
+    const auto choice = [&](std::size_t count) {
+        return Planner(link, 16, {}).choose(reduction, {count, 32'768, 4});
+    };
+    BOOST_TEST((choice(100) != Algorithm::recursive_doubling));
+    BOOST_TEST((choice(100'000'000) == Algorithm::direct));
+    const Planner planner(link, 16, {});
+    const double few = planner.predict(Algorithm::direct, reduction, {32'768, 32'768, 4});
+    const double many = planner.predict(Algorithm::direct, reduction, {327'680, 32'768, 4});
+    BOOST_TEST(many < 2 * few);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
