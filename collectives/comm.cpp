@@ -64,6 +64,17 @@ struct Offer {
     }
 };
 
+// The middle one of each number.
+Link typical(std::vector<Link> links) {
+    const auto middle = [&](double Link::*number) {
+        const auto at = links.begin() + static_cast<std::ptrdiff_t>((links.size() - 1) / 2);
+        std::nth_element(links.begin(), at, links.end(),
+                         [&](const Link& a, const Link& b) { return a.*number < b.*number; });
+        return (*at).*number;
+    };
+    return {middle(&Link::latency), middle(&Link::per_byte), middle(&Link::overhead)};
+}
+
 }  // namespace
 
 sys::Result<std::unique_ptr<Communicator>> Communicator::create() {
@@ -180,12 +191,15 @@ sys::Result<void> Communicator::accept_offers() {
     return {};
 }
 
-// All ranks have a communicator, or none has; and all take the slowest link that one has measured.
+// All ranks have a communicator, or none has; and all take the same for what a link costs.
 sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
     std::string word = own ? kJoined : "failed: " + own.error().message;
-    if (own && link_) word += fmt::format(" {} {}", link_->latency, link_->per_byte);
+    if (own && link_)
+        word += fmt::format(" {} {} {}", link_->latency, link_->per_byte, link_->overhead);
     if (auto done = bootstrap_->publish(kResult, word); !done) return done;
     if (!own) return own;
+    std::vector<Link> links;
+    if (link_) links.push_back(*link_);
     for (int rank = 0; rank < topology_.size; ++rank) {
         if (rank == topology_.rank) continue;
         const auto other = bootstrap_->lookup(rank, kResult);
@@ -195,11 +209,10 @@ sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
         }
         Link measured;
         std::istringstream numbers(other->substr(kJoined.size()));
-        if (!(numbers >> measured.latency >> measured.per_byte)) continue;
-        if (!link_) link_ = measured;
-        link_->latency = std::max(link_->latency, measured.latency);
-        link_->per_byte = std::max(link_->per_byte, measured.per_byte);
+        if (!(numbers >> measured.latency >> measured.per_byte >> measured.overhead)) continue;
+        links.push_back(measured);
     }
+    if (!links.empty()) link_ = typical(std::move(links));
     node_->close();  // everybody has opened it
     return {};
 }

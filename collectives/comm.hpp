@@ -59,7 +59,7 @@ class Communicator {
     bool one_host_ = true;
     std::vector<int> pids_;               // of this node's ranks
     std::optional<Algorithm> algorithm_;  // that is to be taken always
-    std::optional<Link> link_;            // as measured by this rank; then the slowest of all
+    std::optional<Link> link_;            // as measured by this rank; then the middle of all
     std::unique_ptr<Node> node_;
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<UcxWire> wire_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <vector>
 
+#include "collectives/backoff.hpp"
 #include "collectives/transport/wire.hpp"
 
 namespace batchai::coll {
@@ -12,7 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kPings = 10, kStreams = 2, kMessages = 8;
+// Many short tries, of which the best one counts: others may have the processor at times.
+constexpr int kPings = 50, kStreams = 6, kMessages = 4, kSmall = 16;
 constexpr std::size_t kStreamBytes = 64u << 10;
 
 double seconds_since(Clock::time_point then) {
@@ -40,8 +42,13 @@ class Probe {
     }
     // False: the neighbour does not answer.
     bool finish() {
+        Backoff backoff;
         while (true) {
-            wire_.progress();
+            if (wire_.progress()) {
+                backoff.reset();
+            } else {
+                backoff.pause();
+            }
             std::erase_if(tickets_, [this](Ticket& ticket) { return wire_.done(ticket); });
             if (tickets_.empty()) return true;
             if (wire_.lost() || Clock::now() > deadline_) return false;
@@ -64,6 +71,17 @@ bool ping(Probe& probe, bool first) {
     return probe.finish();
 }
 
+// Seconds a message, with as many each way.
+std::optional<double> stream(Probe& probe, int step, int messages, std::size_t bytes) {
+    const auto begin = Clock::now();
+    for (int i = 0; i < messages; ++i) {
+        probe.receive(step, bytes);
+        probe.send(step, bytes);
+    }
+    if (!probe.finish()) return std::nullopt;
+    return seconds_since(begin) / messages;
+}
+
 }  // namespace
 
 std::optional<Link> measure_link(Wire& wire, int node, int nodes) {
@@ -71,20 +89,18 @@ std::optional<Link> measure_link(Wire& wire, int node, int nodes) {
     if (other >= nodes) return std::nullopt;
     Probe probe(wire, other);
     Link link;
-    link.latency = link.per_byte = 1;
+    link.latency = link.per_byte = link.overhead = 1;
     for (int i = 0; i <= kPings; ++i) {  // the first one makes the connection
         const auto begin = Clock::now();
         if (!ping(probe, node < other)) return std::nullopt;
         if (i > 0) link.latency = std::min(link.latency, seconds_since(begin) / 2);
     }
     for (int i = 0; i < kStreams; ++i) {
-        const auto begin = Clock::now();
-        for (int m = 0; m < kMessages; ++m) {
-            probe.receive(1, kStreamBytes);
-            probe.send(1, kStreamBytes);
-        }
-        if (!probe.finish()) return std::nullopt;
-        link.per_byte = std::min(link.per_byte, seconds_since(begin) / kMessages / kStreamBytes);
+        const auto small = stream(probe, 1, kSmall, 8);
+        const auto large = stream(probe, 2, kMessages, kStreamBytes);
+        if (!small || !large) return std::nullopt;
+        link.overhead = std::min(link.overhead, *small);
+        link.per_byte = std::min(link.per_byte, *large / kStreamBytes);
     }
     return link;
 }

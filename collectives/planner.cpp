@@ -81,9 +81,10 @@ Algorithm Planner::choose(const Reduction& reduction, const Load& load) const {
 }
 
 std::string Planner::text(std::size_t chunk_bytes, int rails) const {
-    std::string text = fmt::format("{} nodes, {:.1f} us and {:.3f} ns a byte to the next one{}",
-                                   nodes_, link_.latency * 1e6, link_.per_byte * 1e9,
-                                   named_ ? ", by BATCHAI_COLL_ALGORITHM" : "");
+    std::string text = fmt::format(
+        "{} nodes, {:.1f} us, {:.1f} us a message and {:.3f} ns a byte to the next one{}", nodes_,
+        link_.latency * 1e6, link_.overhead * 1e6, link_.per_byte * 1e9,
+        named_ ? ", by BATCHAI_COLL_ALGORITHM" : "");
     const Reduction reduction = reduction_of(BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM);
     std::optional<Algorithm> last;
     for (std::size_t bytes = reduction.element; bytes <= kMostBytes; bytes *= 2) {

@@ -3,7 +3,8 @@
 # collectives_scale.sh [ROWS] - what the collectives' planner expects allreduces to take on many nodes, by its own cost
 #                               functions. ROWS, a file of collectives.sh --json: and how far it is off there.
 set -euo pipefail
-. "$(dirname "$0")/lib.bash"
+# shellcheck source=tests/bench/lib.bash
+. "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 case ${1-} in
     -h | --help) sed -n '3,4s/^# \?//p' "$0"; exit 0 ;;

@@ -3,10 +3,11 @@
 // What the planner expects allreduces of float32 sums to take between nodes, by the cost functions
 // that it chooses by:
 //
-//   model NODES RAILS MICROSECONDS GBYTES BYTES...
+//   model NODES RAILS LATENCY OVERHEAD GBYTES BYTES...
 //
-// for nodes with so many rails, which share a link that an empty message takes so many microseconds
-// to cross and that carries so many 10^9 bytes a second each way. Prints for each size
+// for nodes with so many rails, which share a link that an empty message takes LATENCY microseconds
+// to cross, a message more OVERHEAD to handle, and that carries so many 10^9 bytes a second each
+// way. Prints for each size
 //
 //   BYTES MICROSECONDS ALGORITHM
 //
@@ -21,18 +22,19 @@
 using namespace batchai::coll;
 
 int main(int argc, char** argv) {
-    if (argc < 6) {
-        std::fprintf(stderr, "usage: model NODES RAILS MICROSECONDS GBYTES BYTES...\n");
+    if (argc < 7) {
+        std::fprintf(stderr, "usage: model NODES RAILS LATENCY OVERHEAD GBYTES BYTES...\n");
         return 2;
     }
     const int nodes = std::atoi(argv[1]), rails = std::atoi(argv[2]);
     Link link;
     link.latency = std::atof(argv[3]) * 1e-6;
-    link.per_byte = rails / (std::atof(argv[4]) * 1e9);
+    link.overhead = std::atof(argv[4]) * 1e-6;
+    link.per_byte = rails / (std::atof(argv[5]) * 1e9);
     const Planner planner(link, nodes, {});
     const Reduction sum = reduction_of(BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM);
     const std::size_t chunk = chunk_bytes(rails, 0, nodes * rails);
-    for (int i = 5; i < argc; ++i) {
+    for (int i = 6; i < argc; ++i) {
         const std::size_t bytes = std::strtoull(argv[i], nullptr, 10);
         const Load load{bytes / sum.element, chunk / sum.element, rails};
         const Algorithm algorithm = planner.choose(sum, load);

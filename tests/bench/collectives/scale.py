@@ -9,32 +9,33 @@ import subprocess
 import sys
 
 NODES = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
-LINKS = [("10 Gbit/s", 20, 1.25), ("100 Gbit/s", 3, 12.5), ("400 Gbit/s", 2, 50)]  # name, us, GB/s
+LINKS = [("10 Gbit/s", 20, 3, 1.25), ("100 Gbit/s", 3, 0.5, 12.5), ("400 Gbit/s", 2, 0.3, 50)]  # name, us, us, GB/s
 RANKS = [4, 8]
 BYTES = [64 << 10, 1 << 20, 64 << 20, 512 << 20]
 SHORT = {"recursive-doubling": "rd", "halving-doubling": "hd", "direct": "di"}
+OVERHEAD = 3  # us, as ranks measure it here
 MEASURED = [("2x2", 2, 2), ("2x4", 2, 4), ("4x2", 4, 2)]
 
 
-def model(program, nodes, rails, latency, rate, sizes):
+def model(program, nodes, rails, latency, overhead, rate, sizes):
     """By size: (microseconds, algorithm)."""
-    command = [program, *map(str, [nodes, rails, latency, rate, *sizes])]
+    command = [program, *map(str, [nodes, rails, latency, overhead, rate, *sizes])]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     return {int(size): (float(usec), name) for size, usec, name in map(str.split, lines)}
 
 
 def many_nodes(program):
-    for name, latency, rate in LINKS:
+    for name, latency, overhead, rate in LINKS:
         tables = {}  # the lines: for how many ranks a node they hold
         for ranks in RANKS:
             lines = []
             for nodes in NODES:
-                found = model(program, nodes, ranks, latency, rate, BYTES)
+                found = model(program, nodes, ranks, latency, overhead, rate, BYTES)
                 lines.append(f"{nodes:8}" + "".join(f"{usec / 1000:11.3f} {SHORT[algorithm]}"
                                                     for usec, algorithm in found.values()))
             tables.setdefault("\n".join(lines), []).append(str(ranks))
         for lines, ranks in tables.items():
-            print(f"\n{name}, {latency} us, {' or '.join(ranks)} ranks a node, ms: not measured")
+            print(f"\n{name}, {latency} us, {overhead} us a message, {' or '.join(ranks)} ranks a node, ms: not measured")
             print("   nodes" + "".join(f"{size >> 10:>10} KiB" for size in BYTES))
             print(lines)
 
@@ -53,7 +54,7 @@ def measured(program, path):
         rate = 2 * (nodes - 1) / nodes * most / bounds[most] / 1000
         latency = bounds[least] / math.ceil(math.log2(nodes))
         sizes = [size for size in (1 << 20, 4 << 20, 16 << 20, 64 << 20) if size in of]
-        for size, (usec, _) in model(program, nodes, ranks, latency, rate, sizes).items():
+        for size, (usec, _) in model(program, nodes, ranks, latency, OVERHEAD, rate, sizes).items():
             took = of[size]["usec"]
             print(f"  {topology}, {size >> 20:3} MiB: {usec / 1000:9.2f}, measured {took / 1000:9.2f}: "
                   f"{(usec / took - 1) * 100:+.0f} %")
