@@ -56,6 +56,7 @@ class Disagreement(unittest.TestCase):
                    r"t: ranks disagree: rank 0 has .*\[3, 2\], rank 1 has .*\[2, 3\]")
         self.fails(lambda: hvd.broadcast(torch.ones(shape), 0))
         self.fails(lambda: hvd.allgather(torch.ones(shape)))
+        self.fails(lambda: hvd.alltoall(torch.ones(0, *shape)))
 
     def test_types(self):
         kind = torch.float32 if RANK == 0 else torch.int32

@@ -194,6 +194,88 @@ class Allgather(unittest.TestCase):
         self.assertEqual(tensor.grad.tolist(), [[3.0, 3.0]] * (RANK + 1))
 
 
+def exchanged(rows, shape, kind):
+    """What this rank gets where rank a has rows(a, b) rows for rank b."""
+    parts = []
+    for rank in range(SIZE):
+        splits = [rows(rank, to) for to in range(SIZE)]
+        parts.append(of_rank(rank, (sum(splits), *shape), kind).split(splits)[RANK])
+    return torch.cat(parts)
+
+
+class Alltoall(unittest.TestCase):
+    def test_every_type_divided_evenly(self):
+        for kind in FLOATS + INTEGERS + (torch.bool, torch.complex64):
+            for rows, shape in ((1, ()), (2, (3,)), (0, (2,)), (2, (0,)), (3, (2, 5))):
+                tensor = of_rank(RANK, (rows * SIZE, *shape), kind)
+                result = hvd.alltoall(tensor)
+                self.assertTrue(torch.equal(result, exchanged(lambda a, b: rows, shape, kind)))
+                self.assertTrue(torch.equal(tensor, of_rank(RANK, (rows * SIZE, *shape), kind)))
+
+    def test_splits_differ(self):
+        for rows in (lambda a, b: a + 2 * b, lambda a, b: a, lambda a, b: 4 if a != b else 0,
+                     lambda a, b: 0, lambda a, b: 5000 if b == 0 else 0):
+            splits = [rows(RANK, to) for to in range(SIZE)]
+            tensor = of_rank(RANK, (sum(splits), 3), torch.float32)
+            for given in (splits, tuple(splits), torch.tensor(splits),
+                          torch.tensor(splits, dtype=torch.int32)):
+                result, received = hvd.alltoall(tensor, given)
+                self.assertTrue(torch.equal(result, exchanged(rows, (3,), torch.float32)))
+                self.assertEqual(received.tolist(), [rows(rank, RANK) for rank in range(SIZE)])
+                self.assertEqual(received.dtype, torch.int32)
+
+    def test_ranks_may_have_tensors_of_different_lengths(self):
+        result = hvd.alltoall(of_rank(RANK, (SIZE * RANK,), torch.int64))
+        self.assertTrue(torch.equal(result, exchanged(lambda a, b: a, (), torch.int64)))
+
+    def test_a_tensor_that_is_not_contiguous(self):
+        tensor = of_rank(RANK, (3, SIZE), torch.float32).t()
+        expected = torch.stack([of_rank(rank, (3, SIZE), torch.float32).t()[RANK]
+                                for rank in range(SIZE)])
+        self.assertTrue(torch.equal(hvd.alltoall(tensor), expected))
+
+    def test_several_at_once(self):
+        handles = [hvd.alltoall_async(torch.full((n * SIZE,), RANK), name="a2a.%d" % n)
+                   for n in range(9)]
+        splits = [1] * SIZE
+        handle = hvd.alltoall_async(torch.full((SIZE,), RANK), splits, "a2a.splits")
+        self.assertEqual([part.tolist() for part in hvd.synchronize(handle)],
+                         [list(range(SIZE)), splits])
+        for n, handle in enumerate(handles):
+            self.assertEqual(hvd.synchronize(handle).tolist(),
+                             [rank for rank in range(SIZE) for _ in range(n)])
+
+    def test_gradients_go_back_to_the_rows(self):
+        splits = [RANK + to for to in range(SIZE)]
+        factors = torch.tensor([float(to + 1) for to in range(SIZE) for _ in range(RANK + to)])
+        tensor = torch.ones(sum(splits), requires_grad=True)
+        result, received = hvd.alltoall(tensor, splits)
+        self.assertFalse(received.requires_grad)
+        (result * (RANK + 1)).sum().backward()
+        self.assertEqual(tensor.grad.tolist(), factors.tolist())
+        tensor = torch.ones((RANK + 1) * SIZE, requires_grad=True)
+        (hvd.alltoall(tensor) * (RANK + 1)).sum().backward()
+        self.assertEqual(tensor.grad.tolist(),
+                         [float(to + 1) for to in range(SIZE) for _ in range(RANK + 1)])
+
+    def test_wrong_arguments_are_value_errors_before_anything_is_sent(self):
+        one = torch.ones(SIZE)
+        for splits, words in (([1] * (SIZE + 1), "one number for each"),
+                              (torch.ones(SIZE, 1).int(), "one number for each"),
+                              ([1.0] * SIZE, "no integers"), ([True] * SIZE, "no integers"),
+                              ([2] * SIZE, "add up"), ("x", "splits 'x'")):
+            with self.assertRaisesRegex(ValueError, words):
+                hvd.alltoall(one, splits)
+        with self.assertRaisesRegex(ValueError, "scalar"):
+            hvd.alltoall(torch.tensor(1))
+        if SIZE > 1:
+            with self.assertRaisesRegex(ValueError, "not a multiple of %d" % SIZE):
+                hvd.alltoall(torch.ones(SIZE + 1))
+            with self.assertRaisesRegex(ValueError, "add up"):
+                hvd.alltoall(one, [-1] + [1] * (SIZE - 2) + [3])
+        self.assertEqual(hvd.allreduce(one, op=hvd.Sum).tolist(), [float(SIZE)] * SIZE)
+
+
 @unittest.skipIf(hvd.cross_size() > 1, "the ranks meet on one host only")
 class Gloo(unittest.TestCase):
     def test_results_are_those_of_torch_distributed(self):

@@ -28,6 +28,7 @@ class _Scaling(ctypes.Structure):
 
 _NAME = "libbatchai_collectives.so"
 _POINTER = ctypes.c_void_p
+_COUNTS = ctypes.POINTER(ctypes.c_size_t)
 
 # Functions that return a status, and their arguments.
 _PROTOTYPES = {
@@ -39,10 +40,13 @@ _PROTOTYPES = {
                         ctypes.POINTER(_POINTER)],
     "allgather_async": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int,
                         ctypes.POINTER(_POINTER)],
+    "alltoallv_async": [_POINTER, _POINTER, _COUNTS, _POINTER, _COUNTS, ctypes.c_int,
+                        ctypes.POINTER(_POINTER)],
     "barrier_async": [_POINTER, ctypes.POINTER(_POINTER)],
     "test": [_POINTER],
     "wait": [_POINTER],
     "allgather": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int],
+    "alltoall": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int],
 }
 _QUERIES = ("rank", "size", "local_rank", "local_size", "node_rank", "node_count")
 
@@ -77,6 +81,10 @@ def load():
             "horovod: %s cannot be loaded: %s; set BATCHAI_COLLECTIVES_LIBRARY to its path"
             % (path, error)) from None
     return library
+
+
+def _counts(numbers):
+    return (ctypes.c_size_t * len(numbers))(*numbers)
 
 
 class Communicator:
@@ -118,6 +126,14 @@ class Communicator:
         """Starts an allgather, count elements from each rank; returns the request."""
         return self._start("allgather_async", send, receive, count, kind)
 
+    def alltoallv_async(self, send, send_counts, receive, receive_counts, kind):
+        """Starts sending send_counts[r] elements to each rank r and taking receive_counts[r] from it.
+
+        Returns the request. The blocks lie one after the other in both buffers, in order of rank.
+        """
+        return self._start("alltoallv_async", send, _counts(send_counts), receive,
+                           _counts(receive_counts), kind)
+
     def barrier_async(self):
         """Starts a barrier; returns the request."""
         return self._start("barrier_async")
@@ -140,6 +156,14 @@ class Communicator:
         self._check(self._library.batchai_coll_allgather(
             self._comm, data, ctypes.addressof(gathered), len(data), UINT8))
         return [gathered.raw[at:at + len(data)] for at in range(0, len(gathered), len(data))]
+
+    def alltoall_numbers(self, numbers):
+        """What the ranks have for this one: number r of each rank's list goes to rank r. Waits."""
+        sent = (ctypes.c_int64 * self.size)(*numbers)
+        received = (ctypes.c_int64 * self.size)()
+        self._check(self._library.batchai_coll_alltoall(
+            self._comm, ctypes.addressof(sent), ctypes.addressof(received), 1, INT64))
+        return list(received)
 
     def _start(self, name, *arguments):
         request = _POINTER()

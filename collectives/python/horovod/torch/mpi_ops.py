@@ -16,15 +16,17 @@ from horovod.torch.ops.allreduce import (Average, Max, Min, Product, Sum, allred
                                      allreduce_async, allreduce_async_, grouped_allreduce,
                                      grouped_allreduce_, grouped_allreduce_async,
                                      grouped_allreduce_async_)
+from horovod.torch.ops.alltoall import alltoall, alltoall_async
 from horovod.torch.ops.broadcast import broadcast, broadcast_, broadcast_async, broadcast_async_
 from horovod.torch.ops.handles import barrier, poll, synchronize
 
 __all__ = [
     "Average", "Max", "Min", "Product", "Sum", "allgather", "allgather_async", "allreduce",
-    "allreduce_", "allreduce_async", "allreduce_async_", "barrier", "broadcast", "broadcast_",
-    "broadcast_async", "broadcast_async_", "ccl_built", "cross_rank", "cross_size", "cuda_built",
-    "ddl_built", "gloo_built", "gloo_enabled", "grouped_allreduce", "grouped_allreduce_",
-    "grouped_allreduce_async", "grouped_allreduce_async_", "init", "is_initialized", "local_rank",
-    "local_size", "mpi_built", "mpi_enabled", "mpi_threads_supported", "nccl_built", "poll", "rank",
+    "allreduce_", "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async",
+    "barrier", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_", "ccl_built",
+    "cross_rank", "cross_size", "cuda_built", "ddl_built", "gloo_built", "gloo_enabled",
+    "grouped_allreduce", "grouped_allreduce_", "grouped_allreduce_async",
+    "grouped_allreduce_async_", "init", "is_initialized", "local_rank", "local_size",
+    "mpi_built", "mpi_enabled", "mpi_threads_supported", "nccl_built", "poll", "rank",
     "rocm_built", "shutdown", "size", "synchronize",
 ]

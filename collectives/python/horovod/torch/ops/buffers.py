@@ -76,6 +76,11 @@ def byte_count(tensor):
     return tensor.numel() * tensor.element_size()
 
 
+def row_bytes(tensor):
+    """Bytes of one of the parts that a tensor has along its first dimension."""
+    return tensor.shape[1:].numel() * tensor.element_size()
+
+
 def copy_back(tensor, buffer):
     """Puts a result into the tensor that was asked for, unless it is there already."""
     if buffer.data_ptr() != tensor.data_ptr() or buffer.dtype != tensor.dtype:
