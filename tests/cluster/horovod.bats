@@ -103,7 +103,7 @@ launch() {
 @test "every operation and the optimizer give the same results between nodes as inside one" {
     launch -N2 --overcommit -- --ranks-per-node 2 env OMP_NUM_THREADS=1 /usr/bin/python3 \
         "$BATCHAI_SOURCE/tests/unit/python/run.py" \
-        ranks_operations ranks_agreement ranks_functions ranks_optimizer ranks_elastic
+        ranks_operations ranks_process_sets ranks_agreement ranks_functions ranks_optimizer ranks_elastic
     [ "$state" = COMPLETED ]
 }
 

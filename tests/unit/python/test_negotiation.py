@@ -10,32 +10,39 @@ from horovod.common.exceptions import HorovodInternalError
 class Judge(unittest.TestCase):
     def test_another_order_is_started_in_rank_0s_order(self):
         lines = [{"b": "x", "a": "y"}, {"a": "y", "b": "x"}]
-        self.assertEqual(queue.judge(lines), [("b", None), ("a", None)])
+        self.assertEqual(queue.judge(lines, range(len(lines))), [("b", None), ("a", None)])
 
     def test_an_operation_that_not_all_have_waits(self):
         lines = [{"a": "x", "b": "x"}, {"b": "x"}, {"c": "x", "b": "x"}]
-        self.assertEqual(queue.judge(lines), [("b", None)])
+        self.assertEqual(queue.judge(lines, range(len(lines))), [("b", None)])
 
     def test_a_difference_names_the_operation_and_both_sides(self):
-        ((name, sentence),) = queue.judge([{"a": "sum of float32[2]"}, {"a": "sum of float32[3]"}])
+        ((name, sentence),) = queue.judge([{"a": "sum of float32[2]"}, {"a": "sum of float32[3]"}],
+                                          [0, 1])
         self.assertEqual(name, "a")
         self.assertEqual(sentence, "horovod: a: ranks disagree: rank 0 has sum of float32[2], "
                                    "rank 1 has sum of float32[3]")
 
     def test_one_bad_operation_does_not_spoil_the_others(self):
-        verdicts = queue.judge([{"a": "1", "b": "2"}, {"b": "2", "a": "3"}])
+        verdicts = queue.judge([{"a": "1", "b": "2"}, {"b": "2", "a": "3"}], [0, 1])
         self.assertIsNotNone(dict(verdicts)["a"])
         self.assertIsNone(dict(verdicts)["b"])
 
     def test_nothing_in_common_fails_everything_and_says_who_waits_for_what(self):
-        verdicts = queue.judge([{"a": "sum"}, {"b": "max"}, {"b": "max"}])
+        verdicts = queue.judge([{"a": "sum"}, {"b": "max"}, {"b": "max"}], range(3))
         self.assertEqual([name for name, _ in verdicts], ["a", "b"])
         verdicts = dict(verdicts)
         self.assertIn("rank 0 waits for a (sum); rank 1 waits for b (max)", verdicts["a"])
         self.assertEqual(verdicts["a"], verdicts["b"])
 
+    def test_ranks_of_a_process_set_have_the_numbers_of_the_job(self):
+        verdicts = dict(queue.judge([{"a": "1"}, {"a": "2"}], [3, 5]))
+        self.assertIn("rank 3 has 1, rank 5 has 2", verdicts["a"])
+        verdicts = dict(queue.judge([{"a": "1"}, {"b": "2"}], [3, 5]))
+        self.assertIn("rank 3 waits for a (1); rank 5 waits for b (2)", verdicts["a"])
+
     def test_a_long_line_is_cut(self):
-        verdicts = queue.judge([{"a%d" % i: "s" for i in range(9)}, {"b": "s"}])
+        verdicts = queue.judge([{"a%d" % i: "s" for i in range(9)}, {"b": "s"}], [0, 1])
         self.assertIn("and 3 more", verdicts[0][1])
 
 

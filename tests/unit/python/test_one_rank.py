@@ -49,7 +49,7 @@ class OneRank(unittest.TestCase):
             hvd.allreduce(one, average=True, op=hvd.Sum)
         with self.assertRaisesRegex(ValueError, "unknown reduction"):
             hvd.allreduce(one, op=17)
-        with self.assertRaisesRegex(ValueError, "from rank 1 of a job of 1"):
+        with self.assertRaisesRegex(ValueError, "from rank 1, which is none of the 1 ranks"):
             hvd.broadcast(one, 1)
         with self.assertRaisesRegex(ValueError, "scalar"):
             hvd.allgather(torch.tensor(1))

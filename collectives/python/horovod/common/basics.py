@@ -1,76 +1,84 @@
 # SPDX-License-Identifier: Apache-2.0
 """init and shutdown, and who this rank is.
 
-Horovod's interface has one job per process; ``_job`` holds it. A process that ends normally shuts
-down by itself. One that fails (an uncaught exception, a nonzero exit) does not: it would wait for
-ranks that wait for it, where its launcher should see it fail.
+Horovod's interface has one job per process: the global process set. A process that ends normally
+shuts down by itself. One that fails (an uncaught exception, a nonzero exit) does not: it would wait
+for ranks that wait for it, where its launcher should see it fail.
 """
 import atexit
 import os
 import sys
 
+from horovod.common import process_sets as sets
 from horovod.common import stacks
 from horovod.common.library import Communicator
-from horovod.common.queue import Queue
-
-
-class _Job:
-    """The communicator and queue between init and shutdown; None outside."""
-
-    communicator = None
-    queue = None
-    process = None  # a child forked from this one is not a rank
-
-
-_job = _Job()
+from horovod.common.process_sets import ProcessSet, global_process_set
 
 
 def init(comm=None, process_sets=None):
     """Joins the job's ranks; collective. Does nothing where it is initialized already.
 
     The launcher says who belongs to the job (PMIx); a process without a launcher is a job of one
-    rank. ``comm`` and ``process_sets`` must be None: ValueError otherwise, since there are no
-    subsets of ranks here. Raises HorovodInternalError where the library or a rank is missing.
+    rank. process_sets: a list of ProcessSet to register, the same on all ranks; also Horovod's word
+    "dynamic", which says that more are added later, as they always may be. Raises ValueError for
+    another ``comm`` than None, since every rank takes part, and for sets that cannot be;
+    HorovodInternalError where the library or a rank is missing.
     """
-    if comm is not None or process_sets is not None:
-        raise ValueError("horovod: init: comm and process_sets are not supported: every rank of "
-                         "the job takes part")
-    if _job.communicator is None:
-        stacks.register()
-        communicator = Communicator()
-        _job.communicator, _job.queue = communicator, Queue(communicator)
-        _job.process = os.getpid()
-        _failure_watch.install()
-        atexit.register(_shutdown_at_exit)
+    if comm is not None:
+        raise ValueError("horovod: init: comm is not supported: every rank of the job takes part")
+    wanted = _wanted(process_sets)
+    if is_initialized():
+        _register(wanted)
+        return
+    stacks.register()
+    sets.begin(Communicator())
+    _failure_watch.install()
+    atexit.register(_shutdown_at_exit)
+    try:
+        _register(wanted)
+    except BaseException:
+        shutdown()
+        raise
+
+
+def _wanted(process_sets):
+    """The argument of init() as a list. ValueError for anything else."""
+    if process_sets is None or (isinstance(process_sets, str) and process_sets == "dynamic"):
+        return []
+    if not isinstance(process_sets, (list, tuple)) or any(
+            not isinstance(process_set, ProcessSet) for process_set in process_sets):
+        raise ValueError('horovod: init: process_sets: a list of ProcessSet, or "dynamic", is '
+                         "wanted, not %r" % (process_sets,))
+    return process_sets
+
+
+def _register(process_sets):
+    for process_set in process_sets:
+        if process_set.process_set_id is None:
+            sets.add_process_set(process_set)
 
 
 def shutdown():
     """Leaves the job; collective. Operations not yet synchronized are lost. init() may follow."""
-    if _job.communicator is not None:
-        communicator, operations = _job.communicator, _job.queue
-        _job.communicator = _job.queue = None
+    if is_initialized():
         atexit.unregister(_shutdown_at_exit)
         _failure_watch.remove()
-        operations.close()
-        communicator.finalize()
+        sets.end()
 
 
 def is_initialized():
     """True between init() and shutdown()."""
-    return _job.communicator is not None
+    return global_process_set.process_set_id is not None
 
 
-def queue():
-    """The job's queue of operations. Raises ValueError where init() has not been called."""
-    if _job.queue is None:
-        raise ValueError("Horovod has not been initialized; use hvd.init().")
-    return _job.queue
+def queue(process_set=global_process_set):
+    """The set's queue of operations. ValueError before init(), and where this rank is outside."""
+    return sets.member(process_set).queue
 
 
-def communicator():
-    """The job's communicator. Raises ValueError where init() has not been called."""
-    queue()
-    return _job.communicator
+def communicator(process_set=global_process_set):
+    """The set's communicator. ValueError before init(), and where this rank is outside."""
+    return sets.member(process_set).communicator
 
 
 def rank():
@@ -118,8 +126,10 @@ class _FailureWatch:
     def __init__(self):
         self._exit = None
         self._failed = False
+        self.process = None  # a child forked from this one is not a rank
 
     def install(self):
+        self.process = os.getpid()
         self._exit, sys.exit = sys.exit, self._noting_exit
 
     def remove(self):
@@ -139,5 +149,5 @@ _failure_watch = _FailureWatch()
 
 
 def _shutdown_at_exit():
-    if _job.process == os.getpid() and not _failure_watch.failed():
+    if _failure_watch.process == os.getpid() and not _failure_watch.failed():
         shutdown()

@@ -34,6 +34,7 @@ _COUNTS = ctypes.POINTER(ctypes.c_size_t)
 _PROTOTYPES = {
     "init": [ctypes.POINTER(_POINTER)],
     "finalize": [_POINTER],
+    "split": [_POINTER, ctypes.POINTER(ctypes.c_int), ctypes.c_size_t, ctypes.POINTER(_POINTER)],
     "allreduce_async": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
                         ctypes.POINTER(_Scaling), ctypes.POINTER(_POINTER)],
     "broadcast_async": [_POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
@@ -90,17 +91,39 @@ def _counts(numbers):
 class Communicator:
     """All ranks of the job, from ``Communicator()`` (collective) to ``finalize()`` (collective).
 
-    ``rank``, ``size``, ``local_rank``, ``local_size``, ``node_rank`` and ``node_count`` are ints.
-    The library wants one thread at a time: whoever calls holds ``lock``.
+    ``rank``, ``size``, ``local_rank``, ``local_size``, ``node_rank`` and ``node_count`` are ints,
+    ``ranks`` the job's numbers of its ranks. The library wants one thread at a time: whoever calls
+    holds ``lock``.
     """
 
     def __init__(self):
-        self.lock = threading.RLock()
         self._library = load()
-        self._comm = _POINTER()
-        self._check(self._library.batchai_coll_init(ctypes.byref(self._comm)))
+        comm = _POINTER()
+        self._check(self._library.batchai_coll_init(ctypes.byref(comm)))
+        self._hold(comm)
+        self.ranks = list(range(self.size))
+
+    def _hold(self, comm):
+        self.lock = threading.RLock()
+        self._comm = comm
         for name in _QUERIES:
-            setattr(self, name, getattr(self._library, "batchai_coll_" + name)(self._comm))
+            setattr(self, name, getattr(self._library, "batchai_coll_" + name)(comm))
+
+    def split(self, ranks):
+        """A communicator of some of the job's ranks, ascending; None where this rank is outside.
+
+        Collective over all ranks of this one, which is the job's and outlives it.
+        """
+        comm = _POINTER()
+        numbers = (ctypes.c_int * len(ranks))(*ranks)
+        self._check(self._library.batchai_coll_split(self._comm, numbers, len(ranks),
+                                                     ctypes.byref(comm)))
+        if not comm:
+            return None
+        part = object.__new__(Communicator)
+        part._library, part.ranks = self._library, list(ranks)
+        part._hold(comm)
+        return part
 
     def finalize(self):
         comm, self._comm = self._comm, _POINTER()
@@ -127,7 +150,7 @@ class Communicator:
         return self._start("allgather_async", send, receive, count, kind)
 
     def alltoallv_async(self, send, send_counts, receive, receive_counts, kind):
-        """Starts sending send_counts[r] elements to each rank r and taking receive_counts[r] from it.
+        """Starts sending send_counts[r] elements to each rank r, and taking receive_counts[r].
 
         Returns the request. The blocks lie one after the other in both buffers, in order of rank.
         """

@@ -26,10 +26,12 @@ class Operation:
     """A named operation; what the *_async functions return. Opaque to users.
 
     ``description`` is what has to agree between ranks. ``start()`` issues it to the library and
-    returns its requests; ``finish()`` makes the result once they have completed.
+    returns its requests; ``finish()`` makes the result once they have completed. ``queue`` is the
+    one that it was submitted to.
     """
 
-    def __init__(self, name, description, start, finish):
+    def __init__(self, queue, name, description, start, finish):
+        self.queue = queue
         self.name = name
         self.description = description
         self.start = start
@@ -74,7 +76,7 @@ class Queue:
             if name in self._line:
                 raise ValueError("horovod: %s: an operation of this name has not completed yet; "
                                  "synchronize it first or use another name" % name)
-            operation = Operation(name, "%s %s" % (kind, description), start, finish)
+            operation = Operation(self, name, "%s %s" % (kind, description), start, finish)
             self._line[name] = operation
             return operation
 
@@ -165,25 +167,28 @@ def agree(communicator, line):
         return everything
     longest = max(struct.unpack("<8sq", other)[1] for other in headers)
     texts = communicator.allgather_bytes(text.ljust(longest))
-    return judge([dict(json.loads(other)) for other in texts])
+    return judge([dict(json.loads(other)) for other in texts], communicator.ranks)
 
 
-def judge(lines):
-    """The verdicts on lines that differ. lines: of each rank, a dict of name and description."""
+def judge(lines, ranks):
+    """The verdicts on lines that differ. lines: of each rank, a dict of name and description.
+
+    ranks: their numbers in the job.
+    """
     common = [name for name in lines[0] if all(name in line for line in lines)]
     if not common:
         waiting = "; ".join("rank %d waits for %s" % (rank, _list(line))
-                            for rank, line in enumerate(lines))
+                            for rank, line in zip(ranks, lines))
         sentence = "horovod: no operation was submitted on every rank: " + waiting
         return [(name, sentence) for name in dict.fromkeys(n for line in lines for n in line)]
-    return [(name, _difference(name, [line[name] for line in lines])) for name in common]
+    return [(name, _difference(name, [line[name] for line in lines], ranks)) for name in common]
 
 
-def _difference(name, descriptions):
-    for rank, description in enumerate(descriptions):
+def _difference(name, descriptions, ranks):
+    for rank, description in zip(ranks, descriptions):
         if description != descriptions[0]:
-            return ("horovod: %s: ranks disagree: rank 0 has %s, rank %d has %s"
-                    % (name, descriptions[0], rank, description))
+            return ("horovod: %s: ranks disagree: rank %d has %s, rank %d has %s"
+                    % (name, ranks[0], descriptions[0], rank, description))
     return None
 
 

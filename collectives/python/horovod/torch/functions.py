@@ -5,12 +5,13 @@ import pickle
 import torch
 
 from horovod.common import basics
+from horovod.common.process_sets import global_process_set
 from horovod.torch.ops.allgather import allgather
 from horovod.torch.ops.broadcast import broadcast_, broadcast_async_
 from horovod.torch.ops.handles import synchronize
 
 
-def broadcast_parameters(params, root_rank):
+def broadcast_parameters(params, root_rank, process_set=global_process_set):
     """Replaces the tensors' contents with root_rank's.
 
     params: a model's ``state_dict()``, ``named_parameters()`` or ``parameters()``: a dict or an
@@ -25,7 +26,7 @@ def broadcast_parameters(params, root_rank):
         named = [entry if isinstance(entry, tuple) else (None, entry) for entry in params]
     except TypeError as error:
         raise ValueError("horovod: invalid params of type: %s" % type(params).__name__) from error
-    handles = [broadcast_async_(tensor, root_rank, name) for name, tensor in named
+    handles = [broadcast_async_(tensor, root_rank, name, process_set) for name, tensor in named
                if torch.is_tensor(tensor)]
     for handle in handles:
         synchronize(handle)
@@ -87,26 +88,27 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None):
         optimizer.load_state_dict(_with_tensors(skeleton, iter(tensors)))
 
 
-def broadcast_object(obj, root_rank=0, name=None):
+def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set):
     """root_rank's object, on every rank: anything that pickle can carry; the others' is ignored.
 
     name: of the operation; one name for all objects by default.
     """
     name = name or "object"
     data = pickle.dumps(obj) if basics.rank() == root_rank else b""
-    size = broadcast_(torch.tensor([len(data)]), root_rank, name + ".size").item()
+    size = broadcast_(torch.tensor([len(data)]), root_rank, name + ".size",
+                      process_set).item()
     content = _bytes_tensor(data) if basics.rank() == root_rank else torch.empty(size,
                                                                                 dtype=torch.uint8)
-    broadcast_(content, root_rank, name + ".content")
+    broadcast_(content, root_rank, name + ".content", process_set)
     return obj if basics.rank() == root_rank else pickle.loads(content.numpy().tobytes())
 
 
-def allgather_object(obj, name=None):
+def allgather_object(obj, name=None, process_set=global_process_set):
     """A list of every rank's object, in order of rank: anything that pickle can carry."""
     name = name or "object"
     data = pickle.dumps(obj)
-    sizes = allgather(torch.tensor([len(data)]), name + ".size").tolist()
-    content = allgather(_bytes_tensor(data), name + ".content")
+    sizes = allgather(torch.tensor([len(data)]), name + ".size", process_set).tolist()
+    content = allgather(_bytes_tensor(data), name + ".content", process_set)
     return [pickle.loads(part.numpy().tobytes()) for part in content.split(sizes)]
 
 

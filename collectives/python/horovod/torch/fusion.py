@@ -9,6 +9,7 @@ no rank can start them in another order.
 import torch
 
 from horovod.common import basics
+from horovod.common.process_sets import global_process_set
 from horovod.torch.ops import buffers
 
 
@@ -33,10 +34,12 @@ def _alike(one, other):
 class Bucket:
     """The gradients of some parameters on their way through one allreduce."""
 
-    def __init__(self, parameters, compression, prescale, postscale, op):
+    def __init__(self, parameters, compression, prescale, postscale, op,
+                 process_set=global_process_set):
         self.parameters = parameters
         self._compression = compression
         self._factors, self._op = (prescale, postscale), op
+        self._process_set = process_set
         self._counts = [parameter.numel() for parameter in parameters]
         self._buffer = self._context = self._request = None  # between launch and complete
 
@@ -45,7 +48,7 @@ class Bucket:
         flat = torch.cat([_gradient(parameter).reshape(-1) for parameter in self.parameters])
         flat, self._context = self._compression.compress(flat)
         self._buffer = wire = buffers.for_reduction(flat, self._op, self._factors)
-        communicator = basics.communicator()
+        communicator = basics.communicator(self._process_set)
         with communicator.lock:
             self._request = communicator.allreduce_async(
                 wire.data_ptr(), wire.data_ptr(), wire.numel(), buffers.reduction_type(wire),
@@ -53,7 +56,7 @@ class Bucket:
 
     def complete(self):
         """Waits for it and puts the results into the gradients."""
-        communicator = basics.communicator()
+        communicator = basics.communicator(self._process_set)
         with communicator.lock:
             communicator.wait(self._request)
         reduced = self._compression.decompress(self._buffer, self._context)

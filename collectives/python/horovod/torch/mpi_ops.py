@@ -4,13 +4,15 @@
 Operations are matched between ranks by name; unnamed ones by the order in which they are submitted.
 Ranks may submit and synchronize named operations in different orders (horovod/common/queue.py).
 Functions that wait raise HorovodInternalError where ranks disagree or one of them is gone. Wrong
-arguments, and calls before init(), are ValueError before anything is sent. A tensor belongs to its
-operation until that is synchronized.
+arguments, calls before init() and calls on a rank that is not in the process set are ValueError
+before anything is sent. A tensor belongs to its operation until that is synchronized.
 """
 from horovod.common.basics import (ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
                                    gloo_built, gloo_enabled, init, is_initialized, local_rank,
                                    local_size, mpi_built, mpi_enabled, mpi_threads_supported,
                                    nccl_built, rank, rocm_built, shutdown, size)
+from horovod.common.process_sets import (ProcessSet, add_process_set, global_process_set,
+                                         remove_process_set)
 from horovod.torch.ops.allgather import allgather, allgather_async
 from horovod.torch.ops.allreduce import (Average, Max, Min, Product, Sum, allreduce, allreduce_,
                                      allreduce_async, allreduce_async_, grouped_allreduce,
@@ -21,12 +23,12 @@ from horovod.torch.ops.broadcast import broadcast, broadcast_, broadcast_async, 
 from horovod.torch.ops.handles import barrier, poll, synchronize
 
 __all__ = [
-    "Average", "Max", "Min", "Product", "Sum", "allgather", "allgather_async", "allreduce",
-    "allreduce_", "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async",
-    "barrier", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_", "ccl_built",
-    "cross_rank", "cross_size", "cuda_built", "ddl_built", "gloo_built", "gloo_enabled",
-    "grouped_allreduce", "grouped_allreduce_", "grouped_allreduce_async",
-    "grouped_allreduce_async_", "init", "is_initialized", "local_rank", "local_size",
-    "mpi_built", "mpi_enabled", "mpi_threads_supported", "nccl_built", "poll", "rank",
-    "rocm_built", "shutdown", "size", "synchronize",
+    "Average", "Max", "Min", "ProcessSet", "Product", "Sum", "add_process_set", "allgather",
+    "allgather_async", "allreduce", "allreduce_", "allreduce_async", "allreduce_async_", "alltoall",
+    "alltoall_async", "barrier", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_",
+    "ccl_built", "cross_rank", "cross_size", "cuda_built", "ddl_built", "global_process_set",
+    "gloo_built", "gloo_enabled", "grouped_allreduce", "grouped_allreduce_",
+    "grouped_allreduce_async", "grouped_allreduce_async_", "init", "is_initialized", "local_rank",
+    "local_size", "mpi_built", "mpi_enabled", "mpi_threads_supported", "nccl_built", "poll", "rank",
+    "remove_process_set", "rocm_built", "shutdown", "size", "synchronize",
 ]

@@ -6,7 +6,8 @@ import warnings
 
 import torch
 
-from horovod.common import basics
+from horovod.common import process_sets
+from horovod.common.process_sets import global_process_set
 from horovod.common.util import environment_size
 from horovod.torch.compression import Compression
 from horovod.torch.fusion import Bucket, make_buckets
@@ -17,7 +18,7 @@ _FUSION_THRESHOLD = 16 << 20  # bytes; Horovod's HOROVOD_FUSION_THRESHOLD overri
 
 def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none,
                          backward_passes_per_step=1, op=Average, gradient_predivide_factor=1.0,
-                         sparse_as_dense=False):
+                         sparse_as_dense=False, process_set=global_process_set):
     """An optimizer like the given one whose step() uses the gradients of all ranks.
 
     optimizer: a torch.optim.Optimizer; the result is an instance of a subclass of its class and
@@ -31,6 +32,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     gradient_predivide_factor: with Average, gradients are divided by it before the sum and
     multiplied after.
     sparse_as_dense: accept sparse gradients, and make them dense.
+    process_set: the ranks whose gradients are meant; on others the optimizer is as it was.
 
     Raises ValueError for wrong arguments and before init(). step() and synchronize() raise
     HorovodInternalError where the other ranks are gone or out of step.
@@ -42,6 +44,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     if backward_passes_per_step < 1:
         raise ValueError("horovod: DistributedOptimizer: backward_passes_per_step must be at least "
                          "1")
+    process_sets.registered(process_set)
     _check_names(optimizer, named_parameters)
     base = type(optimizer)
     distributed = object.__new__(type(base.__name__, (_DistributedOptimizer, base), {}))
@@ -49,7 +52,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     vars(distributed).update((key, value) for key, value in vars(optimizer).items()
                              if key != "step")
     distributed._attach(compression, backward_passes_per_step, op, gradient_predivide_factor,
-                        sparse_as_dense)
+                        sparse_as_dense, process_set)
     return distributed
 
 
@@ -79,18 +82,19 @@ def _parameters(optimizer):
 class _DistributedOptimizer(torch.optim.Optimizer):
     """The methods that DistributedOptimizer() adds, in front of the wrapped optimizer's class."""
 
-    def _attach(self, compression, passes, op, predivide, sparse_as_dense):
+    def _attach(self, compression, passes, op, predivide, sparse_as_dense, process_set):
         self._sparse_as_dense = sparse_as_dense
         self._synchronized = False
         self._should_synchronize = True
         trained = [parameter for parameter in _parameters(self) if parameter.requires_grad]
         self._bucket_of, self._buckets, self._accumulators = {}, [], []
         self.set_backward_passes_per_step(passes)
-        if basics.size() == 1:
+        if not process_set.included() or process_set.size() == 1:
             return  # the gradients are everybody's already
         threshold = environment_size("HOROVOD_FUSION_THRESHOLD", _FUSION_THRESHOLD)
         for parameters in make_buckets(trained, threshold):
-            bucket = Bucket(parameters, compression, 1.0 / predivide, predivide, op)
+            bucket = Bucket(parameters, compression, 1.0 / predivide, predivide, op,
+                            process_set)
             self._buckets.append(bucket)
             self._bucket_of.update((parameter, bucket) for parameter in parameters)
         for parameter in trained:

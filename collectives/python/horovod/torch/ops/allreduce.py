@@ -5,6 +5,7 @@ import warnings
 import torch
 
 from horovod.common import basics, library
+from horovod.common.process_sets import global_process_set
 from horovod.torch.ops import buffers
 from horovod.torch.compression import Compression
 from horovod.torch.ops.handles import synchronize
@@ -35,15 +36,14 @@ def _chosen(average, op):
     return op
 
 
-def _submit(tensors, outputs, name, op, prescale_factor, postscale_factor):
+def _submit(tensors, outputs, name, op, factors, process_set):
     """One operation over a list of tensors. outputs: where each result goes; None makes a tensor."""
     for tensor in tensors:
         buffers.check_reducible(tensor)
         if op == Average and tensor.dtype == torch.bool:
             raise ValueError("horovod: booleans have no average: use Sum or Max (or), Min or "
                              "Product (and)")
-    communicator = basics.communicator()
-    factors = (prescale_factor, postscale_factor)
+    communicator = basics.communicator(process_set)
     sent = [buffers.for_reduction(tensor, op, factors) for tensor in tensors]
     # A copy is reduced in place, and so is a tensor that is its own output.
     received = [buffer if output is not None or buffer.data_ptr() != tensor.data_ptr()
@@ -57,7 +57,7 @@ def _submit(tensors, outputs, name, op, prescale_factor, postscale_factor):
                 for one, other in zip(sent, received)]
 
     def finish():
-        results = [buffers.scaled(buffer, postscale_factor) for buffer in received]
+        results = [buffers.scaled(buffer, factors[1]) for buffer in received]
         return [result.to(tensor.device, tensor.dtype) if output is None
                 else buffers.copy_back(output, result)
                 for tensor, output, result in zip(tensors, outputs, results)]
@@ -65,43 +65,46 @@ def _submit(tensors, outputs, name, op, prescale_factor, postscale_factor):
     description = "%s of %s" % (_OP_NAMES[op], ", ".join(map(buffers.shape, tensors)))
     if factors != (1.0, 1.0):
         description += " scaled by %r and %r" % factors
-    return basics.queue().submit("allreduce", name, description, start, finish)
+    return basics.queue(process_set).submit("allreduce", name, description, start, finish)
 
 
-def _submit_one(tensor, output, name, op, prescale_factor, postscale_factor):
-    handle = _submit([tensor], [output], name, op, prescale_factor, postscale_factor)
+def _submit_one(tensor, output, name, op, factors, process_set):
+    handle = _submit([tensor], [output], name, op, factors, process_set)
     finish = handle.finish
     handle.finish = lambda: finish()[0]
     return handle
 
 
 def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.0,
-                    postscale_factor=1.0):
+                    postscale_factor=1.0, process_set=global_process_set):
     """Starts a reduction over all ranks; returns a handle for poll() and synchronize().
 
     tensor: of the same shape and type on all ranks: float16, bfloat16, float32, float64, bool (not
     Average) or an integer type, on any device. op: Average (the default), Sum, Min, Max, Product;
     integer averages truncate toward zero. average: the older way to say Average or Sum; with op,
     ValueError. The tensor is multiplied by prescale_factor before and the result by
-    postscale_factor after. The result is a new tensor of the same shape and type.
+    postscale_factor after. process_set: which ranks these are. The result is a new tensor of the
+    same shape and type.
     """
-    return _submit_one(tensor, None, name, _chosen(average, op), prescale_factor, postscale_factor)
+    return _submit_one(tensor, None, name, _chosen(average, op),
+                       (prescale_factor, postscale_factor), process_set)
 
 
 def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
-                     postscale_factor=1.0):
+                     postscale_factor=1.0, process_set=global_process_set):
     """Like allreduce_async(), but the result replaces the tensor's contents."""
-    return _submit_one(tensor, tensor, name, _chosen(average, op), prescale_factor,
-                       postscale_factor)
+    return _submit_one(tensor, tensor, name, _chosen(average, op),
+                       (prescale_factor, postscale_factor), process_set)
 
 
 class _Differentiable(torch.autograd.Function):
     """The gradient of a sum over ranks is the sum of the gradients; so with the average."""
 
     @staticmethod
-    def forward(ctx, name, op, prescale_factor, postscale_factor, *tensors):
-        ctx.name, ctx.op, ctx.factors = name, op, (prescale_factor, postscale_factor)
-        return tuple(synchronize(_submit(tensors, [None] * len(tensors), name, op, *ctx.factors)))
+    def forward(ctx, name, op, factors, process_set, *tensors):
+        ctx.name, ctx.op, ctx.factors, ctx.process_set = name, op, factors, process_set
+        return tuple(synchronize(_submit(tensors, [None] * len(tensors), name, op, factors,
+                                         process_set)))
 
     @staticmethod
     def backward(ctx, *gradients):
@@ -109,57 +112,57 @@ class _Differentiable(torch.autograd.Function):
             raise ValueError("horovod: only sums and averages have gradients")
         name = None if ctx.name is None else ctx.name + ".gradient"
         reduced = synchronize(_submit(gradients, [None] * len(gradients), name, ctx.op,
-                                      *ctx.factors))
+                                      ctx.factors, ctx.process_set))
         return (None, None, None, None, *reduced)
 
 
 def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None,
-              prescale_factor=1.0, postscale_factor=1.0):
+              prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
     """The reduction of a tensor over all ranks, as a new tensor; see allreduce_async().
 
     compression: Compression.none or Compression.fp16. Sums and averages can be differentiated.
     """
     compressed, context = compression.compress(tensor)
-    (reduced,) = _Differentiable.apply(name, _chosen(average, op), prescale_factor,
-                                       postscale_factor, compressed)
+    (reduced,) = _Differentiable.apply(name, _chosen(average, op),
+                                       (prescale_factor, postscale_factor), process_set, compressed)
     return compression.decompress(reduced, context)
 
 
 def allreduce_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
-               postscale_factor=1.0):
+               postscale_factor=1.0, process_set=global_process_set):
     """The reduction of a tensor over all ranks, in place; see allreduce_async()."""
     return synchronize(allreduce_async_(tensor, average, name, op, prescale_factor,
-                                        postscale_factor))
+                                        postscale_factor, process_set))
 
 
 def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_factor=1.0,
-                            postscale_factor=1.0):
+                            postscale_factor=1.0, process_set=global_process_set):
     """Like allreduce_async() for a list of tensors, all or none of them; the result is a list."""
     tensors = list(tensors)
     return _submit(tensors, [None] * len(tensors), name, _chosen(average, op),
-                             prescale_factor, postscale_factor)
+                   (prescale_factor, postscale_factor), process_set)
 
 
 def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
-                             postscale_factor=1.0):
+                             postscale_factor=1.0, process_set=global_process_set):
     """Like grouped_allreduce_async(), in place."""
     tensors = list(tensors)
-    return _submit(tensors, tensors, name, _chosen(average, op), prescale_factor,
-                             postscale_factor)
+    return _submit(tensors, tensors, name, _chosen(average, op),
+                   (prescale_factor, postscale_factor), process_set)
 
 
 def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None,
-                      prescale_factor=1.0, postscale_factor=1.0):
+                      prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
     """The reductions of a list of tensors over all ranks; see allreduce()."""
     pairs = [compression.compress(tensor) for tensor in tensors]
-    reduced = _Differentiable.apply(name, _chosen(average, op), prescale_factor, postscale_factor,
-                                    *[tensor for tensor, _ in pairs])
+    reduced = _Differentiable.apply(name, _chosen(average, op), (prescale_factor, postscale_factor),
+                                    process_set, *[tensor for tensor, _ in pairs])
     return [compression.decompress(tensor, context)
             for tensor, (_, context) in zip(reduced, pairs)]
 
 
 def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
-                       postscale_factor=1.0):
+                       postscale_factor=1.0, process_set=global_process_set):
     """The reductions of a list of tensors over all ranks, in place; see allreduce_()."""
     return synchronize(grouped_allreduce_async_(tensors, average, name, op, prescale_factor,
-                                                postscale_factor))
+                                                postscale_factor, process_set))

@@ -3,20 +3,22 @@
 import torch
 
 from horovod.common import basics, library
+from horovod.common.process_sets import global_process_set
 from horovod.torch.ops import buffers
 from horovod.torch.ops.handles import synchronize
 
 
-def alltoall_async(tensor, splits=None, name=None):
+def alltoall_async(tensor, splits=None, name=None, process_set=global_process_set):
     """Starts an alltoall; returns a handle for poll() and synchronize().
 
     tensor: any type, at least one dimension; all dimensions but the first the same on all ranks.
     splits: how many of its rows go to each rank, in order of rank: a list or a tensor of one
     dimension whose sum is the first dimension. Without it every rank gets as many rows; ValueError
-    where that cannot be. The result is a new tensor of the rows from all ranks, in order of rank;
-    with splits, that tensor and how many rows came from each rank (int32).
+    where that cannot be. process_set: which ranks these are. The result is a new
+    tensor of the rows from all ranks, in order of rank; with splits, that tensor and how many rows
+    came from each rank (int32).
     """
-    handle = _Alltoall(tensor, splits).submit(name)
+    handle = _Alltoall(tensor, splits, process_set).submit(name)
     if splits is None:
         finish = handle.finish
         handle.finish = lambda: finish()[0]
@@ -26,11 +28,13 @@ def alltoall_async(tensor, splits=None, name=None):
 class _Alltoall:
     """Ranks say first how many rows they have for each other."""
 
-    def __init__(self, tensor, splits):
+    def __init__(self, tensor, splits, process_set):
         buffers.check_dense(tensor)
         if tensor.dim() == 0:
             raise ValueError("horovod: alltoall needs a dimension to split: reshape the scalar")
-        size = basics.size()
+        self._communicator = basics.communicator(process_set)
+        self._queue = basics.queue(process_set)
+        size = self._communicator.size
         self._rows = _even(tensor, size) if splits is None else _checked(tensor, splits, size)
         self._devices = tensor.device, splits.device if torch.is_tensor(splits) else "cpu"
         self._sent = buffers.for_transport(tensor)
@@ -38,15 +42,14 @@ class _Alltoall:
 
     def submit(self, name):
         description = "of %s" % buffers.shape(self._sent, skip=1)
-        return basics.queue().submit("alltoall", name, description, self._start, self._finish)
+        return self._queue.submit("alltoall", name, description, self._start, self._finish)
 
     def _start(self):
-        communicator = basics.communicator()
-        self._received_rows = communicator.alltoall_numbers(self._rows)
+        self._received_rows = self._communicator.alltoall_numbers(self._rows)
         shape = (sum(self._received_rows), *self._sent.shape[1:])
         self._received = self._sent.new_empty(shape)
         row = buffers.row_bytes(self._sent)
-        return [communicator.alltoallv_async(
+        return [self._communicator.alltoallv_async(
             self._sent.data_ptr(), [rows * row for rows in self._rows], self._received.data_ptr(),
             [rows * row for rows in self._received_rows], library.UINT8)]
 
@@ -84,20 +87,20 @@ class _Differentiable(torch.autograd.Function):
     """The gradients of the rows go back to where the rows came from."""
 
     @staticmethod
-    def forward(ctx, tensor, splits, name):
-        gathered, rows = synchronize(_Alltoall(tensor, splits).submit(name))
-        ctx.rows, ctx.name = rows.tolist(), name
+    def forward(ctx, tensor, splits, name, process_set):
+        gathered, rows = synchronize(_Alltoall(tensor, splits, process_set).submit(name))
+        ctx.rows, ctx.name, ctx.process_set = rows.tolist(), name, process_set
         ctx.mark_non_differentiable(rows)
         return gathered, rows
 
     @staticmethod
     def backward(ctx, gradient, _):
         name = None if ctx.name is None else ctx.name + ".gradient"
-        returned, _ = synchronize(alltoall_async(gradient, ctx.rows, name))
-        return returned, None, None
+        returned, _ = synchronize(alltoall_async(gradient, ctx.rows, name, ctx.process_set))
+        return returned, None, None, None
 
 
-def alltoall(tensor, splits=None, name=None):
+def alltoall(tensor, splits=None, name=None, process_set=global_process_set):
     """Rows of each rank's tensor to each rank; differentiable. See alltoall_async()."""
-    gathered, rows = _Differentiable.apply(tensor, splits, name)
+    gathered, rows = _Differentiable.apply(tensor, splits, name, process_set)
     return gathered if splits is None else (gathered, rows)

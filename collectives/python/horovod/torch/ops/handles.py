@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waiting: for one operation, or for all ranks."""
 from horovod.common import basics
+from horovod.common.process_sets import global_process_set
 
 
 def poll(handle):
@@ -8,7 +9,7 @@ def poll(handle):
 
     Waits for the other ranks to submit the operation too, but not for the data.
     """
-    return basics.queue().poll(handle)
+    return handle.queue.poll(handle)
 
 
 def synchronize(handle):
@@ -16,11 +17,11 @@ def synchronize(handle):
 
     Raises HorovodInternalError where the ranks disagree on the operation or one of them is gone.
     """
-    return basics.queue().wait(handle)
+    return handle.queue.wait(handle)
 
 
-def barrier():
-    """Returns when every rank has called it."""
-    communicator = basics.communicator()
-    synchronize(basics.queue().submit("barrier", None, "", lambda: [communicator.barrier_async()],
-                                      lambda: None))
+def barrier(process_set=global_process_set):
+    """Returns when every rank of the set has called it."""
+    communicator = basics.communicator(process_set)
+    synchronize(basics.queue(process_set).submit(
+        "barrier", None, "", lambda: [communicator.barrier_async()], lambda: None))
