@@ -100,6 +100,18 @@ class Line(unittest.TestCase):
             with self.assertRaisesRegex(HorovodInternalError, "the link broke"):
                 self.queue.wait(handle)
 
+    def test_an_operation_that_cannot_be_started_fails_and_holds_nothing_up(self):
+        def start():
+            raise MemoryError("no room")
+
+        handle = self.queue.submit("allreduce", "x", "", start, lambda: None)
+        with self.assertRaisesRegex(MemoryError, "no room"):
+            self.queue.wait(handle)
+        with self.assertRaisesRegex(HorovodInternalError, "x could not be started: no room"):
+            self.queue.wait(handle)
+        self.assertEqual(self.queue.wait(self.submit(result=2)), 2)
+        self.queue.close()
+
     def test_closing_completes_what_runs_and_fails_what_waits(self):
         running = self.submit("a", ("later",), 7)
         self.assertFalse(self.queue.poll(running))

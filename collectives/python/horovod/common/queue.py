@@ -147,8 +147,15 @@ class Queue:
                 continue
             if name in self._running:  # a namesake that nobody has waited for yet
                 self.wait(self._running[name])
-            self._running[name] = operation
+            self._begin(operation)
+
+    def _begin(self, operation):
+        try:
             operation.requests = operation.start()
+        except BaseException as error:  # else whoever waits for it, as close() does, would for ever
+            operation.fail("horovod: %s could not be started: %s" % (operation.name, error))
+            raise
+        self._running[operation.name] = operation
 
 
 def agree(communicator, line):
