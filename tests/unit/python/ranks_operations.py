@@ -188,10 +188,37 @@ class Allgather(unittest.TestCase):
                                   for rank in range(SIZE)])
             self.assertTrue(torch.equal(result, expected))
 
+    def test_a_tensor_that_is_not_contiguous(self):
+        result = hvd.allgather(of_rank(RANK, (3, RANK + 2), torch.float32).t())
+        self.assertTrue(torch.equal(result, torch.cat(
+            [of_rank(rank, (3, rank + 2), torch.float32).t() for rank in range(SIZE)])))
+
+    def test_groups(self):
+        def group(rank):
+            return [of_rank(rank, (rank + 1, 2), torch.float32), of_rank(rank, (3,), torch.int8),
+                    of_rank(rank, (5 * (rank % 2), 4, 3), torch.float64)]
+
+        expected = [torch.cat(parts) for parts in zip(*map(group, range(SIZE)))]
+        handle = hvd.grouped_allgather_async(group(RANK), name="grouped")
+        for results in (hvd.grouped_allgather(group(RANK)), hvd.synchronize(handle)):
+            self.assertEqual(len(results), 3)
+            for result, wanted in zip(results, expected):
+                self.assertTrue(torch.equal(result, wanted))
+                self.assertEqual(result.dtype, wanted.dtype)
+        self.assertEqual(hvd.grouped_allgather([]), [])
+        with self.assertRaisesRegex(ValueError, "scalar"):
+            hvd.grouped_allgather([torch.ones(1), torch.tensor(1)])
+
     def test_gradients(self):
         tensor = torch.ones((RANK + 1, 2), requires_grad=True)
         (hvd.allgather(tensor) * 3).sum().backward()
         self.assertEqual(tensor.grad.tolist(), [[3.0, 3.0]] * (RANK + 1))
+        group = [torch.ones(RANK + 1, requires_grad=True), torch.ones(2, requires_grad=True)]
+        first, second = hvd.grouped_allgather(group)
+        (first * 2).sum().backward(retain_graph=True)
+        (second * 5).sum().backward()
+        self.assertEqual([part.grad.tolist() for part in group],
+                         [[2.0] * (RANK + 1), [5.0] * 2])
 
 
 def exchanged(rows, shape, kind):

@@ -140,6 +140,10 @@ class Operations(unittest.TestCase):
             ranks = some.ranks
             result = hvd.allgather(torch.full((RANK + 1, 2), RANK), process_set=some)
             self.assertEqual(result[:, 1].tolist(), [r for r in ranks for _ in range(r + 1)])
+            parts = hvd.grouped_allgather([torch.full((RANK,), RANK), torch.tensor([RANK])],
+                                          process_set=some)
+            self.assertEqual([part.tolist() for part in parts],
+                             [[r for r in ranks for _ in range(r)], ranks])
             self.assertEqual(hvd.allgather_object("of %d" % RANK, process_set=some),
                              ["of %d" % rank for rank in ranks])
             result = hvd.alltoall(torch.tensor(ranks) + 100 * RANK, process_set=some)

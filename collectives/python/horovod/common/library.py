@@ -39,8 +39,8 @@ _PROTOTYPES = {
                         ctypes.POINTER(_Scaling), ctypes.POINTER(_POINTER)],
     "broadcast_async": [_POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
                         ctypes.POINTER(_POINTER)],
-    "allgather_async": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int,
-                        ctypes.POINTER(_POINTER)],
+    "allgatherv_async": [_POINTER, _POINTER, _POINTER, _COUNTS, ctypes.c_int,
+                         ctypes.POINTER(_POINTER)],
     "alltoallv_async": [_POINTER, _POINTER, _COUNTS, _POINTER, _COUNTS, ctypes.c_int,
                         ctypes.POINTER(_POINTER)],
     "barrier_async": [_POINTER, ctypes.POINTER(_POINTER)],
@@ -145,9 +145,9 @@ class Communicator:
         """Starts a broadcast of count elements from root; returns the request."""
         return self._start("broadcast_async", buffer, count, kind, root)
 
-    def allgather_async(self, send, receive, count, kind):
-        """Starts an allgather, count elements from each rank; returns the request."""
-        return self._start("allgather_async", send, receive, count, kind)
+    def allgatherv_async(self, send, receive, counts, kind):
+        """Starts an allgather, counts[r] elements from each rank r; returns the request."""
+        return self._start("allgatherv_async", send, receive, _counts(counts), kind)
 
     def alltoallv_async(self, send, send_counts, receive, receive_counts, kind):
         """Starts sending send_counts[r] elements to each rank r, and taking receive_counts[r].
@@ -178,7 +178,8 @@ class Communicator:
         gathered = ctypes.create_string_buffer(len(data) * self.size)
         self._check(self._library.batchai_coll_allgather(
             self._comm, data, ctypes.addressof(gathered), len(data), UINT8))
-        return [gathered.raw[at:at + len(data)] for at in range(0, len(gathered), len(data))]
+        everything = gathered.raw
+        return [everything[rank * len(data):(rank + 1) * len(data)] for rank in range(self.size)]
 
     def alltoall_numbers(self, numbers):
         """What the ranks have for this one: number r of each rank's list goes to rank r. Waits."""

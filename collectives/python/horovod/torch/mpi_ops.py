@@ -13,7 +13,8 @@ from horovod.common.basics import (ccl_built, cross_rank, cross_size, cuda_built
                                    nccl_built, rank, rocm_built, shutdown, size)
 from horovod.common.process_sets import (ProcessSet, add_process_set, global_process_set,
                                          remove_process_set)
-from horovod.torch.ops.allgather import allgather, allgather_async
+from horovod.torch.ops.allgather import (allgather, allgather_async, grouped_allgather,
+                                         grouped_allgather_async)
 from horovod.torch.ops.allreduce import (Average, Max, Min, Product, Sum, allreduce, allreduce_,
                                      allreduce_async, allreduce_async_, grouped_allreduce,
                                      grouped_allreduce_, grouped_allreduce_async,
@@ -27,8 +28,9 @@ __all__ = [
     "allgather_async", "allreduce", "allreduce_", "allreduce_async", "allreduce_async_", "alltoall",
     "alltoall_async", "barrier", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_",
     "ccl_built", "cross_rank", "cross_size", "cuda_built", "ddl_built", "global_process_set",
-    "gloo_built", "gloo_enabled", "grouped_allreduce", "grouped_allreduce_",
-    "grouped_allreduce_async", "grouped_allreduce_async_", "init", "is_initialized", "local_rank",
-    "local_size", "mpi_built", "mpi_enabled", "mpi_threads_supported", "nccl_built", "poll", "rank",
-    "remove_process_set", "rocm_built", "shutdown", "size", "synchronize",
+    "gloo_built", "gloo_enabled", "grouped_allgather", "grouped_allgather_async",
+    "grouped_allreduce", "grouped_allreduce_", "grouped_allreduce_async",
+    "grouped_allreduce_async_", "init", "is_initialized", "local_rank", "local_size", "mpi_built",
+    "mpi_enabled", "mpi_threads_supported", "nccl_built", "poll", "rank", "remove_process_set",
+    "rocm_built", "shutdown", "size", "synchronize",
 ]
