@@ -88,11 +88,13 @@ class Allreduce(unittest.TestCase):
         for kind in (torch.int8, torch.uint8):
             self.assertEqual(hvd.allreduce(torch.full((3,), 100).to(kind)).tolist(), [100] * 3)
 
-    def test_numbers_of_16_bits_are_rounded_at_the_end(self):
+    def test_numbers_of_16_bits_are_rounded_on_the_node_and_at_the_end(self):
+        beside = hvd.broadcast(torch.tensor(hvd.local_size()), 0).item() - 1  # on rank 0's node
         for kind, least in ((torch.float16, 2.0 ** -11), (torch.bfloat16, 2.0 ** -8)):
             # Half of 1's last place, from each rank: the sum is none the less that of all ranks.
             tensor = torch.full((100,), 1.0 if RANK == 0 else least, dtype=kind)
-            expected = torch.full((100,), 1.0 + (SIZE - 1) * least).to(kind)
+            first_node = torch.full((100,), 1.0 + beside * least).to(kind).float()
+            expected = (first_node + (SIZE - 1 - beside) * least).to(kind)
             self.assertTrue(torch.equal(hvd.allreduce(tensor, op=hvd.Sum), expected))
             half = hvd.allreduce(tensor, op=hvd.Sum, prescale_factor=0.5, postscale_factor=2.0)
             self.assertTrue(torch.equal(half, expected))
