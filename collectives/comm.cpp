@@ -194,8 +194,9 @@ sys::Result<void> Communicator::accept_offers() {
 // All ranks have a communicator, or none has; and all take the same for what a link costs.
 sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
     std::string word = own ? kJoined : "failed: " + own.error().message;
-    if (own && link_)
+    if (own && link_) {
         word += fmt::format(" {} {} {}", link_->latency, link_->per_byte, link_->overhead);
+    }
     if (auto done = bootstrap_->publish(kResult, word); !done) return done;
     if (!own) return own;
     std::vector<Link> links;

@@ -232,6 +232,60 @@ def exchanged(rows, shape, kind):
     return torch.cat(parts)
 
 
+class Reducescatter(unittest.TestCase):
+    def part(self, shape, kind, op):
+        """This rank's rows of what an allreduce would give."""
+        rows = [shape[0] // SIZE + (rank < shape[0] % SIZE) for rank in range(SIZE)]
+        whole = REFERENCE[op](of_all(shape, kind)).to(kind)
+        return whole[sum(rows[:RANK]):sum(rows[:RANK + 1])]
+
+    def test_every_type_reduction_and_shape(self):
+        for op in REFERENCE:
+            for kind in FLOATS + INTEGERS:
+                for shape in ((0,), (1,), (SIZE,), (2 * SIZE + 1, 3), (4097, 2), (5, 0)):
+                    tensor = of_rank(RANK, shape, kind)
+                    result = hvd.reducescatter(tensor, op=op)
+                    expected = self.part(shape, kind, op)
+                    self.assertEqual((result.shape, result.dtype), (expected.shape, kind))
+                    self.assertTrue(torch.allclose(result.double(), expected.double(), rtol=1e-2))
+                    self.assertTrue(torch.equal(tensor, of_rank(RANK, shape, kind)))
+
+    def test_the_parts_of_all_are_the_allreduce(self):
+        tensor = torch.randn(1001, 3)
+        self.assertTrue(torch.equal(hvd.allgather(hvd.reducescatter(tensor)),
+                                    hvd.allreduce(tensor)))
+
+    def test_groups_factors_and_compression(self):
+        tensors = [of_rank(RANK, (SIZE * n, 2), torch.float32) for n in (1, 2, 3)]
+        handle = hvd.grouped_reducescatter_async(tensors, name="group", op=hvd.Sum)
+        parts = hvd.grouped_reducescatter(tensors, compression=hvd.Compression.fp16, op=hvd.Sum)
+        for n, (part, other) in enumerate(zip(hvd.synchronize(handle), parts)):
+            expected = self.part((SIZE * (n + 1), 2), torch.float32, hvd.Sum)
+            self.assertTrue(torch.equal(part, expected.float()))
+            self.assertTrue(torch.equal(other, expected.float()))
+        half = hvd.reducescatter(tensors[0], op=hvd.Sum, prescale_factor=0.5, postscale_factor=3.0)
+        self.assertTrue(torch.equal(half, self.part((SIZE, 2), torch.float32, hvd.Sum).float() * 1.5))
+
+    def test_gradients_go_to_all_ranks(self):
+        for op, factor in ((hvd.Sum, 1.0), (hvd.Average, 1.0 / SIZE)):
+            tensor = torch.ones(2 * SIZE + 1, 2, requires_grad=True)
+            part = hvd.reducescatter(tensor, op=op)
+            (part * (RANK + 1)).sum().backward()
+            rows = [2 + (rank == 0) for rank in range(SIZE)]
+            expected = torch.cat([torch.full((count, 2), (rank + 1) * factor)
+                                  for rank, count in enumerate(rows)])
+            self.assertTrue(torch.allclose(tensor.grad, expected))
+
+    def test_wrong_arguments_are_refused_before_anything_is_sent(self):
+        for wrong in ({"tensor": torch.tensor(1.0)}, {"tensor": [1, 2]},
+                      {"tensor": torch.ones(3), "op": 77},
+                      {"tensor": torch.ones(3, dtype=torch.bool), "op": hvd.Average},
+                      {"tensor": torch.ones(3, dtype=torch.complex64)}):
+            with self.assertRaises(ValueError):
+                hvd.reducescatter(**wrong)
+        hvd.barrier()
+
+
 class Alltoall(unittest.TestCase):
     def test_every_type_divided_evenly(self):
         for kind in FLOATS + INTEGERS + (torch.bool, torch.complex64):

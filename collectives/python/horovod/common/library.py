@@ -41,6 +41,8 @@ _PROTOTYPES = {
                         ctypes.POINTER(_POINTER)],
     "allgatherv_async": [_POINTER, _POINTER, _POINTER, _COUNTS, ctypes.c_int,
                          ctypes.POINTER(_POINTER)],
+    "reduce_scatter_async": [_POINTER, _POINTER, _POINTER, _COUNTS, ctypes.c_int, ctypes.c_int,
+                             ctypes.POINTER(_Scaling), ctypes.POINTER(_POINTER)],
     "alltoallv_async": [_POINTER, _POINTER, _COUNTS, _POINTER, _COUNTS, ctypes.c_int,
                         ctypes.POINTER(_POINTER)],
     "barrier_async": [_POINTER, ctypes.POINTER(_POINTER)],
@@ -148,6 +150,14 @@ class Communicator:
     def allgatherv_async(self, send, receive, counts, kind):
         """Starts an allgather, counts[r] elements from each rank r; returns the request."""
         return self._start("allgatherv_async", send, receive, _counts(counts), kind)
+
+    def reduce_scatter_async(self, send, receive, counts, kind, op, before=1.0, after=1.0):
+        """Starts a reduction of which each rank r gets its block, of counts[r] elements.
+
+        Returns the request. Factors as of allreduce_async().
+        """
+        return self._start("reduce_scatter_async", send, receive, _counts(counts), kind, op,
+                           ctypes.byref(_Scaling(before, after)))
 
     def alltoallv_async(self, send, send_counts, receive, receive_counts, kind):
         """Starts sending send_counts[r] elements to each rank r, and taking receive_counts[r].

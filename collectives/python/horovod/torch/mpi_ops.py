@@ -22,6 +22,8 @@ from horovod.torch.ops.allreduce import (Average, Max, Min, Product, Sum, allred
 from horovod.torch.ops.alltoall import alltoall, alltoall_async
 from horovod.torch.ops.broadcast import broadcast, broadcast_, broadcast_async, broadcast_async_
 from horovod.torch.ops.handles import barrier, poll, synchronize
+from horovod.torch.ops.reducescatter import (grouped_reducescatter, grouped_reducescatter_async,
+                                             reducescatter, reducescatter_async)
 
 __all__ = [
     "Average", "Max", "Min", "ProcessSet", "Product", "Sum", "add_process_set", "allgather",
@@ -30,7 +32,8 @@ __all__ = [
     "ccl_built", "cross_rank", "cross_size", "cuda_built", "ddl_built", "global_process_set",
     "gloo_built", "gloo_enabled", "grouped_allgather", "grouped_allgather_async",
     "grouped_allreduce", "grouped_allreduce_", "grouped_allreduce_async",
-    "grouped_allreduce_async_", "init", "is_initialized", "local_rank", "local_size", "mpi_built",
-    "mpi_enabled", "mpi_threads_supported", "nccl_built", "poll", "rank", "remove_process_set",
-    "rocm_built", "shutdown", "size", "synchronize",
+    "grouped_allreduce_async_", "grouped_reducescatter", "grouped_reducescatter_async", "init",
+    "is_initialized", "local_rank", "local_size", "mpi_built", "mpi_enabled",
+    "mpi_threads_supported", "nccl_built", "poll", "rank", "reducescatter", "reducescatter_async",
+    "remove_process_set", "rocm_built", "shutdown", "size", "synchronize",
 ]

@@ -16,7 +16,7 @@ Min = library.MIN
 Max = library.MAX
 Product = library.PRODUCT
 
-_OP_NAMES = {Sum: "sum", Average: "average", Min: "min", Max: "max", Product: "product"}
+OP_NAMES = {Sum: "sum", Average: "average", Min: "min", Max: "max", Product: "product"}
 
 
 def _chosen(average, op):
@@ -30,7 +30,7 @@ def _chosen(average, op):
         return Average if average else Sum
     if op is None:
         return Average
-    if op not in _OP_NAMES:
+    if op not in OP_NAMES:
         raise ValueError("horovod: unknown reduction %r: use Average, Sum, Min, Max or Product"
                          % (op,))
     return op
@@ -62,7 +62,7 @@ def _submit(tensors, outputs, name, op, factors, process_set):
                 else buffers.copy_back(output, result)
                 for tensor, output, result in zip(tensors, outputs, results)]
 
-    description = "%s of %s" % (_OP_NAMES[op], ", ".join(map(buffers.shape, tensors)))
+    description = "%s of %s" % (OP_NAMES[op], ", ".join(map(buffers.shape, tensors)))
     if factors != (1.0, 1.0):
         description += " scaled by %r and %r" % factors
     return basics.queue(process_set).submit("allreduce", name, description, start, finish)
