@@ -147,7 +147,7 @@ processes_with() {
     cp /usr/bin/id "$open/id" && chmod 4755 "$open/id"
     mknod "$open/null" c 1 3 && chmod 666 "$open/null"
     [ "$(as_alice "$open/id" -u)" = 0 ] # without the plugin's flags they do
-    run as_alice srun -Q -w n1 --batchai-mount="$open:a" sh -c "$root/a/id -u; cat $root/a/null"
+    run as_alice srun -Q -w n1 --batchai-mount="$open:a" sh -c "exec 2>&1; $root/a/id -u; cat $root/a/null"
     rm "$open/id" "$open/null"
     [[ $output == "$(id -u alice)"$'\n'*"Permission denied"* ]]
 }

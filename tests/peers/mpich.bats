@@ -76,7 +76,11 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
 }
 
 @test "a rank of MPICH that leaves while others are in MPI_Finalize ends the job and is named" {
-    run slurm_launch "$check" 4 2 leave 1 0
+    # MPICH's other ranks may notice it themselves first, and end with 15: then they are to blame.
+    for ((i = 0; i < 5; ++i)); do
+        run slurm_launch "$check" 4 2 leave 1 0
+        [ "$status" -eq 15 ] || break
+    done
     [ "$status" -eq 1 ]
     [[ $output = *"batchai-launch: rank 1 on n1 ended with code 0 while others wait for it"* ]]
 }
