@@ -42,7 +42,6 @@ class Planner {
         : link_(link), nodes_(nodes), named_(named) {}
 
     const Link& link() const { return link_; }
-    bool named() const { return named_.has_value(); }
     Algorithm choose(const Reduction& reduction, const Load& load) const;
     // Seconds that the load takes: the first chunk's cost, and for each of the others, which follow
     // before it has arrived, the same without latencies.

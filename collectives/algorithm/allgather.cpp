@@ -32,18 +32,14 @@ bool Allgather::can_work(std::uint64_t k) {
 
 Exchange* Allgather::work(std::uint64_t k) {
     if (context_.wire == nullptr) return nullptr;
-    const int me = topology().node(), nodes = topology().nodes(), rails = topology().rails();
+    const int me = topology().node(), nodes = topology().nodes();
     Swap& swap = swaps_[slot(at(k))];
     swap.start(*context_.wire, tag(), slot(at(k)));
-    const auto for_rail = [&](int n, auto&& with) {
-        const std::vector<int>& ranks = topology().members[n];
-        for (int r = node().rank(); r < static_cast<int>(ranks.size()); r += rails) with(ranks[r]);
-    };
     for (int i = 1; i < nodes; ++i) {
         const int from = (me + nodes - i) % nodes, to = (me + i) % nodes;
-        for_rail(from,
-                 [&](int rank) { swap.add_receive(from, place(rank, k), chunk(rank, k).size()); });
-        for_rail(me, [&](int rank) { swap.add_send(to, place(rank, k), chunk(rank, k).size()); });
+        for_served(
+            from, [&](int rank) { swap.add_receive(from, place(rank, k), chunk(rank, k).size()); });
+        for_served(me, [&](int rank) { swap.add_send(to, place(rank, k), chunk(rank, k).size()); });
     }
     return &swap;
 }

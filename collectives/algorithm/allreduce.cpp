@@ -11,11 +11,12 @@ Allreduce::Allreduce(Context& context) : Pipeline(context), inputs_(context.node
     const int nodes = context.topology.nodes();
     reducers_ = nodes == 1 ? context.node.size() : context.topology.rails();
     if (context.wire == nullptr) return;
+    // A rail's share of a chunk, rounded up to whole lines.
+    const std::size_t share =
+        context.node.slot_bytes() / static_cast<std::size_t>(reducers_) + 2 * kAlignment;
     for (auto& scratch : scratch_) {
-        // What a named algorithm needs for 16-bit numbers; others are not taken for what does not
-        // fit.
-        const std::size_t most = context.planner.named() ? 4 * context.node.slot_bytes() : 0;
-        scratch.resize(std::max(Direct::scratch_needed(nodes, context.node.slot_bytes()), most));
+        scratch.resize(
+            std::max(Direct::scratch_needed(nodes, share), Folded::scratch_needed(nodes, share)));
     }
 }
 
@@ -124,13 +125,7 @@ Exchange* Allreduce::exchange(std::uint64_t k, std::size_t count) {
                         scratch_[s].data(), count);
         return &algorithm;
     };
-    Algorithm algorithm = algorithm_;
-    const bool folded =
-        algorithm == Algorithm::recursive_doubling || algorithm == Algorithm::halving_doubling;
-    if (folded && Folded::scratch_needed(nodes, reduction_, count) > scratch_[s].size()) {
-        algorithm = Algorithm::direct;
-    }
-    switch (algorithm) {
+    switch (algorithm_) {
         case Algorithm::halving_doubling:
             return start(halving_[s]);
         case Algorithm::direct:

@@ -50,10 +50,12 @@ std::size_t Alltoall::message(int from, int to) const {
 }
 
 std::byte* Alltoall::received(int from, int local, std::uint64_t k) {
-    std::size_t begin = 0;
-    for (int n = 0; n < from; ++n) begin += message(n, topology().node());
+    const int me = topology().node();
+    // Of the ranks on the nodes before it; its own node's send no message.
+    const std::size_t before = before_[from] - (from > me ? topology().members[me].size() : 0);
     const std::size_t dest = local / topology().rails();
-    return incoming_[slot(at(k))].data() + begin + dest * topology().members[from].size() * stride_;
+    return incoming_[slot(at(k))].data() +
+           (served(me) * before + dest * topology().members[from].size()) * stride_;
 }
 
 std::byte* Alltoall::handed_on(int local, std::uint64_t k) const {
@@ -80,7 +82,7 @@ bool Alltoall::can_work(std::uint64_t k) {
 
 Exchange* Alltoall::work(std::uint64_t k) {
     if (context_.wire == nullptr) return nullptr;
-    const int me = topology().node(), nodes = topology().nodes(), rails = topology().rails();
+    const int me = topology().node(), nodes = topology().nodes();
     Swap& swap = swaps_[slot(at(k))];
     swap.start(*context_.wire, tag(), slot(at(k)));
     std::byte* out = outgoing_[slot(at(k))].data();
@@ -88,12 +90,11 @@ Exchange* Alltoall::work(std::uint64_t k) {
         const int from = (me + nodes - i) % nodes, to = (me + i) % nodes;
         swap.add_receive(from, received(from, node().rank(), k), message(from, me));
         swap.add_send(to, out, message(me, to));
-        const std::vector<int>& ranks = topology().members[to];
-        for (int d = node().rank(); d < static_cast<int>(ranks.size()); d += rails) {
+        for_served(to, [&](int rank) {
             for (int s = 0; s < node().size(); ++s, out += stride_) {
-                std::memcpy(out, node().in_slot(s, at(k)) + place(ranks[d]), stride_);
+                std::memcpy(out, node().in_slot(s, at(k)) + place(rank), stride_);
             }
-        }
+        });
     }
     return &swap;
 }

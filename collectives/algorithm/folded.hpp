@@ -16,10 +16,9 @@ namespace batchai::coll {
 
 class Folded : public Exchange {
   public:
-    // Bytes of scratch memory.
-    static std::size_t scratch_needed(int nodes, const Reduction& reduction, std::size_t count) {
-        const bool wide = widens(nodes) && reduction.wide != reduction.element;
-        return count * (wide ? 2 * reduction.wide : reduction.element);
+    // Bytes of scratch memory for data of `bytes`, of any type: two wide copies of 16-bit numbers.
+    static std::size_t scratch_needed(int nodes, std::size_t bytes) {
+        return widens(nodes) ? 4 * bytes : bytes;
     }
     // data: this node's partial result, then the result; scale: what is still to be done to it.
     void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,

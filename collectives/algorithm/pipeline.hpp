@@ -23,6 +23,8 @@
 
 namespace batchai::coll {
 
+static_assert(kSlots <= Tag::kSlots);
+
 class Pipeline : public Operation {
   public:
     using Operation::Operation;
@@ -53,6 +55,15 @@ class Pipeline : public Operation {
     // The communicator's number of chunk k, for slots and counters.
     std::uint64_t at(std::uint64_t k) const { return base_ + k + 1; }
     static int slot(std::uint64_t chunk) { return static_cast<int>(chunk % kSlots); }
+    // Calls with each rank of the node that this rail works for: local ranks r, r + R, r + 2R, ...
+    // of rail r, R rails. So the ranks of unequal nodes are all somebody's.
+    template <class With>
+    void for_served(int n, With with) const {
+        const std::vector<int>& ranks = topology().members[n];
+        for (std::size_t r = node().rank(); r < ranks.size(); r += topology().rails()) {
+            with(ranks[r]);
+        }
+    }
     // Reduced by all ranks that reduce: local ranks 0 .. reducers - 1.
     bool all_reduced(std::uint64_t k, int reducers) const;
 

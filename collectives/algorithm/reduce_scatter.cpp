@@ -17,21 +17,14 @@ std::uint64_t ReduceScatter::plan() {
     reduction_ = reduction_of(signature.type, signature.op);
     blocks_.set(ranks, call_.counts, signature.count, reduction_.element);
     const std::size_t share = node().slot_bytes() / static_cast<std::size_t>(ranks);
-    const std::size_t granule = share < kAlignment ? reduction_.element : kAlignment;
-    per_chunk_ = share / granule * granule;
+    per_chunk_ = share / kAlignment * kAlignment;
     if (context_.wire != nullptr) {
         std::size_t served = 0;
-        for_rail(topology().node(), [&](int) { ++served; });
+        for_served(topology().node(), [&](int) { ++served; });
         const auto nodes = static_cast<std::size_t>(topology().nodes());
         for (auto& scratch : scratch_) scratch.resize(served * nodes * per_chunk_);
     }
     return std::max<std::uint64_t>(1, chunks_of(blocks_.longest(), per_chunk_));
-}
-
-template <class With>
-void ReduceScatter::for_rail(int n, With with) const {
-    const std::vector<int>& ranks = topology().members[n];
-    for (std::size_t r = node().rank(); r < ranks.size(); r += topology().rails()) with(ranks[r]);
 }
 
 void ReduceScatter::copy_in(std::uint64_t k) {
@@ -69,18 +62,18 @@ Exchange* ReduceScatter::work(std::uint64_t k) {
     std::byte* out = node().out_slot(at(k));
     const Scale before = {.before = scale().before};
     for (int n = 0; n < nodes; ++n) {
-        for_rail(n, [&](int rank) { combine(rank, k, before, out + place(rank)); });
+        for_served(n, [&](int rank) { combine(rank, k, before, out + place(rank)); });
     }
     for (int i = 1; i < nodes; ++i) {
         const int from = (me + nodes - i) % nodes, to = (me + i) % nodes;
         std::byte* room =
             scratch_[slot(at(k))].data() + static_cast<std::size_t>(from) * per_chunk_;
-        for_rail(me, [&](int rank) {
+        for_served(me, [&](int rank) {
             swap.add_receive(from, room, chunk(rank, k).size());
             room += static_cast<std::size_t>(nodes) * per_chunk_;
         });
-        for_rail(to,
-                 [&](int rank) { swap.add_send(to, out + place(rank), chunk(rank, k).size()); });
+        for_served(to,
+                   [&](int rank) { swap.add_send(to, out + place(rank), chunk(rank, k).size()); });
     }
     return &swap;
 }
@@ -89,7 +82,7 @@ void ReduceScatter::finish(std::uint64_t k) {
     if (context_.wire == nullptr) return;
     const Scale after = {.after = scale().after, .divisor = scale().divisor};
     std::byte* room = scratch_[slot(at(k))].data();
-    for_rail(topology().node(), [&](int rank) {
+    for_served(topology().node(), [&](int rank) {
         std::byte* out = node().out_slot(at(k)) + place(rank);
         for (int n = 0; n < topology().nodes(); ++n) {
             partials_[n] = room + static_cast<std::size_t>(n) * per_chunk_;

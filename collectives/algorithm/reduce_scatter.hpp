@@ -38,9 +38,6 @@ class ReduceScatter final : public Pipeline {
     std::size_t place(int rank) const { return static_cast<std::size_t>(rank) * per_chunk_; }
     // The node's partial result for a rank, into `out`.
     void combine(int rank, std::uint64_t k, const Scale& scale, std::byte* out);
-    // Calls with each rank of the node that this rail works for.
-    template <class With>
-    void for_rail(int n, With with) const;
 
     Reduction reduction_;
     Blocks blocks_;  // of bytes

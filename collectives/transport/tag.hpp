@@ -29,6 +29,7 @@ struct Tag {
     std::uint64_t bits = 0;
 
     static constexpr std::uint64_t kClass = 3ull << 62;
+    static constexpr int kSlots = 1 << 3;  // that can be told apart
 
     // Count, root, layout and factors, folded to 17 bits. Different ones look the same once in
     // 130,000 times; then the lengths of the messages differ where the counts do.

@@ -10,24 +10,11 @@
 //   lengths    ranks disagree on the lengths of blocks; all get MISMATCH
 //   split      communicators of even ranks, odd ranks and the last two, all at work at once
 //   arguments  what is refused; the communicator survives it
-#include <batchai/collectives.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "rank.h"
+
 enum { kMost = 64, kRoom = 1 << 20 };
-
-static batchai_coll_comm* comm;
-static int rank, size;
-
-static void fail(const char* what) {
-    fprintf(stderr, "rank %d: %s: %s\n", rank, what, batchai_coll_last_error());
-    exit(9);
-}
-
-static void expect(batchai_coll_status status, const char* what) {
-    if (status != BATCHAI_COLL_OK) fail(what);
-}
 
 static void refused(batchai_coll_status status, const char* what) {
     if (status != BATCHAI_COLL_ERR_ARGUMENT) fail(what);
@@ -226,9 +213,7 @@ static void arguments(void) {
 
 int main(int argc, char** argv) {
     const char* mode = argc > 1 ? argv[1] : "";
-    expect(batchai_coll_init(&comm), "init");
-    rank = batchai_coll_rank(comm);
-    size = batchai_coll_size(comm);
+    start();
     if (strcmp(mode, "blocks") == 0) {
         blocks(comm);
     } else if (strcmp(mode, "lengths") == 0) {

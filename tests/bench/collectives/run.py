@@ -136,8 +136,8 @@ def inside(task, answer):
 
 def main():
     options = parse()
-    for number in (signal.SIGTERM, signal.SIGINT):  # what runs is ended too
-        signal.signal(number, lambda caught, _: sys.exit(128 + caught))
+    for signum in (signal.SIGTERM, signal.SIGINT):  # what runs is ended too
+        signal.signal(signum, lambda caught, _: sys.exit(128 + caught))
     if options.inside:
         inside(*options.inside)
         return

@@ -61,7 +61,7 @@ void run(Partials& partials, const Reduction& reduction, std::size_t count, cons
         if constexpr (std::is_same_v<Algorithm, Direct>) {
             scratch[node].resize(Direct::scratch_needed(nodes, partials[node].size()));
         } else {
-            scratch[node].resize(Folded::scratch_needed(nodes, reduction, count));
+            scratch[node].resize(Folded::scratch_needed(nodes, partials[node].size()));
         }
         algorithms[node].start(*wires[node], tag, 0, node, nodes, reduction, scale,
                                partials[node].data(), scratch[node].data(), count);

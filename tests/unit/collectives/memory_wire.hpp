@@ -23,7 +23,7 @@ class MemoryWire;
 class Network {
   public:
     Network(int nodes, unsigned seed) : wires(nodes), random(seed) {}
-    // From now on the node's messages, both ways, get lost, and everybody is told.
+    // From now on the node's messages, both ways, get lost, and both sides are told.
     void cut(int node);
 
     std::vector<MemoryWire*> wires;  // by node
@@ -167,7 +167,7 @@ inline void Network::cut(int node) {
         std::erase_if(wire->arriving_, [&](const MemoryWire::Message& message) {
             return wire->node_ == node || (message.tag >> 46 & 0xffff) == unsigned(node);
         });
-        if (wire->node_ != node) wire->lose(node, "cut");
+        wire->lose(wire->node_ != node ? node : (node + 1) % static_cast<int>(wires.size()), "cut");
     }
 }
 

@@ -3,7 +3,7 @@
 // Ranks: a whole job in one thread, for tests: any number of nodes and ranks, each with its engine,
 // its node's shared memory and a wire in memory. Ranks take their steps in a random order, the same
 // for the same seed, so that a test sees interleavings which real ranks rarely meet. A job that
-// stands still is an error at once.
+// stands still is an error after 20 s: engines take their time to find some failures.
 #pragma once
 
 #include <unistd.h>
@@ -53,25 +53,35 @@ class Ranks {
     int size() const { return static_cast<int>(ranks_.size()); }
     const Topology& topology(int rank) const { return ranks_[rank]->topology; }
     Engine& engine(int rank) { return *ranks_[rank]->engine; }
-    Network& network(int rail) { return *networks_[rail]; }
 
-    // Starts calls[r] on rank r, in some order, and steps until all have ended. Ranks beyond the
-    // calls do nothing.
-    std::vector<batchai_coll_status> run(const std::vector<Call>& calls) {
+    // A node's cable is pulled after so many steps of all ranks.
+    struct Cut {
+        int node;
+        std::size_t step;
+    };
+
+    // Starts calls[r] on rank r, in some order, and steps until all have ended.
+    std::vector<batchai_coll_status> run(const std::vector<Call>& calls,
+                                         std::optional<Cut> cut = {}) {
         std::vector<int> order(calls.size());
         std::iota(order.begin(), order.end(), 0);
         std::shuffle(order.begin(), order.end(), random_);
         std::vector<Engine::Request*> requests(calls.size(), nullptr);
         std::vector<batchai_coll_status> statuses(calls.size(), BATCHAI_COLL_IN_PROGRESS);
         std::size_t started = 0, ended = 0, steps = 0;
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (ended < calls.size()) {
-            if (++steps > kMostSteps * calls.size())
+            if (++steps % 10'000 == 0 && std::chrono::steady_clock::now() > deadline) {
                 throw std::runtime_error("the job stands still");
+            }
+            if (cut && steps == cut->step) {
+                for (const auto& network : networks_) network->cut(cut->node);
+            }
             if (started < order.size() && random_() % 4 == 0) {
                 const int r = order[started++];
                 requests[r] = engine(r).start(calls[r]);
             }
-            const std::size_t r = random_() % calls.size();
+            const auto r = static_cast<int>(random_() % calls.size());
             if (requests[r] == nullptr || statuses[r] != BATCHAI_COLL_IN_PROGRESS) continue;
             statuses[r] = engine(r).test(requests[r]);
             ended += statuses[r] != BATCHAI_COLL_IN_PROGRESS;
@@ -87,8 +97,6 @@ class Ranks {
     }
 
   private:
-    static constexpr std::size_t kMostSteps = 100'000;
-
     struct Rank {
         Topology topology;
         std::unique_ptr<Node> node;

@@ -20,7 +20,7 @@ OP_NAMES = {Sum: "sum", Average: "average", Min: "min", Max: "max", Product: "pr
 
 
 def _chosen(average, op):
-    """The reduction that the two arguments ask for. ValueError for both, or an unknown one."""
+    """The reduction that the two arguments ask for. ValueError for both."""
     if average is not None:
         if op is not None:
             raise ValueError("The op parameter supersedes average. Please provide only one of "
@@ -30,19 +30,30 @@ def _chosen(average, op):
         return Average if average else Sum
     if op is None:
         return Average
-    if op not in OP_NAMES:
-        raise ValueError("horovod: unknown reduction %r: use Average, Sum, Min, Max or Product"
-                         % (op,))
     return op
 
 
-def _submit(tensors, outputs, name, op, factors, process_set):
-    """One operation over a list of tensors. outputs: where each result goes; None makes a tensor."""
+def check(tensors, op):
+    """Raises ValueError for an unknown reduction, and for tensors that do not have it."""
+    if op not in OP_NAMES:
+        raise ValueError("horovod: unknown reduction %r: use Average, Sum, Min, Max or Product"
+                         % (op,))
     for tensor in tensors:
         buffers.check_reducible(tensor)
         if op == Average and tensor.dtype == torch.bool:
             raise ValueError("horovod: booleans have no average: use Sum or Max (or), Min or "
                              "Product (and)")
+
+
+def describe(tensors, op, factors):
+    """What ranks have to agree on."""
+    text = "%s of %s" % (OP_NAMES[op], ", ".join(map(buffers.shape, tensors)))
+    return text if factors == (1.0, 1.0) else text + " scaled by %r and %r" % factors
+
+
+def _submit(tensors, outputs, name, op, factors, process_set):
+    """One operation over a list of tensors. outputs: where each result goes; None makes a tensor."""
+    check(tensors, op)
     communicator = basics.communicator(process_set)
     sent = [buffers.for_reduction(tensor, op, factors) for tensor in tensors]
     # A copy is reduced in place, and so is a tensor that is its own output.
@@ -62,10 +73,8 @@ def _submit(tensors, outputs, name, op, factors, process_set):
                 else buffers.copy_back(output, result)
                 for tensor, output, result in zip(tensors, outputs, results)]
 
-    description = "%s of %s" % (OP_NAMES[op], ", ".join(map(buffers.shape, tensors)))
-    if factors != (1.0, 1.0):
-        description += " scaled by %r and %r" % factors
-    return basics.queue(process_set).submit("allreduce", name, description, start, finish)
+    return basics.queue(process_set).submit("allreduce", name, describe(tensors, op, factors),
+                                            start, finish)
 
 
 def _submit_one(tensor, output, name, op, factors, process_set):

@@ -7,7 +7,7 @@ from horovod.common.process_sets import global_process_set
 from horovod.torch.compression import Compression
 from horovod.torch.ops import buffers
 from horovod.torch.ops.allgather import allgather_async
-from horovod.torch.ops.allreduce import Average, OP_NAMES, Sum
+from horovod.torch.ops.allreduce import Average, Sum, check, describe
 from horovod.torch.ops.handles import synchronize
 
 
@@ -17,17 +17,9 @@ def _rows(tensor, size):
 
 
 def _submit(tensors, name, op, factors, process_set):
-    if op not in OP_NAMES:
-        raise ValueError("horovod: unknown reduction %r: use Average, Sum, Min, Max or Product"
-                         % (op,))
-    for tensor in tensors:
-        buffers.check_reducible(tensor)
-        if tensor.dim() == 0:
-            raise ValueError("horovod: reducescatter needs a dimension to split: reshape the "
-                             "scalar")
-        if op == Average and tensor.dtype == torch.bool:
-            raise ValueError("horovod: booleans have no average: use Sum or Max (or), Min or "
-                             "Product (and)")
+    check(tensors, op)
+    if any(tensor.dim() == 0 for tensor in tensors):
+        raise ValueError("horovod: reducescatter needs a dimension to split: reshape the scalar")
     communicator = basics.communicator(process_set)
     sent = [buffers.for_reduction(tensor, op, factors) for tensor in tensors]
     rows = [_rows(tensor, communicator.size) for tensor in tensors]
@@ -44,10 +36,8 @@ def _submit(tensors, name, op, factors, process_set):
         return [buffers.scaled(buffer, factors[1]).to(tensor.device, tensor.dtype)
                 for tensor, buffer in zip(tensors, received)]
 
-    description = "%s of %s" % (OP_NAMES[op], ", ".join(map(buffers.shape, tensors)))
-    if factors != (1.0, 1.0):
-        description += " scaled by %r and %r" % factors
-    return basics.queue(process_set).submit("reducescatter", name, description, start, finish)
+    return basics.queue(process_set).submit("reducescatter", name, describe(tensors, op, factors),
+                                            start, finish)
 
 
 def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
