@@ -65,6 +65,12 @@ sys::Result<Segment> Segment::open(const std::string& path, std::size_t bytes) {
     return map(std::move(file), bytes);
 }
 
+Segment Segment::alias() const {
+    Segment other(data_, bytes_, {});
+    other.is_alias_ = true;
+    return other;
+}
+
 std::string Segment::path() const {
     return file_.empty() ? fmt::format("/proc/{}/fd/{}", ::getpid(), fd_.get()) : file_;
 }
@@ -78,12 +84,14 @@ void Segment::close() {
 Segment::Segment(Segment&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       bytes_(other.bytes_),
+      is_alias_(other.is_alias_),
       fd_(std::move(other.fd_)),
       file_(std::exchange(other.file_, {})) {}
 
 Segment& Segment::operator=(Segment&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
+    std::swap(is_alias_, other.is_alias_);
     std::swap(fd_, other.fd_);
     std::swap(file_, other.file_);
     return *this;
@@ -91,7 +99,7 @@ Segment& Segment::operator=(Segment&& other) noexcept {
 
 Segment::~Segment() {
     close();
-    if (data_ != nullptr) ::munmap(data_, bytes_);
+    if (data_ != nullptr && !is_alias_) ::munmap(data_, bytes_);
 }
 
 std::size_t Node::bytes_needed(int local_size, std::size_t slot_bytes) {

@@ -19,7 +19,8 @@
 // reads of the slot, and its acquire by the slot's owner before the next writes, so no reader sees
 // them. Messages count as reads and writes of the rank that has posted them: it stores `reduced`
 // and `taken` once they are done. Nothing else is ordered and nothing else needs to be; nobody
-// sleeps on a counter, so no wake-up can be lost.
+// sleeps on a counter, so no wake-up can be lost. TSan watches it: tests/unit/collectives/
+// threads.cpp.
 //
 // An operation begins with `enter`: its number and signature in the rank's entry, and short data
 // with them, in the entry or on the rank's board. There are two entries and two halves of a board,
@@ -53,6 +54,9 @@ class Segment {
     Segment& operator=(Segment&& other) noexcept;
     ~Segment();
 
+    // The same mapping, for another rank that is a thread of this process. Ends before this one.
+    Segment alias() const;
+
     std::byte* data() const { return data_; }
     std::size_t size() const { return bytes_; }
     // Where others open what create() has made, as long as it is not closed.
@@ -66,6 +70,7 @@ class Segment {
 
     std::byte* data_ = nullptr;
     std::size_t bytes_ = 0;
+    bool is_alias_ = false;  // it is another one's mapping
     sys::UniqueFd fd_;
     std::string file_;  // to be removed; empty: none
 };

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ranks of a node as threads that run at the same time, each with its engine, over one mapping
+// of the node's memory: what shm.hpp says about the order of loads and stores, by itself and, in
+// preset tsan, in TSan's eyes. Slots are small, so that all of them are used again and again.
+//
+// TSan sees loads and stores of one address. Where ranks are processes each has a mapping of its
+// own, and it would see nothing. It knows no fences; of the library only progress.cpp has one, for
+// readers of other processes, and no thread here reads another one's page.
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "collectives/engine.hpp"
+#include "trial.hpp"
+
+using namespace batchai::coll;
+
+namespace {
+
+constexpr std::size_t kSlotBytes = 1024;
+const char* const kSoak = std::getenv("BATCHAI_SOAK");
+const int kRounds = kSoak == nullptr || kSoak == std::string("0") ? 2 : 20;
+// From none over what fits an entry, a board, a slot, all slots, to those several times over.
+const std::vector<std::size_t> kCounts = {0, 1, 16, 100, 127, 600, 1100, 3000, 5000};
+
+class Threads {
+  public:
+    explicit Threads(int count)
+        : count_(count), memory_(Segment::create(Node::bytes_needed(count, kSlotBytes)).value()) {}
+
+    // Calls body(rank, engine) in a thread for each rank; what it returns is what went wrong.
+    template <class Body>
+    void run(Body body) {
+        std::vector<std::string> wrong(count_);
+        std::vector<std::thread> threads;
+        for (int r = 0; r < count_; ++r) {
+            threads.emplace_back([&, r] {
+                const Topology topology =
+                    Topology::from_names(r, std::vector<std::string>(count_, "n0"));
+                Node node(memory_.alias(), r, count_, kSlotBytes);
+                Progress progress(false);
+                Engine engine({topology, node, nullptr}, std::vector<int>(count_, ::getpid()),
+                              std::chrono::seconds(30), progress);
+                wrong[r] = body(r, engine);
+            });
+        }
+        for (std::thread& thread : threads) thread.join();
+        for (int r = 0; r < count_; ++r) BOOST_TEST(wrong[r] == "", "rank " << r << wrong[r]);
+    }
+
+  private:
+    int count_;
+    Segment memory_;
+};
+
+// Ranks come early and late.
+class Delay {
+  public:
+    explicit Delay(int rank) : random_(static_cast<unsigned>(rank)) {}
+    void some() {
+        const auto chance = random_() % 16;
+        if (chance == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        if (chance < 4) std::this_thread::yield();
+    }
+
+  private:
+    std::mt19937 random_;
+};
+
+std::string wrong_result(const Trial& trial) {
+    return ": " + describe(trial.call().signature) + ": not the right result";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(threads)
+
+BOOST_AUTO_TEST_CASE(give_each_operation_the_right_result) {
+    for (const int count : {2, 3, 4}) {
+        Threads(count).run([&](int rank, Engine& engine) -> std::string {
+            Delay delay(rank);
+            for (int round = 0; round < kRounds; ++round) {
+                for (const std::size_t length : kCounts) {
+                    for (const Task& task : kTasks) {
+                        Trial trial(task, rank, count, length);
+                        delay.some();
+                        const auto status = engine.wait(engine.start(trial.call()));
+                        if (status != BATCHAI_COLL_OK) return ": " + engine.failure().sentence;
+                        if (!trial.right()) return wrong_result(trial);
+                    }
+                }
+            }
+            return "";
+        });
+    }
+}
+
+// Nothing but the operations themselves keeps a rank that is ahead off the memory of those behind.
+BOOST_AUTO_TEST_CASE(follow_each_other_without_a_rest) {
+    for (const int count : {2, 3, 4}) {
+        Threads(count).run([&](int rank, Engine& engine) -> std::string {
+            std::mt19937 order(7);  // the same on all
+            Delay delay(rank);
+            for (int round = 0; round < 10 * kRounds; ++round) {
+                std::vector<std::unique_ptr<Trial>> trials;
+                for (int i = 0; i < 24; ++i) {
+                    const Task& task = kTasks[order() % kTasks.size()];
+                    const std::size_t length = kCounts[order() % kCounts.size()];
+                    trials.push_back(std::make_unique<Trial>(task, rank, count, length));
+                }
+                std::vector<Engine::Request*> requests;
+                for (const auto& trial : trials) requests.push_back(engine.start(trial->call()));
+                delay.some();
+                std::shuffle(requests.begin(), requests.end(), std::mt19937(rank + round));
+                for (Engine::Request* request : requests) {
+                    if (engine.wait(request) != BATCHAI_COLL_OK) {
+                        return ": " + engine.failure().sentence;
+                    }
+                }
+                for (const auto& trial : trials) {
+                    if (!trial->right()) return wrong_result(*trial);
+                }
+            }
+            return "";
+        });
+    }
+}
+
+// After some that go well, one rank calls something else than the others; all but one of them
+// agree, so several may be the first to say so.
+BOOST_AUTO_TEST_CASE(all_see_that_one_calls_something_else) {
+    for (const int count : {2, 3, 4}) {
+        for (int round = 0; round < 5 * kRounds; ++round) {
+            const int odd = round % count;
+            const std::size_t length = round % 2 == 0 ? 9 : 3000;
+            Threads(count).run([&](int rank, Engine& engine) -> std::string {
+                Delay delay(rank);
+                for (int i = 0; i < round; ++i) {
+                    Trial trial({Kind::allreduce}, rank, count, length);
+                    engine.wait(engine.start(trial.call()));
+                    if (!trial.right()) return wrong_result(trial);
+                }
+                delay.some();
+                Trial trial({Kind::allreduce}, rank, count, rank == odd ? length + 1 : length);
+                const auto status = engine.wait(engine.start(trial.call()));
+                const std::string& sentence = engine.failure().sentence;
+                if (status != BATCHAI_COLL_ERR_MISMATCH) return ": " + std::to_string(status);
+                const std::string said = "rank " + std::to_string(odd) +
+                                         " calls allreduce (sum) of " + std::to_string(length + 1) +
+                                         " int64";
+                return sentence.find(said) == std::string::npos ? ": " + sentence : "";
+            });
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
