@@ -6,11 +6,13 @@
 // used again too early shows as wrong data. All in one thread, and the same way for the same seed.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <list>
 #include <memory>
 #include <random>
+#include <unordered_map>
 #include <vector>
 
 #include "collectives/transport/wire.hpp"
@@ -101,7 +103,14 @@ class MemoryWire final : public Wire {
         }
         return std::nullopt;
     }
-    std::size_t unread() const { return unexpected_.size() + arriving_.size() + posted_.size(); }
+    // Messages that are under way, and receives; notes do not count, which nobody waits for.
+    std::size_t unread() const {
+        const auto is_data = [](const Message& it) { return (it.tag & Tag::kClass) == 0; };
+        return static_cast<std::size_t>(
+            std::count_if(unexpected_.begin(), unexpected_.end(), is_data) +
+            std::count_if(arriving_.begin(), arriving_.end(), is_data) +
+            std::count_if(posted_.begin(), posted_.end(), is_data));
+    }
 
   private:
     friend class Network;
@@ -118,11 +127,11 @@ class MemoryWire final : public Wire {
 
     void hold(Ticket& ticket, const std::shared_ptr<Request>& request, int node, bool receives,
               std::size_t bytes) {
-        requests_.push_back(request);
+        requests_.emplace(request.get(), request);
         ticket = {request.get(), bytes, node, receives};
     }
     void drop(Ticket& ticket) {
-        requests_.remove_if([&](const auto& it) { return it.get() == ticket.request; });
+        requests_.erase(ticket.request);
         ticket.request = nullptr;
     }
     static void complete(Request& request, const std::string& text) {
@@ -156,7 +165,7 @@ class MemoryWire final : public Wire {
     bool cut_ = false;
     std::deque<Message> arriving_;
     std::list<Message> posted_, unexpected_;
-    std::list<std::shared_ptr<Request>> requests_;
+    std::unordered_map<void*, std::shared_ptr<Request>> requests_;  // that have a ticket
     std::list<std::string> notes_sent_;
 };
 

@@ -48,4 +48,14 @@ BOOST_AUTO_TEST_CASE(give_the_right_result_on_jobs_of_every_shape) {
     }
 }
 
+// Slots are as small as blocks for all ranks allow.
+BOOST_AUTO_TEST_CASE(give_the_right_result_on_64_nodes_of_8_ranks) {
+    Ranks ranks(std::vector<int>(64, 8), 1, {}, kAlignment * 64 * 8);
+    for (const Kind kind : {Kind::allreduce, Kind::broadcast, Kind::allgather, Kind::reduce_scatter,
+                            Kind::alltoall}) {
+        try_task(ranks, {kind}, 5);
+    }
+    try_task(ranks, {Kind::allreduce}, 9000);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
