@@ -78,11 +78,16 @@ Link typical(std::vector<Link> links) {
 }  // namespace
 
 sys::Result<std::unique_ptr<Communicator>> Communicator::create() {
-    remove_signal_handlers();
     auto bootstrap = bootstrap_through_pmix();
     if (!bootstrap) return bootstrap.error();
+    return create(std::move(*bootstrap));
+}
+
+sys::Result<std::unique_ptr<Communicator>> Communicator::create(
+    std::unique_ptr<Bootstrap> bootstrap) {
+    remove_signal_handlers();
     std::unique_ptr<Communicator> comm(new Communicator(true));
-    comm->bootstrap_ = std::move(*bootstrap);
+    comm->bootstrap_ = std::move(bootstrap);
     return join(std::move(comm));
 }
 

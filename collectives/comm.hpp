@@ -19,6 +19,8 @@ class Communicator {
   public:
     // All ranks of the job. Collective: an error on one rank is an error on all.
     static sys::Result<std::unique_ptr<Communicator>> create();
+    // The same, of ranks that find each other in their own way.
+    static sys::Result<std::unique_ptr<Communicator>> create(std::unique_ptr<Bootstrap> bootstrap);
     // Some of its ranks, ascending; null on the others. Collective over all of this one's ranks.
     // It must end before this one.
     sys::Result<std::unique_ptr<Communicator>> split(const std::vector<int>& ranks);

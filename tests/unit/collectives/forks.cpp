@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Real communicators of forked processes: shared memory between those of a node, UCX through the
+// loopback between nodes.
+#include <boost/test/unit_test.hpp>
+#include <memory>
+
+#include "collectives/comm.hpp"
+#include "processes.hpp"
+#include "trial.hpp"
+
+using namespace batchai::coll;
+
+namespace {
+
+const std::vector<std::vector<int>> kShapes = {{3}, {1, 1}, {2, 2}, {2, 1}};
+
+std::unique_ptr<Communicator> join(Board& board, int epoch, int rank, int size) {
+    auto made = Communicator::create(std::make_unique<BoardBootstrap>(board, epoch, rank, size));
+    if (!made) throw std::runtime_error(made.error().message);
+    return std::move(*made);
+}
+
+void try_all(Communicator& comm, const std::vector<std::size_t>& counts) {
+    const Topology& topology = comm.topology();
+    for (const std::size_t count : counts) {
+        for (const Task& task : kTasks) {
+            Trial trial(task, topology.rank, topology.size, count);
+            Engine& engine = comm.engine();
+            const auto status = engine.wait(engine.start(trial.call()));
+            if (status != BATCHAI_COLL_OK) throw std::runtime_error(engine.failure().sentence);
+            if (trial.right()) continue;
+            throw std::runtime_error(describe(trial.call().signature) + ": not the right result");
+        }
+    }
+}
+
+void finalize(std::unique_ptr<Communicator> comm) {
+    const Failure failure = comm->finalize();
+    if (failure.status != BATCHAI_COLL_OK) throw std::runtime_error(failure.sentence);
+}
+
+void check(const std::vector<std::string>& ends) {
+    for (std::size_t r = 0; r < ends.size(); ++r)
+        BOOST_TEST(ends[r] == "", "rank " << r << ": " << ends[r]);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(forks)
+
+BOOST_AUTO_TEST_CASE(give_each_operation_the_right_result) {
+    for (const auto& shape : kShapes) {
+        Processes processes(shape);
+        const int size = processes.size();
+        check(processes.run([&](int rank, Board& board) -> std::string {
+            auto comm = join(board, 0, rank, size);
+            const Topology& topology = comm->topology();
+            if (topology.rank != rank || topology.size != size ||
+                topology.nodes() != static_cast<int>(shape.size()) ||
+                topology.local_size() != shape[topology.node()]) {
+                return "not the shape that was asked for: " + comm->plan();
+            }
+            try_all(*comm, {0, 1, 40, 5'000, 150'000});
+            finalize(std::move(comm));
+            return "";
+        }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(come_back_after_the_end) {
+    for (const auto& shape : kShapes) {
+        Processes processes(shape);
+        const int size = processes.size();
+        check(processes.run([&](int rank, Board& board) -> std::string {
+            for (int epoch = 0; epoch < 3; ++epoch) {
+                auto comm = join(board, epoch, rank, size);
+                try_all(*comm, {7});
+                finalize(std::move(comm));
+            }
+            return "";
+        }));
+    }
+}
+
+// The first and the last one, which are on two nodes where there are two; then all but the first.
+BOOST_AUTO_TEST_CASE(split_off_some) {
+    for (const auto& shape : kShapes) {
+        Processes processes(shape);
+        const int size = processes.size();
+        check(processes.run([&](int rank, Board& board) -> std::string {
+            auto comm = join(board, 0, rank, size);
+            std::vector<int> others;
+            for (int r = 1; r < size; ++r) others.push_back(r);
+            for (const std::vector<int>& ranks : {std::vector<int>{0, size - 1}, others}) {
+                auto part = comm->split(ranks);
+                if (!part) return part.error().message;
+                const bool member = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+                if (member != (*part != nullptr)) return "not the members that were asked for";
+                if (member) try_all(**part, {1, 3'000});
+                try_all(*comm, {9});
+                if (member) finalize(std::move(*part));
+            }
+            finalize(std::move(comm));
+            return "";
+        }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(see_that_one_has_died) {
+    for (const auto& shape : kShapes) {
+        Processes processes(shape);
+        const int size = processes.size(), odd = size - 1;
+        const auto ends = processes.run([&](int rank, Board& board) -> std::string {
+            auto comm = join(board, 0, rank, size);
+            try_all(*comm, {5});
+            if (rank == odd) ::raise(SIGKILL);
+            Trial trial({Kind::allreduce}, rank, size, 100'000);
+            Engine& engine = comm->engine();
+            const auto status = engine.wait(engine.start(trial.call()));
+            const std::string& sentence = engine.failure().sentence;
+            if (status != BATCHAI_COLL_ERR_PEER) return "no loss: " + sentence;
+            return sentence.find("rank " + std::to_string(odd)) == std::string::npos ? sentence
+                                                                                     : "";
+        });
+        BOOST_TEST(ends[odd] == "signal 9");
+        check({ends.begin(), ends.begin() + odd});
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
