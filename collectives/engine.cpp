@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 namespace batchai::coll {
 namespace {
@@ -27,7 +28,10 @@ Engine::Engine(const Context& context, const std::vector<int>& local_pids,
       broadcast_(context_),
       allgather_(context_),
       reduce_scatter_(context_),
-      alltoall_(context_) {}
+      alltoall_(context_) {
+    if (context_.topology.rank == 0) entered_.resize(context_.topology.nodes());
+    missing_.ranks.reserve(context_.topology.size);
+}
 
 void Engine::abandon() {
     if (current_ != nullptr) current_->abandon();
@@ -61,14 +65,21 @@ Engine::Request* Engine::take_request() {
     unused_.pop_back();
     request->engine = this;
     request->status = BATCHAI_COLL_IN_PROGRESS;
-    queue_.push_back(request);
     return request;
 }
 
+void Engine::enqueue(Request* request) {
+    request->next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = request;
+    last_ = request;
+}
+
+// The one that was started first.
+Engine::Request* Engine::dequeue() {
+    return std::exchange(first_, first_->next);
+}
+
 Engine::Request* Engine::start(const Call& call) {
-    const bool finds_facts = call.signature.kind == Kind::alltoallv;
-    Request* longest = finds_facts ? take_request() : nullptr;
-    Request* balance = finds_facts ? take_request() : nullptr;
     Request* request = take_request();
     request->call = call;
     request->internal = false;
@@ -76,14 +87,15 @@ Engine::Request* Engine::start(const Call& call) {
     request->receive_counts.assign(call.receive_counts.begin(), call.receive_counts.end());
     request->call.counts = request->counts;
     request->call.receive_counts = request->receive_counts;
-    if (finds_facts) find_facts(request, longest, balance);
+    if (call.signature.kind == Kind::alltoallv) find_facts(request);
+    enqueue(request);
     advance();
     return request;
 }
 
 // Two allreduces before an alltoallv. A block counts positive for the rank that sends it and
 // negative for the one that receives it: where both agree on all blocks, nothing remains.
-void Engine::find_facts(Request* request, Request* longest, Request* balance) {
+void Engine::find_facts(Request* request) {
     const auto mix = [](int from, int to, std::uint64_t count) {
         const std::uint64_t pair =
             static_cast<std::uint64_t>(from) << 32 | static_cast<unsigned>(to);
@@ -98,7 +110,8 @@ void Engine::find_facts(Request* request, Request* longest, Request* balance) {
         facts.balance += mix(me, r, sent) - mix(r, me, received);
     }
     request->call.facts = &facts;
-    const auto set = [](Request* prologue, std::uint64_t& fact, batchai_coll_op op) {
+    const auto find = [this](std::uint64_t& fact, batchai_coll_op op) {
+        Request* prologue = take_request();
         prologue->internal = true;
         auto* data = reinterpret_cast<std::byte*>(&fact);
         prologue->call = {{}, data, data};
@@ -107,9 +120,10 @@ void Engine::find_facts(Request* request, Request* longest, Request* balance) {
         signature.count = 1;
         signature.type = BATCHAI_COLL_INT64;
         signature.op = static_cast<std::uint8_t>(op);
+        enqueue(prologue);
     };
-    set(longest, facts.longest, BATCHAI_COLL_MAX);
-    set(balance, facts.balance, BATCHAI_COLL_SUM);
+    find(facts.longest, BATCHAI_COLL_MAX);
+    find(facts.balance, BATCHAI_COLL_SUM);
 }
 
 batchai_coll_status Engine::conclude(Request* request) {
@@ -141,9 +155,9 @@ batchai_coll_status Engine::wait(Request* request) {
 }
 
 Step Engine::advance() {
-    if (queue_.empty()) return Step::idle;
+    if (first_ == nullptr) return Step::idle;
     if (current_ == nullptr) {
-        const Call& call = queue_.front()->call;
+        const Call& call = first_->call;
         current_ = &operation_for(call.signature);
         current_->begin(call, ++operations_, chunks_);
         progress_.begin(operations_, call.signature);
@@ -163,8 +177,7 @@ void Engine::complete_head() {
     chunks_ += current_->chunks();
     current_ = nullptr;
     progress_.complete();
-    end(queue_.front(), BATCHAI_COLL_OK);
-    queue_.pop_front();
+    end(dequeue(), BATCHAI_COLL_OK);
 }
 
 void Engine::end(Request* request, batchai_coll_status status) {
@@ -174,7 +187,7 @@ void Engine::end(Request* request, batchai_coll_status status) {
 
 // After a step that moved nothing.
 void Engine::watch() {
-    if (queue_.empty() || ++idle_steps_ < kStepsPerWatch) return;
+    if (first_ == nullptr || ++idle_steps_ < kStepsPerWatch) return;
     idle_steps_ = 0;
     const auto now = Clock::now();
     if (!idle_since_) idle_since_ = now;
@@ -182,8 +195,8 @@ void Engine::watch() {
         looked_at_ = now;
         bool told = false;
         if (const auto failure = look(&told)) return fail(*failure, !told);
-        const Missing missing = current_->waiting_for();
-        progress_.wait_for(missing.ranks, missing.certain);
+        current_->find_missing(missing_);
+        progress_.wait_for(missing_.ranks, missing_.certain);
     }
     if (timeout_ > 0s) give_up_on(now - *idle_since_);
 }
@@ -234,7 +247,6 @@ std::optional<Failure> Engine::look_for_mismatches() {
         say_what_is_called();
         return std::nullopt;
     }
-    entered_.resize(topology.nodes());
     while (const auto note = context_.wire->take_note(Note::entered)) {
         Entered entered;
         if (note->size() != sizeof entered) continue;
@@ -257,8 +269,7 @@ void Engine::say_what_is_called() {
     if (said_ == operations_ || Clock::now() - *idle_since_ < kSayAfter) return;
     said_ = operations_;
     const Entered own{operations_, current_->call().signature, context_.topology.rank};
-    context_.wire->send_note(0, Note::entered,
-                             std::string(reinterpret_cast<const char*>(&own), sizeof own));
+    context_.wire->send_note(0, Note::entered, {reinterpret_cast<const char*>(&own), sizeof own});
 }
 
 std::optional<Failure> Engine::look_for_losses() {
@@ -288,8 +299,7 @@ void Engine::fail(const Failure& failure, bool tell) {
     }
     abandon();
     progress_.leave();
-    for (Request* request : queue_) end(request, failure_.status);
-    queue_.clear();
+    while (first_ != nullptr) end(dequeue(), failure_.status);
 }
 
 }  // namespace batchai::coll

@@ -7,6 +7,8 @@
 //
 // The first failure is the engine's last word: every request ends with it, here and, through the
 // node's memory and the wire, on all other ranks.
+//
+// Once an operation has been run, nothing is allocated when it is run again, nor while it waits.
 #pragma once
 
 #include <chrono>
@@ -36,6 +38,7 @@ class Engine {
         bool internal = false;                            // nobody asks for its end
         std::vector<std::size_t> counts, receive_counts;  // the call's
         BlockFacts facts;
+        Request* next = nullptr;  // in the queue
     };
 
     // timeout: without any progress of an operation; 0: none.
@@ -60,8 +63,10 @@ class Engine {
     using Clock = std::chrono::steady_clock;
 
     Request* take_request();
+    void enqueue(Request* request);
+    Request* dequeue();
     void end(Request* request, batchai_coll_status status);
-    void find_facts(Request* request, Request* longest, Request* balance);
+    void find_facts(Request* request);
     Operation& operation_for(const Signature& signature);
     Step advance();
     void complete_head();
@@ -85,10 +90,10 @@ class Engine {
     ReduceScatter reduce_scatter_;
     Alltoall alltoall_;
 
-    Operation* current_ = nullptr;  // runs queue_.front()
+    Operation* current_ = nullptr;  // runs first_
     std::uint64_t operations_ = 0, chunks_ = 0;
-    std::deque<Request*> queue_;
-    std::deque<Request> requests_;  // all that there are; they do not move
+    Request *first_ = nullptr, *last_ = nullptr;  // of the queue
+    std::deque<Request> requests_;                // all that there are; they do not move
     std::vector<Request*> unused_;
 
     // What the other nodes call, as far as they have said; on rank 0.
@@ -97,12 +102,13 @@ class Engine {
         Signature signature;
         int rank = 0;
     };
-    std::vector<Entered> entered_;  // by node
+    std::vector<Entered> entered_;  // by node; elsewhere empty
     std::uint64_t said_ = 0;        // the last operation that this rank has told rank 0 of
 
     unsigned idle_steps_ = 0;
     std::optional<Clock::time_point> idle_since_;
     Clock::time_point looked_at_{};
+    Missing missing_{{}, false};  // as found by the last look
     Failure failure_;
 };
 

@@ -27,7 +27,7 @@ class Beside final : public Operation {
     void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) override;
     Step step() override;
     std::uint64_t chunks() const override { return 0; }
-    Missing waiting_for() const override { return absent(); }
+    void find_missing(Missing& missing) const override { find_absent(missing); }
     void abandon() override {}
 
   private:

@@ -31,13 +31,12 @@ class Exchange {
         for (Ticket& ticket : tickets_) wire_->cancel(ticket);
         tickets_.clear();
     }
-    // Nodes whose messages are missing.
-    std::vector<int> missing() const {
-        std::vector<int> nodes;
+    // Calls with each node whose message is missing.
+    template <class With>
+    void for_missing(With with) const {
         for (const Ticket& ticket : tickets_) {
-            if (ticket.request != nullptr && ticket.receives) nodes.push_back(ticket.node);
+            if (ticket.request != nullptr && ticket.receives) with(ticket.node);
         }
-        return nodes;
     }
 
   protected:

@@ -31,14 +31,14 @@ Operation::Agreement Operation::agree() {
     return Agreement::reached;
 }
 
-Missing Operation::absent() const {
-    std::vector<int> ranks;
+void Operation::find_absent(Missing& missing) const {
+    missing.ranks.clear();
+    missing.certain = true;
     for (int r = 0; r < context_.node.size(); ++r) {
         if (context_.node.entered(r, number_) == nullptr) {
-            ranks.push_back(context_.topology.members[context_.topology.node()][r]);
+            missing.ranks.push_back(context_.topology.members[context_.topology.node()][r]);
         }
     }
-    return {ranks, true};
 }
 
 std::string describe(const Missing& missing) {

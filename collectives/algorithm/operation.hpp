@@ -40,8 +40,13 @@ class Operation {
     virtual Step step() = 0;
     // Chunks that this operation uses. After begin.
     virtual std::uint64_t chunks() const = 0;
-    // Whose arrival or data is missing.
-    virtual Missing waiting_for() const = 0;
+    // Whose arrival or data is missing, instead of what `missing` held; its memory is used again.
+    virtual void find_missing(Missing& missing) const = 0;
+    Missing waiting_for() const {
+        Missing missing{{}, false};
+        find_missing(missing);
+        return missing;
+    }
     // Lets go of messages under way. After a failure.
     virtual void abandon() = 0;
     // Why step() has failed.
@@ -57,7 +62,7 @@ class Operation {
     // What step() is to fail with.
     void fail(const Failure& failure) { failure_ = failure; }
     // Ranks of this node that have not entered.
-    Missing absent() const;
+    void find_absent(Missing& missing) const;
     // What a reduction multiplies and divides by.
     Scale scale() const {
         const Signature& signature = call_.signature;

@@ -70,25 +70,26 @@ bool Pipeline::all_reduced(std::uint64_t k, int reducers) const {
     return true;
 }
 
-Missing Pipeline::waiting_for() const {
-    if (!agreed_) return absent();
-    std::vector<int> ranks;
+void Pipeline::find_missing(Missing& missing) const {
+    if (!agreed_) return find_absent(missing);
+    std::vector<int>& ranks = missing.ranks;
+    ranks.clear();
+    missing.certain = false;
     for (std::uint64_t k = finished_; k < worked_; ++k) {
         const Exchange* exchange = exchanges_[slot(at(k))];
         if (exchange == nullptr) continue;
-        for (const int other : exchange->missing()) {
+        exchange->for_missing([&](int other) {
             if (ranks.empty() || ranks.back() != topology().rail_rank(other)) {
                 ranks.push_back(topology().rail_rank(other));
             }
-        }
-        return {ranks, false};
+        });
+        return;
     }
     // A neighbour that is behind, or whose own exchange is.
     for (int r = 0; r < node().size(); ++r) {
         if (Node::reached(node().reduced(r), at(delivered_)) || r == node().rank()) continue;
         ranks.push_back(topology().members[topology().node()][r]);
     }
-    return {ranks, false};
 }
 
 void Pipeline::abandon() {

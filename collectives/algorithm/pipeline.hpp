@@ -32,7 +32,7 @@ class Pipeline : public Operation {
     void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) final;
     Step step() final;
     std::uint64_t chunks() const final { return chunks_; }
-    Missing waiting_for() const final;
+    void find_missing(Missing& missing) const final;
     void abandon() final;
 
   protected:

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/spread.hpp"
 
-#include <bit>
-
 namespace batchai::coll {
 
 Spread::Shape Spread::shape_for(const Link& link, int nodes, std::size_t bytes, std::size_t chunk) {
@@ -19,22 +17,6 @@ int Spread::parent(Shape shape, int position) {
     return shape == Shape::chain ? position - 1 : position & (position - 1);
 }
 
-std::vector<int> Spread::children(Shape shape, int position, int nodes) {
-    std::vector<int> list;
-    if (shape == Shape::chain) {
-        if (position + 1 < nodes) list.push_back(position + 1);
-        return list;
-    }
-    const int lowest = position & -position;
-    for (int bit = static_cast<int>(std::bit_floor(static_cast<unsigned>(nodes))); bit > 0;
-         bit /= 2) {
-        if ((position == 0 || bit < lowest) && position + bit < nodes) {
-            list.push_back(position + bit);
-        }
-    }
-    return list;
-}
-
 void Spread::start(Wire& wire, Tag tag, int slot, int node, int nodes, int root_node, Shape shape,
                    std::byte* data, std::size_t bytes) {
     begin(wire, tag, slot);
@@ -43,8 +25,8 @@ void Spread::start(Wire& wire, Tag tag, int slot, int node, int nodes, int root_
     const int position = (node - root_node + nodes) % nodes;
     const auto node_at = [&](int p) { return (p + root_node) % nodes; };
     parent_ = position == 0 ? -1 : node_at(parent(shape, position));
-    children_ = children(shape, position, nodes);
-    for (int& child : children_) child = node_at(child);
+    children_.clear();
+    for_children(shape, position, nodes, [&](int child) { children_.push_back(node_at(child)); });
     stage_ = Stage::receive;
 }
 

@@ -10,6 +10,7 @@
 // "Pipelining and Overlapping for MPI Collective Operations", LCN 2003, for the chain.
 #pragma once
 
+#include <bit>
 #include <vector>
 
 #include "collectives/algorithm/exchange.hpp"
@@ -23,7 +24,19 @@ class Spread final : public Exchange {
 
     // Nodes that hand the data on, by position: 0 is the root's node. parent of 0: -1.
     static int parent(Shape shape, int position);
-    static std::vector<int> children(Shape shape, int position, int nodes);
+    // Calls with each of them.
+    template <class With>
+    static void for_children(Shape shape, int position, int nodes, With with) {
+        if (shape == Shape::chain) {
+            if (position + 1 < nodes) with(position + 1);
+            return;
+        }
+        const int lowest = position & -position;
+        for (int bit = static_cast<int>(std::bit_floor(static_cast<unsigned>(nodes))); bit > 0;
+             bit /= 2) {
+            if ((position == 0 || bit < lowest) && position + bit < nodes) with(position + bit);
+        }
+    }
 
     // data: on the root's node what is sent, elsewhere where it goes.
     void start(Wire& wire, Tag tag, int slot, int node, int nodes, int root_node, Shape shape,

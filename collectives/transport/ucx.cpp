@@ -172,11 +172,11 @@ void UcxWire::flush() {
     finish(ucp_worker_flush_nbx(worker_, &param));
 }
 
-void UcxWire::send_note(int node, Note note, std::string text) {
+void UcxWire::send_note(int node, Note note, std::string_view text) {
     failed_ |= note == Note::failed;
     letters_.remove_if([this](Letter& letter) { return done(letter.ticket); });
     if (peers_[node].broken) return;
-    Letter& letter = letters_.emplace_back(Letter{std::move(text), {}});
+    Letter& letter = letters_.emplace_back(Letter{std::string(text), {}});
     send(node, Tag::of(note), letter.text.data(), letter.text.size(), letter.ticket);
 }
 

@@ -32,7 +32,7 @@ class UcxWire final : public Wire {
     void cancel(Ticket& ticket) override;
     bool progress() override { return ucp_worker_progress(worker_) != 0; }
     void flush() override;
-    void send_note(int node, Note note, std::string text) override;
+    void send_note(int node, Note note, std::string_view text) override;
     void send_out_notes() override;
     std::optional<std::string> take_note(Note note) override;
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "collectives/transport/tag.hpp"
 
@@ -50,7 +51,7 @@ class Wire {
     const std::optional<Loss>& lost() const { return loss_; }
 
     // Sends a note. It is delivered sooner or later, as progress is made.
-    virtual void send_note(int node, Note note, std::string text) = 0;
+    virtual void send_note(int node, Note note, std::string_view text) = 0;
     // Waits, for half a second at most, until all notes have been sent.
     virtual void send_out_notes() = 0;
     // A note of this kind that has arrived.

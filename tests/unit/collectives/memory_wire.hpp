@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "collectives/transport/wire.hpp"
+#include "counting.hpp"
 
 namespace batchai::coll {
 
@@ -39,6 +40,7 @@ class MemoryWire final : public Wire {
     }
 
     void send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) override {
+        const Counting off(false);
         auto request = std::make_shared<Request>();
         request->data = const_cast<void*>(data);
         request->bytes = bytes;
@@ -48,6 +50,7 @@ class MemoryWire final : public Wire {
         }
     }
     void receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) override {
+        const Counting off(false);
         auto request = std::make_shared<Request>();
         request->data = data;
         request->bytes = bytes;
@@ -62,6 +65,7 @@ class MemoryWire final : public Wire {
         posted_.push_back({bits, request, {}});
     }
     bool done(Ticket& ticket) override {
+        const Counting off(false);
         if (ticket.request == nullptr) return true;
         const Request& request = *static_cast<Request*>(ticket.request);
         if (!request.done) return false;
@@ -74,12 +78,14 @@ class MemoryWire final : public Wire {
     }
     // What was sent may still arrive.
     void cancel(Ticket& ticket) override {
+        const Counting off(false);
         std::erase_if(posted_, [&](const Message& message) {
             return message.request.get() == ticket.request;
         });
         drop(ticket);
     }
     bool progress() override {
+        const Counting off(false);
         bool moved = false;
         while (!arriving_.empty() && network_.random() % 3 != 0) {
             take(network_.random() % arriving_.size());
@@ -88,13 +94,15 @@ class MemoryWire final : public Wire {
         return moved;
     }
     void flush() override {}
-    void send_note(int node, Note note, std::string text) override {
+    void send_note(int node, Note note, std::string_view text) override {
+        const Counting off(false);
         Ticket ticket;
-        notes_sent_.push_back(std::move(text));
+        notes_sent_.emplace_back(text);
         send(node, Tag::of(note), notes_sent_.back().data(), notes_sent_.back().size(), ticket);
     }
     void send_out_notes() override {}
     std::optional<std::string> take_note(Note note) override {
+        const Counting off(false);
         for (auto message = unexpected_.begin(); message != unexpected_.end(); ++message) {
             if ((message->tag & Tag::kClass) != Tag::of(note).bits) continue;
             std::string text = std::move(message->text);

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "collectives/engine.hpp"
+#include "counting.hpp"
 #include "memory_wire.hpp"
 
 namespace batchai::coll {
@@ -79,10 +80,12 @@ class Ranks {
             }
             if (started < order.size() && random_() % 4 == 0) {
                 const int r = order[started++];
+                const Counting on(true);
                 requests[r] = engine(r).start(calls[r]);
             }
             const auto r = static_cast<int>(random_() % calls.size());
             if (requests[r] == nullptr || statuses[r] != BATCHAI_COLL_IN_PROGRESS) continue;
+            const Counting on(true);
             statuses[r] = engine(r).test(requests[r]);
             ended += statuses[r] != BATCHAI_COLL_IN_PROGRESS;
         }

@@ -13,10 +13,10 @@ BOOST_AUTO_TEST_CASE(every_node_is_reached_once_and_knows_from_whom) {
         for (int nodes = 1; nodes <= 40; ++nodes) {
             std::vector<int> reached(nodes);
             for (int position = 0; position < nodes; ++position) {
-                for (const int child : Spread::children(shape, position, nodes)) {
+                Spread::for_children(shape, position, nodes, [&](int child) {
                     BOOST_TEST(Spread::parent(shape, child) == position);
                     ++reached[child];
-                }
+                });
             }
             BOOST_TEST(reached[0] == 0);
             BOOST_TEST(std::count(reached.begin(), reached.end(), 1) == nodes - 1);
