@@ -11,6 +11,11 @@
 //
 //   result BYTES CALLS BATCHES BEST MEDIAN
 //
+// and at the end what the library has held at most on each rank, after any of the sizes, in KiB
+// beyond what the process held before it joined, with both buffers (memory.hpp):
+//
+//   memory RANK-0 RANK-1 ...
+//
 // A batch has taken as long as on its slowest rank. What the ranks tell each other goes through the
 // library's own allreduce: nothing else runs in the process. A rank that finds a wrong sum says so
 // and exits with code 3.
@@ -24,6 +29,7 @@
 
 #include "buffer.hpp"
 #include "library.hpp"
+#include "memory.hpp"
 
 namespace batchai::bench {
 
@@ -49,8 +55,15 @@ float input(std::size_t index, int rank) {
 
 class Driver {
   public:
-    Driver(Library& library, std::size_t most, double budget)
-        : library_(library), budget_(budget), send_(most), receive_(most), period_(kPeriod) {
+    // With buffers for `most` bytes. before: KiB that the process held without the library.
+    Driver(Library& library, Buffer& send, Buffer& receive, std::size_t most, double budget,
+           std::size_t before)
+        : library_(library),
+          budget_(budget),
+          before_(before),
+          send_(send),
+          receive_(receive),
+          period_(kPeriod) {
         for (std::size_t i = 0; i < most / sizeof(float); ++i) {
             send_.data()[i] = input(i, library.rank());
         }
@@ -81,6 +94,8 @@ class Driver {
             }
         }
         check();
+        const std::size_t held = held_kib();
+        most_held_ = std::max(most_held_, held - std::min(held, before_));
         std::sort(times.begin(), times.end());
         if (library_.rank() != 0) return;
         std::printf("result %zu %zu %zu %.4f %.4f\n", bytes, calls, times.size(), times.front(),
@@ -88,7 +103,27 @@ class Driver {
         std::fflush(stdout);
     }
 
+    void report_memory() {
+        if (before_ == 0) return;
+        const std::vector<float> all = of_all(static_cast<float>(most_held_));
+        if (library_.rank() != 0) return;
+        std::printf("memory");
+        for (const float kib : all) std::printf(" %.0f", static_cast<double>(kib));
+        std::printf("\n");
+        std::fflush(stdout);
+    }
+
   private:
+    // What each rank says.
+    std::vector<float> of_all(float own) {
+        const auto ranks = static_cast<std::size_t>(library_.size());
+        std::vector<float> said(ranks);
+        std::vector<float> all(ranks);
+        said[static_cast<std::size_t>(library_.rank())] = own;
+        library_.allreduce(said.data(), all.data(), ranks);
+        return all;
+    }
+
     // Microseconds on the slowest rank, the same number on all.
     double batch(std::size_t calls) {
         library_.barrier();
@@ -98,11 +133,7 @@ class Driver {
         }
         const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
 
-        const auto ranks = static_cast<std::size_t>(library_.size());
-        std::vector<float> own(ranks);
-        std::vector<float> all(ranks);
-        own[static_cast<std::size_t>(library_.rank())] = static_cast<float>(took.count());
-        library_.allreduce(own.data(), all.data(), ranks);
+        const std::vector<float> all = of_all(static_cast<float>(took.count()));
         return *std::max_element(all.begin(), all.end());
     }
 
@@ -122,8 +153,9 @@ class Driver {
     Library& library_;
     double budget_;  // microseconds for a size
     std::size_t count_ = 0;
-    Buffer send_;
-    Buffer receive_;
+    std::size_t before_, most_held_ = 0;  // KiB
+    Buffer& send_;
+    Buffer& receive_;
     std::vector<float> period_;  // the sums, which repeat
 };
 
@@ -136,8 +168,12 @@ int main(int argc, char** argv) {
     std::vector<std::size_t> sizes;
     for (int i = 2; i < argc; ++i) sizes.push_back(std::strtoull(argv[i], nullptr, 10));
 
+    const std::size_t most = *std::max_element(sizes.begin(), sizes.end());
+    batchai::bench::Buffer send(most), receive(most);
+    const std::size_t before = batchai::bench::held_kib();
     const auto library = batchai::bench::open_library();
-    batchai::bench::Driver driver(*library, *std::max_element(sizes.begin(), sizes.end()), budget);
+    batchai::bench::Driver driver(*library, send, receive, most, budget, before);
     for (const std::size_t bytes : sizes) driver.measure(bytes);
+    driver.report_memory();
     return 0;
 }

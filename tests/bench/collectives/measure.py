@@ -34,6 +34,7 @@ class Result:
         self.topology, self.sizes, self.names = topology, sizes, [library.name for library in libraries]
         self.roofline = bounds.Roofline()
         self.figures = {(name, size): Figure() for name in self.names for size in sizes}
+        self.memory = {}  # by library, where it is known: KiB that each rank has held at most
         self.failures = []  # (library, reason)
         self.busy = 0  # runs that began on a machine that was not idle
         self.stolen = 0.0
@@ -117,6 +118,9 @@ class Measurement:
         given = set()
         for line in output.splitlines():
             words = line.split()
+            if words[:1] == ["memory"]:
+                held = [int(word) for word in words[1:]]
+                self.result.memory[library.name] = [max(pair) for pair in zip(held, self.result.memory.get(library.name, held))]
             if len(words) != 6 or words[0] != "result":
                 continue
             figure = self.result.figures[library.name, int(words[1])]

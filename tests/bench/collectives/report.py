@@ -4,6 +4,7 @@
 from collections import Counter
 
 NOISE = 1.05  # between two figures of a row
+MOST_MEMORY = 16 << 10  # KiB that ours is to hold on a rank
 
 
 def size_text(size):
@@ -63,6 +64,7 @@ def print_table(result):
         row += "".join(cell(result, name, size).rjust(widths[name]) for name in result.names)
         print((row + verdict(result, size) if ours else row).rstrip())
     print()
+    print_memory(result)
     print_failures(result)
 
 
@@ -78,6 +80,17 @@ def verdict(result, size):
         ahead = peer[0] / usec
         text += f"  {ahead:6.2f} x {peer[1]}" + ("" if ahead * NOISE >= 1 else ": BEHIND")
     return text
+
+
+def print_memory(result):
+    if not result.memory:
+        return
+    most = ", ".join(f"{name} {max(held) / 1024:.1f}" for name, held in result.memory.items())
+    print(f"MiB that the library holds beyond the buffers, on the rank that holds most: {most}")
+    if ours := result.memory.get("batchai"):
+        each = " ".join(f"{held / 1024:.1f}" for held in ours)
+        print(f"batchai by rank: {each}; goal: at most {MOST_MEMORY >> 10}: {'ok' if max(ours) <= MOST_MEMORY else 'NO'}")
+    print()
 
 
 def print_failures(result):
@@ -96,4 +109,5 @@ def rows(results):
             for name in result.names:
                 figure = result.figures[name, size]
                 yield {"topology": result.topology.name, "bytes": size, "library": name, "usec": figure.usec,
-                       "bound_fraction": fraction(result, name, size), "failures": figure.failures}
+                       "bound_fraction": fraction(result, name, size), "failures": figure.failures,
+                       "memory_kib": max(result.memory.get(name, []), default=None)}

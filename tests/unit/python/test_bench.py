@@ -69,11 +69,16 @@ class Bounds(unittest.TestCase):
 class Report(unittest.TestCase):
     def test_rows_say_the_part_of_the_bound_and_the_failures(self):
         made = result("1x2", [8, 64 * MIB], "flag 0.1\ncopy 67108864 5000\n", batchai=[0.2, 6000], mpich=[0.4, None])
+        made.memory["batchai"] = [2000, 3000]
         self.assertEqual(list(report.rows([made])), [
-            {"topology": "1x2", "bytes": 8, "library": "batchai", "usec": 0.2, "bound_fraction": 0.5, "failures": 0},
-            {"topology": "1x2", "bytes": 8, "library": "mpich", "usec": 0.4, "bound_fraction": 0.25, "failures": 0},
-            {"topology": "1x2", "bytes": 64 * MIB, "library": "batchai", "usec": 6000, "bound_fraction": 5 / 6, "failures": 0},
-            {"topology": "1x2", "bytes": 64 * MIB, "library": "mpich", "usec": None, "bound_fraction": None, "failures": 1}])
+            {"topology": "1x2", "bytes": 8, "library": "batchai", "usec": 0.2, "bound_fraction": 0.5, "failures": 0,
+             "memory_kib": 3000},
+            {"topology": "1x2", "bytes": 8, "library": "mpich", "usec": 0.4, "bound_fraction": 0.25, "failures": 0,
+             "memory_kib": None},
+            {"topology": "1x2", "bytes": 64 * MIB, "library": "batchai", "usec": 6000, "bound_fraction": 5 / 6, "failures": 0,
+             "memory_kib": 3000},
+            {"topology": "1x2", "bytes": 64 * MIB, "library": "mpich", "usec": None, "bound_fraction": None, "failures": 1,
+             "memory_kib": None}])
 
     def test_the_table_says_who_is_ahead_and_whether_a_goal_was_reached(self):
         made = result("2x2", [64, MIB, 4 * MIB], "ucx 4\ntcp_all 0.125\n", batchai=[20, 10000, 50000], gloo=[20.5, 8000, 60000])
@@ -86,6 +91,14 @@ class Report(unittest.TestCase):
         self.assertRegex(lines[5], r"1 MiB .* 10000  84% .* 80% ok .* 0.80 x gloo: BEHIND$")
         self.assertRegex(lines[6], r"4 MiB .* 50000  67% .* 90% NO .* 1.20 x gloo$")
         self.assertIn("   2 gloo: no end within 60 s", lines)
+
+    def test_the_footer_says_what_a_rank_holds_and_whether_that_is_too_much(self):
+        made = result("1x2", [8], "", batchai=[1], mpich=[1])
+        made.memory = {"batchai": [2048, 17 * 1024], "mpich": [51200, 100]}
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            report.print_memory(made)
+        self.assertRegex(text.getvalue(), r"holds most: batchai 17.0, mpich 50.0\nbatchai by rank: 2.0 17.0; .* 16: NO\n")
 
     def test_a_difference_within_the_noise_is_not_behind(self):
         made = result("2x2", [64], "", batchai=[104], gloo=[100])
