@@ -34,12 +34,16 @@ processes_with() {
     [ "$(cat started.0)" = "${#needle}" ] # the job has it
 
     found=$(processes_with "$needle")
-    [ -n "$found" ]
+    checked=0
     for file in $found; do
         [[ $file == */environ ]] # never an argument
-        [ "$(stat -c %U "$file")" = alice ]
-        grep -qaF "SLURM_JOB_ID=$job" "$file"
+        owner=$(stat -c %U "$file") && of_job=$(grep -caF "SLURM_JOB_ID=$job" "$file") || true
+        [ -e "$file" ] || continue # a process that has ended since: one of the loop's sleeps
+        [ "$owner" = alice ]
+        [ "$of_job" -gt 0 ]
+        checked=$((checked + 1))
     done
+    [ "$checked" -gt 0 ]
     [ -z "$(slurms_files_with "$needle")" ]
     run scontrol show job -dd "$job"
     [[ $output != *"$needle"* ]]
