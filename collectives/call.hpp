@@ -10,6 +10,7 @@
 #include <string>
 
 #include "batchai/collectives.h"
+#include "collectives/pieces.hpp"
 
 namespace batchai::coll {
 
@@ -53,6 +54,11 @@ struct Call {
     std::span<const std::size_t> counts = {};
     std::span<const std::size_t> receive_counts = {};  // of an alltoallv
     const BlockFacts* facts = nullptr;                 // of an alltoallv
+    // Of an allreduce: its data, instead of send and receive.
+    std::span<const Piece> pieces = {};
+    // Of pieces that begin with a number of this rank's own: set where the result of that is NaN,
+    // by which some rank has said that the result is not wanted. Nothing is received then.
+    bool* vetoed = nullptr;
 };
 
 std::size_t type_size(std::uint8_t type);

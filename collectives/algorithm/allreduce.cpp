@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/allreduce.hpp"
 
-#include <cstring>
-
 #include "collectives/reduce/copy.hpp"
+#include "collectives/veto.hpp"
 
 namespace batchai::coll {
 
@@ -25,17 +24,22 @@ std::uint64_t Allreduce::plan() {
     if (reduces_numbers(signature)) {
         reduction_ = reduction_of(signature.type, signature.op);
         scale_ = scale();
-        send_ = call_.send;
-        receive_ = call_.receive;
         count_ = signature.count;
+        whole_ = {call_.send, call_.receive, 0, count_};
     } else {
         reduction_ = reduction_of(BATCHAI_COLL_INT32, BATCHAI_COLL_SUM);
         scale_ = {};
-        nothing_ = 0;
-        send_ = receive_ = reinterpret_cast<std::byte*>(&nothing_);
         count_ = 1;
+        nothing_ = 0;
+        auto* data = reinterpret_cast<std::byte*>(&nothing_);
+        whole_ = {data, data, 0, count_};
     }
-    streaming_ = send_ != receive_ && count_ * reduction_.element >= kStreamFrom;
+    const bool in_pieces = reduces_numbers(signature) && !call_.pieces.empty();
+    const std::span<const Piece> pieces =
+        in_pieces ? call_.pieces : std::span<const Piece>(&whole_, 1);
+    data_ = Pieces(pieces, reduction_.element);
+    streaming_ =
+        pieces.back().send != pieces.back().receive && count_ * reduction_.element >= kStreamFrom;
     per_chunk_ = node().slot_bytes() / reduction_.element;
     if (context_.wire != nullptr) {
         algorithm_ = context_.planner.choose(reduction_, {count_, per_chunk_, topology().rails()});
@@ -47,35 +51,38 @@ Range Allreduce::part(std::uint64_t k, int reducer) const {
     return part_of(chunk(k).size(), reduction_.element, reducer, reducers_);
 }
 
-bool Allreduce::reduces(std::uint64_t k) const {
-    return node().rank() < reducers_ && part(k, node().rank()).size() > 0;
-}
-
-// This rank's part, in the out slot.
-std::byte* Allreduce::result(std::uint64_t k) const {
-    return node().out_slot(at(k)) + part(k, node().rank()).begin * reduction_.element;
-}
-
-// Of the chunk: what this rank reduces.
-Range Allreduce::own_bytes(std::uint64_t k) const {
-    if (node().rank() >= reducers_) return {};
+Range Allreduce::own(std::uint64_t k) const {
+    const std::size_t begin = chunk(k).begin;
+    if (node().rank() >= reducers_) return {begin, begin};
     const Range own = part(k, node().rank());
-    return {own.begin * reduction_.element, own.end * reduction_.element};
+    return {begin + own.begin, begin + own.end};
 }
 
-// Of the chunk: what is in the receive buffer already.
-Range Allreduce::kept(std::uint64_t k) const {
-    return topology().nodes() == 1 ? own_bytes(k) : Range{};
+bool Allreduce::reduces(std::uint64_t k) const {
+    return own(k).size() > 0;
 }
 
-// A reducer reads its own part where it is.
+std::byte* Allreduce::in(int rank, std::uint64_t k, std::size_t element) const {
+    return node().in_slot(rank, at(k)) + (element - chunk(k).begin) * reduction_.element;
+}
+
+std::byte* Allreduce::out(std::uint64_t k, std::size_t element) const {
+    return node().out_slot(at(k)) + (element - chunk(k).begin) * reduction_.element;
+}
+
+// A reducer reads its own part where it is, if it is in one place.
 void Allreduce::copy_in(std::uint64_t k) {
-    const std::byte* from = send_ + chunk(k).begin * reduction_.element;
-    std::byte* to = node().in_slot(node().rank(), at(k));
-    const std::size_t bytes = chunk(k).size() * reduction_.element;
-    const auto [begin, end] = own_bytes(k);
-    std::memcpy(to, from, begin);
-    std::memcpy(to + end, from + end, bytes - end);
+    const Range all = chunk(k), mine = own(k);
+    const bool in_place = data_.source(mine) != nullptr;
+    const Range before{all.begin, in_place ? mine.begin : all.end}, after{mine.end, all.end};
+    data_.gather(before, in(node().rank(), k, before.begin));
+    if (in_place) data_.gather(after, in(node().rank(), k, after.begin));
+}
+
+// Whether this rank's part of the result goes to the receive buffer as it is made.
+bool Allreduce::keeps(std::uint64_t k) const {
+    return topology().nodes() == 1 && gets_result() && call_.vetoed == nullptr &&
+           data_.target(own(k)) != nullptr;
 }
 
 bool Allreduce::can_work(std::uint64_t k) {
@@ -84,44 +91,41 @@ bool Allreduce::can_work(std::uint64_t k) {
 
 Exchange* Allreduce::work(std::uint64_t k) {
     if (!reduces(k)) return nullptr;
-    const Range own = part(k, node().rank());
-    const std::size_t offset = own.begin * reduction_.element;
-    for (int r = 0; r < node().size(); ++r) inputs_[r] = node().in_slot(r, at(k)) + offset;
-    inputs_[node().rank()] = send_ + chunk(k).begin * reduction_.element + offset;
-    if (context_.wire == nullptr) {
-        if (gets_result()) {
-            combine_and_keep(k, own);
-        } else {
-            reduction_.combine(result(k), inputs_.data(), node().size(), own.size(), scale_);
-        }
-        return nullptr;
+    const Range mine = own(k);
+    for (int r = 0; r < node().size(); ++r) inputs_[r] = in(r, k, mine.begin);
+    if (const std::byte* source = data_.source(mine)) inputs_[node().rank()] = source;
+    std::byte* result = out(k, mine.begin);
+    if (context_.wire != nullptr) {
+        const Scale before = {.before = scale_.before};
+        reduction_.combine(result, inputs_.data(), node().size(), mine.size(), before);
+        return exchange(k, result, mine.size());
     }
-    const Scale before = {.before = scale_.before};
-    reduction_.combine(result(k), inputs_.data(), node().size(), own.size(), before);
-    return exchange(k, own.size());
+    if (keeps(k)) {
+        combine_and_keep(result, data_.target(mine), mine.size());
+    } else {
+        reduction_.combine(result, inputs_.data(), node().size(), mine.size(), scale_);
+    }
+    return nullptr;
 }
 
 // The result for the neighbours, and for this rank while it is in the first-level cache.
-void Allreduce::combine_and_keep(std::uint64_t k, Range own) {
-    std::byte *out = result(k),
-              *keep = receive_ + (chunk(k).begin + own.begin) * reduction_.element;
+void Allreduce::combine_and_keep(std::byte* result, std::byte* keep, std::size_t total) {
     const std::size_t step = kBlock / reduction_.element;
-    for (std::size_t i = 0; i < own.size(); i += step) {
-        const std::size_t count = std::min(step, own.size() - i),
-                          bytes = count * reduction_.element;
-        reduction_.combine(out, inputs_.data(), node().size(), count, scale_);
-        copy(keep, out, bytes, streaming_);
-        out += bytes;
+    for (std::size_t i = 0; i < total; i += step) {
+        const std::size_t count = std::min(step, total - i), bytes = count * reduction_.element;
+        reduction_.combine(result, inputs_.data(), node().size(), count, scale_);
+        copy(keep, result, bytes, streaming_);
+        result += bytes;
         keep += bytes;
         for (const void*& input : inputs_) input = static_cast<const std::byte*>(input) + bytes;
     }
 }
 
-Exchange* Allreduce::exchange(std::uint64_t k, std::size_t count) {
+Exchange* Allreduce::exchange(std::uint64_t k, std::byte* result, std::size_t count) {
     const int me = topology().node(), nodes = topology().nodes(), s = slot(at(k));
     const Scale after = {.after = scale_.after, .divisor = scale_.divisor};
     const auto start = [&](auto& algorithm) {
-        algorithm.start(*context_.wire, tag(), s, me, nodes, reduction_, after, result(k),
+        algorithm.start(*context_.wire, tag(), s, me, nodes, reduction_, after, result,
                         scratch_[s].data(), count);
         return &algorithm;
     };
@@ -150,12 +154,15 @@ bool Allreduce::can_copy_out(std::uint64_t k) {
 
 void Allreduce::copy_out(std::uint64_t k) {
     if (!gets_result()) return;
-    std::byte* to = receive_ + chunk(k).begin * reduction_.element;
-    const std::byte* from = node().out_slot(at(k));
-    const std::size_t bytes = chunk(k).size() * reduction_.element;
-    const auto [begin, end] = kept(k);
-    copy(to, from, begin, streaming_);
-    copy(to + end, from + end, bytes - end, streaming_);
+    if (call_.vetoed != nullptr) {
+        if (k == 0) *call_.vetoed = is_veto(call_.signature.type, out(0, 0));
+        if (*call_.vetoed) return;
+    }
+    const Range all = chunk(k), mine = own(k);
+    const bool kept = reduces(k) && keeps(k);
+    const Range before{all.begin, kept ? mine.begin : all.end}, after{mine.end, all.end};
+    data_.scatter(before, out(k, before.begin), streaming_);
+    if (kept) data_.scatter(after, out(k, after.begin), streaming_);
 }
 
 }  // namespace batchai::coll

@@ -42,24 +42,27 @@ class Allreduce final : public Pipeline {
     // Bytes: of what is combined at a time; from which on messages do not go through the caches.
     static constexpr std::size_t kBlock = 16u << 10, kStreamFrom = 8u << 20;
 
+    Range chunk(std::uint64_t k) const { return chunk_of(count_, per_chunk_, k); }
     // Elements of the chunk, from its begin.
     Range part(std::uint64_t k, int reducer) const;
-    Range chunk(std::uint64_t k) const { return chunk_of(count_, per_chunk_, k); }
+    // What this rank reduces of the chunk.
+    Range own(std::uint64_t k) const;
+    bool reduces(std::uint64_t k) const;
+    // Where an element of the chunk is in its slots.
+    std::byte* in(int rank, std::uint64_t k, std::size_t element) const;
+    std::byte* out(std::uint64_t k, std::size_t element) const;
     // Whether this rank is to have the result.
     bool gets_result() const {
         return call_.signature.kind != Kind::reduce || call_.signature.root == topology().rank;
     }
-    Range own_bytes(std::uint64_t k) const;
-    Range kept(std::uint64_t k) const;
-    void combine_and_keep(std::uint64_t k, Range own);
-    bool reduces(std::uint64_t k) const;
-    Exchange* exchange(std::uint64_t k, std::size_t count);
-    std::byte* result(std::uint64_t k) const;
+    bool keeps(std::uint64_t k) const;
+    void combine_and_keep(std::byte* result, std::byte* keep, std::size_t total);
+    Exchange* exchange(std::uint64_t k, std::byte* result, std::size_t count);
 
     Reduction reduction_;
     Scale scale_;
-    const std::byte* send_ = nullptr;
-    std::byte* receive_ = nullptr;
+    Piece whole_;  // of a call without pieces
+    Pieces data_;
     std::size_t count_ = 0, per_chunk_ = 0;
     int reducers_ = 1;
     bool streaming_ = false;                   // the receive buffer is larger than the caches

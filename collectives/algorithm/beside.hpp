@@ -33,7 +33,12 @@ class Beside final : public Operation {
   private:
     static constexpr std::size_t kMost = 16u << 10;  // bytes of all others
 
+    void hand_out();
+
     std::vector<const void*> inputs_;
+    const std::byte* send_ = nullptr;
+    std::byte* receive_ = nullptr;
+    std::byte together_[Node::kBoard];  // what is in pieces
 };
 
 }  // namespace batchai::coll

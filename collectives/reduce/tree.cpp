@@ -9,9 +9,9 @@ namespace {
 constexpr std::size_t kLevelBytes = 4096;
 
 // The blocks from number `at` on.
-class Piece {
+class Slice {
   public:
-    Piece(const Reduction& reduction, std::span<const std::byte* const> blocks, std::size_t at,
+    Slice(const Reduction& reduction, std::span<const std::byte* const> blocks, std::size_t at,
           std::size_t count, std::byte* scratch)
         : reduction_(reduction),
           blocks_(blocks),
@@ -71,7 +71,7 @@ void combine_tree(const Reduction& reduction, std::span<const std::byte* const> 
     const std::size_t at_once = kLevelBytes / reduction.wide;
     for (std::size_t at = 0; at < count; at += at_once) {
         const std::size_t n = std::min(at_once, count - at);
-        Piece(reduction, blocks, at, n, scratch).combine(out + at * reduction.element, scale);
+        Slice(reduction, blocks, at, n, scratch).combine(out + at * reduction.element, scale);
     }
 }
 

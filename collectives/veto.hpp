@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Veto: a number that goes with the data of a reduction and says that this rank has no data for it,
+// so that nobody wants the result: NaN, which every operation and any factor let through. Other
+// ranks give zero. Of floating types only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "batchai/collectives.h"
+
+namespace batchai::coll {
+
+// How a type's numbers are made; no bytes: it is not a floating type.
+struct FloatFormat {
+    std::size_t bytes = 0;
+    std::uint64_t infinity = 0;   // its bits
+    std::uint64_t magnitude = 0;  // the bits that are not the sign
+};
+
+constexpr FloatFormat float_format(std::uint8_t type) {
+    switch (type) {
+        case BATCHAI_COLL_FLOAT32:
+            return {4, 0x7f800000, 0x7fffffff};
+        case BATCHAI_COLL_FLOAT64:
+            return {8, 0x7ff0000000000000, 0x7fffffffffffffff};
+        case BATCHAI_COLL_FLOAT16:
+            return {2, 0x7c00, 0x7fff};
+        case BATCHAI_COLL_BFLOAT16:
+            return {2, 0x7f80, 0x7fff};
+        default:
+            return {};
+    }
+}
+
+inline void set_veto(std::uint8_t type, bool veto, std::byte* number) {
+    const FloatFormat format = float_format(type);
+    const std::uint64_t quiet_nan = format.infinity | format.infinity >> 1;  // one bit more
+    const std::uint64_t bits = veto ? quiet_nan : 0;
+    std::memcpy(number, &bits, format.bytes);  // little-endian, as are all processors here
+}
+
+inline bool is_veto(std::uint8_t type, const std::byte* number) {
+    const FloatFormat format = float_format(type);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, number, format.bytes);
+    return (bits & format.magnitude) > format.infinity;
+}
+
+}  // namespace batchai::coll
