@@ -56,6 +56,11 @@ class Engine {
     // destroyed.
     void abandon();
 
+    // Whose arrival or data is missing in the operation under way.
+    Missing waiting_for() const {
+        return current_ == nullptr ? Missing{{}, false} : current_->waiting_for();
+    }
+
     // Its status is OK while all is well.
     const Failure& failure() const { return failure_; }
 

@@ -211,6 +211,78 @@ batchai_coll_alltoallv(batchai_coll_comm* comm, const void* send, const size_t* 
                        void* receive, const size_t* receive_counts, batchai_coll_type type);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_barrier(batchai_coll_comm* comm);
 
+/*
+ * The queue: named operations, submitted from any thread and in any order, which need not be the
+ * same on all ranks, and done in the background in an order that is. Ranks negotiate what all of
+ * them have submitted; small tensors are fused into one message; a job that repeats itself is
+ * recognized, and goes on without negotiation. docs/collectives.md has the rules.
+ *
+ * From open to close the communicator belongs to the queue: nothing else of it is to be called, but
+ * in operations of the caller's own. Every function may be called by any thread, but open, close
+ * and free only when no other call is under way.
+ */
+typedef struct batchai_coll_queue batchai_coll_queue;
+typedef struct batchai_coll_ticket batchai_coll_ticket; /* an operation that was submitted */
+
+typedef struct {
+    size_t fusion_bytes;   /* tensors are fused up to so many bytes; 0: none are */
+    double cycle;          /* seconds that a tensor waits for others to be negotiated with it */
+    size_t cache_capacity; /* operations that ranks know by number */
+    int autotune;          /* 1: look for the best fusion_bytes in the first cycles */
+    double stall_warning;  /* seconds until stderr says who has not submitted what; 0: never */
+    const int* numbers;    /* what messages call the ranks; null: by their numbers */
+} batchai_coll_queue_options;
+
+/* What is good for most. */
+BATCHAI_COLL_API batchai_coll_queue_options batchai_coll_queue_defaults(void);
+
+/* Collective, with the same options on all ranks; null: the defaults. Close is collective too: what
+ * has not started fails, everything has ended, and all ranks leave together. Free takes the queue
+ * and its tickets away, closed or not: a process that ends without its ranks does not close. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_queue_open(
+    batchai_coll_comm* comm, const batchai_coll_queue_options* options, batchai_coll_queue** queue);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_queue_close(batchai_coll_queue* queue);
+BATCHAI_COLL_API void batchai_coll_queue_free(batchai_coll_queue* queue);
+
+typedef struct {
+    const void* send;
+    void* receive; /* may be send */
+    size_t count;
+    batchai_coll_type type;
+} batchai_coll_tensor;
+
+/* An allreduce of tensors, all of them or none. name: operations of one name on all ranks belong
+ * together, and have to agree on everything but the buffers; null: the n-th one without a name
+ * belongs to the others' n-th. details: what has to agree beside the tensors' types and counts, in
+ * words that a message may repeat ("[2, 3]"); may be null. priority: of what is agreed on together,
+ * higher ones come first. name, details, tensors and scaling are copied. BATCHAI_COLL_ERR_ARGUMENT
+ * also where an operation of that name has not ended yet. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_submit_allreduce(
+    batchai_coll_queue* queue, const char* name, const char* details,
+    const batchai_coll_tensor* tensors, size_t tensor_count, batchai_coll_op op,
+    const batchai_coll_scaling* scaling, int priority, batchai_coll_ticket** ticket);
+
+/* An operation of the caller's own: run(argument) is called once all ranks have submitted it, in
+ * the queue's order, by the queue's thread or one that waits, and may use the communicator. What it
+ * returns other than 0 is a failure. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_submit_call(batchai_coll_queue* queue,
+                                                              const char* name, const char* details,
+                                                              int (*run)(void* argument),
+                                                              void* argument, int priority,
+                                                              batchai_coll_ticket** ticket);
+
+/* OK or an error: the ticket is gone. A mismatch ends this operation only; after other errors the
+ * queue is of no more use. IN_PROGRESS (ticket_test only): call again; it never waits. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_ticket_test(batchai_coll_queue* queue,
+                                                              batchai_coll_ticket* ticket);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_ticket_wait(batchai_coll_queue* queue,
+                                                              batchai_coll_ticket* ticket);
+
+/* Begins a timeline of this rank in the file, in Chrome's trace format; null ends it. mark_cycles:
+ * 1: with a mark where a repeated cycle begins. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_queue_timeline(batchai_coll_queue* queue,
+                                                                 const char* path, int mark_cycles);
+
 #ifdef __cplusplus
 }
 #endif

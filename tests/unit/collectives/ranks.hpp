@@ -54,6 +54,7 @@ class Ranks {
     int size() const { return static_cast<int>(ranks_.size()); }
     const Topology& topology(int rank) const { return ranks_[rank]->topology; }
     Engine& engine(int rank) { return *ranks_[rank]->engine; }
+    Progress& progress(int rank) { return ranks_[rank]->progress; }
 
     // A node's cable is pulled after so many steps of all ranks.
     struct Cut {

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/queue/dispatcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace batchai::coll {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Between rounds that have started nothing, while nothing new comes here: others may have news.
+constexpr std::chrono::nanoseconds kFirstPause = 50us, kLongestPause = 5ms;
+
+}  // namespace
+
+Dispatcher::Dispatcher(Engine& engine, Progress& progress, const Topology& topology,
+                       Listener& listener, Options options)
+    : engine_(engine),
+      progress_(progress),
+      topology_(topology),
+      listener_(listener),
+      options_(std::move(options)),
+      cache_(options_.cache_capacity),
+      negotiation_(engine, topology, cache_, options_.numbers),
+      tuner_(options_.fusion_bytes, options_.autotune),
+      by_id_(options_.cache_capacity, nullptr) {}
+
+void Dispatcher::add(Submission* submission) {
+    const auto now = Clock::now();
+    submission->since = now;
+    submission->in_line = true;
+    submission->id = cache_.find(*submission);
+    if (line_.empty() && options_.stall > 0s) report_at_ = now + options_.stall;
+    line_.push_back(submission);
+    for (const Part& part : submission->parts) line_bytes_ += bytes_of(part.signature);
+    if (submission->id >= 0) by_id_[static_cast<std::size_t>(submission->id)] = submission;
+    fresh_ = true;
+}
+
+void Dispatcher::set_blocked(bool blocked) {
+    fresh_ |= blocked && !blocked_;
+    blocked_ = blocked;
+}
+
+void Dispatcher::close() {
+    closing_ = fresh_ = true;
+}
+
+Step Dispatcher::step() {
+    if (engine_.failure().status != BATCHAI_COLL_OK) {
+        fail_everything(engine_.failure());
+        return Step::idle;
+    }
+    if (!negotiation_.under_way() && request_ == nullptr) {
+        return batch_.empty() ? choose() : start_message();
+    }
+    const Step step = negotiation_.under_way() ? negotiate()
+                      : tuning_                ? tune()
+                      : in_bucket_             ? finish_bucket()
+                                               : finish_message();
+    if (step == Step::idle && report_at_ != Clock::time_point::max()) report_missing();
+    return step;
+}
+
+// Others do not take part in what this rank waits in. One of those who wait says so.
+void Dispatcher::report_missing() {
+    const auto now = Clock::now();
+    if (now < report_at_) return;
+    report_at_ = now + options_.stall;
+    const Missing missing = engine_.waiting_for();
+    int speaker = 0;
+    for (const int rank : missing.ranks) speaker += rank == speaker;
+    if (missing.ranks.empty() || speaker != topology_.rank) return;
+    Missing named = missing;
+    for (int& rank : named.ranks) rank = options_.numbers[static_cast<std::size_t>(rank)];
+    listener_.on_stall(fmt::format("{}: not submitted by {}", label_, describe(named)));
+}
+
+void Dispatcher::fail_everything(const Failure& failure) {
+    closed_ = closing_;
+    request_ = nullptr;
+    negotiation_.abandon();
+    if (in_bucket_) together_.clear();  // they are in line
+    in_bucket_ = tuning_ = false;
+    if (!together_.empty()) listener_.on_ended(together_, &failure);
+    together_.clear();
+    for (const auto& together : batch_) listener_.on_ended(together, &failure);
+    batch_.clear();
+    const std::vector<Submission*> line = line_;
+    leave_line(line);
+    if (!line.empty()) listener_.on_ended(line, &failure);
+}
+
+std::optional<Dispatcher::Rest> Dispatcher::rest() const {
+    if (is_under_way()) return std::nullopt;
+    Rest rest;
+    if (line_.empty() && !closing_) return rest;
+    if (schedule_.is_frozen()) {
+        rest.submissions = std::max<std::size_t>(1, missing_of_bucket());
+        return rest;
+    }
+    rest.until = fresh_ ? line_.front()->since + options_.cycle : retry_at_;
+    rest.submissions = fresh_ ? options_.cache_capacity : 1;
+    if (options_.fusion_bytes > line_bytes_) rest.bytes = options_.fusion_bytes - line_bytes_;
+    return rest;
+}
+
+// Before anybody is told: whoever has submitted them may use their memory for another one then.
+void Dispatcher::leave_line(const std::vector<Submission*>& submissions) {
+    for (Submission* submission : submissions) {
+        submission->in_line = false;
+        if (submission->id >= 0) by_id_[static_cast<std::size_t>(submission->id)] = nullptr;
+    }
+    std::erase_if(line_, [](const Submission* submission) { return !submission->in_line; });
+    line_bytes_ = 0;
+    for (const Submission* submission : line_) {
+        for (const Part& part : submission->parts) line_bytes_ += bytes_of(part.signature);
+    }
+    report_at_ = line_.empty() || options_.stall == 0s ? Clock::time_point::max()
+                                                       : line_.front()->since + options_.stall;
+}
+
+Step Dispatcher::choose() {
+    while (closing_ && !line_.empty()) {
+        const std::vector<Submission*> last{line_.back()};
+        const Failure failure{BATCHAI_COLL_ERR_PEER,
+                              fmt::format("shut down before {} was synchronized", last[0]->name())};
+        leave_line(last);
+        listener_.on_ended(last, &failure);
+    }
+    if (closed_ || (line_.empty() && !closing_)) return Step::idle;
+    if (schedule_.is_frozen()) return follow_schedule();
+    const auto now = Clock::now();
+    if (!is_due(now)) return Step::idle;
+    begin_round(now);
+    return Step::moved;
+}
+
+bool Dispatcher::is_due(Clock::time_point now) const {
+    if (!fresh_) return now >= retry_at_;
+    return closing_ || blocked_ || line_bytes_ >= options_.fusion_bytes ||
+           line_.size() >= options_.cache_capacity || now >= line_.front()->since + options_.cycle;
+}
+
+void Dispatcher::begin_round(Clock::time_point now) {
+    if (fresh_) pause_ = 0s;
+    fresh_ = false;
+    const bool wants_report = now >= report_at_;
+    if (wants_report) report_at_ = now + options_.stall;
+    if (!line_.empty()) show(line_);
+    listener_.on_negotiation(true);
+    negotiation_.begin(line_, {blocked_ || closing_, closing_, wants_report});
+}
+
+Step Dispatcher::negotiate() {
+    const Step step = negotiation_.step();
+    if (step == Step::done) take_outcome();
+    return step == Step::failed || step == Step::done ? Step::moved : step;
+}
+
+void Dispatcher::take_outcome() {
+    const Outcome& outcome = negotiation_.outcome();
+    listener_.on_negotiation(false);
+    closed_ = outcome.all_closing;
+    if (!outcome.stall.empty() && topology_.rank == 0) listener_.on_stall(outcome.stall);
+    if (outcome.judged) {
+        schedule_.forget();
+        std::fill(by_id_.begin(), by_id_.end(), nullptr);
+        for (Submission* submission : line_) {
+            submission->id = cache_.find(*submission);
+            if (submission->id >= 0) by_id_[static_cast<std::size_t>(submission->id)] = submission;
+        }
+    }
+    for (const Outcome::Failed& failed : outcome.fail) {
+        const Failure failure{BATCHAI_COLL_ERR_MISMATCH, failed.sentence};
+        const std::vector<Submission*> one{failed.submission};
+        leave_line(one);
+        listener_.on_ended(one, &failure);
+    }
+    if (outcome.start.empty() && outcome.fail.empty()) {
+        pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
+        retry_at_ = Clock::now() + pause_;
+        return;
+    }
+    fresh_ = true;
+    leave_line(outcome.start);
+    listener_.on_agreed(outcome.start);
+    make_messages(outcome.start);
+    schedule_.started(outcome.start, options_.cache_capacity);
+    if (schedule_.may_freeze()) freeze();
+}
+
+void Dispatcher::make_messages(const std::vector<Submission*>& start) {
+    std::vector<Item> items;
+    for (const Submission* submission : start) {
+        const auto key = fusion_key(*submission);
+        items.push_back({key, key ? elements_of(*submission) * type_size(key->type) : 0, 0});
+    }
+    for (const Group& group : fuse(items, options_.fusion_bytes)) {
+        std::vector<Submission*>& together = batch_.emplace_back();
+        for (const std::uint32_t i : group) together.push_back(start[i]);
+    }
+}
+
+}  // namespace batchai::coll

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dispatcher: decides what this rank does next with the submissions in line, and does it: a round
+// of negotiation, the next bucket of the schedule, what a round has started. A state machine:
+// step() never waits (but for a caller's own operation), and has no thread or lock; queue.hpp gives
+// it both. Ranks' dispatchers may be stepped in any order.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "collectives/queue/negotiation.hpp"
+#include "collectives/queue/schedule.hpp"
+#include "collectives/queue/tuner.hpp"
+
+namespace batchai::coll {
+
+// Is told what becomes of submissions, in the thread that steps, and keeps their states.
+class Listener {
+  public:
+    Listener() = default;
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+    virtual ~Listener() = default;
+
+    // All ranks have them in line: they will be started, and leave it.
+    virtual void on_agreed(const std::vector<Submission*>& submissions) = 0;
+    // They have ended, well where failure is null.
+    virtual void on_ended(const std::vector<Submission*>& together, const Failure* failure) = 0;
+
+    // For people.
+    virtual void on_negotiation(bool /*begins*/) {}
+    // As one message of so many bytes. It may be vetoed, and its submissions stay in line then.
+    virtual void on_started(const std::vector<Submission*>&, std::size_t /*bytes*/) {}
+    virtual void on_cycle() {}  // of the schedule: it begins anew
+    // On one rank: as describe_stall() has it; the fastest of all thresholds that were tried.
+    virtual void on_stall(const std::string&) {}
+    virtual void on_tuned(std::size_t /*threshold*/) {}
+};
+
+class Dispatcher {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    struct Options {
+        std::size_t fusion_bytes = 16u << 20;     // at most so much is one message
+        std::chrono::nanoseconds cycle{500'000};  // how long a line waits for more to come
+        std::size_t cache_capacity = 1024;        // keys that ranks remember
+        bool autotune = false;
+        std::chrono::nanoseconds stall{0};  // after which a report is asked for; 0: never
+        std::vector<int> numbers;           // what ranks are called in sentences
+    };
+
+    Dispatcher(Engine& engine, Progress& progress, const Topology& topology, Listener& listener,
+               Options options);
+
+    // Puts a submission in line.
+    void add(Submission* submission);
+    // Whether the caller waits for something in line: then nothing more can be expected to come.
+    void set_blocked(bool blocked);
+    // The rank leaves: everything in line fails. Ends when all ranks leave.
+    void close();
+    bool has_closed() const { return closed_; }
+
+    Step step();
+    // Something is to be done: in line or under way.
+    bool has_work() const { return !line_.empty() || is_under_way() || (closing_ && !closed_); }
+
+    // What an idle dispatcher without an operation under way waits for.
+    struct Rest {
+        Clock::time_point until = Clock::time_point::max();
+        std::size_t submissions = 1;  // as many more
+        std::size_t bytes = 0;        // or so many more; 0: none
+    };
+    // None: an operation is under way.
+    std::optional<Rest> rest() const;
+
+  private:
+    bool is_under_way() const {
+        return negotiation_.under_way() || request_ != nullptr || !batch_.empty();
+    }
+    void fail_everything(const Failure& failure);
+    void report_missing();
+
+    // Negotiation.
+    Step choose();
+    bool is_due(Clock::time_point now) const;
+    void begin_round(Clock::time_point now);
+    Step negotiate();
+    void take_outcome();
+    void make_messages(const std::vector<Submission*>& start);
+
+    // What a round has started, message by message.
+    Step start_message();
+    void call_caller(Submission& submission);
+    void start_parts();
+    Step finish_message();
+
+    // The frozen schedule.
+    Step follow_schedule();
+    std::size_t missing_of_bucket() const;
+    bool has_to_veto() const;
+    void start_bucket(bool veto);
+    Step finish_bucket();
+    void agree_on_times();
+    Step tune();
+    void freeze();
+
+    void start_call(const FusionKey& key, std::size_t elements, bool* vetoed);
+    void add_piece(const Part& part);
+    void show(const std::vector<Submission*>& together);
+    void leave_line(const std::vector<Submission*>& submissions);
+
+    Engine& engine_;
+    Progress& progress_;
+    const Topology& topology_;
+    Listener& listener_;
+    Options options_;
+    ResponseCache cache_;
+    Negotiation negotiation_;
+    Schedule schedule_;
+    Tuner tuner_;
+
+    std::vector<Submission*> line_;   // in the order of submission
+    std::vector<Submission*> by_id_;  // in line; null: not
+    std::size_t line_bytes_ = 0;
+    bool blocked_ = false, closing_ = false, closed_ = false;
+
+    bool fresh_ = false;  // something has changed since the last round
+    std::chrono::nanoseconds pause_{0};
+    Clock::time_point retry_at_{};
+    Clock::time_point report_at_ = Clock::time_point::max();
+
+    std::deque<std::vector<Submission*>> batch_;  // messages to come
+    std::vector<Submission*> together_;           // of the message under way
+    std::size_t parts_done_ = 0;                  // of its only submission
+    std::vector<Piece> pieces_;
+    Engine::Request* request_ = nullptr;
+    bool in_bucket_ = false, tuning_ = false, vetoed_ = false;
+    alignas(8) std::byte head_[8];  // of a bucket (veto.hpp)
+    Clock::time_point cycle_began_{};
+    std::string label_;
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fusion: which submissions are reduced together, as one message. Pure; the same on all ranks, as
+// it depends on what the ranks have agreed on only. They need not stand next to each other: one of
+// another type in between does not separate them.
+//
+// The bits of a result do not depend on what it is fused with (docs/collectives.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "collectives/queue/submission.hpp"
+
+namespace batchai::coll {
+
+// What the submissions of one message have in common.
+struct FusionKey {
+    std::uint8_t type = 0, op = 0;
+    double before = 1, after = 1;
+    bool operator==(const FusionKey&) const = default;
+};
+
+// Of an allreduce whose tensors are all alike; else none, and it goes alone.
+std::optional<FusionKey> fusion_key(const Submission& submission);
+std::size_t elements_of(const Submission& submission);
+
+// A submission, as far as fusion is concerned.
+struct Item {
+    std::optional<FusionKey> key;
+    std::size_t bytes = 0;
+    int section = 0;  // only items of one section are fused
+};
+
+using Group = std::vector<std::uint32_t>;  // indices of items, ascending
+
+// Groups of at most `threshold` bytes, or of one item, in the order of their last items.
+std::vector<Group> fuse(const std::vector<Item>& items, std::size_t threshold);
+
+}  // namespace batchai::coll

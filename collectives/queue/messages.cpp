@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dispatcher: the messages that it sends, those that a round has started and those of the schedule.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collectives/queue/dispatcher.hpp"
+#include "collectives/veto.hpp"
+
+namespace batchai::coll {
+
+// What the rank is doing, for reports of a hang.
+void Dispatcher::show(const std::vector<Submission*>& together) {
+    label_ = together.front()->name();
+    if (together.size() > 1) {
+        label_ += " and ";
+        label_ += fmt::format_int(together.size() - 1).c_str();
+        label_ += " more";
+    }
+    progress_.label(label_.c_str());
+}
+
+void Dispatcher::add_piece(const Part& part) {
+    const std::size_t begin = pieces_.empty() ? 0 : pieces_.back().end;
+    pieces_.push_back({part.send, part.receive, begin, begin + part.signature.count});
+}
+
+void Dispatcher::start_call(const FusionKey& key, std::size_t elements, bool* vetoed) {
+    Call call;
+    call.signature.kind = Kind::allreduce;
+    call.signature.count = elements;
+    call.signature.type = key.type;
+    call.signature.op = key.op;
+    call.signature.before = key.before;
+    call.signature.after = key.after;
+    call.vetoed = vetoed;
+    if (pieces_.size() == 1 && vetoed == nullptr) {
+        call.send = pieces_[0].send;
+        call.receive = pieces_[0].receive;
+    } else {
+        call.pieces = pieces_;
+    }
+    request_ = engine_.start(call);
+}
+
+Step Dispatcher::start_message() {
+    together_.swap(batch_.front());
+    batch_.pop_front();
+    show(together_);
+    std::size_t bytes = 0;
+    for (const Submission* submission : together_) {
+        for (const Part& part : submission->parts) bytes += bytes_of(part.signature);
+    }
+    listener_.on_started(together_, bytes);
+    parts_done_ = 0;
+    if (together_.front()->parts.empty()) {
+        call_caller(*together_.front());
+    } else {
+        start_parts();
+    }
+    return Step::moved;
+}
+
+void Dispatcher::call_caller(Submission& submission) {
+    const int status = submission.run(submission.argument);
+    const Failure failure{BATCHAI_COLL_ERR_SYSTEM,
+                          fmt::format("{} could not be started", submission.name())};
+    listener_.on_ended(together_, status == 0 ? nullptr : &failure);
+    together_.clear();
+}
+
+// All that is fused; of a submission of different types those that follow each other and are alike.
+void Dispatcher::start_parts() {
+    const Signature& first = together_.front()->parts[parts_done_].signature;
+    const FusionKey key{first.type, first.op, first.before, first.after};
+    pieces_.clear();
+    for (const Submission* submission : together_) {
+        for (; parts_done_ < submission->parts.size(); ++parts_done_) {
+            const Part& part = submission->parts[parts_done_];
+            if (part.signature.type != key.type) break;
+            add_piece(part);
+        }
+        if (together_.size() > 1) parts_done_ = 0;
+    }
+    start_call(key, pieces_.back().end, nullptr);
+}
+
+Step Dispatcher::finish_message() {
+    const auto status = engine_.test(request_);
+    if (status == BATCHAI_COLL_IN_PROGRESS) return Step::idle;
+    request_ = nullptr;
+    if (status != BATCHAI_COLL_OK) return Step::moved;
+    if (together_.size() == 1 && parts_done_ < together_.front()->parts.size()) {
+        start_parts();
+    } else {
+        listener_.on_ended(together_, nullptr);
+        together_.clear();
+    }
+    return Step::moved;
+}
+
+std::size_t Dispatcher::missing_of_bucket() const {
+    const std::vector<int>& ids = schedule_.next().ids;
+    return static_cast<std::size_t>(std::count_if(ids.begin(), ids.end(), [this](int id) {
+        return by_id_[static_cast<std::size_t>(id)] == nullptr;
+    }));
+}
+
+// Whether this rank will not have the bucket's tensors, as far as it knows.
+bool Dispatcher::has_to_veto() const {
+    if (closing_ || blocked_) return true;
+    return std::any_of(line_.begin(), line_.end(), [this](const Submission* submission) {
+        return !schedule_.contains(submission->id);
+    });
+}
+
+Step Dispatcher::follow_schedule() {
+    const bool complete = missing_of_bucket() == 0;
+    if (!complete && !has_to_veto()) return Step::idle;
+    start_bucket(!complete);
+    return Step::moved;
+}
+
+void Dispatcher::start_bucket(bool veto) {
+    const Schedule::Bucket& bucket = schedule_.next();
+    set_veto(bucket.key.type, veto, head_);
+    pieces_.assign(1, {head_, head_, 0, 1});
+    together_.clear();
+    if (veto) {
+        pieces_.push_back({nullptr, nullptr, 1, 1 + bucket.elements});
+    } else {
+        for (const int id : bucket.ids) {
+            Submission* submission = by_id_[static_cast<std::size_t>(id)];
+            together_.push_back(submission);
+            for (const Part& part : submission->parts) add_piece(part);
+        }
+        show(together_);
+        listener_.on_started(together_, bucket.elements * type_size(bucket.key.type));
+    }
+    in_bucket_ = true;
+    vetoed_ = false;
+    start_call(bucket.key, 1 + bucket.elements, &vetoed_);
+}
+
+Step Dispatcher::finish_bucket() {
+    const auto status = engine_.test(request_);
+    if (status == BATCHAI_COLL_IN_PROGRESS) return Step::idle;
+    request_ = nullptr;
+    if (status != BATCHAI_COLL_OK) return Step::moved;
+    in_bucket_ = false;
+    if (vetoed_) {
+        together_.clear();
+        schedule_.veto();
+        fresh_ = true;
+        return Step::moved;
+    }
+    leave_line(together_);
+    listener_.on_ended(together_, nullptr);
+    together_.clear();
+    if (!schedule_.advance()) return Step::moved;
+    listener_.on_cycle();
+    if (!options_.autotune) return Step::moved;
+    const auto now = Clock::now();
+    const std::chrono::duration<double> cycle = now - cycle_began_;
+    cycle_began_ = now;
+    if (tuner_.cycle(cycle.count())) schedule_.cut(tuner_.threshold());
+    if (tuner_.is_undecided()) agree_on_times();
+    return Step::moved;
+}
+
+void Dispatcher::agree_on_times() {
+    Call call;
+    call.signature.kind = Kind::allreduce;
+    call.signature.count = tuner_.times().size();
+    call.signature.type = BATCHAI_COLL_FLOAT64;
+    call.receive = reinterpret_cast<std::byte*>(tuner_.times().data());
+    call.send = call.receive;
+    tuning_ = true;
+    request_ = engine_.start(call);
+}
+
+Step Dispatcher::tune() {
+    const auto status = engine_.test(request_);
+    if (status == BATCHAI_COLL_IN_PROGRESS) return Step::idle;
+    request_ = nullptr;
+    tuning_ = false;
+    if (status != BATCHAI_COLL_OK) return Step::moved;
+    tuner_.decide();
+    schedule_.cut(tuner_.threshold());
+    if (topology_.rank == 0) listener_.on_tuned(tuner_.threshold());
+    return Step::moved;
+}
+
+void Dispatcher::freeze() {
+    tuner_.begin(schedule_.cycle_bytes());
+    schedule_.cut(tuner_.threshold());
+    cycle_began_ = Clock::now();
+}
+
+}  // namespace batchai::coll

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/queue/negotiation.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <unordered_set>
+
+namespace batchai::coll {
+namespace {
+
+// What is voted on, before the bytes of the response cache. Minima: all ranks agree to it.
+enum Vote : std::size_t { known, blocked, closing, content, digest, complement = digest + 8 };
+constexpr std::size_t kVotes = complement + 8;
+
+void put(std::uint8_t* to, std::uint64_t value) {
+    std::memcpy(to, &value, sizeof value);
+}
+
+std::uint64_t get(const std::uint8_t* from) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+}  // namespace
+
+Negotiation::Negotiation(Engine& engine, const Topology& topology, ResponseCache& cache,
+                         std::vector<int> numbers)
+    : engine_(engine), topology_(topology), cache_(cache), numbers_(std::move(numbers)) {
+    votes_.reserve(kVotes + cache.capacity());
+}
+
+void Negotiation::begin(const std::vector<Submission*>& line, const State& state) {
+    line_ = line;
+    state_ = state;
+    outcome_.start.clear();
+    outcome_.fail.clear();
+    outcome_.all_closing = outcome_.judged = false;
+    outcome_.stall.clear();
+    vote();
+}
+
+void Negotiation::vote() {
+    votes_.assign(kVotes + cache_.size(), 0);
+    std::uint64_t hash = line_.size();
+    bool all_known = true;
+    for (Submission* submission : line_) {
+        hash = (hash ^ submission->hash) * 0x9e3779b97f4a7c15ull;
+        hash ^= hash >> 32;
+        if (submission->id < 0) submission->id = cache_.find(*submission);
+        if (submission->id < 0) {
+            all_known = false;
+        } else {
+            votes_[kVotes + static_cast<std::size_t>(submission->id)] = 1;
+        }
+    }
+    votes_[known] = all_known;
+    votes_[blocked] = state_.blocked;
+    votes_[closing] = state_.closing;
+    votes_[content] = !state_.wants_report;
+    put(&votes_[digest], hash);
+    put(&votes_[complement], ~hash);
+
+    Signature signature;
+    signature.kind = Kind::allreduce;
+    signature.count = votes_.size();
+    signature.op = BATCHAI_COLL_MIN;
+    auto* data = reinterpret_cast<std::byte*>(votes_.data());
+    stage_ = Stage::voting;
+    request_ = engine_.start({signature, data, data});
+}
+
+Step Negotiation::step() {
+    const auto status = engine_.test(request_);
+    if (status == BATCHAI_COLL_IN_PROGRESS) return Step::idle;
+    const Stage ended = stage_;
+    stage_ = Stage::none;
+    if (status != BATCHAI_COLL_OK) return Step::failed;
+    if (ended == Stage::voting) count_votes();
+    if (ended == Stage::counting) say_line();
+    if (ended == Stage::reading) read_lines();
+    if (stage_ != Stage::none) return Step::moved;
+    sort_by_priority();
+    return Step::done;
+}
+
+void Negotiation::count_votes() {
+    outcome_.all_closing = votes_[closing] != 0;
+    if (outcome_.all_closing) return;
+    const bool equal = get(&votes_[digest]) == ~get(&votes_[complement]);
+    if (equal && !line_.empty()) {
+        Line line;
+        outcome_.start = line_;
+        if (votes_[known] != 0) return;
+        for (const Submission* submission : line_) line.keys.push_back(submission->key);
+        return learn({std::move(line)});
+    }
+    if (votes_[known] != 0 && votes_[content] != 0) start_ready();
+    if (outcome_.start.empty() &&
+        (votes_[known] == 0 || votes_[content] == 0 || votes_[blocked] != 0)) {
+        say_length();
+    }
+}
+
+void Negotiation::start_ready() {
+    for (Submission* submission : line_) {
+        if (votes_[kVotes + static_cast<std::size_t>(submission->id)] != 0) {
+            outcome_.start.push_back(submission);
+        }
+    }
+    std::sort(outcome_.start.begin(), outcome_.start.end(),
+              [](const Submission* a, const Submission* b) { return a->id < b->id; });
+}
+
+void Negotiation::say_length() {
+    Line line{state_.blocked, state_.closing, {}};
+    for (const Submission* submission : line_) line.keys.push_back(submission->key);
+    own_ = line.bytes();
+    lengths_.assign(static_cast<std::size_t>(topology_.size), own_.size());
+    Signature signature;
+    signature.kind = Kind::allgather;
+    signature.count = 1;
+    signature.type = BATCHAI_COLL_INT64;
+    auto* lengths = reinterpret_cast<std::byte*>(lengths_.data());
+    stage_ = Stage::counting;
+    request_ = engine_.start(
+        {signature, lengths + static_cast<std::size_t>(topology_.rank) * sizeof lengths_[0],
+         lengths});
+}
+
+void Negotiation::say_line() {
+    Signature signature;
+    signature.kind = Kind::allgather;
+    signature.count = std::accumulate(lengths_.begin(), lengths_.end(), std::size_t{0});
+    everything_.resize(signature.count);
+    stage_ = Stage::reading;
+    request_ = engine_.start({signature, reinterpret_cast<const std::byte*>(own_.data()),
+                              reinterpret_cast<std::byte*>(everything_.data()), lengths_});
+}
+
+void Negotiation::read_lines() {
+    std::vector<Line> lines(lengths_.size());
+    std::string_view rest = everything_;
+    for (std::size_t r = 0; r < lines.size(); ++r) {
+        lines[r].read(rest.substr(0, lengths_[r]));
+        rest.remove_prefix(lengths_[r]);
+    }
+    for (const Verdict& verdict : judge(lines, numbers_)) {
+        const auto found = std::find_if(line_.begin(), line_.end(), [&](const Submission* mine) {
+            return mine->key == verdict.key;
+        });
+        if (found == line_.end()) continue;  // another rank's, which fails there
+        if (verdict.sentence.empty())
+            outcome_.start.push_back(*found);
+        else
+            outcome_.fail.push_back({*found, verdict.sentence});
+    }
+    if (votes_[content] == 0) outcome_.stall = describe_stall(lines, numbers_);
+    learn(lines);
+}
+
+// Keys that will not come again are not worth a number.
+void Negotiation::learn(const std::vector<Line>& lines) {
+    outcome_.judged = true;
+    std::vector<std::string_view> keys;
+    std::unordered_set<std::string_view> seen;
+    for (const Line& line : lines) {
+        for (const std::string& key : line.keys) {
+            if (is_named(key) && seen.insert(key).second) keys.push_back(key);
+        }
+    }
+    if (!cache_.has_room_for(keys.size())) {
+        cache_.clear();
+        for (Submission* submission : line_) submission->id = -1;
+    }
+    for (const std::string_view key : keys) {
+        if (cache_.has_room_for(1)) cache_.add(key);
+    }
+    for (Submission* submission : line_) submission->id = cache_.find(*submission);
+}
+
+// Few are more urgent than others. The order of the others stays.
+void Negotiation::sort_by_priority() {
+    std::vector<Submission*>& start = outcome_.start;
+    for (std::size_t i = 1; i < start.size(); ++i) {
+        for (std::size_t j = i; j > 0 && start[j]->priority > start[j - 1]->priority; --j) {
+            std::swap(start[j], start[j - 1]);
+        }
+    }
+}
+
+}  // namespace batchai::coll

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Negotiation: the rounds in which ranks find out what stands in all of their lines. A rank that
+// has nothing in line takes part in none: nothing could be started without it anyway.
+//
+// A round is one allreduce (min) of bytes: some flags, a digest of the line and its complement,
+// whose minima fit together only where all digests are equal, and a byte for each key of the
+// response cache: 1 where it is in line. Lines that are equal are started as they are, in their
+// order; keys that are in all lines, in the order of the cache. Only where some rank has a key that
+// the cache does not know, or where nobody can go on, the ranks exchange the lines themselves
+// (judge.hpp), and the cache learns them.
+//
+// Cost: a short allreduce; with new keys two allgathers more.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "collectives/engine.hpp"
+#include "collectives/queue/judge.hpp"
+#include "collectives/queue/response_cache.hpp"
+
+namespace batchai::coll {
+
+struct Outcome {
+    struct Failed {
+        Submission* submission;
+        std::string sentence;
+    };
+
+    std::vector<Submission*> start;  // in this order, the same on all ranks
+    std::vector<Failed> fail;
+    bool all_closing = false;
+    bool judged = false;  // ranks had to exchange their lines; the response cache may be another
+    std::string stall;    // some rank asked who keeps others waiting: the answer, for people
+};
+
+class Negotiation {
+  public:
+    // numbers: what ranks are called in sentences.
+    Negotiation(Engine& engine, const Topology& topology, ResponseCache& cache,
+                std::vector<int> numbers);
+
+    struct State {
+        bool blocked = false;       // the caller waits for some of the line, or the rank leaves
+        bool closing = false;       // the rank leaves
+        bool wants_report = false;  // something has been in line for too long
+    };
+
+    // Begins a round about the line as it is now.
+    void begin(const std::vector<Submission*>& line, const State& state);
+    // After a failure of the engine.
+    void abandon() { stage_ = Stage::none; }
+    bool under_way() const { return stage_ != Stage::none; }
+    // Goes on, without waiting. done: outcome() holds until the next begin().
+    Step step();
+    const Outcome& outcome() const { return outcome_; }
+
+  private:
+    enum class Stage { none, voting, counting, reading };
+
+    void vote();
+    void count_votes();
+    void start_ready();
+    void say_length();
+    void say_line();
+    void read_lines();
+    void learn(const std::vector<Line>& lines);
+    void sort_by_priority();
+
+    Engine& engine_;
+    const Topology& topology_;
+    ResponseCache& cache_;
+    std::vector<int> numbers_;
+
+    Stage stage_ = Stage::none;
+    Engine::Request* request_ = nullptr;
+    std::vector<Submission*> line_;
+    State state_;
+    std::vector<std::uint8_t> votes_;
+    std::string own_, everything_;
+    std::vector<std::size_t> lengths_;
+    Outcome outcome_;
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/queue/queue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "collectives/backoff.hpp"
+
+namespace batchai::coll {
+namespace {
+
+// How often a caller asks for what is in line until it counts as waiting for it.
+constexpr int kPatience = 64;
+// What a thread is given to come back from what it does.
+constexpr std::chrono::seconds kHalt{2};
+
+constexpr char kInLine[] = "NEGOTIATE";
+
+const char* verb_of(const Submission& submission) {
+    return submission.parts.empty() ? "OPERATION" : "ALLREDUCE";
+}
+
+}  // namespace
+
+Queue::Queue(Engine& engine, Progress& progress, const Topology& topology,
+             const Dispatcher::Options& options)
+    : dispatcher_(engine, progress, topology, *this, options),
+      progress_(progress),
+      engine_(engine),
+      timeline_(topology.rank),
+      names_kept_(4 * options.cache_capacity) {
+    // Signals are for the program's own threads.
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { work(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Queue::~Queue() {
+    halt();
+    thread_.join();
+}
+
+bool Queue::halt() {
+    Lock held(lock_);
+    stop_ = true;
+    turn_.notify_all();
+    rested_.notify_all();
+    return ended_.wait_for(held, kHalt, [this] { return !driven_; });
+}
+
+Submission* Queue::take_submission() {
+    if (unused_.empty()) {
+        submissions_.emplace_back();
+        unused_.push_back(&submissions_.back());
+    }
+    Submission* submission = unused_.back();
+    unused_.pop_back();
+    return submission;
+}
+
+Submission* Queue::submit(const Order& order) {
+    Lock held(lock_);
+    std::string unnamed;
+    auto name = names_.find(order.name);
+    if (order.name.empty()) {
+        unnamed = fmt::format("noname.{}", ++unnamed_);
+    } else if (name == names_.end()) {
+        if (names_.size() >= names_kept_) {
+            std::erase_if(names_, [](const auto& entry) { return entry.second == nullptr; });
+        }
+        name = names_.emplace(order.name, nullptr).first;
+    } else if (name->second != nullptr) {
+        return nullptr;
+    }
+    Submission* submission = take_submission();
+    if (unnamed.empty()) name->second = submission;
+    submission->parts.assign(order.parts.begin(), order.parts.end());
+    submission->run = order.run;
+    submission->argument = order.argument;
+    submission->priority = order.priority;
+    submission->named = unnamed.empty();
+    submission->state = Submission::State::in_line;
+    submission->waiters = submission->asked = 0;
+    set_key(*submission, submission->named ? order.name : unnamed, order.text);
+    timeline_.begin(submission->name(), kInLine, Timeline::Clock::now());
+    inbox_.push_back(submission);
+    for (const Part& part : order.parts) inbox_bytes_ += bytes_of(part.signature);
+    news_ = true;
+    const bool driven = driven_, rested = is_rested();
+    held.unlock();
+    if (!driven) turn_.notify_one();
+    if (driven && rested) rested_.notify_one();
+    return submission;
+}
+
+// The caller may be right to ask now and then; who asks all the time waits.
+batchai_coll_status Queue::test(Submission* submission, std::string& sentence) {
+    Lock held(lock_);
+    if (submission->state == Submission::State::ended) return conclude(submission, sentence);
+    if (++submission->asked == kPatience && submission->state == Submission::State::in_line) {
+        ++submission->waiters;
+        ++blocked_;
+        news_ = true;
+        rested_.notify_one();
+    }
+    return BATCHAI_COLL_IN_PROGRESS;
+}
+
+batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
+    Lock held(lock_);
+    if (submission->state == Submission::State::in_line) {
+        ++submission->waiters;
+        ++blocked_;
+    }
+    ++callers_;
+    news_ = true;
+    rested_.notify_one();
+    while (submission->state != Submission::State::ended) {
+        if (driven_) {
+            ended_.wait(held);
+        } else {
+            drive(held, submission);
+        }
+    }
+    --callers_;
+    news_ = true;
+    return conclude(submission, sentence);
+}
+
+batchai_coll_status Queue::conclude(Submission* submission, std::string& sentence) {
+    const batchai_coll_status status = submission->failure.status;
+    if (status != BATCHAI_COLL_OK) sentence = submission->failure.sentence;
+    unused_.push_back(submission);
+    return status;
+}
+
+const Failure& Queue::close() {
+    Lock held(lock_);
+    closing_ = news_ = true;
+    rested_.notify_one();
+    while (!closed_ && !stop_) {
+        if (driven_) {
+            ended_.wait(held);
+        } else {
+            drive(held, nullptr);
+        }
+    }
+    timeline_.stop();
+    return engine_.failure();
+}
+
+void Queue::work() {
+    Lock held(lock_);
+    while (!stop_) {
+        if (driven_ || (inbox_.empty() && !dispatcher_.has_work())) {
+            turn_.wait(held);
+        } else {
+            drive(held, nullptr);
+        }
+    }
+}
+
+void Queue::drive(Lock& held, const Submission* submission) {
+    driven_ = true;
+    held.unlock();
+    Backoff backoff;
+    while (!stop_) {
+        if (news_) take_news();
+        const Step step = dispatcher_.step();
+        if (submission != nullptr && submission->state == Submission::State::ended) break;
+        if (submission == nullptr && !dispatcher_.has_work() && !news_) break;
+        const auto resting = step == Step::idle ? dispatcher_.rest() : std::nullopt;
+        if (step != Step::idle || resting) backoff.reset();
+        if (resting) {
+            rest(*resting);
+        } else if (step == Step::idle) {
+            backoff.pause();
+        }
+    }
+    held.lock();
+    driven_ = false;
+    closed_ = dispatcher_.has_closed();
+    if (closed_ || stop_ || callers_ > 1) ended_.notify_all();
+    if (!inbox_.empty() || dispatcher_.has_work()) turn_.notify_one();
+}
+
+void Queue::take_news() {
+    const std::scoped_lock held(lock_);
+    news_ = false;
+    for (Submission* submission : inbox_) dispatcher_.add(submission);
+    inbox_.clear();
+    inbox_bytes_ = 0;
+    told_blocked_ = blocked_ > 0;
+    dispatcher_.set_blocked(told_blocked_);
+    progress_.set_inside(callers_ > 0 || closing_);
+    if (closing_ && !told_closing_) dispatcher_.close();
+    told_closing_ = closing_;
+}
+
+// Whether a driver that rests has something to do.
+bool Queue::is_rested() const {
+    return stop_ || inbox_.size() >= rest_.submissions ||
+           (rest_.bytes > 0 && inbox_bytes_ >= rest_.bytes) || (blocked_ > 0) != told_blocked_ ||
+           closing_ != told_closing_;
+}
+
+void Queue::rest(const Dispatcher::Rest& rest) {
+    Lock held(lock_);
+    rest_ = rest;
+    const auto done = [this] { return is_rested(); };
+    if (rest.until == Dispatcher::Clock::time_point::max()) {
+        rested_.wait(held, done);
+    } else {
+        rested_.wait_until(held, rest.until, done);
+    }
+    rest_ = {};
+}
+
+void Queue::on_agreed(const std::vector<Submission*>& submissions) {
+    const auto now = Timeline::Clock::now();
+    const std::scoped_lock held(lock_);
+    for (Submission* submission : submissions) {
+        submission->state = Submission::State::started;
+        blocked_ -= submission->waiters;
+        timeline_.end(submission->name(), kInLine, now);
+        timeline_.begin(submission->name(), verb_of(*submission), now);
+    }
+    news_ = true;
+}
+
+void Queue::on_ended(const std::vector<Submission*>& together, const Failure* failure) {
+    const auto now = Timeline::Clock::now();
+    const std::scoped_lock held(lock_);
+    for (Submission* submission : together) {
+        if (submission->state == Submission::State::in_line) {  // it was scheduled, or has failed
+            blocked_ -= submission->waiters;
+            timeline_.end(submission->name(), kInLine, message_began_);
+            timeline_.begin(submission->name(), verb_of(*submission), message_began_);
+        }
+        timeline_.end(submission->name(), verb_of(*submission), now);
+        submission->state = Submission::State::ended;
+        submission->failure = failure == nullptr ? Failure{} : *failure;
+        if (submission->named) names_.find(submission->name())->second = nullptr;
+    }
+    if (failure == nullptr) {
+        timeline_.span(verb_of(*together.front()), message_began_, message_bytes_, together.size());
+    }
+    news_ = true;
+    if (callers_ > 0) ended_.notify_all();
+}
+
+void Queue::on_negotiation(bool begins) {
+    if (begins)
+        round_began_ = Timeline::Clock::now();
+    else
+        timeline_.span("NEGOTIATION", round_began_, 0, 0);
+}
+
+void Queue::on_started(const std::vector<Submission*>&, std::size_t bytes) {
+    message_began_ = Timeline::Clock::now();
+    message_bytes_ = bytes;
+}
+
+void Queue::on_cycle() {
+    timeline_.cycle();
+}
+
+void Queue::on_stall(const std::string& stall) {
+    std::fprintf(stderr,
+                 "collectives: operations wait for ranks that have not submitted them: %s\n",
+                 stall.c_str());
+}
+
+void Queue::on_tuned(std::size_t threshold) {
+    std::fprintf(stderr, "collectives: autotune: fusion threshold %zu bytes\n", threshold);
+}
+
+sys::Result<void> Queue::trace(const std::string& path, bool mark_cycles) {
+    timeline_.stop();
+    if (path.empty()) return {};
+    return timeline_.start(path, mark_cycles);
+}
+
+}  // namespace batchai::coll

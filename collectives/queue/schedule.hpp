@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedule: what a job that repeats itself does next, without a word between the ranks. Training
+// reduces the same tensors in every step; after some equal cycles of operations the schedule is
+// frozen: the tensors are divided into buckets, and a rank starts each bucket as soon as it has all
+// of its tensors. The schedule holds until a rank vetoes a bucket (veto.hpp), because it does
+// something else; then ranks negotiate again, until they have repeated themselves once more.
+//
+// Pure. All ranks see the same starts and vetoes in the same order, so they freeze and thaw at the
+// same place. The calls of a cycle may come in another order in each; an operation that cannot be
+// scheduled ends the count of equal cycles.
+//
+// Buckets are cut where the fusion threshold says. Where one is vetoed in their first cycle, a
+// caller may wait for its first part before it submits the second: from then on buckets are cut as
+// the rounds of the last cycle were, too.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "collectives/queue/fusion.hpp"
+
+namespace batchai::coll {
+
+class Schedule {
+  public:
+    struct Bucket {
+        std::vector<int> ids;  // of the response cache
+        FusionKey key;
+        std::size_t elements = 0;
+    };
+
+    // Submissions were started, after one round. capacity: of the response cache.
+    void started(const std::vector<Submission*>& round, std::size_t capacity);
+    // Nothing that was seen counts any more.
+    void forget();
+
+    // The job has repeated itself, and stands at the beginning of a cycle: cut() would freeze it.
+    bool may_freeze() const { return repeats_ >= needed_ && current_.empty() && !is_frozen(); }
+    bool is_frozen() const { return !buckets_.empty(); }
+    const Bucket& next() const { return buckets_[position_]; }
+    bool contains(int id) const;
+    // The next bucket was reduced. True: it was the last one of a cycle.
+    bool advance();
+    // The next bucket was vetoed.
+    void veto();
+    // Cuts new buckets, at the beginning of a cycle.
+    void cut(std::size_t threshold);
+    std::size_t cycle_bytes() const;
+
+  private:
+    struct Entry {
+        int id;
+        Item item;
+        std::size_t elements;
+    };
+
+    static constexpr int kRepeats = 2;  // of a cycle, until it counts as a habit
+
+    bool add(const Submission& submission, int round);
+    void end_cycle();
+
+    std::vector<Entry> current_, last_;
+    std::vector<char> in_current_, in_last_;  // by id
+    int rounds_ = 0;
+    int repeats_ = 0, needed_ = kRepeats;
+    bool sections_ = false;
+
+    std::vector<Bucket> buckets_;  // none: not frozen
+    std::size_t position_ = 0;
+    int completed_ = 0;  // cycles of these buckets
+};
+
+}  // namespace batchai::coll

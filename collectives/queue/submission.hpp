@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Submission: an operation that a caller has handed to the queue under a name. Ranks submit the
+// same ones in any order; `key` is what has to agree for two of them to be the same: the name, what
+// the operation does, and how urgent it is.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/call.hpp"
+
+namespace batchai::coll {
+
+// A tensor of an allreduce.
+struct Part {
+    Signature signature;
+    const std::byte* send = nullptr;
+    std::byte* receive = nullptr;
+};
+
+// What only the caller can do, on the queue's thread: with whatever it wants of the communicator.
+// Returns 0, or it has failed.
+using Run = int (*)(void* argument);
+
+struct Submission {
+    enum class State : std::uint8_t { in_line, started, ended };
+
+    std::string key;
+    std::vector<Part> parts;  // none: `run`
+    Run run = nullptr;
+    void* argument = nullptr;
+    int priority = 0;
+    bool named = true;       // by the caller; else by a number, never the same again
+    std::uint64_t hash = 0;  // of the key
+
+    // The dispatcher's.
+    std::chrono::steady_clock::time_point since;  // it is in line
+    int id = -1;                                  // what all ranks know the key by; -1: they do not
+    bool in_line = false;
+
+    // The queue's, guarded by its lock.
+    State state = State::in_line;
+    Failure failure;
+    int waiters = 0;  // callers, and one that has asked too often
+    int asked = 0;
+
+    std::string_view name() const;
+    // What ranks have to agree on, for people: "allreduce (sum) of 6 float32 [2, 3]".
+    std::string description() const;
+};
+
+// Writes the key. text: what else has to agree, in words.
+void set_key(Submission& submission, std::string_view name, std::string_view text);
+// A key's parts.
+std::string_view name_of(std::string_view key);
+std::string describe_key(std::string_view key);
+bool is_named(std::string_view key);
+
+std::uint64_t hash_of(std::string_view key);
+
+}  // namespace batchai::coll

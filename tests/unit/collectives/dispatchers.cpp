@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The queue's dispatchers, of whole jobs in one thread and random interleavings: operations in any
+// order, schedules that freeze and thaw, disagreement, shutdown.
+#include <boost/test/unit_test.hpp>
+#include <map>
+
+#include "collectives/queue/dispatcher.hpp"
+#include "ranks.hpp"
+
+using namespace batchai::coll;
+
+namespace {
+
+using State = Submission::State;
+
+// A rank's caller.
+class Caller final : public Listener {
+  public:
+    Caller(Ranks& ranks, int rank, Dispatcher::Options options)
+        : rank_(rank),
+          dispatcher_(ranks.engine(rank), ranks.progress(rank), ranks.topology(rank), *this,
+                      std::move(options)) {}
+
+    // An allreduce of `count` numbers that tell the rank and the name.
+    void submit(const std::string& name, std::size_t count, const std::string& text = "",
+                batchai_coll_type type = BATCHAI_COLL_FLOAT32) {
+        Work& work = works_[name];
+        work.numbers.assign(count, static_cast<float>(rank_ + static_cast<int>(name.size())));
+        work.integers.assign(count, rank_);
+        Signature signature;
+        signature.kind = Kind::allreduce;
+        signature.count = count;
+        signature.type = static_cast<std::uint8_t>(type);
+        auto* data = type == BATCHAI_COLL_FLOAT32
+                         ? reinterpret_cast<std::byte*>(work.numbers.data())
+                         : reinterpret_cast<std::byte*>(work.integers.data());
+        work.submission = {};
+        work.submission.parts = {{signature, data, data}};
+        set_key(work.submission, name, text);
+        dispatcher_.add(&work.submission);
+    }
+    void block(bool blocked) { dispatcher_.set_blocked(blocked); }
+    void close() { dispatcher_.close(); }
+
+    Step step() { return dispatcher_.step(); }
+    bool has_closed() const { return dispatcher_.has_closed(); }
+    bool all_ended() const {
+        return std::all_of(works_.begin(), works_.end(), [](const auto& work) {
+            return work.second.submission.state == State::ended;
+        });
+    }
+    std::string failure(const std::string& name) const {
+        return works_.at(name).submission.failure.sentence;
+    }
+    float first(const std::string& name) const { return works_.at(name).numbers.at(0); }
+    float last(const std::string& name) const { return works_.at(name).numbers.back(); }
+    int rounds() const { return rounds_; }
+    int messages() const { return messages_; }
+    const std::vector<std::string>& order() const { return order_; }
+
+  private:
+    struct Work {
+        Submission submission;
+        std::vector<float> numbers;
+        std::vector<std::int32_t> integers;
+    };
+
+    void on_agreed(const std::vector<Submission*>& submissions) override {
+        for (Submission* submission : submissions) submission->state = State::started;
+    }
+    void on_ended(const std::vector<Submission*>& together, const Failure* failure) override {
+        for (Submission* submission : together) {
+            submission->state = State::ended;
+            submission->failure = failure == nullptr ? Failure{} : *failure;
+            order_.emplace_back(submission->name());
+        }
+    }
+    void on_negotiation(bool begins) override { rounds_ += begins; }
+    void on_started(const std::vector<Submission*>&, std::size_t) override { ++messages_; }
+
+    int rank_;
+    std::map<std::string, Work> works_;
+    int rounds_ = 0, messages_ = 0;
+    std::vector<std::string> order_;
+    Dispatcher dispatcher_;
+};
+
+class Job {
+  public:
+    explicit Job(const std::vector<int>& nodes, Dispatcher::Options options = {}, unsigned seed = 1)
+        : ranks_(nodes, seed), random_(seed) {
+        options.cycle = std::chrono::nanoseconds(0);
+        options.numbers.resize(ranks_.size());
+        std::iota(options.numbers.begin(), options.numbers.end(), 0);
+        for (int r = 0; r < ranks_.size(); ++r) {
+            callers_.push_back(std::make_unique<Caller>(ranks_, r, options));
+        }
+    }
+
+    int size() const { return ranks_.size(); }
+    Caller& operator[](int rank) { return *callers_[rank]; }
+    std::mt19937& random() { return random_; }
+    float sum(const std::string& name) const {
+        const int n = size();
+        const int sum = n * (n - 1) / 2 + n * static_cast<int>(name.size());
+        return static_cast<float>(sum);
+    }
+
+    // Steps ranks at random until `done`.
+    template <class Done>
+    void run(Done done) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        for (std::size_t steps = 0; !done(); ++steps) {
+            callers_[random_() % callers_.size()]->step();
+            if (steps % 1000 == 0 && std::chrono::steady_clock::now() > deadline) {
+                throw std::runtime_error("the job stands still");
+            }
+        }
+    }
+    void run() {
+        run([this] {
+            return std::all_of(callers_.begin(), callers_.end(),
+                               [](const auto& caller) { return caller->all_ended(); });
+        });
+    }
+    // A step of training: all ranks submit the tensors, in an order of their own, while others have
+    // begun already, and wait.
+    void train(const std::vector<std::string>& names, std::size_t count, bool at_once = false) {
+        std::vector<std::vector<std::string>> to_come(callers_.size(), names);
+        for (auto& own : to_come) {
+            if (!at_once) std::shuffle(own.begin(), own.end(), random_);
+        }
+        for (std::size_t left = names.size() * callers_.size(); left > 0;) {
+            const std::size_t r = random_() % callers_.size();
+            if (!at_once && random_() % 2 == 0) callers_[r]->step();
+            if (to_come[r].empty()) continue;
+            callers_[r]->submit(to_come[r].back(), count);
+            to_come[r].pop_back();
+            callers_[r]->block(to_come[r].empty());
+            --left;
+        }
+        run();
+        for (const auto& caller : callers_) {
+            caller->block(false);
+            for (const std::string& name : names) {
+                BOOST_TEST(caller->failure(name) == "");
+                BOOST_TEST(caller->first(name) == sum(name));
+                BOOST_TEST(caller->last(name) == sum(name));
+            }
+        }
+    }
+
+  private:
+    Ranks ranks_;
+    std::mt19937 random_;
+    std::vector<std::unique_ptr<Caller>> callers_;
+};
+
+const std::vector<std::vector<int>> kJobs = {{1}, {2}, {3}, {1, 1}, {2, 2}, {1, 3, 2}};
+const std::vector<std::string> kTensors = {"a", "bb", "ccc", "dddd", "eeeee"};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(dispatchers)
+
+BOOST_AUTO_TEST_CASE(operations_in_any_order_on_each_rank) {
+    for (const auto& shape : kJobs) {
+        for (const std::size_t count : {1u, 700u, 20'000u}) {
+            Job job(shape, {}, static_cast<unsigned>(count));
+            job.train(kTensors, count);
+            for (int r = 1; r < job.size(); ++r) {
+                BOOST_TEST(job[r].order() == job[0].order(), boost::test_tools::per_element());
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(late_ranks_are_waited_for) {
+    Job job({2, 2});
+    for (int r = 0; r < job.size(); ++r) job[r].submit("early", 10);
+    for (int r = 0; r < 3; ++r) job[r].submit("late", 10);
+    job.run([&] { return job[0].order().size() == 1; });
+    job[3].submit("late", 10);
+    job.run();
+    for (int r = 0; r < job.size(); ++r) BOOST_TEST(job[r].first("late") == job.sum("late"));
+}
+
+BOOST_AUTO_TEST_CASE(small_ones_are_fused_as_far_as_the_threshold) {
+    for (const auto& [threshold, messages] :
+         std::map<std::size_t, int>{{0, 5}, {8000, 3}, {1u << 20, 1}}) {
+        Dispatcher::Options options;
+        options.fusion_bytes = threshold;
+        Job job({2}, options);
+        job.train(kTensors, 1000, true);
+        BOOST_TEST(job[0].messages() == messages);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_repeats_itself_stops_negotiating) {
+    for (const auto& shape : kJobs) {
+        Job job(shape);
+        for (int step = 0; step < 5; ++step) job.train(kTensors, 300);
+        const int rounds = job[0].rounds();
+        for (int step = 0; step < 20; ++step) job.train(kTensors, 300);
+        BOOST_TEST(job[0].rounds() == rounds);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(something_else_thaws_the_schedule_and_is_done) {
+    for (const auto& shape : kJobs) {
+        Job job(shape);
+        for (int step = 0; step < 5; ++step) job.train(kTensors, 300);
+        job.train({"metric"}, 1);
+        for (int step = 0; step < 5; ++step) job.train(kTensors, 300);
+        job.train({"a", "ccc"}, 300);
+        for (int step = 0; step < 5; ++step) job.train({"a", "ccc"}, 300);
+        for (int step = 0; step < 5; ++step) job.train(kTensors, 40'000);
+        const int rounds = job[0].rounds();
+        job.train(kTensors, 40'000);
+        BOOST_TEST(job[0].rounds() == rounds);
+    }
+}
+
+// Tensors that are waited for one by one must not be put into one bucket for good.
+BOOST_AUTO_TEST_CASE(one_after_the_other_freezes_too) {
+    Job job({2, 1});
+    const auto step = [&] {
+        for (const std::string& name : kTensors) job.train({name}, 50);
+    };
+    for (int i = 0; i < 20; ++i) step();
+    const int rounds = job[0].rounds();
+    for (int i = 0; i < 10; ++i) step();
+    BOOST_TEST(job[0].rounds() == rounds);
+}
+
+BOOST_AUTO_TEST_CASE(one_rank_that_deviates_from_the_schedule_is_served) {
+    Job job({2, 2});
+    for (int step = 0; step < 5; ++step) job.train(kTensors, 300);
+    for (int r = 0; r < job.size(); ++r) {
+        for (const std::string& name : kTensors) {
+            if (r != 2 || name != "bb") job[r].submit(name, 300);
+        }
+        if (r == 2) job[r].submit("other", 300);
+        if (r == 2) job[r].block(true);
+    }
+    job.run([&] { return job[2].order().size() == 5 * 5 + 4; });  // all but "other"
+    job[2].submit("bb", 300);
+    for (int r = 0; r < job.size(); ++r) {
+        if (r != 2) job[r].submit("other", 300);
+        job[r].block(true);
+    }
+    job.run();
+    for (int r = 0; r < job.size(); ++r) {
+        BOOST_TEST(job[r].first("bb") == job.sum("bb"));
+        BOOST_TEST(job[r].first("other") == job.sum("other"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(integers_and_operations_without_a_name_are_negotiated_each_time) {
+    Job job({2});
+    for (int step = 0; step < 6; ++step) {
+        for (int r = 0; r < 2; ++r) {
+            job[r].submit("n", 3, "", BATCHAI_COLL_INT32);
+            job[r].block(true);
+        }
+        job.run();
+        for (int r = 0; r < 2; ++r) job[r].block(false);
+    }
+    BOOST_TEST(job[0].rounds() >= 6);
+}
+
+BOOST_AUTO_TEST_CASE(a_disagreement_ends_the_operation_on_all_ranks_and_no_other) {
+    for (const bool frozen : {false, true}) {
+        Job job({2, 1});
+        for (int step = 0; step < (frozen ? 5 : 1); ++step) job.train({"t", "good"}, 10);
+        for (int r = 0; r < job.size(); ++r) {
+            job[r].submit("t", r == 2 ? 11 : 10, r == 2 ? "[11]" : "[10]");
+            job[r].submit("good", 10);
+            job[r].block(true);
+        }
+        job.run();
+        for (int r = 0; r < job.size(); ++r) {
+            BOOST_TEST(job[r].failure("t") ==
+                       "t: ranks disagree: rank 0 has allreduce (sum) of 10 float32 [10], rank 2 "
+                       "has allreduce (sum) of 11 float32 [11]");
+            BOOST_TEST(job[r].first("good") == job.sum("good"));
+            job[r].block(false);
+        }
+        job.train({"t", "good"}, 10);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_wait_for_different_things_are_told) {
+    Job job({1, 1});
+    for (int r = 0; r < 2; ++r) {
+        job[r].submit(r == 0 ? "left" : "right", 1);
+        job[r].block(true);
+    }
+    job.run();
+    const std::string sentence =
+        "no operation was submitted on every rank: rank 0 waits for left (allreduce (sum) of 1 "
+        "float32); rank 1 waits for right (allreduce (sum) of 1 float32)";
+    BOOST_TEST(job[0].failure("left") == sentence);
+    BOOST_TEST(job[1].failure("right") == sentence);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_leave_together) {
+    for (const bool frozen : {false, true}) {
+        Job job({2, 2});
+        for (int step = 0; step < (frozen ? 5 : 1); ++step) job.train(kTensors, 10);
+        job[1].submit("left behind", 1);
+        for (int r = 0; r < job.size(); ++r) job[r].close();
+        job.run([&] {
+            for (int r = 0; r < job.size(); ++r) {
+                if (!job[r].has_closed()) return false;
+            }
+            return true;
+        });
+        BOOST_TEST(job[1].failure("left behind") ==
+                   "shut down before left behind was synchronized");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_has_left_is_told) {
+    Job job({2});
+    job.train(kTensors, 10);
+    job[0].submit("x", 1);
+    job[0].block(true);
+    job[1].close();
+    job.run([&] { return job[0].all_ended(); });
+    BOOST_TEST(job[0].failure("x") ==
+               "no operation was submitted on every rank: rank 0 waits for x (allreduce (sum) of 1 "
+               "float32); rank 1 has shut down");
+}
+
+BOOST_AUTO_TEST_CASE(a_full_response_cache_begins_anew) {
+    Dispatcher::Options options;
+    options.cache_capacity = 7;
+    Job job({2, 1}, options);
+    for (int step = 0; step < 10; ++step) {
+        job.train({"x" + std::to_string(step), "y" + std::to_string(step)}, 5);
+    }
+    for (int step = 0; step < 6; ++step) job.train(kTensors, 5);
+    const int rounds = job[0].rounds();
+    job.train(kTensors, 5);
+    BOOST_TEST(job[0].rounds() == rounds);
+}
+
+BOOST_AUTO_TEST_CASE(autotuning_changes_no_result) {
+    Dispatcher::Options options;
+    options.autotune = true;
+    Job job({2, 1}, options);
+    for (int step = 0; step < 60; ++step) job.train({"a", "b"}, 300'000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

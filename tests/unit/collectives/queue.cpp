@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The queue's pure parts: verdicts on lines that differ, fusion, schedules, autotuning, timelines;
+// and the queue itself, with its thread and several callers, of one rank.
+#include "collectives/queue/queue.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "ranks.hpp"
+
+using namespace batchai::coll;
+
+namespace {
+
+Part part(std::size_t count, batchai_coll_type type = BATCHAI_COLL_FLOAT32,
+          batchai_coll_op op = BATCHAI_COLL_SUM) {
+    Part made;
+    made.signature.kind = Kind::allreduce;
+    made.signature.count = count;
+    made.signature.type = static_cast<std::uint8_t>(type);
+    made.signature.op = static_cast<std::uint8_t>(op);
+    return made;
+}
+
+// An operation of the caller's own where there are no parts.
+std::string key(const std::string& name, const std::string& text, std::vector<Part> parts = {},
+                int priority = 0) {
+    Submission submission;
+    submission.parts = std::move(parts);
+    submission.priority = priority;
+    set_key(submission, name, text);
+    return submission.key;
+}
+
+Line line(std::vector<std::string> keys, bool blocked = true) {
+    return {blocked, false, std::move(keys)};
+}
+
+std::vector<std::string> sentences(const std::vector<Verdict>& verdicts) {
+    std::vector<std::string> all;
+    for (const Verdict& verdict : verdicts) {
+        all.push_back(std::string(name_of(verdict.key)) + ": " + verdict.sentence);
+    }
+    return all;
+}
+
+const std::vector<int> kTwo = {0, 1}, kThree = {0, 1, 2};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(queue_judge)
+
+BOOST_AUTO_TEST_CASE(what_all_have_starts_in_the_first_ones_order) {
+    const std::string a = key("a", "of x"), b = key("b", "of y"), c = key("c", "of z");
+    const auto verdicts = judge({line({b, a}), line({a, c, b})}, kTwo);
+    BOOST_TEST(sentences(verdicts) == (std::vector<std::string>{"b: ", "a: "}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_difference_is_named_once_for_each_description) {
+    const std::string two = key("a", "[2]", {part(2)}), three = key("a", "[3]", {part(3)});
+    const auto verdicts = judge({line({two}), line({three}), line({two})}, {4, 6, 8});
+    BOOST_REQUIRE(verdicts.size() == 2);
+    BOOST_TEST(verdicts[0].key == two);
+    BOOST_TEST(verdicts[1].key == three);
+    for (const Verdict& verdict : verdicts) {
+        BOOST_TEST(verdict.sentence ==
+                   "a: ranks disagree: rank 4 has allreduce (sum) of 2 float32 [2], rank 6 has "
+                   "allreduce (sum) of 3 float32 [3]");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(other_operations_are_not_held_up_by_a_difference) {
+    const std::string b = key("b", "same");
+    const auto verdicts = judge({line({key("a", "1"), b}), line({b, key("a", "2")})}, kTwo);
+    BOOST_TEST(verdicts.size() == 3);
+    BOOST_TEST(verdicts.back().sentence == "");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_in_common_fails_only_when_every_rank_is_stuck) {
+    const auto lines = [](bool last) {
+        return std::vector<Line>{line({key("a", "of p")}), line({key("b", "of q")}),
+                                 line({key("b", "of q")}, last)};
+    };
+    BOOST_TEST(judge(lines(false), kThree).empty());
+    const auto verdicts = judge(lines(true), kThree);
+    BOOST_TEST(verdicts.size() == 2);
+    for (const Verdict& verdict : verdicts) {
+        BOOST_TEST(verdict.sentence ==
+                   "no operation was submitted on every rank: rank 0 waits for a (of p); rank 1 "
+                   "waits for b (of q); rank 2 waits for b (of q)");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(long_lines_are_shortened) {
+    std::vector<std::string> many;
+    for (int i = 0; i < 9; ++i) many.push_back(key("a" + std::to_string(i), "s"));
+    const auto verdicts = judge({line(many), line({key("b", "s")})}, kTwo);
+    BOOST_TEST(verdicts[0].sentence.find("a5 (s) and 3 more; rank 1") != std::string::npos);
+    BOOST_TEST(verdicts[0].sentence.find("a6") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(who_keeps_others_waiting) {
+    BOOST_TEST(describe_stall({line({key("a", "")}), line({}), line({key("a", ""), key("b", "")})},
+                              kThree) ==
+               "a: not submitted by rank 1; b: not submitted by ranks 0, 1");
+}
+
+BOOST_AUTO_TEST_CASE(lines_travel_as_bytes) {
+    const Line sent{true, false, {key("a", "x"), key("", ""), key("c", "z", {part(3)})}};
+    Line got;
+    BOOST_TEST(got.read(sent.bytes()));
+    BOOST_TEST(got.blocked);
+    BOOST_TEST(!got.closing);
+    BOOST_TEST(got.keys == sent.keys, boost::test_tools::per_element());
+    const std::string bytes = sent.bytes();
+    BOOST_TEST(!got.read(bytes.substr(0, bytes.size() - 1)));
+    BOOST_TEST(!got.read(bytes.substr(0, 3)));
+    std::string wrong = bytes;
+    wrong[15] = '\x7f';  // a key longer than all there is
+    BOOST_TEST(!got.read(wrong));
+}
+
+BOOST_AUTO_TEST_CASE(keys_tell_everything_that_has_to_agree) {
+    BOOST_TEST(key("a", "x") != key("a", "y"));
+    BOOST_TEST(key("ax", "") != key("a", "x"));
+    BOOST_TEST(key("a", "", {part(2)}) != key("a", "", {part(3)}));
+    BOOST_TEST(key("a", "", {part(2)}) != key("a", "", {part(2, BATCHAI_COLL_FLOAT64)}));
+    BOOST_TEST(key("a", "", {part(2)}) !=
+               key("a", "", {part(2, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_MAX)}));
+    BOOST_TEST(key("a", "", {}, 1) != key("a", ""));
+    BOOST_TEST(key("a", "", {part(2), part(3)}) != key("a", "", {part(3), part(2)}));
+    BOOST_TEST(describe_key(key("a", "", {part(2), part(3)}, 7)) ==
+               "allreduce (sum) of 2 float32, allreduce (sum) of 3 float32, priority 7");
+    BOOST_TEST(describe_key(key("a", "", std::vector<Part>(6, part(1)))).find("and 2 more") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(queue_fusion)
+
+namespace {
+
+std::vector<Group> groups(const std::vector<Item>& items, std::size_t threshold) {
+    return fuse(items, threshold);
+}
+
+const FusionKey kFloat{BATCHAI_COLL_FLOAT32, 0, 1, 1}, kHalf{BATCHAI_COLL_FLOAT16, 0, 1, 1};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_threshold_is_bytes) {
+    const std::vector<Item> items = {{kFloat, 12}, {kFloat, 8}, {kFloat, 4}};
+    BOOST_TEST((groups(items, 1000) == std::vector<Group>{{0, 1, 2}}));
+    BOOST_TEST((groups(items, 12) == std::vector<Group>{{0}, {1, 2}}));
+    BOOST_TEST((groups(items, 0) == std::vector<Group>{{0}, {1}, {2}}));
+    BOOST_TEST(groups({}, 12).empty());
+}
+
+BOOST_AUTO_TEST_CASE(other_types_in_between_do_not_separate) {
+    const std::vector<Item> items = {{kFloat, 4}, {kHalf, 2}, {kFloat, 4}, {kHalf, 2}};
+    BOOST_TEST((groups(items, 100) == std::vector<Group>{{0, 2}, {1, 3}}));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_fused_goes_alone_at_its_place) {
+    const std::vector<Item> items = {
+        {kFloat, 4}, {std::nullopt, 0}, {std::nullopt, 0}, {kFloat, 4}};
+    BOOST_TEST((groups(items, 100) == std::vector<Group>{{1}, {2}, {0, 3}}));
+}
+
+BOOST_AUTO_TEST_CASE(sections_are_not_mixed) {
+    const std::vector<Item> items = {{kFloat, 4, 1}, {kFloat, 4, 1}, {kFloat, 4, 2}};
+    BOOST_TEST((groups(items, 100) == std::vector<Group>{{0, 1}, {2}}));
+}
+
+BOOST_AUTO_TEST_CASE(operations_of_several_types_have_no_fusion_key) {
+    Submission submission;
+    submission.parts = {part(2), part(3)};
+    BOOST_TEST(fusion_key(submission).has_value());
+    submission.parts.push_back(part(1, BATCHAI_COLL_INT32));
+    BOOST_TEST(!fusion_key(submission).has_value());
+    BOOST_TEST(!fusion_key(Submission{}).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(queue_tuner)
+
+BOOST_AUTO_TEST_CASE(the_fastest_threshold_wins) {
+    Tuner tuner(16u << 20, true);
+    tuner.begin(10u << 20);  // 1, 2, 4, 8 and 16 MiB
+    std::vector<std::size_t> tried;
+    while (!tuner.is_undecided()) {
+        if (tried.empty() || tried.back() != tuner.threshold()) tried.push_back(tuner.threshold());
+        tuner.cycle(tuner.threshold() == 4u << 20 ? 0.5 : 1.0);
+    }
+    BOOST_TEST(tried.size() == 5u);
+    BOOST_TEST(tuner.times().size() == 5u);
+    tuner.decide();
+    BOOST_TEST(tuner.threshold() == 4u << 20);
+    BOOST_TEST(!tuner.is_undecided());
+    BOOST_TEST(!tuner.cycle(0.1));
+    tuner.begin(10u << 20);  // the same job again
+    BOOST_TEST(tuner.threshold() == 4u << 20);
+}
+
+BOOST_AUTO_TEST_CASE(without_tuning_the_threshold_stays) {
+    Tuner tuner(123, false);
+    tuner.begin(1u << 30);
+    for (int i = 0; i < 100; ++i) BOOST_TEST(!tuner.cycle(i));
+    BOOST_TEST(!tuner.is_undecided());
+    BOOST_TEST(tuner.threshold() == 123u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(queue_alone)
+
+namespace {
+
+// A queue of one rank, with its thread.
+struct Alone {
+    explicit Alone(Dispatcher::Options options = {}) : ranks({1}) {
+        options.numbers = {0};
+        queue =
+            std::make_unique<Queue>(ranks.engine(0), ranks.progress(0), ranks.topology(0), options);
+    }
+    Submission* submit(const std::string& name, std::vector<float>& numbers) {
+        Part own = part(numbers.size());
+        own.send = own.receive = reinterpret_cast<std::byte*>(numbers.data());
+        return queue->submit({name, "", std::span(&own, 1)});
+    }
+    std::string wait(Submission* submission) {
+        std::string sentence;
+        queue->wait(submission, sentence);
+        return sentence;
+    }
+
+    Ranks ranks;
+    std::unique_ptr<Queue> queue;
+};
+
+int fails(void*) {
+    return 1;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(many_callers_at_once) {
+    Alone alone;
+    std::vector<std::thread> callers;
+    std::atomic<int> wrong = 0;
+    for (int c = 0; c < 4; ++c) {
+        callers.emplace_back([&, c] {
+            for (int i = 0; i < 200; ++i) {
+                std::vector<float> numbers(5, static_cast<float>(i));
+                const std::string name = i % 3 == 0 ? "" : "caller " + std::to_string(c);
+                Submission* submission = alone.submit(name, numbers);
+                std::string sentence;
+                if (i % 2 == 0) {
+                    while (alone.queue->test(submission, sentence) == BATCHAI_COLL_IN_PROGRESS) {
+                        std::this_thread::yield();
+                    }
+                } else {
+                    sentence = alone.wait(submission);
+                }
+                wrong += !sentence.empty() || numbers[4] != static_cast<float>(i);
+            }
+        });
+    }
+    for (std::thread& caller : callers) caller.join();
+    BOOST_TEST(wrong == 0);
+    BOOST_TEST(alone.queue->close().status == BATCHAI_COLL_OK);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_has_to_wait_for_what_is_submitted) {
+    Alone alone;
+    std::vector<float> numbers(1000, 1);
+    Submission* submission = alone.submit("x", numbers);
+    std::string sentence;
+    while (alone.queue->test(submission, sentence) == BATCHAI_COLL_IN_PROGRESS) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    BOOST_TEST(sentence.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_taken_until_the_operation_has_ended) {
+    Dispatcher::Options options;
+    options.cycle = std::chrono::hours(1);  // nothing starts before somebody waits
+    Alone alone(options);
+    std::vector<float> numbers(1);
+    Submission* first = alone.submit("x", numbers);
+    BOOST_TEST(alone.submit("x", numbers) == nullptr);
+    BOOST_TEST(alone.wait(first).empty());
+    BOOST_TEST(alone.wait(alone.submit("x", numbers)).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_callers_own_operation_fails_alone) {
+    Alone alone;
+    BOOST_TEST(alone.wait(alone.queue->submit({"own", "", {}, fails})) ==
+               "own could not be started");
+    std::vector<float> numbers(1);
+    BOOST_TEST(alone.wait(alone.submit("x", numbers)).empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_in_line_fails_at_the_end) {
+    Dispatcher::Options options;
+    options.cycle = std::chrono::hours(1);
+    Alone alone(options);
+    std::vector<float> numbers(1);
+    Submission* submission = alone.submit("x", numbers);
+    alone.queue->close();
+    BOOST_TEST(alone.wait(submission) == "shut down before x was synchronized");
+}
+
+BOOST_AUTO_TEST_CASE(a_timeline_is_json) {
+    const std::string path =
+        std::filesystem::temp_directory_path() / ("batchai-timeline-" + std::to_string(::getpid()));
+    Alone alone;
+    BOOST_TEST(!alone.queue->trace("/nonexistent/timeline", false));
+    BOOST_TEST(bool(alone.queue->trace(path, true)));
+    std::vector<float> numbers(3);
+    for (int i = 0; i < 5; ++i)
+        BOOST_TEST(alone.wait(alone.submit("a \"b\"\\\n", numbers)).empty());
+    BOOST_TEST(bool(alone.queue->trace("", false)));
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    std::filesystem::remove(path);
+    BOOST_TEST(text.str().starts_with("[\n{"));
+    BOOST_TEST(text.str().ends_with("}\n]\n"));
+    for (const std::string_view wanted :
+         {R"("id":"a \"b\"\\\u000a")", R"("name":"NEGOTIATE")", R"("name":"ALLREDUCE")",
+          R"("name":"CYCLE_START")", R"("args":{"bytes":12,"tensors":1})"}) {
+        BOOST_TEST(text.str().find(wanted) != std::string::npos, wanted);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
