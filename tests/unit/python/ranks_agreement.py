@@ -81,9 +81,15 @@ class Disagreement(unittest.TestCase):
             self.fails(lambda: hvd.broadcast(torch.ones(1), 0, name="verb"), "rank 0 waits for")
 
     def test_a_name_twice_at_once(self):
-        handle = hvd.allreduce_async(torch.ones(1), name="twice", op=hvd.Sum)
-        with self.assertRaises(ValueError):
-            hvd.allreduce_async(torch.ones(1), name="twice", op=hvd.Sum)
+        def submit():
+            return hvd.allreduce_async(torch.ones(1), name="twice", op=hvd.Sum)
+
+        if RANK == 0:  # while the others have not submitted it
+            handle = submit()
+            self.assertRaisesRegex(ValueError, "allreduce.twice has not ended", submit)
+        hvd.barrier()
+        if RANK != 0:
+            handle = submit()
         self.assertEqual(hvd.synchronize(handle).item(), SIZE)
 
 

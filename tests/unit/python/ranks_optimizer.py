@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """DistributedOptimizer against one process that sees all the ranks' batches."""
+import contextlib
+import json
 import os
+import tempfile
 import unittest
 from unittest import mock
 
@@ -30,8 +33,19 @@ def batch_of_all(step):
     return torch.cat(inputs), torch.cat(labels)
 
 
+@contextlib.contextmanager
+def environment(**variables):
+    """The job anew with these variables, which init() reads."""
+    with mock.patch.dict(os.environ, {name: str(value) for name, value in variables.items()}):
+        hvd.shutdown()
+        hvd.init()
+        yield
+    hvd.shutdown()
+    hvd.init()
+
+
 def threshold(value):
-    return mock.patch.dict(os.environ, {"HOROVOD_FUSION_THRESHOLD": str(value)})
+    return environment(HOROVOD_FUSION_THRESHOLD=value)
 
 
 class Training(unittest.TestCase):
@@ -58,6 +72,47 @@ class Training(unittest.TestCase):
         for size in (0, 100, 1000, 1 << 30):
             with threshold(size):
                 self.compare(lambda p: torch.optim.SGD(p, lr=0.1))
+
+    def test_steps_that_repeat_themselves(self):
+        self.compare(lambda p: torch.optim.SGD(p, lr=0.1), steps=30)
+
+    def test_autotuned(self):
+        with environment(HOROVOD_AUTOTUNE=1, HOROVOD_CYCLE_TIME=0):
+            self.compare(lambda p: torch.optim.SGD(p, lr=0.1), steps=60)
+
+    def test_with_other_operations_between_some_steps(self):
+        model = make_model()
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1))
+        for step in range(30):
+            inputs, labels = batch_of(step, RANK)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(inputs), labels)
+            loss.backward()
+            if step % 7 == 5:
+                total = hvd.allreduce(torch.tensor(1.0), name="metric", op=hvd.Sum)
+                self.assertEqual(total.item(), SIZE)
+            optimizer.step()
+            if step % 10 == 9:
+                self.assertEqual(hvd.allgather(torch.tensor([RANK])).tolist(), list(range(SIZE)))
+        for parameter in model.parameters():
+            mean = hvd.allreduce(parameter.detach())
+            self.assertTrue(torch.allclose(mean, parameter, rtol=0, atol=1e-12))
+
+    def test_a_timeline_of_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "timeline.json")
+            with environment(HOROVOD_TIMELINE=path, HOROVOD_TIMELINE_MARK_CYCLES=1):
+                self.compare(lambda p: torch.optim.SGD(p, lr=0.1), steps=10)
+            if RANK != 0:
+                self.assertFalse(os.path.exists(path))
+                return
+            with open(path) as file:
+                events = json.load(file)
+        names = [event["name"] for event in events]
+        for name in ("NEGOTIATE", "ALLREDUCE", "NEGOTIATION", "CYCLE_START"):
+            self.assertIn(name, names)
+        rows = {event.get("id") for event in events}
+        self.assertTrue(any(row and row.endswith(".4.bias") for row in rows), rows)
 
     def test_with_predivision(self):
         self.compare(lambda p: torch.optim.SGD(p, lr=0.1), gradient_predivide_factor=float(SIZE))

@@ -11,8 +11,10 @@ import sys
 
 from horovod.common import process_sets as sets
 from horovod.common import stacks
+from horovod.common.exceptions import HorovodInternalError
 from horovod.common.library import Communicator
 from horovod.common.process_sets import ProcessSet, global_process_set
+from horovod.common.util import environment_flag, queue_options
 
 
 def init(comm=None, process_sets=None):
@@ -30,8 +32,10 @@ def init(comm=None, process_sets=None):
     if is_initialized():
         _register(wanted)
         return
+    queue_options()  # raises its errors before other ranks wait for this one
     stacks.register()
     sets.begin(Communicator())
+    _trace_as_asked()
     _failure_watch.install()
     atexit.register(_shutdown_at_exit)
     try:
@@ -111,6 +115,33 @@ def cross_size():
     return communicator().node_count
 
 
+def start_timeline(file_path, mark_cycles=False):
+    """Begins a timeline of rank 0's operations, in Chrome's trace format; on other ranks nothing.
+
+    mark_cycles: mark where a cycle of operations that repeats itself begins anew. Raises ValueError
+    before init(), HorovodInternalError where the file cannot be written. The environment variables
+    HOROVOD_TIMELINE (the file) and HOROVOD_TIMELINE_MARK_CYCLES do the same in init().
+    """
+    if rank() == 0:
+        queue().trace(file_path, mark_cycles)
+
+
+def stop_timeline():
+    """Ends the timeline, so that the file is complete. ValueError before init()."""
+    if rank() == 0:
+        queue().trace(None, False)
+
+
+def _trace_as_asked():
+    path = os.environ.get("HOROVOD_TIMELINE")
+    if not path:
+        return
+    try:
+        start_timeline(path, environment_flag("HOROVOD_TIMELINE_MARK_CYCLES"))
+    except (HorovodInternalError, ValueError) as error:  # a job can do without
+        print("horovod: HOROVOD_TIMELINE: %s" % error, file=sys.stderr)
+
+
 def _not_built():
     """False: data goes through shared memory and UCX, none of Horovod's own transports."""
     return False
@@ -149,5 +180,9 @@ _failure_watch = _FailureWatch()
 
 
 def _shutdown_at_exit():
-    if _failure_watch.process == os.getpid() and not _failure_watch.failed():
+    if _failure_watch.process != os.getpid():
+        return
+    if _failure_watch.failed():
+        sets.abandon()
+    else:
         shutdown()

@@ -7,11 +7,10 @@ alive until it has completed. Failures are HorovodInternalError with the library
 import ctypes
 import os
 import pathlib
-import threading
 
 from horovod.common.exceptions import HorovodInternalError
 
-IN_PROGRESS = 1
+IN_PROGRESS, ERR_ARGUMENT = 1, -1
 
 # batchai_coll_type
 FLOAT32, FLOAT64, INT32, INT64, UINT8, INT8, FLOAT16, BFLOAT16, BOOL = range(9)
@@ -26,9 +25,25 @@ class _Scaling(ctypes.Structure):
     _fields_ = [("before", ctypes.c_double), ("after", ctypes.c_double)]
 
 
+class _Tensor(ctypes.Structure):
+    """batchai_coll_tensor"""
+
+    _fields_ = [("send", ctypes.c_void_p), ("receive", ctypes.c_void_p),
+                ("count", ctypes.c_size_t), ("type", ctypes.c_int)]
+
+
+class _QueueOptions(ctypes.Structure):
+    """batchai_coll_queue_options"""
+
+    _fields_ = [("fusion_bytes", ctypes.c_size_t), ("cycle", ctypes.c_double),
+                ("cache_capacity", ctypes.c_size_t), ("autotune", ctypes.c_int),
+                ("stall_warning", ctypes.c_double), ("numbers", ctypes.POINTER(ctypes.c_int))]
+
+
 _NAME = "libbatchai_collectives.so"
 _POINTER = ctypes.c_void_p
 _COUNTS = ctypes.POINTER(ctypes.c_size_t)
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 # Functions that return a status, and their arguments.
 _PROTOTYPES = {
@@ -50,6 +65,16 @@ _PROTOTYPES = {
     "wait": [_POINTER],
     "allgather": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int],
     "alltoall": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int],
+    "queue_open": [_POINTER, ctypes.POINTER(_QueueOptions), ctypes.POINTER(_POINTER)],
+    "queue_close": [_POINTER],
+    "queue_timeline": [_POINTER, ctypes.c_char_p, ctypes.c_int],
+    "submit_allreduce": [_POINTER, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(_Tensor),
+                         ctypes.c_size_t, ctypes.c_int, ctypes.POINTER(_Scaling), ctypes.c_int,
+                         ctypes.POINTER(_POINTER)],
+    "submit_call": [_POINTER, ctypes.c_char_p, ctypes.c_char_p, _RUN, ctypes.c_void_p,
+                    ctypes.c_int, ctypes.POINTER(_POINTER)],
+    "ticket_test": [_POINTER, _POINTER],
+    "ticket_wait": [_POINTER, _POINTER],
 }
 _QUERIES = ("rank", "size", "local_rank", "local_size", "node_rank", "node_count")
 
@@ -75,8 +100,10 @@ def load():
         for name in _QUERIES:
             function = getattr(library, "batchai_coll_" + name)
             function.argtypes, function.restype = [_POINTER], ctypes.c_int
-        library.batchai_coll_label.argtypes = [_POINTER, ctypes.c_char_p]
-        library.batchai_coll_label.restype = None
+        library.batchai_coll_queue_defaults.argtypes = []
+        library.batchai_coll_queue_defaults.restype = _QueueOptions
+        library.batchai_coll_queue_free.argtypes = [_POINTER]
+        library.batchai_coll_queue_free.restype = None
         library.batchai_coll_last_error.argtypes = []
         library.batchai_coll_last_error.restype = ctypes.c_char_p
     except (OSError, AttributeError) as error:
@@ -94,8 +121,7 @@ class Communicator:
     """All ranks of the job, from ``Communicator()`` (collective) to ``finalize()`` (collective).
 
     ``rank``, ``size``, ``local_rank``, ``local_size``, ``node_rank`` and ``node_count`` are ints,
-    ``ranks`` the job's numbers of its ranks. The library wants one thread at a time: whoever calls
-    holds ``lock``.
+    ``ranks`` the job's numbers of its ranks. One thread at a time: while it has a queue, the queue's.
     """
 
     def __init__(self):
@@ -106,7 +132,6 @@ class Communicator:
         self.ranks = list(range(self.size))
 
     def _hold(self, comm):
-        self.lock = threading.RLock()
         self._comm = comm
         for name in _QUERIES:
             setattr(self, name, getattr(self._library, "batchai_coll_" + name)(comm))
@@ -131,9 +156,9 @@ class Communicator:
         comm, self._comm = self._comm, _POINTER()
         self._check(self._library.batchai_coll_finalize(comm))
 
-    def label(self, name):
-        """What the operations from here on are for, in the launcher's reports of a hang."""
-        self._library.batchai_coll_label(self._comm, name.encode("utf-8", "replace"))
+    def open_queue(self, **options):
+        """A LibraryQueue of this communicator. options: fields of batchai_coll_queue_options."""
+        return LibraryQueue(self._library, self._comm, self.ranks, options)
 
     def allreduce_async(self, send, receive, count, kind, op, before=1.0, after=1.0):
         """Starts an allreduce of count elements; returns the request for test() or wait().
@@ -207,5 +232,101 @@ class Communicator:
 
     def _check(self, status):
         if status != 0:
-            raise HorovodInternalError(
-                self._library.batchai_coll_last_error().decode("utf-8", "replace"))
+            raise _failure(self._library)
+
+
+def _failure(library):
+    return HorovodInternalError(library.batchai_coll_last_error().decode("utf-8", "replace"))
+
+
+def _bytes(text):
+    return text.encode("utf-8", "replace")
+
+
+class _Ticket(ctypes.c_void_p):
+    """batchai_coll_ticket*; ``call`` is the number of the function that it belongs to."""
+
+    call = None
+
+
+class LibraryQueue:
+    """batchai_coll_queue. Tickets are what submit_*() returns; ValueError for a name that is taken.
+
+    free() takes it away, after close() (collective) or without it.
+    """
+
+    def __init__(self, library, comm, ranks, options):
+        self._library = library
+        self._calls = {}  # number -> function, until it is called
+        self._call = 0
+        # Bound once: the library calls it as long as there are operations.
+        self._run = _RUN(self._call_back)
+        settings = library.batchai_coll_queue_defaults()
+        for name, value in options.items():
+            setattr(settings, name, value)
+        settings.numbers = (ctypes.c_int * len(ranks))(*ranks)
+        self._queue = _POINTER()
+        if library.batchai_coll_queue_open(comm, ctypes.byref(settings),
+                                           ctypes.byref(self._queue)) != 0:
+            raise _failure(library)
+
+    def submit_allreduce(self, name, details, tensors, op, factors):
+        """tensors: tuples of send, receive (addresses), count and type."""
+        ticket = _Ticket()
+        status = self._library.batchai_coll_submit_allreduce(
+            self._queue, _bytes(name), _bytes(details), (_Tensor * len(tensors))(*tensors),
+            len(tensors), op, ctypes.byref(_Scaling(*factors)), 0, ctypes.byref(ticket))
+        return self._entered(status, ticket)
+
+    def submit_call(self, name, description, function):
+        """function() is called at its turn, by some thread, and must not raise."""
+        ticket = _Ticket()
+        self._call = ticket.call = self._call + 1
+        self._calls[ticket.call] = function
+        status = self._library.batchai_coll_submit_call(
+            self._queue, _bytes(name), _bytes(description), self._run, ticket.call, 0,
+            ctypes.byref(ticket))
+        if status != 0:
+            del self._calls[ticket.call]
+        return self._entered(status, ticket)
+
+    def wait(self, ticket):
+        """True; the ticket is gone. Raises HorovodInternalError where the operation has failed."""
+        return self._ended(self._library.batchai_coll_ticket_wait(self._queue, ticket), ticket)
+
+    def test(self, ticket):
+        """Whether it has ended; then as wait()."""
+        return self._ended(self._library.batchai_coll_ticket_test(self._queue, ticket), ticket)
+
+    def _ended(self, status, ticket):
+        if status == IN_PROGRESS:
+            return False
+        self._calls.pop(ticket.call, None)  # where it was not called
+        if status != 0:
+            raise _failure(self._library)
+        return True
+
+    def timeline(self, path, mark_cycles):
+        """Begins a timeline in a file; None ends it."""
+        if self._library.batchai_coll_queue_timeline(
+                self._queue, None if path is None else os.fsencode(path), mark_cycles) != 0:
+            raise _failure(self._library)
+
+    def close(self):
+        """Collective: what is in line fails."""
+        if self._library.batchai_coll_queue_close(self._queue) != 0:
+            raise _failure(self._library)
+
+    def free(self):
+        self._library.batchai_coll_queue_free(self._queue)
+
+    def _call_back(self, number):
+        self._calls[number]()
+        return 0
+
+    def _entered(self, status, ticket):
+        if status == ERR_ARGUMENT:
+            raise ValueError(str(_failure(self._library)))
+        if status != 0:
+            raise _failure(self._library)
+        return ticket

@@ -3,12 +3,12 @@
 
 Each set has a communicator and a queue of its own on the ranks that are included; the job itself is
 the set 0. ``basics`` begins and ends the list with the job; in between all ranks of the job together
-add and remove sets. Ranks that two sets have in common must wait for the operations of the two in
-one order: a rank that waits in one set makes no progress in another.
+add and remove sets.
 """
 import contextlib
 
 from horovod.common.queue import Queue
+from horovod.common.util import queue_options
 
 
 class ProcessSet:
@@ -53,7 +53,8 @@ class ProcessSet:
         self.process_set_id = max(_registered, default=-1) + 1
         _registered[self.process_set_id] = self
         if communicator is not None:
-            self.communicator, self.queue = communicator, Queue(communicator)
+            self.communicator = communicator
+            self.queue = Queue(communicator, **queue_options())
 
     def _leave(self):
         """Ends its operations and its communicator; collective over its ranks."""
@@ -76,10 +77,18 @@ def begin(communicator):
 
 
 def end():
-    """The job ends: all sets do, the global one last, whatever fails."""
+    """The job ends: all sets do, the global one last, whatever fails. Collective."""
     with contextlib.ExitStack() as stack:
         for process_set in _registered.values():
             stack.callback(process_set._leave)
+
+
+def abandon():
+    """The process ends without its ranks."""
+    for process_set in _registered.values():
+        if process_set.queue is not None:
+            process_set.queue.abandon()
+    _registered.clear()
 
 
 def registered(process_set):

@@ -1,205 +1,166 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations matched by name, as Horovod does, over a library that wants one order on all ranks.
+"""Operations matched by name, as Horovod does: the library's queue, for Python.
 
-An operation that is submitted only waits in line. When a rank needs a result, all ranks compare
-what waits in their lines (a *round*) and start what waits on every one of them, in one order:
-
-- The lines are equal, as in nearly every round: eight bytes of digest and eight of length from each
-  rank show it, and everything starts in the order of submission.
-- They differ: the ranks exchange the lines themselves. What all of them have is started in rank 0's
-  order; an operation that they describe differently (another shape, type, reduction or root) fails
-  on all of them, and the job may go on.
-- Nothing is in all the lines: since every rank is waiting here, none of them can ever be served.
-  All operations in line fail on all ranks, each with a sentence that says who waits for what.
-
-Rounds are collective: where ranks are not all in one (one of them has left, or is in the middle of
-an optimizer's step), the library reports the mismatch. Threads take turns.
+Operations are done in the background, in an order that is the same on all ranks, whatever the order
+in which each rank submits them. What ranks describe differently fails on all of them, and the job
+may go on. Allreduces are the library's own; other operations are functions of this package, which
+the queue calls at their turn. Any thread may submit and wait.
 """
-import hashlib
-import json
-import struct
+import threading
 
 from horovod.common.exceptions import HorovodInternalError
+
+_SWEEP = 256  # operations without a name that nobody has waited for, until they are looked at
 
 
 class Operation:
     """A named operation; what the *_async functions return. Opaque to users.
 
-    ``description`` is what has to agree between ranks. ``start()`` issues it to the library and
-    returns its requests; ``finish()`` makes the result once they have completed. ``queue`` is the
-    one that it was submitted to.
+    ``finish()`` makes the result once the operation has completed; ``kept`` is what the library
+    reads and writes until then. ``queue`` is the one that it was submitted to.
     """
 
-    def __init__(self, queue, name, description, start, finish):
+    def __init__(self, queue, name, finish, kept):
         self.queue = queue
         self.name = name
-        self.description = description
-        self.start = start
         self.finish = finish
-        self.requests = None  # while in line
         self.result = None
         self.error = None
         self.done = False
+        self._kept = kept
+        self._ticket = None  # while it has not ended
+        self._lock = threading.Lock()
 
-    def fail(self, sentence):
-        self._end()
-        self.error = HorovodInternalError(sentence)
+    def fail(self, error):
+        """Ends with a HorovodInternalError of this text, or with the error if it is one."""
+        if not isinstance(error, HorovodInternalError):
+            error = HorovodInternalError(str(error))
+        self.error = error
 
-    def complete(self):
-        result = self.finish()
-        self._end()
-        self.result = result
+    def _run(self, start):
+        """Does an operation of this package's own, at its turn. Errors are the operation's."""
+        try:
+            for request in start():
+                self.queue.communicator.wait(request)
+        except HorovodInternalError as error:
+            self.fail(error)
+        except BaseException as error:  # the library's thread has nobody to tell
+            self.fail("horovod: %s could not be started: %s" % (self.name, error))
 
-    def _end(self):
-        self.done = True
-        self.requests = []
-        self.start = self.finish = None  # and with them the tensors that they hold
+    def _settle(self, ended):
+        """Lets go of the ticket where ended(ticket) says so. Returns whether it has ended."""
+        if self._ticket is None:
+            return True
+        try:
+            if not ended(self._ticket):
+                return False
+        except HorovodInternalError as error:
+            self.error = self.error or error
+        self._ticket = self._kept = None
+        return True
+
+    def _conclude(self):
+        """The result, of an operation that has ended. Raises its error."""
+        if not self.done:
+            finish, self.finish = self.finish, None  # and with it the tensors that it holds
+            if self.error is None:
+                self.result = finish()
+            self.done = True
+        if self.error is not None:
+            raise self.error
+        return self.result
 
 
 class Queue:
-    """The operations of this rank that are in line or under way."""
+    """The operations of this rank over one communicator, which belongs to it until close()."""
 
-    def __init__(self, communicator):
-        self._communicator = communicator
-        self._lock = communicator.lock
-        self._line = {}  # name -> Operation, in order of submission
-        self._running = {}  # name -> Operation, started
+    def __init__(self, communicator, **options):
+        self.communicator = communicator
+        self.optimizers = 0  # whose gradients have gone through it
+        self._lock = threading.Lock()
+        self._under_way = {}  # name -> Operation: what nobody else may hold
         self._unnamed = 0
+        self._sweep_at = _SWEEP
+        self._library = communicator.open_queue(**options)
 
     def submit(self, kind, name, description, start, finish):
-        """Puts an operation in line. ValueError where one of that name is in line already."""
-        with self._lock:
-            if name is None:
-                self._unnamed += 1
-                name = "noname.%d" % self._unnamed
-            name = "%s.%s" % (kind, name)
-            if name in self._line:
-                raise ValueError("horovod: %s: an operation of this name has not completed yet; "
-                                 "synchronize it first or use another name" % name)
-            operation = Operation(self, name, "%s %s" % (kind, description), start, finish)
-            self._line[name] = operation
-            return operation
+        """Puts an operation of this package's own in line; returns its Operation.
+
+        description: what has to agree between ranks. start() issues it to the communicator and
+        returns its requests. ValueError where one of that name has not ended.
+        """
+        operation = Operation(self, self._full(kind, name), finish, start)
+        return self._enter(operation, name, lambda full: self._library.submit_call(
+            full, "%s %s" % (kind, description), lambda: operation._run(start)))
+
+    def allreduce(self, name, details, tensors, op, factors, finish, kept=None, verb="allreduce"):
+        """Puts an allreduce in line, of one tensor or several together; returns its Operation.
+
+        details: what has to agree beside types and counts. tensors: tuples of the addresses to send
+        from and to receive at, count and type. kept: what owns that memory.
+        """
+        operation = Operation(self, self._full(verb, name), finish, kept)
+        return self._enter(operation, name, lambda full: self._library.submit_allreduce(
+            full, details, tensors, op, factors))
 
     def wait(self, operation):
         """The operation's result. Raises the HorovodInternalError that it ended with."""
-        with self._lock:
-            self._ensure_started(operation)
-            self._advance(operation, self._wait_for)
-            return self._conclude(operation)
+        with operation._lock:
+            operation._settle(self._library.wait)
+            self._forget(operation)
+            return operation._conclude()
 
     def poll(self, operation):
-        """Whether the operation has ended. Waits for the other ranks only until it has started."""
-        with self._lock:
-            self._ensure_started(operation)
-            if not self._advance(operation, self._communicator.test):
+        """Whether the operation has ended. Never waits."""
+        if not operation._lock.acquire(blocking=False):
+            return False
+        try:
+            if not operation._settle(self._library.test):
                 return False
-            if not operation.done:
-                self._conclude(operation)
+            self._forget(operation)
             return True
+        finally:
+            operation._lock.release()
+
+    def trace(self, path, mark_cycles):
+        """Begins a timeline of this rank; path None ends it."""
+        self._library.timeline(path, mark_cycles)
 
     def close(self):
-        """Ends everything before the communicator goes: what runs completes, what waits fails."""
-        with self._lock:
-            for operation in list(self._running.values()):
-                try:
-                    self.wait(operation)
-                except HorovodInternalError:
-                    pass  # the operation keeps it for whoever asks
-            for name, operation in self._line.items():
-                operation.fail("horovod: shut down before %s was synchronized" % name)
-            self._line = {}
-
-    def _wait_for(self, request):
-        self._communicator.wait(request)
-        return True
-
-    def _advance(self, operation, completed):
-        """Whether all requests have completed. An error of theirs is the operation's error."""
+        """Ends everything before the communicator goes: what is in line fails. Collective."""
         try:
-            while operation.requests and completed(operation.requests[0]):
-                operation.requests.pop(0)
-        except HorovodInternalError as error:
-            self._running.pop(operation.name, None)
-            operation.fail(str(error))
-        return not operation.requests
+            self._library.close()
+        finally:
+            with self._lock:
+                operations = list(self._under_way.values())
+            for operation in operations:
+                self.poll(operation)
+            self._library.free()
 
-    def _conclude(self, operation):
-        if not operation.done:
-            self._running.pop(operation.name, None)
-            operation.complete()
-        if operation.error is not None:
-            raise operation.error
-        return operation.result
+    def abandon(self):
+        """Stops, for a process that ends without its ranks. Not collective."""
+        self._library.free()
 
-    def _ensure_started(self, operation):
-        self._communicator.label(operation.name)
-        while operation.requests is None and not operation.done:
-            self._round()
+    def _full(self, kind, name):
+        if name is None:
+            with self._lock:
+                self._unnamed += 1
+                name = "noname.%d" % self._unnamed
+        return "%s.%s" % (kind, name)
 
-    def _round(self):
-        line = [(name, operation.description) for name, operation in self._line.items()]
-        for name, sentence in agree(self._communicator, line):
-            operation = self._line.pop(name, None)
-            if operation is None:
-                continue  # another rank's, which fails there
-            if sentence is not None:
-                operation.fail(sentence)
-                continue
-            if name in self._running:  # a namesake that nobody has waited for yet
-                self.wait(self._running[name])
-            self._begin(operation)
+    def _enter(self, operation, name, submit):
+        if name is None and len(self._under_way) >= self._sweep_at:
+            self._sweep()
+        with operation._lock:
+            operation._ticket = submit(operation.name)
+            self._under_way[operation.name] = operation
+        return operation
 
-    def _begin(self, operation):
-        try:
-            operation.requests = operation.start()
-        except BaseException as error:  # else whoever waits for it, as close() does, would for ever
-            operation.fail("horovod: %s could not be started: %s" % (operation.name, error))
-            raise
-        self._running[operation.name] = operation
+    def _forget(self, operation):
+        if self._under_way.get(operation.name) is operation:
+            del self._under_way[operation.name]
 
-
-def agree(communicator, line):
-    """One round: what to do with which operations of this rank's line, the same on all ranks.
-
-    line: pairs of name and description. Returns pairs of name and None (start it) or the sentence
-    that it fails with, in the order in which to take them; names of other ranks may be among them.
-    """
-    everything = [(name, None) for name, _ in line]
-    if communicator.size == 1:
-        return everything
-    text = json.dumps(line).encode()
-    header = struct.pack("<8sq", hashlib.blake2b(text, digest_size=8).digest(), len(text))
-    headers = communicator.allgather_bytes(header)
-    if all(other == header for other in headers):
-        return everything
-    longest = max(struct.unpack("<8sq", other)[1] for other in headers)
-    texts = communicator.allgather_bytes(text.ljust(longest))
-    return judge([dict(json.loads(other)) for other in texts], communicator.ranks)
-
-
-def judge(lines, ranks):
-    """The verdicts on lines that differ. lines: of each rank, a dict of name and description.
-
-    ranks: their numbers in the job.
-    """
-    common = [name for name in lines[0] if all(name in line for line in lines)]
-    if not common:
-        waiting = "; ".join("rank %d waits for %s" % (rank, _list(line))
-                            for rank, line in zip(ranks, lines))
-        sentence = "horovod: no operation was submitted on every rank: " + waiting
-        return [(name, sentence) for name in dict.fromkeys(n for line in lines for n in line)]
-    return [(name, _difference(name, [line[name] for line in lines], ranks)) for name in common]
-
-
-def _difference(name, descriptions, ranks):
-    for rank, description in zip(ranks, descriptions):
-        if description != descriptions[0]:
-            return ("horovod: %s: ranks disagree: rank %d has %s, rank %d has %s"
-                    % (name, ranks[0], descriptions[0], rank, description))
-    return None
-
-
-def _list(line, limit=6):
-    names = ["%s (%s)" % item for item in list(line.items())[:limit]]
-    more = len(line) - len(names)
-    return ", ".join(names) + (" and %d more" % more if more else "")
+    def _sweep(self):
+        for operation in list(self._under_way.values()):
+            self.poll(operation)
+        self._sweep_at = 2 * len(self._under_way) + _SWEEP

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small helpers."""
+"""What the environment says."""
+import math
 import os
 
 
 def environment_size(name, default):
-    """The environment variable as a number of bytes, zero or more.
+    """The environment variable as a whole number, zero or more, of bytes for instance.
 
     Raises ValueError, naming the variable, where it holds something else.
     """
@@ -12,5 +13,45 @@ def environment_size(name, default):
     if not text:
         return default
     if not text.isascii() or not text.isdigit():
-        raise ValueError("%s: %r is not a number of bytes" % (name, text))
+        raise ValueError("%s: %r is not a whole number" % (name, text))
     return int(text)
+
+
+def environment_number(name, default):
+    """The environment variable as a number, zero or more. ValueError for something else."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise ValueError("%s: %r is not a number" % (name, text))
+    return number
+
+
+def environment_flag(name):
+    """Whether the environment variable is a whole number other than 0, as Horovod reads flags."""
+    return environment_size(name, 0) != 0
+
+
+def queue_options():
+    """What Horovod's variables say about the queue: fields of batchai_coll_queue_options.
+
+    HOROVOD_FUSION_THRESHOLD (bytes), HOROVOD_CYCLE_TIME (milliseconds), HOROVOD_CACHE_CAPACITY,
+    HOROVOD_AUTOTUNE, HOROVOD_STALL_CHECK_DISABLE, HOROVOD_STALL_CHECK_TIME_SECONDS. Others keep the
+    library's defaults.
+    """
+    options = {"fusion_bytes": environment_size("HOROVOD_FUSION_THRESHOLD", None),
+               "cycle": environment_number("HOROVOD_CYCLE_TIME", None),
+               "cache_capacity": environment_size("HOROVOD_CACHE_CAPACITY", None),
+               "autotune": int(environment_flag("HOROVOD_AUTOTUNE")),
+               "stall_warning": environment_number("HOROVOD_STALL_CHECK_TIME_SECONDS", None)}
+    if environment_flag("HOROVOD_STALL_CHECK_DISABLE"):
+        options["stall_warning"] = 0
+    if options["cycle"] is not None:
+        options["cycle"] /= 1000
+    if options["cache_capacity"] == 0:  # Horovod's way to have none; here one is needed
+        options["cache_capacity"] = 1
+    return {name: value for name, value in options.items() if value is not None}

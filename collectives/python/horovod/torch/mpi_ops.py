@@ -10,7 +10,8 @@ before anything is sent. A tensor belongs to its operation until that is synchro
 from horovod.common.basics import (ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
                                    gloo_built, gloo_enabled, init, is_initialized, local_rank,
                                    local_size, mpi_built, mpi_enabled, mpi_threads_supported,
-                                   nccl_built, rank, rocm_built, shutdown, size)
+                                   nccl_built, rank, rocm_built, shutdown, size,
+                                   start_timeline, stop_timeline)
 from horovod.common.process_sets import (ProcessSet, add_process_set, global_process_set,
                                          remove_process_set)
 from horovod.torch.ops.allgather import (allgather, allgather_async, grouped_allgather,
@@ -35,5 +36,6 @@ __all__ = [
     "grouped_allreduce_async_", "grouped_reducescatter", "grouped_reducescatter_async", "init",
     "is_initialized", "local_rank", "local_size", "mpi_built", "mpi_enabled",
     "mpi_threads_supported", "nccl_built", "poll", "rank", "reducescatter", "reducescatter_async",
-    "remove_process_set", "rocm_built", "shutdown", "size", "synchronize",
+    "remove_process_set", "rocm_built", "shutdown", "size", "start_timeline",
+    "stop_timeline", "synchronize",
 ]

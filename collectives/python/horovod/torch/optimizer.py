@@ -6,14 +6,11 @@ import warnings
 
 import torch
 
-from horovod.common import process_sets
+from horovod.common import basics, process_sets
 from horovod.common.process_sets import global_process_set
-from horovod.common.util import environment_size
 from horovod.torch.compression import Compression
-from horovod.torch.fusion import Bucket, make_buckets
+from horovod.torch.gradients import Gradient
 from horovod.torch.ops.allreduce import Average, Sum
-
-_FUSION_THRESHOLD = 16 << 20  # bytes; Horovod's HOROVOD_FUSION_THRESHOLD overrides it
 
 
 def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none,
@@ -45,20 +42,22 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         raise ValueError("horovod: DistributedOptimizer: backward_passes_per_step must be at least "
                          "1")
     process_sets.registered(process_set)
-    _check_names(optimizer, named_parameters)
+    names = _names(optimizer, named_parameters)
     base = type(optimizer)
     distributed = object.__new__(type(base.__name__, (_DistributedOptimizer, base), {}))
     # A learning-rate schedule leaves a step() on the instance that it watches: not ours.
     vars(distributed).update((key, value) for key, value in vars(optimizer).items()
                              if key != "step")
-    distributed._attach(compression, backward_passes_per_step, op, gradient_predivide_factor,
+    distributed._attach(names, compression, backward_passes_per_step, op, gradient_predivide_factor,
                         sparse_as_dense, process_set)
     return distributed
 
 
-def _check_names(optimizer, named_parameters):
+def _names(optimizer, named_parameters):
+    """What each parameter is called, the same on all ranks: id -> name."""
     if named_parameters is None:
-        return
+        return {id(parameter): str(number)
+                for number, parameter in enumerate(_parameters(optimizer))}
     named_parameters = list(named_parameters)
     if any(not isinstance(entry, tuple) for entry in named_parameters):
         raise ValueError("named_parameters should be a sequence of tuples (name, parameter), "
@@ -68,11 +67,12 @@ def _check_names(optimizer, named_parameters):
     if duplicates:
         raise ValueError("Parameter names in named_parameters must be unique. Found duplicates: %s"
                          % ", ".join(duplicates))
-    named = {id(parameter) for _, parameter in named_parameters}
+    named = {id(parameter): name for name, parameter in named_parameters}
     unnamed = sum(id(parameter) not in named for parameter in _parameters(optimizer))
     if unnamed:
         raise ValueError("named_parameters was specified, but %d of the optimizer's parameters "
                          "were not named" % unnamed)
+    return named
 
 
 def _parameters(optimizer):
@@ -82,22 +82,21 @@ def _parameters(optimizer):
 class _DistributedOptimizer(torch.optim.Optimizer):
     """The methods that DistributedOptimizer() adds, in front of the wrapped optimizer's class."""
 
-    def _attach(self, compression, passes, op, predivide, sparse_as_dense, process_set):
+    def _attach(self, names, compression, passes, op, predivide, sparse_as_dense, process_set):
         self._sparse_as_dense = sparse_as_dense
         self._synchronized = False
         self._should_synchronize = True
         trained = [parameter for parameter in _parameters(self) if parameter.requires_grad]
-        self._bucket_of, self._buckets, self._accumulators = {}, [], []
+        self._gradients, self._accumulators = {}, []
         self.set_backward_passes_per_step(passes)
         if not process_set.included() or process_set.size() == 1:
             return  # the gradients are everybody's already
-        threshold = environment_size("HOROVOD_FUSION_THRESHOLD", _FUSION_THRESHOLD)
-        for parameters in make_buckets(trained, threshold):
-            bucket = Bucket(parameters, compression, 1.0 / predivide, predivide, op,
-                            process_set)
-            self._buckets.append(bucket)
-            self._bucket_of.update((parameter, bucket) for parameter in parameters)
+        queue = basics.queue(process_set)
+        queue.optimizers += 1  # another one may have parameters of the same names
         for parameter in trained:
+            name = "%d.%s" % (queue.optimizers, names[id(parameter)])
+            self._gradients[parameter] = Gradient(parameter, name, queue, compression,
+                                                  (1.0 / predivide, predivide), op)
             # The node of the graph that adds to parameter.grad; it lives as long as we hold it.
             accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
             accumulator.register_hook(self._make_hook(parameter))
@@ -111,8 +110,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     def _reset(self):
         """Waits for no gradient: the state between two steps."""
-        self._next = 0  # the first bucket that has not been launched
         self._passes = {}  # parameter -> backward passes seen
+        self._submitted = set()  # parameters
 
     def _make_hook(self, parameter):
         def hook(*_):
@@ -125,25 +124,24 @@ class _DistributedOptimizer(torch.optim.Optimizer):
                 raise ValueError("horovod: a gradient is sparse: pass sparse_as_dense=True to "
                                  "DistributedOptimizer")
             self._passes[parameter] = passes
-            self._launch_ready()
+            if passes == self.backward_passes_per_step:
+                self._submit(parameter)
         return hook
 
-    def _launch_ready(self):
-        while self._next < len(self._buckets) and all(
-                self._passes.get(parameter, 0) == self.backward_passes_per_step
-                for parameter in self._buckets[self._next].parameters):
-            self._buckets[self._next].launch()
-            self._next += 1
+    def _submit(self, parameter):
+        self._gradients[parameter].submit()
+        self._submitted.add(parameter)
 
     def synchronize(self):
         """Waits until all gradients are the ranks'; to be called before they are clipped, say.
 
         Gradients that no backward pass has produced count as zeros.
         """
-        for bucket in self._buckets[self._next:]:
-            bucket.launch()
-        for bucket in self._buckets:
-            bucket.complete()
+        for parameter in self._gradients:
+            if parameter not in self._submitted:
+                self._submit(parameter)
+        for gradient in self._gradients.values():
+            gradient.complete()
         self._reset()
         self._synchronized = True
 

@@ -45,6 +45,12 @@ def check(tensors, op):
                              "Product (and)")
 
 
+def details(tensors, factors=()):
+    """What ranks have to agree on beside what the library compares. factors: not the library's."""
+    text = "of " + ", ".join(map(buffers.shape, tensors))
+    return text if factors in ((), (1.0, 1.0)) else text + " scaled by %r and %r" % factors
+
+
 def describe(tensors, op, factors):
     """What ranks have to agree on."""
     text = "%s of %s" % (OP_NAMES[op], ", ".join(map(buffers.shape, tensors)))
@@ -54,14 +60,17 @@ def describe(tensors, op, factors):
 def _submit(tensors, outputs, name, op, factors, process_set):
     """One operation over a list of tensors. outputs: where each result goes; None makes a tensor."""
     check(tensors, op)
-    communicator = basics.communicator(process_set)
+    queue = basics.queue(process_set)
+    if not tensors:
+        return queue.submit("allreduce", name, "of nothing", lambda: [], lambda: [])
     sent = [buffers.for_reduction(tensor, op, factors) for tensor in tensors]
     # A copy is reduced in place, and so is a tensor that is its own output.
     received = [buffer if output is not None or buffer.data_ptr() != tensor.data_ptr()
                 else torch.empty_like(buffer)
                 for tensor, output, buffer in zip(tensors, outputs, sent)]
 
-    def start():
+    def start():  # of a group of which the library scales some, but not all
+        communicator = queue.communicator
         return [communicator.allreduce_async(one.data_ptr(), other.data_ptr(), one.numel(),
                                              buffers.reduction_type(one), op,
                                              *buffers.library_factors(one, factors))
@@ -73,8 +82,13 @@ def _submit(tensors, outputs, name, op, factors, process_set):
                 else buffers.copy_back(output, result)
                 for tensor, output, result in zip(tensors, outputs, results)]
 
-    return basics.queue(process_set).submit("allreduce", name, describe(tensors, op, factors),
-                                            start, finish)
+    floating = [tensor.is_floating_point() for tensor in sent]
+    if factors != (1.0, 1.0) and any(floating) and not all(floating):
+        return queue.submit("allreduce", name, describe(tensors, op, factors), start, finish)
+    places = [(one.data_ptr(), other.data_ptr(), one.numel(), buffers.reduction_type(one))
+              for one, other in zip(sent, received)]
+    return queue.allreduce(name, details(tensors, () if all(floating) else factors), places, op,
+                           factors if all(floating) else (1.0, 1.0), finish, (sent, received))
 
 
 def _submit_one(tensor, output, name, op, factors, process_set):

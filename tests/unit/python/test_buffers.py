@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buckets, conversions and the small helpers: no library, no ranks."""
+"""Conversions and the small helpers: no library, no ranks."""
 import os
 import unittest
 from unittest import mock
@@ -7,35 +7,9 @@ from unittest import mock
 import torch
 
 from horovod.common import library
-from horovod.common.util import environment_size
+from horovod.common.util import environment_size, queue_options
 from horovod.torch import Compression
-from horovod.torch.fusion import make_buckets
 from horovod.torch.ops import buffers
-
-
-class Buckets(unittest.TestCase):
-    def sizes(self, parameters, threshold):
-        return [[p.numel() for p in bucket] for bucket in make_buckets(parameters, threshold)]
-
-    def test_the_last_layers_come_first(self):
-        parameters = [torch.zeros(n) for n in (1, 2, 3)]
-        self.assertEqual(self.sizes(parameters, 1000), [[3, 2, 1]])
-
-    def test_the_threshold_is_bytes(self):
-        parameters = [torch.zeros(n) for n in (1, 2, 3)]
-        self.assertEqual(self.sizes(parameters, 12), [[3], [2, 1]])
-
-    def test_a_parameter_larger_than_the_threshold_stands_alone(self):
-        parameters = [torch.zeros(n) for n in (1, 50, 1)]
-        self.assertEqual(self.sizes(parameters, 8), [[1], [50], [1]])
-        self.assertEqual(self.sizes(parameters, 0), [[1], [50], [1]])
-
-    def test_types_are_not_mixed(self):
-        parameters = [torch.zeros(1), torch.zeros(1, dtype=torch.float64), torch.zeros(1)]
-        self.assertEqual(len(make_buckets(parameters, 1000)), 3)
-
-    def test_nothing_makes_no_bucket(self):
-        self.assertEqual(make_buckets([], 1000), [])
 
 
 class Buffers(unittest.TestCase):
@@ -89,6 +63,21 @@ class Helpers(unittest.TestCase):
         with mock.patch.dict(os.environ, {"HOROVOD_FUSION_THRESHOLD": "0"}):
             self.assertEqual(environment_size("HOROVOD_FUSION_THRESHOLD", 1), 0)
         self.assertEqual(environment_size("HOROVOD_NOT_SET", 5), 5)
+
+    def test_what_horovods_variables_say_about_the_queue(self):
+        with mock.patch.dict(os.environ, clear=True):
+            self.assertEqual(queue_options(), {"autotune": 0})
+        said = {"HOROVOD_FUSION_THRESHOLD": "5", "HOROVOD_CYCLE_TIME": "2.5",
+                "HOROVOD_CACHE_CAPACITY": "0", "HOROVOD_AUTOTUNE": "1",
+                "HOROVOD_STALL_CHECK_TIME_SECONDS": "7"}
+        with mock.patch.dict(os.environ, said, clear=True):
+            self.assertEqual(queue_options(), {"fusion_bytes": 5, "cycle": 0.0025, "autotune": 1,
+                                               "cache_capacity": 1, "stall_warning": 7})
+        with mock.patch.dict(os.environ, {"HOROVOD_STALL_CHECK_DISABLE": "1"}, clear=True):
+            self.assertEqual(queue_options()["stall_warning"], 0)
+        for wrong in ("-1", "nan", "soon"):
+            with mock.patch.dict(os.environ, {"HOROVOD_CYCLE_TIME": wrong}):
+                self.assertRaisesRegex(ValueError, "HOROVOD_CYCLE_TIME", queue_options)
 
     def test_compression_gives_the_type_back(self):
         for compression in (Compression.none, Compression.fp16):
