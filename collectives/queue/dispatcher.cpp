@@ -198,7 +198,7 @@ void Dispatcher::make_messages(const std::vector<Submission*>& start) {
         const auto key = fusion_key(*submission);
         items.push_back({key, key ? elements_of(*submission) * type_size(key->type) : 0, 0});
     }
-    for (const Group& group : fuse(items, options_.fusion_bytes)) {
+    for (const Fused& group : fuse(items, options_.fusion_bytes)) {
         std::vector<Submission*>& together = batch_.emplace_back();
         for (const std::uint32_t i : group) together.push_back(start[i]);
     }

@@ -22,13 +22,13 @@ std::size_t elements_of(const Submission& submission) {
     return sum;
 }
 
-std::vector<Group> fuse(const std::vector<Item>& items, std::size_t threshold) {
+std::vector<Fused> fuse(const std::vector<Item>& items, std::size_t threshold) {
     struct Open {
-        Group group;
+        Fused group;
         std::size_t bytes;
     };
     std::vector<Open> open;
-    std::vector<Group> groups;
+    std::vector<Fused> groups;
     for (std::uint32_t i = 0; i < items.size(); ++i) {
         const Item& item = items[i];
         const auto like = std::find_if(open.begin(), open.end(), [&](const Open& other) {
@@ -47,7 +47,7 @@ std::vector<Group> fuse(const std::vector<Item>& items, std::size_t threshold) {
     }
     for (Open& last : open) groups.push_back(std::move(last.group));
     std::sort(groups.begin(), groups.end(),
-              [](const Group& a, const Group& b) { return a.back() < b.back(); });
+              [](const Fused& a, const Fused& b) { return a.back() < b.back(); });
     return groups;
 }
 

@@ -34,9 +34,9 @@ struct Item {
     int section = 0;  // only items of one section are fused
 };
 
-using Group = std::vector<std::uint32_t>;  // indices of items, ascending
+using Fused = std::vector<std::uint32_t>;  // indices of items, ascending
 
 // Groups of at most `threshold` bytes, or of one item, in the order of their last items.
-std::vector<Group> fuse(const std::vector<Item>& items, std::size_t threshold);
+std::vector<Fused> fuse(const std::vector<Item>& items, std::size_t threshold);
 
 }  // namespace batchai::coll

@@ -68,7 +68,7 @@ void Schedule::cut(std::size_t threshold) {
         if (!sections_) items.back().section = 0;
     }
     buckets_.clear();
-    for (const Group& group : fuse(items, threshold)) {
+    for (const Fused& group : fuse(items, threshold)) {
         Bucket bucket{{}, *items[group.front()].key, 0};
         for (const std::uint32_t i : group) {
             bucket.ids.push_back(last_[i].id);

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_SUITE(queue_fusion)
 
 namespace {
 
-std::vector<Group> groups(const std::vector<Item>& items, std::size_t threshold) {
+std::vector<Fused> groups(const std::vector<Item>& items, std::size_t threshold) {
     return fuse(items, threshold);
 }
 
@@ -155,26 +155,26 @@ const FusionKey kFloat{BATCHAI_COLL_FLOAT32, 0, 1, 1}, kHalf{BATCHAI_COLL_FLOAT1
 
 BOOST_AUTO_TEST_CASE(the_threshold_is_bytes) {
     const std::vector<Item> items = {{kFloat, 12}, {kFloat, 8}, {kFloat, 4}};
-    BOOST_TEST((groups(items, 1000) == std::vector<Group>{{0, 1, 2}}));
-    BOOST_TEST((groups(items, 12) == std::vector<Group>{{0}, {1, 2}}));
-    BOOST_TEST((groups(items, 0) == std::vector<Group>{{0}, {1}, {2}}));
+    BOOST_TEST((groups(items, 1000) == std::vector<Fused>{{0, 1, 2}}));
+    BOOST_TEST((groups(items, 12) == std::vector<Fused>{{0}, {1, 2}}));
+    BOOST_TEST((groups(items, 0) == std::vector<Fused>{{0}, {1}, {2}}));
     BOOST_TEST(groups({}, 12).empty());
 }
 
 BOOST_AUTO_TEST_CASE(other_types_in_between_do_not_separate) {
     const std::vector<Item> items = {{kFloat, 4}, {kHalf, 2}, {kFloat, 4}, {kHalf, 2}};
-    BOOST_TEST((groups(items, 100) == std::vector<Group>{{0, 2}, {1, 3}}));
+    BOOST_TEST((groups(items, 100) == std::vector<Fused>{{0, 2}, {1, 3}}));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_fused_goes_alone_at_its_place) {
     const std::vector<Item> items = {
         {kFloat, 4}, {std::nullopt, 0}, {std::nullopt, 0}, {kFloat, 4}};
-    BOOST_TEST((groups(items, 100) == std::vector<Group>{{1}, {2}, {0, 3}}));
+    BOOST_TEST((groups(items, 100) == std::vector<Fused>{{1}, {2}, {0, 3}}));
 }
 
 BOOST_AUTO_TEST_CASE(sections_are_not_mixed) {
     const std::vector<Item> items = {{kFloat, 4, 1}, {kFloat, 4, 1}, {kFloat, 4, 2}};
-    BOOST_TEST((groups(items, 100) == std::vector<Group>{{0, 1}, {2}}));
+    BOOST_TEST((groups(items, 100) == std::vector<Fused>{{0, 1}, {2}}));
 }
 
 BOOST_AUTO_TEST_CASE(operations_of_several_types_have_no_fusion_key) {
