@@ -147,6 +147,8 @@ const char* batchai_coll_status_name(batchai_coll_status status) {
             return "peer";
         case BATCHAI_COLL_ERR_SYSTEM:
             return "system";
+        case BATCHAI_COLL_ERR_ABORTED:
+            return "aborted";
     }
     return "unknown";
 }
@@ -201,6 +203,14 @@ batchai_coll_status batchai_coll_split(batchai_coll_comm* comm, const int* ranks
         if (*made == nullptr) return BATCHAI_COLL_OK;
         *part = new batchai_coll_comm{std::move(*made), {}};
         (*part)->plan = (*part)->communicator->plan();
+        return BATCHAI_COLL_OK;
+    });
+}
+
+batchai_coll_status batchai_coll_abort(batchai_coll_comm* comm, const char* why) {
+    return guarded([&] {
+        if (comm == nullptr) return bad_argument("abort", "comm is null");
+        comm->communicator->abort(why == nullptr ? "" : why);
         return BATCHAI_COLL_OK;
     });
 }

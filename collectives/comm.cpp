@@ -9,11 +9,13 @@
 #include <sstream>
 
 #include "collectives/group.hpp"
+#include "collectives/transport/devices.hpp"
 
 namespace batchai::coll {
 namespace {
 
 constexpr double kDefaultTimeout = 600;  // seconds
+constexpr std::chrono::seconds kMeetingLimit(10);
 
 // What ranks publish, in this order.
 const std::string kJoined = "joined";
@@ -51,16 +53,18 @@ struct Introduction {
     }
 };
 
-// What a rank has for others: the first of a node its memory's path, a rank on a rail its address.
-// Nothing where it has failed.
+// What a rank has for others: the first of a node its memory's path and its watchdog's invitation,
+// a rank on a rail its address. Nothing where it has failed.
 struct Offer {
     std::string memory;
-    std::string address;
+    std::string invitation;
+    std::string address;  // may have any bytes
 
-    std::string text() const { return memory + "\n" + address; }
+    std::string text() const { return memory + "\n" + invitation + "\n" + address; }
     static Offer from(const std::string& text) {
-        const std::size_t end = text.find('\n');
-        return {text.substr(0, end), text.substr(end + 1)};
+        const std::size_t end = text.find('\n'), second = text.find('\n', end + 1);
+        return {text.substr(0, end), text.substr(end + 1, second - end - 1),
+                text.substr(second + 1)};
     }
 };
 
@@ -102,6 +106,7 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::split(const std::vector
     }
     std::unique_ptr<Communicator> comm(new Communicator(false));
     comm->bootstrap_ = std::move(group);
+    comm->job_ = job_ == nullptr ? this : job_;
     auto joined = join(std::move(comm));
     if (joined) {
         (*joined)->parent_ = this;
@@ -113,9 +118,16 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::split(const std::vector
 sys::Result<std::unique_ptr<Communicator>> Communicator::join(std::unique_ptr<Communicator> comm) {
     if (auto found = comm->find_others(); !found) return found.error();
     if (auto met = comm->meet(); !met) return met.error();
-    comm->engine_ = std::make_unique<Engine>(
-        Context{comm->topology_, *comm->node_, comm->wire_.get(), comm->planner()}, comm->pids_,
-        comm->timeout_, comm->progress_);
+    const Communicator& job = comm->job_ == nullptr ? *comm : *comm->job_;
+    const Context context{comm->topology_,
+                          *comm->node_,
+                          comm->wire_.get(),
+                          comm->planner(),
+                          comm->job_ == nullptr ? nullptr : job.node_.get(),
+                          comm->fault_ ? &*comm->fault_ : nullptr};
+    const auto patience =
+        job.watchdog_ == nullptr ? Limits::Milliseconds(0) : job.limits_.process / 2;
+    comm->engine_ = std::make_unique<Engine>(context, comm->timeout_, comm->progress_, patience);
     comm->progress_.joined();
     return comm;
 }
@@ -138,7 +150,11 @@ sys::Result<void> Communicator::find_others() {
         pids.push_back(other.pid);
     }
     topology_ = Topology::from_names(bootstrap_->rank(), names);
-    for (const int rank : topology_.members[topology_.node()]) pids_.push_back(pids[rank]);
+    roster_ = {topology_, std::move(pids), {}};
+    for (const std::vector<int>& ranks : topology_.members) {
+        const std::string& name = names[ranks[0]];
+        roster_.nodes.push_back(name.substr(0, name.find('\n')));
+    }
     return {};
 }
 
@@ -147,11 +163,13 @@ sys::Result<void> Communicator::meet() {
     sys::Result<void> joined = prepare();
     Offer own;
     if (joined && topology_.local_rank() == 0) own.memory = node_->path();
+    if (joined && meeting_) own.invitation = meeting_->invitation().text();
     if (joined && wire_ != nullptr) own.address = wire_->address();
     if (auto done = bootstrap_->publish(kOffer, own.text()); !done) return done;
     if (joined) joined = accept_offers();
     if (joined && wire_ != nullptr)
         link_ = measure_link(*wire_, topology_.node(), topology_.nodes());
+    if (joined && job_ == nullptr) joined = start_watch();
     return agree(joined);
 }
 
@@ -167,10 +185,55 @@ sys::Result<void> Communicator::prepare() {
         if (!memory) return memory.error();
         use(std::move(*memory));
     }
+    if (job_ == nullptr) {
+        if (auto done = prepare_watch(); !done) return done;
+    }
     if (topology_.nodes() == 1 || topology_.local_rank() >= topology_.rails()) return {};
     auto wire = UcxWire::create(topology_.node(), topology_.nodes(), one_host_);
     if (!wire) return wire.error();
     wire_ = std::move(*wire);
+    return {};
+}
+
+sys::Result<void> Communicator::prepare_watch() {
+    const auto limits = limits_from_environment();
+    if (!limits) return limits.error();
+    limits_ = *limits;
+    if (const auto fault = fault_from_environment(); !fault) return fault.error();
+    const std::vector<std::string> addresses = network_addresses(one_host_);
+    const bool meets = topology_.nodes() > 1 && topology_.local_rank() == 0;
+    if (!meets || limits_.node.count() == 0 || addresses.empty()) return {};
+    auto meeting = Meeting::open(addresses);
+    if (!meeting) return meeting.error();
+    meeting_ = std::move(*meeting);
+    return {};
+}
+
+// The neighbours' watchdogs start at about the same time.
+sys::Result<void> Communicator::start_watch() {
+    if (node_ == nullptr) return {};  // somebody has failed, and says so itself
+    if (const auto fault = fault_from_environment(); fault && fault->rank == topology_.rank) {
+        fault_.emplace(*fault, *node_);
+    }
+    if (topology_.size == 1 || limits_.none()) return {};
+    std::vector<Neighbour> neighbours;
+    if (meeting_) {
+        std::vector<std::string> invitations(topology_.nodes());
+        for (const int node : {callee_of(topology_.node(), topology_.nodes()),
+                               caller_of(topology_.node(), topology_.nodes())}) {
+            if (node < 0) continue;
+            const auto offer = bootstrap_->lookup(roster_.leader(node), kOffer);
+            if (!offer) return offer.error();
+            invitations[node] = Offer::from(*offer).invitation;
+        }
+        auto met = meeting_->meet(roster_, invitations, kMeetingLimit);
+        meeting_.reset();
+        if (!met) return met.error();
+        neighbours = std::move(*met);
+    }
+    auto watchdog = Watchdog::start(roster_, *node_, limits_, std::move(neighbours));
+    if (!watchdog) return watchdog.error();
+    watchdog_ = std::move(*watchdog);
     return {};
 }
 
@@ -257,6 +320,13 @@ Failure Communicator::finalize() {
         return {BATCHAI_COLL_ERR_SYSTEM, done.error().in("finalize").message};
     }
     return {};
+}
+
+void Communicator::abort(const std::string& sentence) {
+    Communicator& job = job_ == nullptr ? *this : *job_;
+    job.node_->fail({BATCHAI_COLL_ERR_ABORTED,
+                     fmt::format("rank {} has aborted: {}", job.topology_.rank, sentence)});
+    if (job.watchdog_ != nullptr) job.watchdog_->wake();
 }
 
 Communicator::~Communicator() {

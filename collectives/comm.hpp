@@ -12,6 +12,7 @@
 #include "collectives/bootstrap.hpp"
 #include "collectives/engine.hpp"
 #include "collectives/transport/ucx.hpp"
+#include "collectives/watch/watchdog.hpp"
 
 namespace batchai::coll {
 
@@ -28,6 +29,9 @@ class Communicator {
     std::size_t children() const { return children_; }
     // Collective: returns when all ranks have called it. Not after a failure.
     Failure finalize();
+    // All ranks of the job fail with this sentence, in this communicator and in all others. Any
+    // thread.
+    void abort(const std::string& sentence);
     ~Communicator();
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
@@ -44,7 +48,9 @@ class Communicator {
     sys::Result<void> find_others();
     sys::Result<void> meet();
     sys::Result<void> prepare();
+    sys::Result<void> prepare_watch();
     sys::Result<void> accept_offers();
+    sys::Result<void> start_watch();
     sys::Result<void> agree(const sys::Result<void>& own);
     Planner planner() const;
     std::size_t slot_bytes() const;
@@ -54,15 +60,20 @@ class Communicator {
     // Destroyed from the last to the first, but for the wire: see the destructor.
     std::unique_ptr<Bootstrap> bootstrap_;
     Communicator* parent_ = nullptr;
+    Communicator* job_ = nullptr;  // null: this is it
     std::size_t children_ = 0;
     std::vector<std::unique_ptr<UcxWire>> retired_;  // of children that have ended
     Topology topology_;
     std::chrono::milliseconds timeout_{0};
     bool one_host_ = true;
-    std::vector<int> pids_;               // of this node's ranks
+    Roster roster_;
+    Limits limits_;
+    std::optional<Meeting> meeting_;  // in init
+    std::optional<FaultPoint> fault_;
     std::optional<Algorithm> algorithm_;  // that is to be taken always
     std::optional<Link> link_;            // as measured by this rank; then the middle of all
     std::unique_ptr<Node> node_;
+    std::unique_ptr<Watchdog> watchdog_;
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<UcxWire> wire_;
 };

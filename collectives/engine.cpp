@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -17,11 +18,11 @@ constexpr unsigned kStepsPerWatch = 32;  // reading the clock costs as much as a
 
 }  // namespace
 
-Engine::Engine(const Context& context, const std::vector<int>& local_pids,
-               std::chrono::milliseconds timeout, Progress& progress)
+Engine::Engine(const Context& context, std::chrono::milliseconds timeout, Progress& progress,
+               std::chrono::milliseconds patience)
     : context_(context),
-      peers_(local_pids),
       timeout_(timeout),
+      patience_(patience),
       progress_(progress),
       beside_(context_),
       allreduce_(context_),
@@ -83,6 +84,7 @@ Engine::Request* Engine::start(const Call& call) {
     Request* request = take_request();
     request->call = call;
     request->internal = false;
+    std::memcpy(request->label, progress_.label(), sizeof request->label);
     request->counts.assign(call.counts.begin(), call.counts.end());
     request->receive_counts.assign(call.receive_counts.begin(), call.receive_counts.end());
     request->call.counts = request->counts;
@@ -157,10 +159,15 @@ batchai_coll_status Engine::wait(Request* request) {
 Step Engine::advance() {
     if (first_ == nullptr) return Step::idle;
     if (current_ == nullptr) {
+        if (const auto failure = word_here()) {
+            fail(*failure, true);
+            return Step::failed;
+        }
         const Call& call = first_->call;
         current_ = &operation_for(call.signature);
         current_->begin(call, ++operations_, chunks_);
         progress_.begin(operations_, call.signature);
+        if (context_.fault != nullptr) context_.fault->reach(operations_, 0);
     }
     const bool received = context_.wire != nullptr && context_.wire->progress();
     const Step step = current_->step();
@@ -208,12 +215,17 @@ void Engine::give_up_on(std::chrono::nanoseconds idle) {
     const Missing missing = current_->waiting_for();
     if (!missing.certain && idle < timeout_ + 1s) return;
     fail({BATCHAI_COLL_ERR_TIMEOUT,
-          fmt::format(
-              "operation {}, {}: {} did not arrive within {} s; BATCHAI_COLL_TIMEOUT sets the "
-              "limit",
-              operations_, describe(current_->call().signature), describe(missing),
-              std::chrono::duration<double>(timeout_).count())},
+          fmt::format("{}: {} did not arrive within {} s; BATCHAI_COLL_TIMEOUT sets the limit",
+                      describe(*first_, operations_), coll::describe(missing),
+                      std::chrono::duration<double>(timeout_).count())},
          true);
+}
+
+// The node's failure, or the one of the job that this is a part of.
+std::optional<Failure> Engine::word_here() const {
+    if (context_.node.failed()) return context_.node.failure();
+    if (context_.job != nullptr && context_.job->failed()) return context_.job->failure();
+    return std::nullopt;
 }
 
 // What others report comes first: they know better what happened than a connection that breaks.
@@ -228,7 +240,7 @@ std::optional<Failure> Engine::look(bool* told) {
                     note->substr(1)};
             }
         }
-        return context_.node.failure();
+        return word_here();
     };
     if (auto failure = reported()) return failure;
     if (auto failure = look_for_mismatches()) return failure;
@@ -259,8 +271,8 @@ std::optional<Failure> Engine::look_for_mismatches() {
         return Failure{
             BATCHAI_COLL_ERR_MISMATCH,
             fmt::format("operation {}: ranks disagree: rank {} calls {}, rank {} calls {}",
-                        operations_, topology.rank, describe(own), other.rank,
-                        describe(other.signature))};
+                        operations_, topology.rank, coll::describe(own), other.rank,
+                        coll::describe(other.signature))};
     }
     return std::nullopt;
 }
@@ -273,20 +285,38 @@ void Engine::say_what_is_called() {
 }
 
 std::optional<Failure> Engine::look_for_losses() {
-    if (const auto local = peers_.ended()) {
-        const int rank = context_.topology.members[context_.topology.node()][*local];
-        return Failure{BATCHAI_COLL_ERR_PEER,
-                       fmt::format("operation {}: rank {} has ended", operations_, rank)};
-    }
-    if (context_.wire != nullptr && context_.wire->lost()) {
-        const auto& loss = *context_.wire->lost();
-        return Failure{BATCHAI_COLL_ERR_PEER,
-                       fmt::format("operation {}: lost the connection to rank {}: {}", operations_,
-                                   context_.topology.rail_rank(loss.node), loss.why)};
-    }
-    return std::nullopt;
+    if (context_.wire == nullptr || !context_.wire->lost()) return std::nullopt;
+    const auto now = Clock::now();
+    if (!lost_at_) lost_at_ = now;
+    if (now - *lost_at_ < patience_) return std::nullopt;
+    const auto& loss = *context_.wire->lost();
+    return Failure{BATCHAI_COLL_ERR_PEER,
+                   fmt::format("lost the connection to rank {}: {}",
+                               context_.topology.rail_rank(loss.node), loss.why)};
 }
 
+// "operation 7, allreduce (sum) of 5 float32 (grad.3)"
+std::string Engine::describe(const Request& request, std::uint64_t number) {
+    const std::string what =
+        fmt::format("operation {}, {}", number, coll::describe(request.call.signature));
+    return request.label[0] == '\0' ? what : fmt::format("{} ({})", what, request.label);
+}
+
+// What has been started and has not ended: the end of a sentence.
+std::string Engine::describe_waiting() const {
+    constexpr int kMost = 4;
+    std::string text;
+    std::uint64_t number = current_ == nullptr ? operations_ + 1 : operations_;
+    int listed = 0;
+    for (const Request* it = first_; it != nullptr; it = it->next, ++number, ++listed) {
+        if (listed < kMost) text += (listed == 0 ? "; waiting: " : "; ") + describe(*it, number);
+    }
+    if (listed > kMost) text += fmt::format("; and {} more", listed - kMost);
+    return text;
+}
+
+// Others say what they call in a mismatch and in a timeout; a rank that is gone is the same for all
+// operations, so it says here which of them wait.
 void Engine::fail(const Failure& failure, bool tell) {
     failure_ = context_.node.fail(failure);
     if (tell && context_.wire != nullptr) {
@@ -296,6 +326,9 @@ void Engine::fail(const Failure& failure, bool tell) {
             context_.wire->send_note(node, Note::failed, text);
         }
         context_.wire->send_out_notes();
+    }
+    if (failure_.status == BATCHAI_COLL_ERR_PEER || failure_.status == BATCHAI_COLL_ERR_ABORTED) {
+        failure_.sentence += describe_waiting();
     }
     abandon();
     progress_.leave();

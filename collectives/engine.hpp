@@ -2,8 +2,8 @@
 //
 // Engine: runs a communicator's operations one after another, in the order in which they were
 // started, in whatever call the caller makes; there is no thread. It also watches: an operation
-// that does not move is checked for dead ranks, for failures that other ranks have reported, for
-// ranks that call something else, and for the deadline.
+// that does not move is checked for failures that other ranks or the watchdog have reported, for
+// lost connections, for ranks that call something else, and for the deadline.
 //
 // The first failure is the engine's last word: every request ends with it, here and, through the
 // node's memory and the wire, on all other ranks.
@@ -23,7 +23,6 @@
 #include "collectives/algorithm/broadcast.hpp"
 #include "collectives/algorithm/reduce_scatter.hpp"
 #include "collectives/backoff.hpp"
-#include "collectives/peers.hpp"
 #include "collectives/progress.hpp"
 
 namespace batchai::coll {
@@ -36,14 +35,16 @@ class Engine {
         Call call = {};
         batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
         bool internal = false;                            // nobody asks for its end
+        char label[ProgressPage::kLabel] = {};            // what the program calls it
         std::vector<std::size_t> counts, receive_counts;  // the call's
         BlockFacts facts;
         Request* next = nullptr;  // in the queue
     };
 
-    // timeout: without any progress of an operation; 0: none.
-    Engine(const Context& context, const std::vector<int>& local_pids,
-           std::chrono::milliseconds timeout, Progress& progress);
+    // timeout: without any progress of an operation; 0: none. patience: how long a lost connection
+    // waits for a watchdog's better word of what has happened.
+    Engine(const Context& context, std::chrono::milliseconds timeout, Progress& progress,
+           std::chrono::milliseconds patience = std::chrono::milliseconds(0));
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
@@ -77,16 +78,18 @@ class Engine {
     void complete_head();
     void watch();
     std::optional<Failure> look(bool* told);
+    std::optional<Failure> word_here() const;
     std::optional<Failure> look_for_mismatches();
     std::optional<Failure> look_for_losses();
     void say_what_is_called();
     void fail(const Failure& failure, bool tell);
+    static std::string describe(const Request& request, std::uint64_t number);
+    std::string describe_waiting() const;
     batchai_coll_status conclude(Request* request);
     void give_up_on(std::chrono::nanoseconds idle);
 
     Context context_;
-    Peers peers_;
-    std::chrono::milliseconds timeout_;
+    std::chrono::milliseconds timeout_, patience_;
     Progress& progress_;
     Beside beside_;
     Allreduce allreduce_;
@@ -112,6 +115,7 @@ class Engine {
 
     unsigned idle_steps_ = 0;
     std::optional<Clock::time_point> idle_since_;
+    std::optional<Clock::time_point> lost_at_;
     Clock::time_point looked_at_{};
     Missing missing_{{}, false};  // as found by the last look
     Failure failure_;

@@ -51,6 +51,7 @@ constexpr bool waits(Stage stage, bool inside) {
 struct ProgressPage {
     static constexpr std::uint64_t kMagic = 0x3230304c4c4f4342;  // "BCOLL002"
     static constexpr int kMissing = 16;
+    static constexpr std::size_t kLabel = 64;
 
     std::atomic<std::uint64_t> magic;
     std::atomic<std::uint64_t> sequence;
@@ -64,7 +65,7 @@ struct ProgressPage {
     std::uint8_t certain;         // the ranks below are missing, and not one of their neighbours
     std::uint16_t missing_count;  // may be more than are listed
     std::int32_t missing[kMissing];
-    char label[64];  // what the program calls the operation; empty: nothing
+    char label[kLabel];  // what the program calls the operation; empty: nothing
 };
 static_assert(sizeof(ProgressPage) <= kProgressBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -114,6 +115,7 @@ class Progress {
     }
     void wait_for(const std::vector<int>& ranks, bool certain);
     void label(const char* text);
+    const char* label() const { return page_->label; }  // of ProgressPage::kLabel bytes
 
   private:
     template <class Change>

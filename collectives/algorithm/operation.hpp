@@ -10,6 +10,7 @@
 #include "collectives/topology.hpp"
 #include "collectives/transport/shm.hpp"
 #include "collectives/transport/wire.hpp"
+#include "collectives/watch/fault.hpp"
 
 namespace batchai::coll {
 
@@ -19,6 +20,8 @@ struct Context {
     Node& node;
     Wire* wire;  // null where there is one node, and on ranks that are on no rail
     Planner planner = {};
+    const Node* job = nullptr;    // of a part: the node's memory of the job's communicator
+    FaultPoint* fault = nullptr;  // for tests
 };
 
 enum class Step { idle, moved, done, failed };

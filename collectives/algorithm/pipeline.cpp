@@ -33,6 +33,7 @@ bool Pipeline::try_copy_in() {
     copy_in(copied_);
     node().publish(node().copied(node().rank()), at(copied_));
     ++copied_;
+    if (context_.fault != nullptr) context_.fault->reach(number_, copied_);
     return true;
 }
 

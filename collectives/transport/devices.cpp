@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/transport/devices.hpp"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -21,17 +24,25 @@ bool is_private(std::string_view name) {
     return false;
 }
 
-std::set<std::string> interfaces() {
-    std::set<std::string> names;
+struct Interface {
+    std::string name, address;
+};
+
+std::vector<Interface> interfaces() {
+    std::vector<Interface> found;
     ifaddrs* list = nullptr;
-    if (::getifaddrs(&list) != 0) return names;
+    if (::getifaddrs(&list) != 0) return found;
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, ::freeifaddrs);
     for (const ifaddrs* it = list; it != nullptr; it = it->ifa_next) {
         const bool usable = it->ifa_addr != nullptr && it->ifa_addr->sa_family == AF_INET &&
                             (it->ifa_flags & IFF_UP) != 0 && (it->ifa_flags & IFF_LOOPBACK) == 0;
-        if (usable && !is_private(it->ifa_name)) names.insert(it->ifa_name);
+        if (!usable || is_private(it->ifa_name)) continue;
+        char text[INET_ADDRSTRLEN] = {};
+        const auto* address = reinterpret_cast<const sockaddr_in*>(it->ifa_addr);
+        ::inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
+        found.push_back({it->ifa_name, text});
     }
-    return names;
+    return found;
 }
 
 std::set<std::string> infiniband_ports() {
@@ -46,6 +57,16 @@ std::set<std::string> infiniband_ports() {
     return names;
 }
 
+// Whether a list as "eth0,mlx5_0:1" has the name.
+bool lists(std::string_view list, std::string_view name) {
+    while (!list.empty()) {
+        const std::string_view item = list.substr(0, list.find(','));
+        if (item == name) return true;
+        list.remove_prefix(std::min(item.size() + 1, list.size()));
+    }
+    return false;
+}
+
 }  // namespace
 
 bool only_tcp() {
@@ -54,11 +75,22 @@ bool only_tcp() {
 
 std::string network_devices(bool one_host) {
     if (one_host) return "lo";
-    std::set<std::string> names = interfaces();
-    names.merge(infiniband_ports());
+    std::set<std::string> names = infiniband_ports();
+    for (const Interface& interface : interfaces()) names.insert(interface.name);
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
     return list.empty() ? "all" : list;
+}
+
+std::vector<std::string> network_addresses(bool one_host) {
+    if (one_host) return {"127.0.0.1"};
+    const char* wanted = std::getenv("UCX_NET_DEVICES");
+    std::vector<std::string> all, named;
+    for (const Interface& interface : interfaces()) {
+        all.push_back(interface.address);
+        if (wanted != nullptr && lists(wanted, interface.name)) named.push_back(interface.address);
+    }
+    return named.empty() ? all : named;
 }
 
 }  // namespace batchai::coll

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace batchai::coll {
 
@@ -11,6 +12,9 @@ namespace batchai::coll {
 // container and virtual machine managers, whose addresses are the same on every host; and the
 // InfiniBand devices. "all" where nothing remains.
 std::string network_devices(bool one_host);
+// The IPv4 addresses of this host that the nodes reach each other by, of the same devices: of those
+// that UCX_NET_DEVICES names where it names some. Empty where there are none.
+std::vector<std::string> network_addresses(bool one_host);
 // Whether there is nothing but TCP.
 bool only_tcp();
 

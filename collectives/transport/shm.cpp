@@ -157,7 +157,7 @@ Failure Node::fail(const Failure& failure) {
 }
 
 std::optional<Failure> Node::failure() const {
-    if (head_->failed.load(std::memory_order_acquire) != 2) return std::nullopt;
+    if (!failed()) return std::nullopt;
     return Failure{static_cast<batchai_coll_status>(head_->status), head_->sentence};
 }
 

@@ -113,6 +113,8 @@ class Node {
         return board(rank, operation);
     }
 
+    // Grows for as long as the rank's watchdog runs.
+    Counter& beats(int rank) { return ranks_[rank].beats; }
     Counter& copied(int rank) { return ranks_[rank].copied; }
     Counter& reduced(int rank) { return ranks_[rank].reduced; }
     Counter& taken(int rank) { return ranks_[rank].taken; }
@@ -138,6 +140,7 @@ class Node {
     // The first failure of the node, for all of its ranks. Returns the one that holds.
     Failure fail(const Failure& failure);
     std::optional<Failure> failure() const;
+    bool failed() const { return head_->failed.load(std::memory_order_acquire) == 2; }
 
   private:
     struct alignas(128) Head {
@@ -147,7 +150,7 @@ class Node {
     };
     struct Rank {
         Entry entries[2];
-        Counter copied, reduced, taken;
+        Counter beats, copied, reduced, taken;
     };
 
     std::byte* board(int rank, std::uint64_t operation) const {

@@ -138,7 +138,7 @@ all_fine() {
             run $layout sh -c '[ $RANK != 1 ] || exec 2>/dev/null; "$0" killed 1 || [ $RANK = 1 ]' "$check"
             [ "$status" -eq 0 ]
             others=$((${layout##* } - 1))
-            [ "$(grep -cE ': (rank 1 has ended|lost the connection to rank 1: .*)$' <<<"$output")" -eq $others ]
+            [ "$(grep -cE ': (rank 1 .* has ended|lost the connection to rank 1: .*); waiting: ' <<<"$output")" -eq $others ]
             fine $others
         done
     done
@@ -151,7 +151,7 @@ all_fine() {
             run $layout "$check" left 2
             [ "$status" -eq 0 ]
             others=$((${layout##* } - 1))
-            [ "$(grep -cE ': (rank 2 has ended|lost the connection to rank 2: .*)$' <<<"$output")" -eq $others ]
+            [ "$(grep -cE ': (rank 2 .* has ended|lost the connection to rank 2: .*); waiting: ' <<<"$output")" -eq $others ]
             fine $others
         done
     done

@@ -8,27 +8,37 @@
  *
  * Calling: every rank of a communicator makes the same sequence of collective calls with matching
  * arguments; a mismatch is an error on all ranks (BATCHAI_COLL_ERR_MISMATCH), never a hang.
+ * Nor is a rank that dies or is stopped, a cable that is cut, or a node that is gone: a thread in
+ * each rank looks after the others, and all that are left get BATCHAI_COLL_ERR_PEER, in what they
+ * wait for or in their next call, with a sentence that says who it is and which operations wait, by
+ * their labels.
  * Counts are elements and size_t; any count, zero included. Send and receive buffers are either
  * the same (in place; of an allgather: send is this rank's block of receive) or do not overlap.
  * Buffers are in host memory, at any address; they belong to the caller and must stay
  * untouched until the operation has completed.
  *
- * Threads: one thread at a time may use a communicator and its requests. Errors: every function
+ * Threads: one thread at a time may use a communicator and its requests, but for
+ * batchai_coll_abort. A child of fork() does not use them. Errors: every function
  * returns a batchai_coll_status; batchai_coll_last_error() has the sentence. After an error other
  * than BATCHAI_COLL_ERR_ARGUMENT the communicator only answers with that error until it is
- * finalized.
+ * finalized. Then all ranks may call init again, in the same processes, any number of times, if all
+ * of them are there: a rank whose process has ended has to be started again, with all others, by
+ * the launcher.
  *
  * Results: for the same ranks on the same nodes, the bits of a reduction depend on the reduced
  * numbers alone, not on the count, the place in the buffer, the algorithm or the processor's
  * instruction set; but where several are NaN, any of them may be the result.
  *
  * Environment: BATCHAI_COLL_TIMEOUT: seconds without any progress of an operation until
- * BATCHAI_COLL_ERR_TIMEOUT (default 600; 0: never). Init waits for all ranks for as long as the
- * launcher does. BATCHAI_COLL_NODE: the name of the node that this rank counts as
- * (default: the host's). UCX_TLS, UCX_NET_DEVICES and the like: as in UCX, for the traffic between
- * nodes. BATCHAI_COLL_ALGORITHM: what is to combine the nodes' results, whatever it costs:
- * recursive-doubling, halving-doubling, direct or ring, of which the ring does not keep the promise
- * about bits. BATCHAI_COLL_DEBUG=plan: rank 0 prints batchai_coll_plan() to stderr in init.
+ * BATCHAI_COLL_ERR_TIMEOUT (default 600; 0: never); of ranks that are alive, and compute for so
+ * long or wait for something else. BATCHAI_COLL_WATCH="process=2,node=5,stall=30": seconds until a
+ * rank whose process has ended, a node that does not answer, and a rank that is stopped are
+ * BATCHAI_COLL_ERR_PEER, from 0.1 on (default: these; 0: never; the same on all ranks). Init waits
+ * for all ranks for as long as the launcher does. BATCHAI_COLL_NODE: the name of the node that this
+ * rank counts as (default: the host's). UCX_TLS, UCX_NET_DEVICES and the like: as in UCX, for the
+ * traffic between nodes. BATCHAI_COLL_ALGORITHM: what is to combine the nodes' results, whatever it
+ * costs: recursive-doubling, halving-doubling, direct or ring, of which the ring does not keep the
+ * promise about bits. BATCHAI_COLL_DEBUG=plan: rank 0 prints batchai_coll_plan() to stderr in init.
  * BATCHAI_COLL_PROGRESS: a file of the launcher's in which it sees what this rank is doing.
  */
 #ifndef BATCHAI_COLLECTIVES_H
@@ -49,8 +59,9 @@ typedef enum {
     BATCHAI_COLL_ERR_ARGUMENT = -1,
     BATCHAI_COLL_ERR_MISMATCH = -2, /* ranks disagree on operation, type, count or factors */
     BATCHAI_COLL_ERR_TIMEOUT = -3,  /* a rank did not arrive in time */
-    BATCHAI_COLL_ERR_PEER = -4,     /* a rank died or closed its connection */
-    BATCHAI_COLL_ERR_SYSTEM = -5    /* memory, PMIx, UCX, shared memory */
+    BATCHAI_COLL_ERR_PEER = -4,     /* a rank died, stands still, or cannot be reached */
+    BATCHAI_COLL_ERR_SYSTEM = -5,   /* memory, PMIx, UCX, shared memory */
+    BATCHAI_COLL_ERR_ABORTED = -6   /* batchai_coll_abort was called */
 } batchai_coll_status;
 
 typedef enum {
@@ -109,6 +120,13 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_finalize(batchai_coll_comm* co
  * that are not listed. It works beside comm, and is to be finalized before it. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_split(batchai_coll_comm* comm, const int* ranks,
                                                         size_t count, batchai_coll_comm** part);
+
+/* All ranks of the job fail with BATCHAI_COLL_ERR_ABORTED, a sentence that begins with who has
+ * aborted, and `why` (null: nothing): in what they wait for, at once, and in what they call next.
+ * It ends the communicator that init has made and all that were split from it, whichever of them
+ * comm is. Any thread may call it, while another one waits; not beside or after finalize. The first
+ * failure holds: there may have been another one. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_abort(batchai_coll_comm* comm, const char* why);
 
 BATCHAI_COLL_API int batchai_coll_rank(const batchai_coll_comm* comm);
 BATCHAI_COLL_API int batchai_coll_size(const batchai_coll_comm* comm);

@@ -6,8 +6,6 @@
 // stands still is an error after 20 s: engines take their time to find some failures.
 #pragma once
 
-#include <unistd.h>
-
 #include <numeric>
 
 #include "collectives/engine.hpp"
@@ -43,10 +41,10 @@ class Ranks {
             if (first.nodes() > 1 && local < first.rails()) {
                 rank->wire = std::make_unique<MemoryWire>(*networks_[local], rank->topology.node());
             }
-            rank->engine = std::make_unique<Engine>(
-                Context{rank->topology, *rank->node, rank->wire.get(),
-                        Planner(Link(), first.nodes(), named)},
-                std::vector<int>(count, ::getpid()), std::chrono::milliseconds(0), rank->progress);
+            rank->engine =
+                std::make_unique<Engine>(Context{rank->topology, *rank->node, rank->wire.get(),
+                                                 Planner(Link(), first.nodes(), named)},
+                                         std::chrono::milliseconds(0), rank->progress);
             ranks_.push_back(std::move(rank));
         }
     }

@@ -7,7 +7,6 @@
 // TSan sees loads and stores of one address. Where ranks are processes each has a mapping of its
 // own, and it would see nothing. It knows no fences; of the library only progress.cpp has one, for
 // readers of other processes, and no thread here reads another one's page.
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -47,8 +46,7 @@ class Threads {
                     Topology::from_names(r, std::vector<std::string>(count_, "n0"));
                 Node node(memory_.alias(), r, count_, kSlotBytes);
                 Progress progress(false);
-                Engine engine({topology, node, nullptr}, std::vector<int>(count_, ::getpid()),
-                              std::chrono::seconds(30), progress);
+                Engine engine({topology, node, nullptr}, std::chrono::seconds(30), progress);
                 wrong[r] = body(r, engine);
             });
         }

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sys/unique_fd.hpp"
@@ -17,7 +18,9 @@ class Peers {
     // pids: of the node's ranks. Ranks that are threads of this process are not watched.
     explicit Peers(const std::vector<int>& pids);
 
-    // A local rank whose process has ended.
+    // Adds what poll() is to wait for, so that it returns when one of them ends.
+    void add_to(std::vector<pollfd>& list) const;
+    // A local rank whose process has ended. Each of them once.
     std::optional<int> ended();
 
   private:
@@ -27,7 +30,12 @@ class Peers {
         sys::UniqueFd fd;  // none where the kernel has no pidfd: then the pid is asked for
         bool ended = false;
     };
+    static bool has_ended(const Peer& peer);
+
     std::vector<Peer> peers_;
 };
+
+// "T", "D", …: the process's state in /proc; empty where there is none to be read.
+std::string process_state(int pid);
 
 }  // namespace batchai::coll

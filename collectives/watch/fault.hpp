@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fault: something bad that a rank does to itself at a place of the user's choice, for tests of
+// what the others make of it. BATCHAI_COLL_FAULT="rank=1,operation=5,chunk=2,do=kill", where
+//   operation   counts the operations of the job's communicator, from 1 (the default)
+//   chunk       0 (the default): as the operation begins; k: once the k-th chunk is in shared
+//   memory do          kill, stop (SIGKILL, SIGSTOP), exit (without a word), abort,
+//   delay:MILLISECONDSms
+// Without the variable, nothing is there but a null pointer.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "sys/result.hpp"
+
+namespace batchai::coll {
+
+class Node;
+
+inline constexpr char kFaultVariable[] = "BATCHAI_COLL_FAULT";
+
+struct Fault {
+    enum class Deed { kill, stop, exit, abort, delay };
+
+    int rank = -1;  // -1: there is no fault
+    std::uint64_t operation = 1, chunk = 0;
+    Deed deed = Deed::kill;
+    std::chrono::milliseconds delay{0};
+
+    bool operator==(const Fault&) const = default;
+};
+
+sys::Result<Fault> parse_fault(std::string_view text);
+sys::Result<Fault> fault_from_environment();
+
+// The place where it happens, on the rank it happens to.
+class FaultPoint {
+  public:
+    FaultPoint(const Fault& fault, Node& node) : fault_(fault), node_(node) {}
+    void reach(std::uint64_t operation, std::uint64_t chunk) {
+        if (operation == fault_.operation && chunk == fault_.chunk) act();
+    }
+
+  private:
+    void act();
+
+    Fault fault_;
+    Node& node_;
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/watch/meeting.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <optional>
+#include <sstream>
+
+namespace batchai::coll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What both sides say first.
+struct Hello {
+    std::array<char, 8> magic;
+    Secret secret;  // of the one who is to read it
+    std::int32_t node;
+};
+static_assert(sizeof(Hello) == 28);
+constexpr std::array<char, 8> kMagic = {'B', 'C', 'P', 'U', 'L', 'S', 'E', '1'};
+constexpr std::size_t kMostLines = 64;  // at once: there may be strangers among them
+
+sockaddr_in socket_address(const std::string& address, std::uint16_t port) {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(port);
+    at.sin_addr.s_addr = address.empty() ? htonl(INADDR_ANY) : ::inet_addr(address.c_str());
+    return at;
+}
+
+const sockaddr* plain(const sockaddr_in& address) {
+    return reinterpret_cast<const sockaddr*>(&address);
+}
+
+sys::UniqueFd new_socket() {
+    return sys::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+// A connection that is being made.
+class Line {
+  public:
+    enum class Stage { waiting, made, failed };
+
+    // To this address of a node.
+    static Line call(int node, const std::string& address, std::uint16_t port, const Hello& hello) {
+        Line line(node, new_socket(), hello);
+        const sockaddr_in at = socket_address(address, port);
+        if (!line.fd_ ||
+            (::connect(line.fd_.get(), plain(at), sizeof at) != 0 && errno != EINPROGRESS)) {
+            line.error_ = errno;
+        }
+        return line;
+    }
+    // Of somebody who has called and says that it is this node.
+    static Line answer(int node, sys::UniqueFd fd, const Hello& hello) {
+        Line line(node, std::move(fd), hello);
+        line.connected_ = line.answers_ = true;
+        return line;
+    }
+
+    int node() const { return node_; }
+    int error() const { return error_; }
+    pollfd to_poll() const {
+        return {fd_.get(), static_cast<short>(connected_ ? POLLIN : POLLOUT), 0};
+    }
+    Stage step(const Secret& own);
+    Neighbour take() { return {node_, std::move(fd_)}; }
+
+  private:
+    Line(int node, sys::UniqueFd fd, const Hello& hello)
+        : node_(node), fd_(std::move(fd)), hello_(hello) {}
+    Stage fail(int error) {
+        error_ = error;
+        return Stage::failed;
+    }
+    // Nothing else is in a new socket's buffer.
+    bool say_hello() {
+        return ::send(fd_.get(), &hello_, sizeof hello_, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+               static_cast<ssize_t>(sizeof hello_);
+    }
+
+    int node_;
+    sys::UniqueFd fd_;
+    Hello hello_;  // what is to be said
+    Hello heard_{};
+    std::size_t got_ = 0;  // bytes of it
+    bool connected_ = false, answers_ = false;
+    int error_ = 0;
+};
+
+Line::Stage Line::step(const Secret& own) {
+    if (error_ != 0) return Stage::failed;
+    pollfd ready = to_poll();
+    if (::poll(&ready, 1, 0) != 1) return Stage::waiting;
+    if (!connected_) {
+        int error = 0;
+        socklen_t length = sizeof error;
+        ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+        if (error != 0) return fail(error);
+        connected_ = true;
+        return say_hello() ? Stage::waiting : fail(EPIPE);
+    }
+    const ssize_t got = ::recv(fd_.get(), reinterpret_cast<char*>(&heard_) + got_,
+                               sizeof heard_ - got_, MSG_DONTWAIT);
+    if (got == 0) return fail(ECONNRESET);
+    if (got < 0) return errno == EAGAIN || errno == EINTR ? Stage::waiting : fail(errno);
+    got_ += static_cast<std::size_t>(got);
+    if (got_ < sizeof heard_) return Stage::waiting;
+    if (heard_.magic != kMagic || heard_.secret != own || heard_.node != node_) return fail(EPROTO);
+    if (answers_ && !say_hello()) return fail(EPIPE);
+    return Stage::made;
+}
+
+// All connections that a node waits for.
+class Switchboard {
+  public:
+    Switchboard(const Secret& own, int node) : own_(own), node_(node) {}
+
+    void call(int node, const Invitation& invitation) {
+        missing_.push_back(node);
+        for (const std::string& address : invitation.addresses) {
+            lines_.push_back(
+                Line::call(node, address, invitation.port, hello_to(invitation.secret)));
+        }
+    }
+    void expect(int node, const Invitation& invitation, int listener) {
+        missing_.push_back(node);
+        caller_ = node;
+        caller_secret_ = invitation.secret;
+        listener_ = listener;
+    }
+    // Returns the first node that is missing in the end, or -1.
+    int run(Clock::time_point deadline);
+    std::vector<Neighbour> take() { return std::move(made_); }
+    int error() const { return error_; }  // the last one
+
+  private:
+    Hello hello_to(const Secret& secret) const { return {kMagic, secret, node_}; }
+    bool is_missing(int node) const {
+        return std::find(missing_.begin(), missing_.end(), node) != missing_.end();
+    }
+    bool answers() const { return is_missing(caller_) && lines_.size() < kMostLines; }
+    void answer();
+    void step();
+
+    Secret own_;
+    int node_;
+    std::list<Line> lines_;
+    std::vector<int> missing_;
+    std::vector<Neighbour> made_;
+    int caller_ = -1, listener_ = -1, error_ = ETIMEDOUT;
+    Secret caller_secret_{};
+};
+
+void Switchboard::answer() {
+    if (!answers()) return;
+    sys::UniqueFd fd(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd) lines_.push_back(Line::answer(caller_, std::move(fd), hello_to(caller_secret_)));
+}
+
+void Switchboard::step() {
+    for (auto line = lines_.begin(); line != lines_.end();) {
+        const Line::Stage stage = is_missing(line->node()) ? line->step(own_) : Line::Stage::failed;
+        if (stage == Line::Stage::made) {
+            std::erase(missing_, line->node());
+            made_.push_back(line->take());
+        }
+        if (line->error() != 0) error_ = line->error();
+        line = stage == Line::Stage::waiting ? std::next(line) : lines_.erase(line);
+    }
+}
+
+int Switchboard::run(Clock::time_point deadline) {
+    while (true) {
+        step();
+        if (missing_.empty()) return -1;
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+        const bool hopeless = lines_.empty() && !is_missing(caller_);
+        if (left.count() <= 0 || hopeless) return missing_.front();
+        std::vector<pollfd> list;
+        if (answers()) list.push_back({listener_, POLLIN, 0});
+        for (const Line& line : lines_) list.push_back(line.to_poll());
+        ::poll(list.data(), list.size(), static_cast<int>(left.count()));
+        answer();
+    }
+}
+
+}  // namespace
+
+int callee_of(int node, int nodes) {
+    return nodes < 2 || (nodes == 2 && node == 1) ? -1 : (node + 1) % nodes;
+}
+
+int caller_of(int node, int nodes) {
+    return nodes < 2 || (nodes == 2 && node == 0) ? -1 : (node + nodes - 1) % nodes;
+}
+
+std::string Invitation::text() const {
+    return fmt::format("{} {:02x} {}", port, fmt::join(secret, ""), fmt::join(addresses, " "));
+}
+
+sys::Result<Invitation> Invitation::from(const std::string& text) {
+    const sys::Error bad{"an invitation that makes no sense"};
+    std::istringstream words(text);
+    Invitation invitation;
+    std::string secret, address;
+    if (!(words >> invitation.port >> secret) || secret.size() != 2 * invitation.secret.size()) {
+        return bad;
+    }
+    for (std::size_t i = 0; i < invitation.secret.size(); ++i) {
+        char* end = nullptr;
+        const std::string digits = secret.substr(2 * i, 2);
+        invitation.secret[i] = static_cast<unsigned char>(std::strtoul(digits.c_str(), &end, 16));
+        if (*end != '\0') return bad;
+    }
+    while (words >> address) {
+        in_addr parsed{};
+        if (::inet_pton(AF_INET, address.c_str(), &parsed) != 1) return bad;
+        invitation.addresses.push_back(address);
+    }
+    if (invitation.port == 0 || invitation.addresses.empty()) return bad;
+    return invitation;
+}
+
+sys::Result<Meeting> Meeting::open(std::vector<std::string> addresses) {
+    Meeting meeting;
+    meeting.listener_ = new_socket();
+    // By one address they call that one, by several any: the secret tells who may.
+    sockaddr_in at = socket_address(addresses.size() == 1 ? addresses[0] : "", 0);
+    socklen_t length = sizeof at;
+    if (!meeting.listener_ || ::bind(meeting.listener_.get(), plain(at), sizeof at) != 0 ||
+        ::listen(meeting.listener_.get(), 16) != 0 ||
+        ::getsockname(meeting.listener_.get(), reinterpret_cast<sockaddr*>(&at), &length) != 0) {
+        return sys::errno_error("listening for the watchdogs of other nodes");
+    }
+    Secret& secret = meeting.invitation_.secret;
+    if (::getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size())) {
+        return sys::errno_error("making a secret for the watchdogs");
+    }
+    meeting.invitation_.port = ntohs(at.sin_port);
+    meeting.invitation_.addresses = std::move(addresses);
+    return meeting;
+}
+
+sys::Result<std::vector<Neighbour>> Meeting::meet(const Roster& roster,
+                                                  const std::vector<std::string>& invitations,
+                                                  std::chrono::milliseconds limit) const {
+    const Topology& topology = roster.topology;
+    Switchboard board(invitation_.secret, topology.node());
+    std::vector<Invitation> found(invitations.size());
+    const auto read = [&](int node) -> sys::Result<bool> {
+        if (node < 0 || invitations[node].empty()) return false;
+        auto invitation = Invitation::from(invitations[node]);
+        if (!invitation) return invitation.error().in(roster.node(node));
+        found[node] = std::move(*invitation);
+        return true;
+    };
+    const int callee = callee_of(topology.node(), topology.nodes());
+    const int caller = caller_of(topology.node(), topology.nodes());
+    const auto calls = read(callee), expects = read(caller);
+    if (!calls) return calls.error();
+    if (!expects) return expects.error();
+    if (*calls) board.call(callee, found[callee]);
+    if (*expects) board.expect(caller, found[caller], listener_.get());
+    const int missing = board.run(Clock::now() + limit);
+    if (missing < 0) return board.take();
+    return sys::Error{fmt::format(
+        "the watchdogs of {} and {} do not reach each other (addresses {}, port {}): {}; "
+        "BATCHAI_COLL_WATCH=node=0 does without them",
+        roster.node(topology.node()), roster.node(missing),
+        fmt::join(found[missing].addresses, ", "), found[missing].port,
+        std::strerror(board.error()))};
+}
+
+}  // namespace batchai::coll

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Meeting: how the watchdogs of neighbouring nodes get their connections, in init. Each node's
+// first rank listens and publishes an invitation: its addresses and a secret. It calls the next
+// node and is called by the previous one. Whoever calls gives the other one's secret and gets back
+// its own: who does not know it is a stranger and is hung up on.
+//
+// With two nodes there is one connection, with one node none.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/watch/roster.hpp"
+#include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::coll {
+
+// The connection to the watchdog of another node.
+struct Neighbour {
+    int node;
+    sys::UniqueFd fd;
+};
+
+using Secret = std::array<unsigned char, 16>;
+
+struct Invitation {
+    std::uint16_t port = 0;
+    Secret secret{};
+    std::vector<std::string> addresses;
+
+    std::string text() const;  // "40123 00ff…a7 10.87.0.11 10.1.0.3"
+    static sys::Result<Invitation> from(const std::string& text);
+};
+
+class Meeting {
+  public:
+    // Listens. addresses: of this host, by which others may call.
+    static sys::Result<Meeting> open(std::vector<std::string> addresses);
+
+    const Invitation& invitation() const { return invitation_; }
+    // invitations: of the other nodes, by node, as text; a node whose is empty is not met. It is an
+    // error where a connection is not made within the limit.
+    sys::Result<std::vector<Neighbour>> meet(const Roster& roster,
+                                             const std::vector<std::string>& invitations,
+                                             std::chrono::milliseconds limit) const;
+
+  private:
+    Invitation invitation_;
+    sys::UniqueFd listener_;
+};
+
+// Whom a node calls, and who calls it; -1: nobody.
+int callee_of(int node, int nodes);
+int caller_of(int node, int nodes);
+
+}  // namespace batchai::coll

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Neighbourhood: what the watchdog of a node has to do with those of the next and the previous
+// node; the first rank of each node has it. Together they are a ring: a failure that one node knows
+// of goes around it both ways, so that it passes a node that is gone.
+//
+// The kernel of a machine acknowledges what arrives even where the process is stopped. So beats
+// that are not acknowledged tell of a node or a cable that is gone, soon; beats that do not come
+// tell of a process that stands still, after the time that it is allowed to.
+#pragma once
+
+#include <poll.h>
+
+#include <list>
+#include <optional>
+#include <vector>
+
+#include "collectives/watch/heartbeats.hpp"
+#include "collectives/watch/limits.hpp"
+#include "collectives/watch/meeting.hpp"
+#include "collectives/watch/pulse.hpp"
+#include "collectives/watch/roster.hpp"
+
+namespace batchai::coll {
+
+class Neighbourhood {
+  public:
+    using Time = Heartbeats::Time;
+
+    // roster: has to stay.
+    Neighbourhood(const Roster& roster, const Limits& limits, std::vector<Neighbour> neighbours,
+                  Time now);
+
+    // Adds what poll() is to wait for.
+    void add_to(std::vector<pollfd>& list) const;
+    // Reads what has come in, and beats where it is time to. Returns what others have told, or what
+    // is wrong with a neighbour.
+    std::optional<Failure> step(Time now);
+    void tell(const Failure& failure);
+    void forgive(Time now) { heartbeats_.forgive(now); }
+    // Waits, for a moment at most, until the neighbours have what they were told.
+    void close();
+
+  private:
+    struct Side {
+        Side(int of, sys::UniqueFd fd) : node(of), pulse(std::move(fd)) {}
+        int node;
+        Pulse pulse;
+        std::optional<Time> ended;
+        bool reported = false;
+    };
+    std::optional<Failure> examine(Side& side, std::size_t index, Time now);
+
+    const Roster& roster_;
+    Limits limits_;
+    std::list<Side> sides_;
+    Heartbeats heartbeats_;
+    Time beat_at_;
+};
+
+// What makes the kernel give up on a connection in time.
+void set_patience(int socket, std::chrono::milliseconds node_limit);
+
+}  // namespace batchai::coll

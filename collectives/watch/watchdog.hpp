@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Watchdog: a thread of each rank that looks after the others, whatever its rank is doing, and says
+// what it sees in the node's memory, where the engines of all local ranks find it. It sees
+//   - a local process end, at once;
+//   - a local process stand still, by a counter of each rank's watchdog in the node's memory;
+//   - on the first rank of a node: the same of the neighbouring nodes' first ranks, and nodes that
+//     do not answer (neighbourhood.hpp), and what other nodes have seen.
+// A rank that computes has a watchdog that runs: only a process that is stopped, or gets no
+// processor at all, stands still.
+//
+// One for the job's own communicator; parts of it take its word. It sleeps nearly always. Signals
+// are not for it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "collectives/transport/shm.hpp"
+#include "collectives/watch/neighbourhood.hpp"
+#include "collectives/watch/peers.hpp"
+
+namespace batchai::coll {
+
+class Watchdog {
+  public:
+    // roster and node: have to stay. neighbours: on the first rank of a node.
+    static sys::Result<std::unique_ptr<Watchdog>> start(const Roster& roster, Node& node,
+                                                        const Limits& limits,
+                                                        std::vector<Neighbour> neighbours);
+    // Ends the thread. The neighbours have been told of a failure by then.
+    ~Watchdog();
+    Watchdog(const Watchdog&) = delete;
+    Watchdog& operator=(const Watchdog&) = delete;
+
+    // There is something new in the node's memory. Any thread.
+    void wake();
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    using Time = Clock::time_point;
+
+    Watchdog(const Roster& roster, Node& node, const Limits& limits,
+             std::vector<Neighbour> neighbours, sys::UniqueFd bell);
+    void run();
+    void sleep();
+    void look(Time now);
+    void tell();
+    std::optional<Failure> look_here(Time now);
+    std::string stall_of(int local) const;
+
+    const Roster& roster_;
+    Node& node_;
+    Limits limits_;
+    Peers peers_;
+    Heartbeats heartbeats_;
+    Neighbourhood neighbourhood_;
+    bool told_ = false;  // the neighbours know of the failure
+    std::uint64_t beats_ = 0;
+    std::vector<pollfd> polled_;  // keeps its memory
+
+    sys::UniqueFd bell_;  // an eventfd
+    std::atomic<bool> ending_{false};
+    int process_;
+    std::unique_ptr<std::thread> thread_;
+};
+
+}  // namespace batchai::coll
