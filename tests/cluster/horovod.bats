@@ -59,6 +59,8 @@ def train(state):
                 hvd.barrier()
                 if hvd.rank() == 2:
                     os.kill(os.getppid(), signal.SIGKILL)  # the agent of its node
+                    while True:
+                        signal.pause()  # until this rank is ended too
             indices = state.sampler.get_indices(batch, 2)
             optimizer.zero_grad()
             model(torch.tensor([[float(i)] for i in indices])).sum().backward()
