@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -26,7 +27,14 @@ bool is_private(std::string_view name) {
 
 struct Interface {
     std::string name, address;
+    long speed = 0;  // Mbit/s; 0: it is not known
 };
+
+long speed_of(const std::string& interface) {
+    long speed = 0;
+    std::ifstream("/sys/class/net/" + interface + "/speed") >> speed;
+    return std::max(speed, 0L);
+}
 
 std::vector<Interface> interfaces() {
     std::vector<Interface> found;
@@ -40,7 +48,7 @@ std::vector<Interface> interfaces() {
         char text[INET_ADDRSTRLEN] = {};
         const auto* address = reinterpret_cast<const sockaddr_in*>(it->ifa_addr);
         ::inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
-        found.push_back({it->ifa_name, text});
+        found.push_back({it->ifa_name, text, speed_of(it->ifa_name)});
     }
     return found;
 }
@@ -85,8 +93,11 @@ std::string network_devices(bool one_host) {
 std::vector<std::string> network_addresses(bool one_host) {
     if (one_host) return {"127.0.0.1"};
     const char* wanted = std::getenv("UCX_NET_DEVICES");
+    std::vector<Interface> found = interfaces();
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Interface& a, const Interface& b) { return a.speed > b.speed; });
     std::vector<std::string> all, named;
-    for (const Interface& interface : interfaces()) {
+    for (const Interface& interface : found) {
         all.push_back(interface.address);
         if (wanted != nullptr && lists(wanted, interface.name)) named.push_back(interface.address);
     }

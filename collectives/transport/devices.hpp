@@ -13,7 +13,8 @@ namespace batchai::coll {
 // InfiniBand devices. "all" where nothing remains.
 std::string network_devices(bool one_host);
 // The IPv4 addresses of this host that the nodes reach each other by, of the same devices: of those
-// that UCX_NET_DEVICES names where it names some. Empty where there are none.
+// that UCX_NET_DEVICES names where it names some. The fastest device's comes first, which is the
+// one that UCX takes. Empty where there are none.
 std::vector<std::string> network_addresses(bool one_host);
 // Whether there is nothing but TCP.
 bool only_tcp();

@@ -27,7 +27,8 @@ struct Hello {
 };
 static_assert(sizeof(Hello) == 28);
 constexpr std::array<char, 8> kMagic = {'B', 'C', 'P', 'U', 'L', 'S', 'E', '1'};
-constexpr std::size_t kMostLines = 64;  // at once: there may be strangers among them
+constexpr std::chrono::milliseconds kPatience(250);  // with one address
+constexpr std::size_t kMostLines = 64;               // at once: there may be strangers among them
 
 sockaddr_in socket_address(const std::string& address, std::uint16_t port) {
     sockaddr_in at{};
@@ -125,12 +126,11 @@ class Switchboard {
   public:
     Switchboard(const Secret& own, int node) : own_(own), node_(node) {}
 
+    // One address after the other: the first one is the best.
     void call(int node, const Invitation& invitation) {
         missing_.push_back(node);
-        for (const std::string& address : invitation.addresses) {
-            lines_.push_back(
-                Line::call(node, address, invitation.port, hello_to(invitation.secret)));
-        }
+        callee_ = node;
+        invited_ = invitation;
     }
     void expect(int node, const Invitation& invitation, int listener) {
         missing_.push_back(node);
@@ -150,6 +150,8 @@ class Switchboard {
     }
     bool answers() const { return is_missing(caller_) && lines_.size() < kMostLines; }
     void answer();
+    void call_next();
+    bool has_called_all() const { return called_ == invited_.addresses.size(); }
     void step();
 
     Secret own_;
@@ -157,6 +159,10 @@ class Switchboard {
     std::list<Line> lines_;
     std::vector<int> missing_;
     std::vector<Neighbour> made_;
+    int callee_ = -1;
+    Invitation invited_;
+    std::size_t called_ = 0;  // of the addresses
+    Clock::time_point call_at_{};
     int caller_ = -1, listener_ = -1, error_ = ETIMEDOUT;
     Secret caller_secret_{};
 };
@@ -179,18 +185,31 @@ void Switchboard::step() {
     }
 }
 
+// The next address, when the one before has had its time or has failed.
+void Switchboard::call_next() {
+    if (has_called_all() || !is_missing(callee_)) return;
+    const bool calls = std::any_of(lines_.begin(), lines_.end(),
+                                   [this](const Line& line) { return line.node() == callee_; });
+    const auto now = Clock::now();
+    if (calls && now < call_at_) return;
+    call_at_ = now + kPatience;
+    lines_.push_back(Line::call(callee_, invited_.addresses[called_++], invited_.port,
+                                hello_to(invited_.secret)));
+}
+
 int Switchboard::run(Clock::time_point deadline) {
     while (true) {
         step();
         if (missing_.empty()) return -1;
         const auto left =
             std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-        const bool hopeless = lines_.empty() && !is_missing(caller_);
+        call_next();
+        const bool hopeless = lines_.empty() && !is_missing(caller_) && has_called_all();
         if (left.count() <= 0 || hopeless) return missing_.front();
         std::vector<pollfd> list;
         if (answers()) list.push_back({listener_, POLLIN, 0});
         for (const Line& line : lines_) list.push_back(line.to_poll());
-        ::poll(list.data(), list.size(), static_cast<int>(left.count()));
+        ::poll(list.data(), list.size(), static_cast<int>(std::min(left, kPatience).count()));
         answer();
     }
 }

@@ -236,6 +236,15 @@ BOOST_AUTO_TEST_CASE(nobody_is_met_where_nobody_answers) {
     BOOST_REQUIRE(!refused);
     BOOST_TEST(refused.error().message.find("node c1 (rank 1)") != std::string::npos);
     BOOST_TEST(refused.error().message.find("Connection refused") != std::string::npos);
+    Invitation other = here->invitation();  // nobody is at its first address
+    other.addresses = {"127.0.0.2", "127.0.0.1"};
+    const auto caller = Meeting::open({"127.0.0.1"});
+    BOOST_REQUIRE(caller);
+    std::thread called([&] {
+        BOOST_TEST(bool(here->meet(roster_of(2, 1), {caller->invitation().text(), ""}, 20s)));
+    });
+    BOOST_TEST(bool(caller->meet(roster_of(2, 0), {"", other.text()}, 20s)));
+    called.join();
     const auto silent = here->meet(roster_of(2, 1), {gone.text(), ""}, 100ms);
     BOOST_REQUIRE(!silent);
     BOOST_TEST(silent.error().message.find("Connection timed out") != std::string::npos);
