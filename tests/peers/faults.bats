@@ -133,6 +133,25 @@ kill_rank() {
     each_layout "$check" compute 0
 }
 
+@test "a job that is suspended as a whole goes on" {
+    export BATCHAI_COLL_WATCH=stall=1
+    for ((i = 0; i < rounds; ++i)); do
+        for layout in "${layouts[@]}"; do
+            rm -f go
+            # shellcheck disable=SC2086 # words
+            run_behind $layout "$check" wait "$PWD/go"
+            eventually has_said "${layout##* }" ' waits$'
+            for signal in STOP CONT; do
+                pkill "-$signal" -x faults_check # on all nodes
+                sleep 3
+            done
+            touch go
+            wait "$behind"
+            has_said "${layout##* }" ' is fine$'
+        done
+    done
+}
+
 @test "a rank that computes is not taken for one that stands still" {
     export BATCHAI_COLL_WATCH=process=1,node=1,stall=1
     each_layout "$check" compute 3
