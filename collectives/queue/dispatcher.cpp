@@ -27,16 +27,24 @@ Dispatcher::Dispatcher(Engine& engine, Progress& progress, const Topology& topol
       tuner_(options_.fusion_bytes, options_.autotune),
       by_id_(options_.cache_capacity, nullptr) {}
 
-void Dispatcher::add(Submission* submission) {
-    const auto now = Clock::now();
+void Dispatcher::add(Submission* submission, Clock::time_point now) {
     submission->since = now;
     submission->in_line = true;
+    submission->order = ++submitted_;
     submission->id = cache_.find(*submission);
     if (line_.empty() && options_.stall > 0s) report_at_ = now + options_.stall;
     line_.push_back(submission);
     for (const Part& part : submission->parts) line_bytes_ += bytes_of(part.signature);
-    if (submission->id >= 0) by_id_[static_cast<std::size_t>(submission->id)] = submission;
+    index(submission);
     fresh_ = true;
+}
+
+void Dispatcher::index(Submission* submission) {
+    submission->next_alike = nullptr;
+    if (submission->id < 0) return;
+    Submission** last = &by_id_[static_cast<std::size_t>(submission->id)];
+    while (*last != nullptr) last = &(*last)->next_alike;
+    *last = submission;
 }
 
 void Dispatcher::set_blocked(bool blocked) {
@@ -96,11 +104,11 @@ void Dispatcher::fail_everything(const Failure& failure) {
 std::optional<Dispatcher::Rest> Dispatcher::rest() const {
     if (is_under_way()) return std::nullopt;
     Rest rest;
-    if (line_.empty() && !closing_) return rest;
     if (schedule_.is_frozen()) {
         rest.submissions = std::max<std::size_t>(1, missing_of_bucket());
         return rest;
     }
+    if (line_.empty()) return rest;
     rest.until = fresh_ ? line_.front()->since + options_.cycle : retry_at_;
     rest.submissions = fresh_ ? options_.cache_capacity : 1;
     if (options_.fusion_bytes > line_bytes_) rest.bytes = options_.fusion_bytes - line_bytes_;
@@ -111,7 +119,10 @@ std::optional<Dispatcher::Rest> Dispatcher::rest() const {
 void Dispatcher::leave_line(const std::vector<Submission*>& submissions) {
     for (Submission* submission : submissions) {
         submission->in_line = false;
-        if (submission->id >= 0) by_id_[static_cast<std::size_t>(submission->id)] = nullptr;
+        if (submission->id < 0) continue;
+        Submission** place = &by_id_[static_cast<std::size_t>(submission->id)];
+        while (*place != submission) place = &(*place)->next_alike;
+        *place = submission->next_alike;
     }
     std::erase_if(line_, [](const Submission* submission) { return !submission->in_line; });
     line_bytes_ = 0;
@@ -170,7 +181,7 @@ void Dispatcher::take_outcome() {
         std::fill(by_id_.begin(), by_id_.end(), nullptr);
         for (Submission* submission : line_) {
             submission->id = cache_.find(*submission);
-            if (submission->id >= 0) by_id_[static_cast<std::size_t>(submission->id)] = submission;
+            index(submission);
         }
     }
     for (const Outcome::Failed& failed : outcome.fail) {

@@ -57,7 +57,7 @@ class Dispatcher {
                Options options);
 
     // Puts a submission in line.
-    void add(Submission* submission);
+    void add(Submission* submission, Clock::time_point now);
     // Whether the caller waits for something in line: then nothing more can be expected to come.
     void set_blocked(bool blocked);
     // The rank leaves: everything in line fails. Ends when all ranks leave.
@@ -111,6 +111,7 @@ class Dispatcher {
     void start_call(const FusionKey& key, std::size_t elements, bool* vetoed);
     void add_piece(const Part& part);
     void show(const std::vector<Submission*>& together);
+    void index(Submission* submission);
     void leave_line(const std::vector<Submission*>& submissions);
 
     Engine& engine_;
@@ -124,7 +125,8 @@ class Dispatcher {
     Tuner tuner_;
 
     std::vector<Submission*> line_;   // in the order of submission
-    std::vector<Submission*> by_id_;  // in line; null: not
+    std::vector<Submission*> by_id_;  // in line, the first one of each id; null: none
+    std::uint64_t submitted_ = 0;
     std::size_t line_bytes_ = 0;
     bool blocked_ = false, closing_ = false, closed_ = false;
 

@@ -124,7 +124,8 @@ Step Dispatcher::follow_schedule() {
 
 void Dispatcher::start_bucket(bool veto) {
     const Schedule::Bucket& bucket = schedule_.next();
-    set_veto(bucket.key.type, veto, head_);
+    const FusionKey key = bucket.key.value_or(FusionKey{BATCHAI_COLL_FLOAT32});
+    set_veto(key.type, veto, head_);
     pieces_.assign(1, {head_, head_, 0, 1});
     together_.clear();
     if (veto) {
@@ -133,14 +134,16 @@ void Dispatcher::start_bucket(bool veto) {
         for (const int id : bucket.ids) {
             Submission* submission = by_id_[static_cast<std::size_t>(id)];
             together_.push_back(submission);
-            for (const Part& part : submission->parts) add_piece(part);
+            for (const Part& part : submission->parts) {
+                if (bucket.key) add_piece(part);
+            }
         }
         show(together_);
-        listener_.on_started(together_, bucket.elements * type_size(bucket.key.type));
+        if (bucket.key) listener_.on_started(together_, bucket.elements * type_size(key.type));
     }
     in_bucket_ = true;
     vetoed_ = false;
-    start_call(bucket.key, 1 + bucket.elements, &vetoed_);
+    start_call(key, 1 + bucket.elements, &vetoed_);
 }
 
 Step Dispatcher::finish_bucket() {
@@ -156,7 +159,12 @@ Step Dispatcher::finish_bucket() {
         return Step::moved;
     }
     leave_line(together_);
-    listener_.on_ended(together_, nullptr);
+    if (schedule_.next().key) {
+        listener_.on_ended(together_, nullptr);
+    } else {
+        listener_.on_agreed(together_);
+        batch_.push_back(together_);
+    }
     together_.clear();
     if (!schedule_.advance()) return Step::moved;
     listener_.on_cycle();

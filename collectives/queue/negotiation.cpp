@@ -52,7 +52,8 @@ void Negotiation::vote() {
         if (submission->id < 0) {
             all_known = false;
         } else {
-            votes_[kVotes + static_cast<std::size_t>(submission->id)] = 1;
+            std::uint8_t& votes = votes_[kVotes + static_cast<std::size_t>(submission->id)];
+            votes = static_cast<std::uint8_t>(std::min(votes + 1, 255));
         }
     }
     votes_[known] = all_known;
@@ -105,12 +106,15 @@ void Negotiation::count_votes() {
 
 void Negotiation::start_ready() {
     for (Submission* submission : line_) {
-        if (votes_[kVotes + static_cast<std::size_t>(submission->id)] != 0) {
-            outcome_.start.push_back(submission);
-        }
+        std::uint8_t& votes = votes_[kVotes + static_cast<std::size_t>(submission->id)];
+        if (votes == 0) continue;
+        --votes;
+        outcome_.start.push_back(submission);
     }
     std::sort(outcome_.start.begin(), outcome_.start.end(),
-              [](const Submission* a, const Submission* b) { return a->id < b->id; });
+              [](const Submission* a, const Submission* b) {
+                  return a->id != b->id ? a->id < b->id : a->order < b->order;
+              });
 }
 
 void Negotiation::say_length() {
@@ -160,14 +164,14 @@ void Negotiation::read_lines() {
     learn(lines);
 }
 
-// Keys that will not come again are not worth a number.
 void Negotiation::learn(const std::vector<Line>& lines) {
     outcome_.judged = true;
     std::vector<std::string_view> keys;
     std::unordered_set<std::string_view> seen;
     for (const Line& line : lines) {
         for (const std::string& key : line.keys) {
-            if (is_named(key) && seen.insert(key).second) keys.push_back(key);
+            const std::string_view identity = identity_of(key);
+            if (seen.insert(identity).second) keys.push_back(identity);
         }
     }
     if (!cache_.has_room_for(keys.size())) {

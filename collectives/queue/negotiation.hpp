@@ -4,11 +4,11 @@
 // has nothing in line takes part in none: nothing could be started without it anyway.
 //
 // A round is one allreduce (min) of bytes: some flags, a digest of the line and its complement,
-// whose minima fit together only where all digests are equal, and a byte for each key of the
-// response cache: 1 where it is in line. Lines that are equal are started as they are, in their
-// order; keys that are in all lines, in the order of the cache. Only where some rank has a key that
-// the cache does not know, or where nobody can go on, the ranks exchange the lines themselves
-// (judge.hpp), and the cache learns them.
+// whose minima fit together only where all digests are equal, and a byte for each operation of the
+// response cache: how often it is in line, as it may be without a name. Lines that are equal are
+// started as they are, in their order; what is in all lines, in the order of the cache. Only where
+// some rank has what the cache does not know, or where nobody can go on, the ranks exchange the
+// lines themselves (judge.hpp), and the cache learns them.
 //
 // Cost: a short allreduce; with new keys two allgathers more.
 #pragma once

@@ -84,16 +84,16 @@ Submission* Queue::submit(const Order& order) {
     submission->priority = order.priority;
     submission->named = unnamed.empty();
     submission->state = Submission::State::in_line;
+    submission->taken = submission->named ? &name->second : nullptr;
     submission->waiters = submission->asked = 0;
     set_key(*submission, submission->named ? order.name : unnamed, order.text);
-    timeline_.begin(submission->name(), kInLine, Timeline::Clock::now());
+    if (timeline_.is_on()) {
+        timeline_.begin(submission->name(), kInLine, Timeline::Clock::now());
+    }
     inbox_.push_back(submission);
     for (const Part& part : order.parts) inbox_bytes_ += bytes_of(part.signature);
     news_ = true;
-    const bool driven = driven_, rested = is_rested();
-    held.unlock();
-    if (!driven) turn_.notify_one();
-    if (driven && rested) rested_.notify_one();
+    if (is_rested()) wake();
     return submission;
 }
 
@@ -105,20 +105,21 @@ batchai_coll_status Queue::test(Submission* submission, std::string& sentence) {
         ++submission->waiters;
         ++blocked_;
         news_ = true;
-        rested_.notify_one();
+        wake();
     }
     return BATCHAI_COLL_IN_PROGRESS;
 }
 
 batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
     Lock held(lock_);
+    if (submission->state == Submission::State::ended) return conclude(submission, sentence);
     if (submission->state == Submission::State::in_line) {
         ++submission->waiters;
         ++blocked_;
     }
     ++callers_;
     news_ = true;
-    rested_.notify_one();
+    if (driven_) rested_.notify_one();
     while (submission->state != Submission::State::ended) {
         if (driven_) {
             ended_.wait(held);
@@ -141,7 +142,7 @@ batchai_coll_status Queue::conclude(Submission* submission, std::string& sentenc
 const Failure& Queue::close() {
     Lock held(lock_);
     closing_ = news_ = true;
-    rested_.notify_one();
+    if (driven_) rested_.notify_one();
     while (!closed_ && !stop_) {
         if (driven_) {
             ended_.wait(held);
@@ -156,7 +157,7 @@ const Failure& Queue::close() {
 void Queue::work() {
     Lock held(lock_);
     while (!stop_) {
-        if (driven_ || (inbox_.empty() && !dispatcher_.has_work())) {
+        if (driven_ || !(is_rested() || dispatcher_.has_work())) {
             turn_.wait(held);
         } else {
             drive(held, nullptr);
@@ -169,7 +170,11 @@ void Queue::drive(Lock& held, const Submission* submission) {
     held.unlock();
     Backoff backoff;
     while (!stop_) {
-        if (news_) take_news();
+        if (news_) {
+            held.lock();
+            take_news();
+            held.unlock();
+        }
         const Step step = dispatcher_.step();
         if (submission != nullptr && submission->state == Submission::State::ended) break;
         if (submission == nullptr && !dispatcher_.has_work() && !news_) break;
@@ -182,16 +187,19 @@ void Queue::drive(Lock& held, const Submission* submission) {
         }
     }
     held.lock();
+    if (news_) take_news();
     driven_ = false;
     closed_ = dispatcher_.has_closed();
+    rest_ = dispatcher_.rest().value_or(Dispatcher::Rest());
     if (closed_ || stop_ || callers_ > 1) ended_.notify_all();
-    if (!inbox_.empty() || dispatcher_.has_work()) turn_.notify_one();
+    if (is_rested() || dispatcher_.has_work()) turn_.notify_one();
 }
 
+// With the lock.
 void Queue::take_news() {
-    const std::scoped_lock held(lock_);
     news_ = false;
-    for (Submission* submission : inbox_) dispatcher_.add(submission);
+    const auto now = Dispatcher::Clock::now();
+    for (Submission* submission : inbox_) dispatcher_.add(submission, now);
     inbox_.clear();
     inbox_bytes_ = 0;
     told_blocked_ = blocked_ > 0;
@@ -201,7 +209,16 @@ void Queue::take_news() {
     told_closing_ = closing_;
 }
 
-// Whether a driver that rests has something to do.
+// Whoever drives, or else the thread.
+void Queue::wake() {
+    if (driven_) {
+        rested_.notify_one();
+    } else {
+        turn_.notify_one();
+    }
+}
+
+// Whether a driver that rests has something to do, or a thread a reason to drive.
 bool Queue::is_rested() const {
     return stop_ || inbox_.size() >= rest_.submissions ||
            (rest_.bytes > 0 && inbox_bytes_ >= rest_.bytes) || (blocked_ > 0) != told_blocked_ ||
@@ -217,7 +234,6 @@ void Queue::rest(const Dispatcher::Rest& rest) {
     } else {
         rested_.wait_until(held, rest.until, done);
     }
-    rest_ = {};
 }
 
 void Queue::on_agreed(const std::vector<Submission*>& submissions) {
@@ -236,21 +252,29 @@ void Queue::on_ended(const std::vector<Submission*>& together, const Failure* fa
     const auto now = Timeline::Clock::now();
     const std::scoped_lock held(lock_);
     for (Submission* submission : together) {
-        if (submission->state == Submission::State::in_line) {  // it was scheduled, or has failed
-            blocked_ -= submission->waiters;
-            timeline_.end(submission->name(), kInLine, message_began_);
-            timeline_.begin(submission->name(), verb_of(*submission), message_began_);
-        }
-        timeline_.end(submission->name(), verb_of(*submission), now);
+        const bool was_in_line = submission->state == Submission::State::in_line;
+        if (was_in_line) blocked_ -= submission->waiters;
+        if (timeline_.is_on()) trace_end(*submission, was_in_line, now);
         submission->state = Submission::State::ended;
-        submission->failure = failure == nullptr ? Failure{} : *failure;
-        if (submission->named) names_.find(submission->name())->second = nullptr;
+        submission->failure.status = failure == nullptr ? BATCHAI_COLL_OK : failure->status;
+        if (failure != nullptr) submission->failure.sentence = failure->sentence;
+        if (submission->taken != nullptr) *submission->taken = nullptr;
     }
     if (failure == nullptr) {
         timeline_.span(verb_of(*together.front()), message_began_, message_bytes_, together.size());
     }
     news_ = true;
     if (callers_ > 0) ended_.notify_all();
+}
+
+// What was in line until its end was scheduled, or has failed.
+void Queue::trace_end(const Submission& submission, bool was_in_line,
+                      Timeline::Clock::time_point now) {
+    if (was_in_line) {
+        timeline_.end(submission.name(), kInLine, message_began_);
+        timeline_.begin(submission.name(), verb_of(submission), message_began_);
+    }
+    timeline_.end(submission.name(), verb_of(submission), now);
 }
 
 void Queue::on_negotiation(bool begins) {

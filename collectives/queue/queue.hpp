@@ -77,7 +77,9 @@ class Queue final : private Listener {
     void take_news();
     void rest(const Dispatcher::Rest& rest);
     bool is_rested() const;
+    void wake();
     Submission* take_submission();
+    void trace_end(const Submission& submission, bool was_in_line, Timeline::Clock::time_point now);
     batchai_coll_status conclude(Submission* submission, std::string& sentence);
 
     // The driver's.
@@ -105,7 +107,7 @@ class Queue final : private Listener {
     int callers_ = 0;  // that wait for something
     int blocked_ = 0;  // that wait for what is in line
     bool closing_ = false, closed_ = false;
-    Dispatcher::Rest rest_;  // of a driver that rests
+    Dispatcher::Rest rest_;  // what whoever drives next waits for
     bool told_blocked_ = false;
 
     std::thread thread_;

@@ -8,15 +8,15 @@ void ResponseCache::clear() {
     keys_.clear();
 }
 
-void ResponseCache::add(std::string_view key) {
-    const std::uint64_t hash = hash_of(key);
-    if (ids_.contains({hash, key})) return;
-    keys_.push_back(std::make_unique<std::string>(key));
+void ResponseCache::add(std::string_view identity) {
+    const std::uint64_t hash = hash_of(identity);
+    if (ids_.contains({hash, identity})) return;
+    keys_.push_back(std::make_unique<std::string>(identity));
     ids_.emplace(Key{hash, *keys_.back()}, static_cast<int>(keys_.size()) - 1);
 }
 
 int ResponseCache::find(const Submission& submission) const {
-    const auto found = ids_.find({submission.hash, submission.key});
+    const auto found = ids_.find({submission.hash, identity_of(submission.key)});
     return found == ids_.end() ? -1 : found->second;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ResponseCache: a number for each key that all ranks have seen, the same on all of them, so that
-// they can speak of it in a byte. All ranks add the same keys in the same order.
+// ResponseCache: a number for each operation that all ranks have seen, the same on all of them, so
+// that they can speak of it in a byte. All ranks add the same ones in the same order.
 #pragma once
 
 #include <memory>
@@ -24,9 +24,8 @@ class ResponseCache {
     std::size_t capacity() const { return capacity_; }
     void clear();
 
-    void add(std::string_view key);
+    void add(std::string_view identity);
     int find(const Submission& submission) const;  // -1: it is not there
-    const std::string& key(int id) const { return *keys_[static_cast<std::size_t>(id)]; }
 
   private:
     struct Key {

@@ -12,7 +12,8 @@ void Schedule::started(const std::vector<Submission*>& round, std::size_t capaci
     in_last_.resize(capacity, 0);
     ++rounds_;
     for (const Submission* submission : round) {
-        if (!add(*submission, rounds_)) return forget();
+        if (submission->id < 0) return forget();
+        add(*submission, rounds_);
     }
     // As many as in the cycle before, and all of them were in it: it is complete.
     const bool equal = current_.size() == last_.size() &&
@@ -24,19 +25,17 @@ void Schedule::started(const std::vector<Submission*>& round, std::size_t capaci
     end_cycle();
 }
 
-// False: it cannot be scheduled.
-bool Schedule::add(const Submission& submission, int round) {
-    const auto key = fusion_key(submission);
-    if (submission.id < 0 || !key || float_format(key->type).bytes == 0) return false;
+void Schedule::add(const Submission& submission, int round) {
+    auto key = fusion_key(submission);
+    if (key && float_format(key->type).bytes == 0) key.reset();
     if (in_current_[static_cast<std::size_t>(submission.id)] != 0) {
         repeats_ = 0;
         end_cycle();
     }
-    const std::size_t elements = elements_of(submission);
-    const Item item{key, elements * type_size(key->type), round};
+    const std::size_t elements = key ? elements_of(submission) : 0;
+    const Item item{key, key ? elements * type_size(key->type) : 0, round};
     current_.push_back({submission.id, item, elements});
     in_current_[static_cast<std::size_t>(submission.id)] = 1;
-    return true;
 }
 
 void Schedule::end_cycle() {
@@ -69,7 +68,7 @@ void Schedule::cut(std::size_t threshold) {
     }
     buckets_.clear();
     for (const Fused& group : fuse(items, threshold)) {
-        Bucket bucket{{}, *items[group.front()].key, 0};
+        Bucket bucket{{}, items[group.front()].key, 0};
         for (const std::uint32_t i : group) {
             bucket.ids.push_back(last_[i].id);
             bucket.elements += last_[i].elements;

@@ -7,8 +7,10 @@
 // something else; then ranks negotiate again, until they have repeated themselves once more.
 //
 // Pure. All ranks see the same starts and vetoes in the same order, so they freeze and thaw at the
-// same place. The calls of a cycle may come in another order in each; an operation that cannot be
-// scheduled ends the count of equal cycles.
+// same place. The operations of a cycle may come in another order in each.
+//
+// A bucket's allreduce carries its tensors and the veto together, so only floating types can be in
+// one; for anything else the bucket is the veto alone, and the operation comes after it.
 //
 // Buckets are cut where the fusion threshold says. Where one is vetoed in their first cycle, a
 // caller may wait for its first part before it submits the second: from then on buckets are cut as
@@ -25,8 +27,8 @@ namespace batchai::coll {
 class Schedule {
   public:
     struct Bucket {
-        std::vector<int> ids;  // of the response cache
-        FusionKey key;
+        std::vector<int> ids;          // of the response cache
+        std::optional<FusionKey> key;  // none: one submission, to be started when nobody vetoes it
         std::size_t elements = 0;
     };
 
@@ -57,7 +59,7 @@ class Schedule {
 
     static constexpr int kRepeats = 2;  // of a cycle, until it counts as a habit
 
-    bool add(const Submission& submission, int round);
+    void add(const Submission& submission, int round);
     void end_cycle();
 
     std::vector<Entry> current_, last_;

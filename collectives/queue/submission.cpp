@@ -9,9 +9,9 @@
 namespace batchai::coll {
 namespace {
 
-// A key is a Head, the name, the text, and each part's numbers; in the machine's own byte order.
+// A key is a Head, the text, each part's numbers, and the name; in the machine's own byte order.
 struct Head {
-    std::uint32_t name = 0, text = 0, parts = 0;  // bytes, bytes, how many
+    std::uint32_t text = 0, parts = 0;  // bytes, how many
     std::int32_t priority = 0;
     std::uint32_t named = 1;
 };
@@ -21,11 +21,6 @@ struct PartKey {
     double before = 1, after = 1;
     std::uint64_t type = 0, op = 0;  // wide: no padding
 };
-
-template <class T>
-void append(std::string& key, const T& value) {
-    key.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
 
 template <class T>
 T take(std::string_view& key) {
@@ -38,31 +33,44 @@ T take(std::string_view& key) {
 }  // namespace
 
 void set_key(Submission& submission, std::string_view name, std::string_view text) {
-    std::string& key = submission.key;
-    key.clear();
-    append(key,
-           Head{static_cast<std::uint32_t>(name.size()), static_cast<std::uint32_t>(text.size()),
-                static_cast<std::uint32_t>(submission.parts.size()), submission.priority,
-                submission.named ? 1u : 0u});
-    key.append(name).append(text);
-    for (const Part& part : submission.parts) {
+    const std::vector<Part>& parts = submission.parts;
+    submission.key.resize(sizeof(Head) + text.size() + parts.size() * sizeof(PartKey) +
+                          name.size());
+    char* at = submission.key.data();
+    const auto put = [&at](const void* data, std::size_t bytes) {
+        if (bytes > 0) std::memcpy(at, data, bytes);
+        at += bytes;
+    };
+    const Head head{static_cast<std::uint32_t>(text.size()),
+                    static_cast<std::uint32_t>(parts.size()), submission.priority,
+                    submission.named ? 1u : 0u};
+    put(&head, sizeof head);
+    put(text.data(), text.size());
+    for (const Part& part : parts) {
         const Signature& signature = part.signature;
-        append(key, PartKey{signature.count, signature.before, signature.after, signature.type,
-                            signature.op});
+        const PartKey key{signature.count, signature.before, signature.after, signature.type,
+                          signature.op};
+        put(&key, sizeof key);
     }
+    put(name.data(), name.size());
     submission.id = -1;
-    submission.hash = hash_of(key);
+    submission.hash = hash_of(identity_of(submission.key));
 }
 
 std::string_view name_of(std::string_view key) {
     const auto head = take<Head>(key);
-    return key.substr(0, head.name);
+    return key.substr(head.text + head.parts * sizeof(PartKey));
+}
+
+std::string_view identity_of(std::string_view key) {
+    std::string_view rest = key;
+    const bool named = take<Head>(rest).named != 0;
+    return named ? key : key.substr(0, key.size() - name_of(key).size());
 }
 
 std::string describe_key(std::string_view key) {
     constexpr std::uint32_t kShown = 4;
     const auto head = take<Head>(key);
-    key.remove_prefix(head.name);
     const std::string_view text = key.substr(0, head.text);
     key.remove_prefix(head.text);
     std::string description;
@@ -81,10 +89,6 @@ std::string describe_key(std::string_view key) {
     if (!text.empty()) description += (description.empty() ? "" : " ") + std::string(text);
     if (head.priority != 0) description += fmt::format(", priority {}", head.priority);
     return description;
-}
-
-bool is_named(std::string_view key) {
-    return take<Head>(key).named != 0;
 }
 
 std::string_view Submission::name() const {

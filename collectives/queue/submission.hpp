@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Submission: an operation that a caller has handed to the queue under a name. Ranks submit the
-// same ones in any order; `key` is what has to agree for two of them to be the same: the name, what
-// the operation does, and how urgent it is.
+// same ones in any order; `key` is what has to agree for two of them to be the same: what the
+// operation does, how urgent it is, and the name. Without a name it has a number instead, which is
+// for people: those that are the same otherwise belong together in the order of submission.
 #pragma once
 
 #include <chrono>
@@ -34,18 +35,21 @@ struct Submission {
     Run run = nullptr;
     void* argument = nullptr;
     int priority = 0;
-    bool named = true;       // by the caller; else by a number, never the same again
-    std::uint64_t hash = 0;  // of the key
+    bool named = true;       // by the caller; else by a number
+    std::uint64_t hash = 0;  // of the key's identity
 
     // The dispatcher's.
     std::chrono::steady_clock::time_point since;  // it is in line
-    int id = -1;                                  // what all ranks know the key by; -1: they do not
+    std::uint64_t order = 0;                      // of submission
+    int id = -1;                                  // what all ranks know it by; -1: they do not
+    Submission* next_alike = nullptr;             // in line after it, of the same id
     bool in_line = false;
 
     // The queue's, guarded by its lock.
     State state = State::in_line;
     Failure failure;
-    int waiters = 0;  // callers, and one that has asked too often
+    Submission** taken = nullptr;  // by it: its name
+    int waiters = 0;               // callers, and one that has asked too often
     int asked = 0;
 
     std::string_view name() const;
@@ -58,7 +62,8 @@ void set_key(Submission& submission, std::string_view name, std::string_view tex
 // A key's parts.
 std::string_view name_of(std::string_view key);
 std::string describe_key(std::string_view key);
-bool is_named(std::string_view key);
+// What is the same for operations that belong together.
+std::string_view identity_of(std::string_view key);
 
 std::uint64_t hash_of(std::string_view key);
 

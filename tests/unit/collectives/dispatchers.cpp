@@ -36,9 +36,22 @@ class Caller final : public Listener {
                          ? reinterpret_cast<std::byte*>(work.numbers.data())
                          : reinterpret_cast<std::byte*>(work.integers.data());
         work.submission = {};
+        work.submission.named = !name.starts_with("noname");
         work.submission.parts = {{signature, data, data}};
         set_key(work.submission, name, text);
-        dispatcher_.add(&work.submission);
+        dispatcher_.add(&work.submission, Dispatcher::Clock::now());
+    }
+    // One that counts how often it is called.
+    void submit_own(const std::string& name) {
+        Work& work = works_[name];
+        work.submission = {};
+        work.submission.run = [](void* calls) {
+            ++*static_cast<int*>(calls);
+            return 0;
+        };
+        work.submission.argument = &own_calls_;
+        set_key(work.submission, name, "own");
+        dispatcher_.add(&work.submission, Dispatcher::Clock::now());
     }
     void block(bool blocked) { dispatcher_.set_blocked(blocked); }
     void close() { dispatcher_.close(); }
@@ -55,6 +68,11 @@ class Caller final : public Listener {
     }
     float first(const std::string& name) const { return works_.at(name).numbers.at(0); }
     float last(const std::string& name) const { return works_.at(name).numbers.back(); }
+    int sum_of_integers(const std::string& name) const {
+        const auto& integers = works_.at(name).integers;
+        return std::accumulate(integers.begin(), integers.end(), 0);
+    }
+    int own_calls() const { return own_calls_; }
     int rounds() const { return rounds_; }
     int messages() const { return messages_; }
     const std::vector<std::string>& order() const { return order_; }
@@ -81,7 +99,7 @@ class Caller final : public Listener {
 
     int rank_;
     std::map<std::string, Work> works_;
-    int rounds_ = 0, messages_ = 0;
+    int rounds_ = 0, messages_ = 0, own_calls_ = 0;
     std::vector<std::string> order_;
     Dispatcher dispatcher_;
 };
@@ -257,17 +275,52 @@ BOOST_AUTO_TEST_CASE(one_rank_that_deviates_from_the_schedule_is_served) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(integers_and_operations_without_a_name_are_negotiated_each_time) {
-    Job job({2});
-    for (int step = 0; step < 6; ++step) {
-        for (int r = 0; r < 2; ++r) {
+BOOST_AUTO_TEST_CASE(integers_and_operations_of_the_callers_own_freeze_too) {
+    Job job({2, 1});
+    int rounds = 0;
+    for (int step = 0; step < 20; ++step) {
+        if (step == 10) rounds = job[0].rounds();
+        for (int r = 0; r < job.size(); ++r) {
             job[r].submit("n", 3, "", BATCHAI_COLL_INT32);
+            job[r].submit_own("own");
+            job[r].submit("a", 3);
             job[r].block(true);
         }
         job.run();
-        for (int r = 0; r < 2; ++r) job[r].block(false);
+        for (int r = 0; r < job.size(); ++r) {
+            BOOST_TEST(job[r].sum_of_integers("n") == 3 * 3);
+            BOOST_TEST(job[r].own_calls() == step + 1);
+            job[r].block(false);
+        }
     }
-    BOOST_TEST(job[0].rounds() >= 6);
+    BOOST_TEST(job[0].rounds() == rounds);
+}
+
+BOOST_AUTO_TEST_CASE(operations_without_a_name_are_matched_by_order_and_freeze) {
+    Job job({2, 2});
+    int rounds = 0, number = 0;
+    for (int step = 0; step < 20; ++step) {
+        if (step == 10) rounds = job[0].rounds();
+        job.train({"noname." + std::to_string(1000 + number++)}, 10);
+        job.train(kTensors, 10);
+    }
+    BOOST_TEST(job[0].rounds() == rounds);
+    // Several alike at once, of which some ranks have more than others for a while.
+    for (int r = 0; r < job.size(); ++r) {
+        for (int i = 0; i < (r == 1 ? 2 : 3); ++i) {
+            job[r].submit("noname." + std::to_string(2000 + i),
+                          10 + static_cast<std::size_t>(i) / 2);
+        }
+        job[r].block(true);
+    }
+    job.run([&] { return job[0].order().size() == 20 * 6 + 2; });
+    job[1].submit("noname.2002", 11);
+    job.run();
+    for (int r = 0; r < job.size(); ++r) {
+        for (const char* name : {"noname.2000", "noname.2001", "noname.2002"}) {
+            BOOST_TEST(job[r].last(name) == job.sum(name));
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_disagreement_ends_the_operation_on_all_ranks_and_no_other) {

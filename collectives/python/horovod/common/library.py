@@ -271,10 +271,10 @@ class LibraryQueue:
             raise _failure(library)
 
     def submit_allreduce(self, name, details, tensors, op, factors):
-        """tensors: tuples of send, receive (addresses), count and type."""
+        """name: None for none. tensors: tuples of send, receive (addresses), count and type."""
         ticket = _Ticket()
         status = self._library.batchai_coll_submit_allreduce(
-            self._queue, _bytes(name), _bytes(details), (_Tensor * len(tensors))(*tensors),
+            self._queue, name and _bytes(name), _bytes(details), (_Tensor * len(tensors))(*tensors),
             len(tensors), op, ctypes.byref(_Scaling(*factors)), 0, ctypes.byref(ticket))
         return self._entered(status, ticket)
 
@@ -284,7 +284,7 @@ class LibraryQueue:
         self._call = ticket.call = self._call + 1
         self._calls[ticket.call] = function
         status = self._library.batchai_coll_submit_call(
-            self._queue, _bytes(name), _bytes(description), self._run, ticket.call, 0,
+            self._queue, name and _bytes(name), _bytes(description), self._run, ticket.call, 0,
             ctypes.byref(ticket))
         if status != 0:
             del self._calls[ticket.call]

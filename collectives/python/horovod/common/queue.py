@@ -10,7 +10,7 @@ import threading
 
 from horovod.common.exceptions import HorovodInternalError
 
-_SWEEP = 256  # operations without a name that nobody has waited for, until they are looked at
+_SWEEP = 1024  # operations that nobody has waited for, until they are looked at
 
 
 class Operation:
@@ -20,9 +20,9 @@ class Operation:
     reads and writes until then. ``queue`` is the one that it was submitted to.
     """
 
-    def __init__(self, queue, name, finish, kept):
+    def __init__(self, queue, kind, name, finish, kept):
         self.queue = queue
-        self.name = name
+        self.name = None if name is None else "%s.%s" % (kind, name)
         self.finish = finish
         self.result = None
         self.error = None
@@ -45,7 +45,8 @@ class Operation:
         except HorovodInternalError as error:
             self.fail(error)
         except BaseException as error:  # the library's thread has nobody to tell
-            self.fail("horovod: %s could not be started: %s" % (self.name, error))
+            self.fail("horovod: %s could not be started: %s"
+                      % (self.name or "an operation without a name", error))
 
     def _settle(self, ended):
         """Lets go of the ticket where ended(ticket) says so. Returns whether it has ended."""
@@ -77,9 +78,7 @@ class Queue:
     def __init__(self, communicator, **options):
         self.communicator = communicator
         self.optimizers = 0  # whose gradients have gone through it
-        self._lock = threading.Lock()
-        self._under_way = {}  # name -> Operation: what nobody else may hold
-        self._unnamed = 0
+        self._under_way = set()  # operations that nobody else may hold
         self._sweep_at = _SWEEP
         self._library = communicator.open_queue(**options)
 
@@ -89,9 +88,9 @@ class Queue:
         description: what has to agree between ranks. start() issues it to the communicator and
         returns its requests. ValueError where one of that name has not ended.
         """
-        operation = Operation(self, self._full(kind, name), finish, start)
-        return self._enter(operation, name, lambda full: self._library.submit_call(
-            full, "%s %s" % (kind, description), lambda: operation._run(start)))
+        operation = Operation(self, kind, name, finish, start)
+        return self._enter(operation, lambda: self._library.submit_call(
+            operation.name, "%s %s" % (kind, description), lambda: operation._run(start)))
 
     def allreduce(self, name, details, tensors, op, factors, finish, kept=None, verb="allreduce"):
         """Puts an allreduce in line, of one tensor or several together; returns its Operation.
@@ -99,15 +98,15 @@ class Queue:
         details: what has to agree beside types and counts. tensors: tuples of the addresses to send
         from and to receive at, count and type. kept: what owns that memory.
         """
-        operation = Operation(self, self._full(verb, name), finish, kept)
-        return self._enter(operation, name, lambda full: self._library.submit_allreduce(
-            full, details, tensors, op, factors))
+        operation = Operation(self, verb, name, finish, kept)
+        return self._enter(operation, lambda: self._library.submit_allreduce(
+            operation.name, details, tensors, op, factors))
 
     def wait(self, operation):
         """The operation's result. Raises the HorovodInternalError that it ended with."""
         with operation._lock:
             operation._settle(self._library.wait)
-            self._forget(operation)
+            self._under_way.discard(operation)
             return operation._conclude()
 
     def poll(self, operation):
@@ -117,7 +116,7 @@ class Queue:
         try:
             if not operation._settle(self._library.test):
                 return False
-            self._forget(operation)
+            self._under_way.discard(operation)
             return True
         finally:
             operation._lock.release()
@@ -131,36 +130,22 @@ class Queue:
         try:
             self._library.close()
         finally:
-            with self._lock:
-                operations = list(self._under_way.values())
-            for operation in operations:
-                self.poll(operation)
+            self._sweep()
             self._library.free()
 
     def abandon(self):
         """Stops, for a process that ends without its ranks. Not collective."""
         self._library.free()
 
-    def _full(self, kind, name):
-        if name is None:
-            with self._lock:
-                self._unnamed += 1
-                name = "noname.%d" % self._unnamed
-        return "%s.%s" % (kind, name)
-
-    def _enter(self, operation, name, submit):
-        if name is None and len(self._under_way) >= self._sweep_at:
+    def _enter(self, operation, submit):
+        if len(self._under_way) >= self._sweep_at:
             self._sweep()
         with operation._lock:
-            operation._ticket = submit(operation.name)
-            self._under_way[operation.name] = operation
+            operation._ticket = submit()
+            self._under_way.add(operation)
         return operation
 
-    def _forget(self, operation):
-        if self._under_way.get(operation.name) is operation:
-            del self._under_way[operation.name]
-
     def _sweep(self):
-        for operation in list(self._under_way.values()):
+        for operation in list(self._under_way):
             self.poll(operation)
         self._sweep_at = 2 * len(self._under_way) + _SWEEP
