@@ -6,6 +6,10 @@
 // wait. Sleeping matters where ranks share cores: a scheduler that knows groups of processes gives
 // a core away only inside the group.
 //
+// Where somebody computes on the core who does not wait for anything, giving it away costs all of
+// his time slice, milliseconds, for each chunk of a message. A thread that has met him sleeps
+// instead for the next waits: one that wakes up gets the core back at once.
+//
 // For the time of the wait, sleeps end when they should: the kernel rounds the ends of a thread's
 // sleeps up to its timer slack, commonly 50 us.
 #pragma once
@@ -29,7 +33,10 @@ class Backoff {
     }
 
     // Something has happened: the next wait begins.
-    void reset() { count_ = 0; }
+    void reset() {
+        count_ = 0;
+        if (crowded_ > 0) --crowded_;
+    }
 
     void pause() {
         using namespace std::chrono_literals;
@@ -37,16 +44,20 @@ class Backoff {
         const auto now = Clock::now();
         if (count_ == kSpins + 1) since_ = now;
         const auto waited = now - since_;
-        if (waited < 200us) {
+        if (crowded_ == 0 && waited < 200us) {
             ::sched_yield();
+            if (Clock::now() - now > kSlice) crowded_ = kCrowdedWaits;
             return;
         }
-        sleep(std::min<std::chrono::nanoseconds>(waited / 8, 200us));
+        sleep(std::clamp<std::chrono::nanoseconds>(waited / 8, 10us, 200us));
     }
 
   private:
     using Clock = std::chrono::steady_clock;
     static constexpr int kSpins = 10;
+    // From which on what has had the core was no rank that waits or copies a chunk.
+    static constexpr std::chrono::microseconds kSlice{500};
+    static constexpr int kCrowdedWaits = 500;
 
     static void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -65,6 +76,7 @@ class Backoff {
         ::nanosleep(&time, nullptr);
     }
 
+    static inline thread_local int crowded_ = 0;  // waits for which the core counts as taken
     int count_ = 0;
     int slack_ = 0;  // nanoseconds, as it was; 0: it is as it was
     Clock::time_point since_;

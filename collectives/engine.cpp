@@ -134,7 +134,8 @@ batchai_coll_status Engine::conclude(Request* request) {
 }
 
 batchai_coll_status Engine::test(Request* request) {
-    if (request->status == BATCHAI_COLL_IN_PROGRESS && advance() == Step::idle) {
+    moved_ = request->status != BATCHAI_COLL_IN_PROGRESS || advance() != Step::idle;
+    if (!moved_) {
         idle_steps_ = kStepsPerWatch;
         watch();
     }

@@ -53,6 +53,8 @@ class Engine {
     // Move things along. Other than IN_PROGRESS, of test only: the request has ended and is gone.
     batchai_coll_status test(Request* request);
     batchai_coll_status wait(Request* request);
+    // Whether the last test() has moved anything.
+    bool has_moved() const { return moved_; }
     // Lets go of messages under way, which the wire may still be reading and writing until it is
     // destroyed.
     void abandon();
@@ -114,6 +116,7 @@ class Engine {
     std::uint64_t said_ = 0;        // the last operation that this rank has told rank 0 of
 
     unsigned idle_steps_ = 0;
+    bool moved_ = false;
     std::optional<Clock::time_point> idle_since_;
     std::optional<Clock::time_point> lost_at_;
     Clock::time_point looked_at_{};

@@ -199,7 +199,7 @@ void Dispatcher::take_outcome() {
     leave_line(outcome.start);
     listener_.on_agreed(outcome.start);
     make_messages(outcome.start);
-    schedule_.started(outcome.start, options_.cache_capacity);
+    schedule_.started(outcome.start, outcome.settled, options_.cache_capacity);
     if (schedule_.may_freeze()) freeze();
 }
 

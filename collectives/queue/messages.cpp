@@ -88,7 +88,7 @@ void Dispatcher::start_parts() {
 
 Step Dispatcher::finish_message() {
     const auto status = engine_.test(request_);
-    if (status == BATCHAI_COLL_IN_PROGRESS) return Step::idle;
+    if (status == BATCHAI_COLL_IN_PROGRESS) return engine_.has_moved() ? Step::moved : Step::idle;
     request_ = nullptr;
     if (status != BATCHAI_COLL_OK) return Step::moved;
     if (together_.size() == 1 && parts_done_ < together_.front()->parts.size()) {
@@ -148,7 +148,7 @@ void Dispatcher::start_bucket(bool veto) {
 
 Step Dispatcher::finish_bucket() {
     const auto status = engine_.test(request_);
-    if (status == BATCHAI_COLL_IN_PROGRESS) return Step::idle;
+    if (status == BATCHAI_COLL_IN_PROGRESS) return engine_.has_moved() ? Step::moved : Step::idle;
     request_ = nullptr;
     if (status != BATCHAI_COLL_OK) return Step::moved;
     in_bucket_ = false;
@@ -190,7 +190,7 @@ void Dispatcher::agree_on_times() {
 
 Step Dispatcher::tune() {
     const auto status = engine_.test(request_);
-    if (status == BATCHAI_COLL_IN_PROGRESS) return Step::idle;
+    if (status == BATCHAI_COLL_IN_PROGRESS) return engine_.has_moved() ? Step::moved : Step::idle;
     request_ = nullptr;
     tuning_ = false;
     if (status != BATCHAI_COLL_OK) return Step::moved;
@@ -201,6 +201,7 @@ Step Dispatcher::tune() {
 }
 
 void Dispatcher::freeze() {
+    schedule_.freeze();
     tuner_.begin(schedule_.cycle_bytes());
     schedule_.cut(tuner_.threshold());
     cycle_began_ = Clock::now();

@@ -10,17 +10,19 @@ namespace batchai::coll {
 namespace {
 
 // What is voted on, before the bytes of the response cache. Minima: all ranks agree to it.
-enum Vote : std::size_t { known, blocked, closing, content, digest, complement = digest + 8 };
-constexpr std::size_t kVotes = complement + 8;
+enum Vote : std::size_t { known, blocked, closing, content, digest, sum = digest + 16 };
+constexpr std::size_t kVotes = sum + 16;
 
+// A value and its complement, whose minima fit together only where all ranks have the same value.
 void put(std::uint8_t* to, std::uint64_t value) {
-    std::memcpy(to, &value, sizeof value);
+    const std::uint64_t both[] = {value, ~value};
+    std::memcpy(to, both, sizeof both);
 }
 
-std::uint64_t get(const std::uint8_t* from) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, from, sizeof value);
-    return value;
+bool is_everybodys(const std::uint8_t* from) {
+    std::uint64_t both[2];
+    std::memcpy(both, from, sizeof both);
+    return both[0] == ~both[1];
 }
 
 }  // namespace
@@ -36,18 +38,19 @@ void Negotiation::begin(const std::vector<Submission*>& line, const State& state
     state_ = state;
     outcome_.start.clear();
     outcome_.fail.clear();
-    outcome_.all_closing = outcome_.judged = false;
+    outcome_.settled = outcome_.all_closing = outcome_.judged = false;
     outcome_.stall.clear();
     vote();
 }
 
 void Negotiation::vote() {
     votes_.assign(kVotes + cache_.size(), 0);
-    std::uint64_t hash = line_.size();
+    std::uint64_t hash = line_.size(), unordered = 0;
     bool all_known = true;
     for (Submission* submission : line_) {
         hash = (hash ^ submission->hash) * 0x9e3779b97f4a7c15ull;
         hash ^= hash >> 32;
+        unordered += submission->hash;
         if (submission->id < 0) submission->id = cache_.find(*submission);
         if (submission->id < 0) {
             all_known = false;
@@ -61,7 +64,7 @@ void Negotiation::vote() {
     votes_[closing] = state_.closing;
     votes_[content] = !state_.wants_report;
     put(&votes_[digest], hash);
-    put(&votes_[complement], ~hash);
+    put(&votes_[sum], unordered);
 
     Signature signature;
     signature.kind = Kind::allreduce;
@@ -74,7 +77,7 @@ void Negotiation::vote() {
 
 Step Negotiation::step() {
     const auto status = engine_.test(request_);
-    if (status == BATCHAI_COLL_IN_PROGRESS) return Step::idle;
+    if (status == BATCHAI_COLL_IN_PROGRESS) return engine_.has_moved() ? Step::moved : Step::idle;
     const Stage ended = stage_;
     stage_ = Stage::none;
     if (status != BATCHAI_COLL_OK) return Step::failed;
@@ -89,8 +92,8 @@ Step Negotiation::step() {
 void Negotiation::count_votes() {
     outcome_.all_closing = votes_[closing] != 0;
     if (outcome_.all_closing) return;
-    const bool equal = get(&votes_[digest]) == ~get(&votes_[complement]);
-    if (equal && !line_.empty()) {
+    outcome_.settled = votes_[blocked] != 0 && is_everybodys(&votes_[sum]);
+    if (is_everybodys(&votes_[digest]) && !line_.empty()) {
         Line line;
         outcome_.start = line_;
         if (votes_[known] != 0) return;

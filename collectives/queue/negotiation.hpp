@@ -3,8 +3,9 @@
 // Negotiation: the rounds in which ranks find out what stands in all of their lines. A rank that
 // has nothing in line takes part in none: nothing could be started without it anyway.
 //
-// A round is one allreduce (min) of bytes: some flags, a digest of the line and its complement,
-// whose minima fit together only where all digests are equal, and a byte for each operation of the
+// A round is one allreduce (min) of bytes: some flags, digests of the line with and without its
+// order, each with its complement, whose minima fit together only where all ranks have the same,
+// and a byte for each operation of the
 // response cache: how often it is in line, as it may be without a name. Lines that are equal are
 // started as they are, in their order; what is in all lines, in the order of the cache. Only where
 // some rank has what the cache does not know, or where nobody can go on, the ranks exchange the
@@ -30,6 +31,7 @@ struct Outcome {
 
     std::vector<Submission*> start;  // in this order, the same on all ranks
     std::vector<Failed> fail;
+    bool settled = false;  // all ranks wait, and all of their lines are started
     bool all_closing = false;
     bool judged = false;  // ranks had to exchange their lines; the response cache may be another
     std::string stall;    // some rank asked who keeps others waiting: the answer, for people

@@ -7,42 +7,50 @@
 
 namespace batchai::coll {
 
-void Schedule::started(const std::vector<Submission*>& round, std::size_t capacity) {
+void Schedule::started(const std::vector<Submission*>& round, bool settled, std::size_t capacity) {
     in_current_.resize(capacity, 0);
     in_last_.resize(capacity, 0);
     ++rounds_;
     for (const Submission* submission : round) {
         if (submission->id < 0) return forget();
-        add(*submission, rounds_);
+        add(*submission);
     }
-    // As many as in the cycle before, and all of them were in it: it is complete.
-    const bool equal = current_.size() == last_.size() &&
-                       std::all_of(current_.begin(), current_.end(), [&](const Entry& entry) {
-                           return in_last_[static_cast<std::size_t>(entry.id)] != 0;
-                       });
-    if (!equal) return;
-    ++repeats_;
-    end_cycle();
+    settled_ = settled;
+    if (settled) ++settlings_;
 }
 
-void Schedule::add(const Submission& submission, int round) {
-    auto key = fusion_key(submission);
-    if (key && float_format(key->type).bytes == 0) key.reset();
-    if (in_current_[static_cast<std::size_t>(submission.id)] != 0) {
-        repeats_ = 0;
+void Schedule::add(const Submission& submission) {
+    const auto id = static_cast<std::size_t>(submission.id);
+    const bool complete = is_complete();
+    if (complete || in_current_[id] != 0) {
+        repeats_ = complete ? repeats_ + 1 : 0;
         end_cycle();
     }
+    auto key = fusion_key(submission);
+    if (key && float_format(key->type).bytes == 0) key.reset();
     const std::size_t elements = key ? elements_of(submission) : 0;
-    const Item item{key, key ? elements * type_size(key->type) : 0, round};
-    current_.push_back({submission.id, item, elements});
-    in_current_[static_cast<std::size_t>(submission.id)] = 1;
+    const Item item{key, key ? elements * type_size(key->type) : 0, settlings_};
+    current_.push_back({submission.id, item, rounds_, elements});
+    in_current_[id] = 1;
+    matching_ += in_last_[id] != 0;
 }
 
 void Schedule::end_cycle() {
     last_.swap(current_);
     in_last_.swap(in_current_);
     current_.clear();
+    matching_ = 0;
     std::fill(in_current_.begin(), in_current_.end(), 0);
+}
+
+// What of the last cycle has not come again in this one came before it.
+void Schedule::freeze() {
+    std::erase_if(last_, [this](const Entry& entry) {
+        return in_current_[static_cast<std::size_t>(entry.id)] != 0;
+    });
+    last_.insert(last_.end(), current_.begin(), current_.end());
+    for (const Entry& entry : last_) in_last_[static_cast<std::size_t>(entry.id)] = 1;
+    current_.clear();
 }
 
 void Schedule::forget() {
@@ -51,6 +59,8 @@ void Schedule::forget() {
     std::fill(in_current_.begin(), in_current_.end(), 0);
     std::fill(in_last_.begin(), in_last_.end(), 0);
     repeats_ = 0;
+    matching_ = 0;
+    settled_ = false;
     buckets_.clear();
     position_ = 0;
 }
@@ -64,7 +74,7 @@ void Schedule::cut(std::size_t threshold) {
     std::vector<Item> items;
     for (const Entry& entry : last_) {
         items.push_back(entry.item);
-        if (!sections_) items.back().section = 0;
+        if (by_rounds_) items.back().section = entry.round;
     }
     buckets_.clear();
     for (const Fused& group : fuse(items, threshold)) {
@@ -89,8 +99,8 @@ bool Schedule::advance() {
 void Schedule::veto() {
     constexpr int kMost = 64;
     if (completed_ == 0) {
-        if (sections_) needed_ = std::min(2 * needed_, kMost);
-        sections_ = true;
+        if (by_rounds_) needed_ = std::min(2 * needed_, kMost);
+        by_rounds_ = true;
     }
     forget();
 }

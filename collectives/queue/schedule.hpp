@@ -7,14 +7,16 @@
 // something else; then ranks negotiate again, until they have repeated themselves once more.
 //
 // Pure. All ranks see the same starts and vetoes in the same order, so they freeze and thaw at the
-// same place. The operations of a cycle may come in another order in each.
+// same place. The operations of a cycle may come in another order in each, and a cycle may begin
+// anywhere; the schedule begins where all ranks waited for all that they had submitted, as they do
+// at the end of a step.
 //
 // A bucket's allreduce carries its tensors and the veto together, so only floating types can be in
 // one; for anything else the bucket is the veto alone, and the operation comes after it.
 //
-// Buckets are cut where the fusion threshold says. Where one is vetoed in their first cycle, a
-// caller may wait for its first part before it submits the second: from then on buckets are cut as
-// the rounds of the last cycle were, too.
+// Buckets are cut where the fusion threshold says, and where all ranks waited. Where one is vetoed
+// in their first cycle nevertheless, they are cut as the rounds of the last cycle were from then
+// on.
 #pragma once
 
 #include <cstddef>
@@ -32,13 +34,19 @@ class Schedule {
         std::size_t elements = 0;
     };
 
-    // Submissions were started, after one round. capacity: of the response cache.
-    void started(const std::vector<Submission*>& round, std::size_t capacity);
+    // Submissions were started, after one round. settled: all ranks waited, and nothing is left in
+    // any line. capacity: of the response cache.
+    void started(const std::vector<Submission*>& round, bool settled, std::size_t capacity);
     // Nothing that was seen counts any more.
     void forget();
 
-    // The job has repeated itself, and stands at the beginning of a cycle: cut() would freeze it.
-    bool may_freeze() const { return repeats_ >= needed_ && current_.empty() && !is_frozen(); }
+    // The job has repeated itself, and stands at the end of a step.
+    bool may_freeze() const {
+        return repeats_ + (is_complete() ? 1 : 0) >= needed_ && settled_ &&
+               matching_ == current_.size() && !is_frozen();
+    }
+    // After it: cut() is to follow.
+    void freeze();
     bool is_frozen() const { return !buckets_.empty(); }
     const Bucket& next() const { return buckets_[position_]; }
     bool contains(int id) const;
@@ -54,19 +62,26 @@ class Schedule {
     struct Entry {
         int id;
         Item item;
+        int round;
         std::size_t elements;
     };
 
     static constexpr int kRepeats = 2;  // of a cycle, until it counts as a habit
 
-    void add(const Submission& submission, int round);
+    // The current cycle is as the last one was.
+    bool is_complete() const {
+        return !last_.empty() && current_.size() == last_.size() && matching_ == last_.size();
+    }
+    void add(const Submission& submission);
     void end_cycle();
 
     std::vector<Entry> current_, last_;
     std::vector<char> in_current_, in_last_;  // by id
-    int rounds_ = 0;
+    std::size_t matching_ = 0;                // of the current cycle, in the last one
+    int rounds_ = 0, settlings_ = 0;
+    bool settled_ = false;
     int repeats_ = 0, needed_ = kRepeats;
-    bool sections_ = false;
+    bool by_rounds_ = false;  // buckets are cut
 
     std::vector<Bucket> buckets_;  // none: not frozen
     std::size_t position_ = 0;
