@@ -2,10 +2,12 @@
 #include "collectives/comm.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 
 #include "collectives/group.hpp"
@@ -54,17 +56,27 @@ struct Introduction {
 };
 
 // What a rank has for others: the first of a node its memory's path and its watchdog's invitation,
-// a rank on a rail its address. Nothing where it has failed.
+// a rank on a rail its address and the ports that UCX listens on. Nothing where it has failed.
 struct Offer {
     std::string memory;
     std::string invitation;
+    std::vector<std::uint16_t> ports;
     std::string address;  // may have any bytes
 
-    std::string text() const { return memory + "\n" + invitation + "\n" + address; }
+    std::string text() const {
+        return fmt::format("{}\n{}\n{}\n{}", memory, invitation, fmt::join(ports, " "), address);
+    }
     static Offer from(const std::string& text) {
-        const std::size_t end = text.find('\n'), second = text.find('\n', end + 1);
-        return {text.substr(0, end), text.substr(end + 1, second - end - 1),
-                text.substr(second + 1)};
+        Offer offer;
+        std::istringstream lines(text);
+        std::string ports;
+        std::getline(lines, offer.memory);
+        std::getline(lines, offer.invitation);
+        std::getline(lines, ports);
+        std::istringstream numbers(ports);
+        for (std::uint16_t port = 0; numbers >> port;) offer.ports.push_back(port);
+        offer.address.assign(std::istreambuf_iterator<char>(lines), {});
+        return offer;
     }
 };
 
@@ -163,8 +175,11 @@ sys::Result<void> Communicator::meet() {
     sys::Result<void> joined = prepare();
     Offer own;
     if (joined && topology_.local_rank() == 0) own.memory = node_->path();
-    if (joined && meeting_) own.invitation = meeting_->invitation().text();
-    if (joined && wire_ != nullptr) own.address = wire_->address();
+    if (joined && !invitation_.addresses.empty()) own.invitation = invitation_.text();
+    if (joined && wire_ != nullptr) {
+        own.address = wire_->address();
+        own.ports = wire_->ports();
+    }
     if (auto done = bootstrap_->publish(kOffer, own.text()); !done) return done;
     if (joined) joined = accept_offers();
     if (joined && wire_ != nullptr)
@@ -202,11 +217,43 @@ sys::Result<void> Communicator::prepare_watch() {
     if (const auto fault = fault_from_environment(); !fault) return fault.error();
     const std::vector<std::string> addresses = network_addresses(one_host_);
     const bool meets = topology_.nodes() > 1 && topology_.local_rank() == 0;
-    if (!meets || limits_.node.count() == 0 || addresses.empty()) return {};
+    if (!meets || addresses.empty()) return {};
+    invitation_.addresses = addresses;
+    if (limits_.node.count() == 0) return {};
     auto meeting = Meeting::open(addresses);
     if (!meeting) return meeting.error();
     meeting_ = std::move(*meeting);
+    invitation_ = meeting_->invitation();
     return {};
+}
+
+sys::Result<std::vector<Invitation>> Communicator::invitations() const {
+    std::vector<Invitation> invitations(topology_.nodes());
+    for (int node = 0; node < topology_.nodes(); ++node) {
+        if (node == topology_.node()) continue;
+        const auto offer = bootstrap_->lookup(roster_.leader(node), kOffer);
+        if (!offer) return offer.error();
+        const std::string text = Offer::from(*offer).invitation;
+        if (text.empty()) continue;
+        auto invitation = Invitation::from(text);
+        if (!invitation) return invitation.error().in(roster_.node(node));
+        invitations[node] = std::move(*invitation);
+    }
+    return invitations;
+}
+
+// On one host all nodes have the same address: there is nothing that could be cut.
+sys::Result<std::vector<Listeners>> Communicator::listeners_of(
+    const std::vector<Invitation>& invitations) const {
+    std::vector<Listeners> listeners(topology_.nodes());
+    if (one_host_ || wire_ == nullptr) return listeners;
+    for (int node = 0; node < topology_.nodes(); ++node) {
+        if (node == topology_.node()) continue;
+        const auto offer = bootstrap_->lookup(topology_.rail_rank(node), kOffer);
+        if (!offer) return offer.error();
+        listeners[node] = {invitations[node].addresses, Offer::from(*offer).ports};
+    }
+    return listeners;
 }
 
 // The neighbours' watchdogs start at about the same time.
@@ -216,22 +263,21 @@ sys::Result<void> Communicator::start_watch() {
         fault_.emplace(*fault, *node_);
     }
     if (topology_.size == 1 || limits_.none()) return {};
+    const auto found = invitations();
+    if (!found) return found.error();
     std::vector<Neighbour> neighbours;
     if (meeting_) {
-        std::vector<std::string> invitations(topology_.nodes());
-        for (const int node : {callee_of(topology_.node(), topology_.nodes()),
-                               caller_of(topology_.node(), topology_.nodes())}) {
-            if (node < 0) continue;
-            const auto offer = bootstrap_->lookup(roster_.leader(node), kOffer);
-            if (!offer) return offer.error();
-            invitations[node] = Offer::from(*offer).invitation;
-        }
-        auto met = meeting_->meet(roster_, invitations, kMeetingLimit);
+        auto met = meeting_->meet(roster_, *found, kMeetingLimit);
         meeting_.reset();
         if (!met) return met.error();
         neighbours = std::move(*met);
     }
-    auto watchdog = Watchdog::start(roster_, *node_, limits_, std::move(neighbours));
+    auto listeners = listeners_of(*found);
+    if (!listeners) return listeners.error();
+    auto watchdog =
+        Watchdog::start(roster_, *node_, limits_, std::move(neighbours),
+                        Sockets(wire_ == nullptr ? std::vector<std::uint16_t>() : wire_->ports(),
+                                std::move(*listeners), limits_.node));
     if (!watchdog) return watchdog.error();
     watchdog_ = std::move(*watchdog);
     return {};

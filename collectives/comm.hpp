@@ -50,6 +50,9 @@ class Communicator {
     sys::Result<void> prepare();
     sys::Result<void> prepare_watch();
     sys::Result<void> accept_offers();
+    sys::Result<std::vector<Invitation>> invitations() const;
+    sys::Result<std::vector<Listeners>> listeners_of(
+        const std::vector<Invitation>& invitations) const;
     sys::Result<void> start_watch();
     sys::Result<void> agree(const sys::Result<void>& own);
     Planner planner() const;
@@ -68,6 +71,7 @@ class Communicator {
     bool one_host_ = true;
     Roster roster_;
     Limits limits_;
+    Invitation invitation_;           // of this node
     std::optional<Meeting> meeting_;  // in init
     std::optional<FaultPoint> fault_;
     std::optional<Algorithm> algorithm_;  // that is to be taken always

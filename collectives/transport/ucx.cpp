@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "collectives/transport/devices.hpp"
+#include "collectives/watch/sockets.hpp"
 
 namespace batchai::coll {
 namespace {
@@ -75,8 +76,13 @@ sys::Result<std::unique_ptr<UcxWire>> UcxWire::create(int node, int node_count, 
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+    const std::vector<std::uint16_t> before = listening_ports();
     ucs_status_t status = ucp_worker_create(wire->context_, &params, &wire->worker_);
     if (status != UCS_OK) return ucx_error("starting a UCX worker", status);
+    wire->ports_ = listening_ports();
+    std::erase_if(wire->ports_, [&](std::uint16_t port) {
+        return std::find(before.begin(), before.end(), port) != before.end();
+    });
 
     ucp_address_t* address = nullptr;
     std::size_t length = 0;

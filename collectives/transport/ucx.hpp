@@ -24,6 +24,8 @@ class UcxWire final : public Wire {
     ~UcxWire() override;
 
     const std::string& address() const { return address_; }
+    // TCP ports that it listens on.
+    const std::vector<std::uint16_t>& ports() const { return ports_; }
     sys::Result<void> connect(int node, const std::string& address);
 
     void send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) override;
@@ -59,6 +61,7 @@ class UcxWire final : public Wire {
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
     std::string address_;
+    std::vector<std::uint16_t> ports_;
     std::vector<Peer> peers_;        // by node
     std::list<Letter> letters_;      // notes under way
     std::list<std::string> unread_;  // buffers that UCX may still write to

@@ -247,7 +247,7 @@ sys::Result<Invitation> Invitation::from(const std::string& text) {
         if (::inet_pton(AF_INET, address.c_str(), &parsed) != 1) return bad;
         invitation.addresses.push_back(address);
     }
-    if (invitation.port == 0 || invitation.addresses.empty()) return bad;
+    if (invitation.addresses.empty()) return bad;
     return invitation;
 }
 
@@ -272,25 +272,15 @@ sys::Result<Meeting> Meeting::open(std::vector<std::string> addresses) {
 }
 
 sys::Result<std::vector<Neighbour>> Meeting::meet(const Roster& roster,
-                                                  const std::vector<std::string>& invitations,
+                                                  const std::vector<Invitation>& found,
                                                   std::chrono::milliseconds limit) const {
     const Topology& topology = roster.topology;
     Switchboard board(invitation_.secret, topology.node());
-    std::vector<Invitation> found(invitations.size());
-    const auto read = [&](int node) -> sys::Result<bool> {
-        if (node < 0 || invitations[node].empty()) return false;
-        auto invitation = Invitation::from(invitations[node]);
-        if (!invitation) return invitation.error().in(roster.node(node));
-        found[node] = std::move(*invitation);
-        return true;
-    };
     const int callee = callee_of(topology.node(), topology.nodes());
     const int caller = caller_of(topology.node(), topology.nodes());
-    const auto calls = read(callee), expects = read(caller);
-    if (!calls) return calls.error();
-    if (!expects) return expects.error();
-    if (*calls) board.call(callee, found[callee]);
-    if (*expects) board.expect(caller, found[caller], listener_.get());
+    const auto meets = [&](int node) { return node >= 0 && found[node].port != 0; };
+    if (meets(callee)) board.call(callee, found[callee]);
+    if (meets(caller)) board.expect(caller, found[caller], listener_.get());
     const int missing = board.run(Clock::now() + limit);
     if (missing < 0) return board.take();
     return sys::Error{fmt::format(

@@ -29,7 +29,7 @@ struct Neighbour {
 using Secret = std::array<unsigned char, 16>;
 
 struct Invitation {
-    std::uint16_t port = 0;
+    std::uint16_t port = 0;  // 0: it only says what the node's addresses are
     Secret secret{};
     std::vector<std::string> addresses;
 
@@ -43,10 +43,10 @@ class Meeting {
     static sys::Result<Meeting> open(std::vector<std::string> addresses);
 
     const Invitation& invitation() const { return invitation_; }
-    // invitations: of the other nodes, by node, as text; a node whose is empty is not met. It is an
-    // error where a connection is not made within the limit.
+    // invitations: of the other nodes, by node; one without a port is not taken. It is an error
+    // where a connection is not made within the limit.
     sys::Result<std::vector<Neighbour>> meet(const Roster& roster,
-                                             const std::vector<std::string>& invitations,
+                                             const std::vector<Invitation>& invitations,
                                              std::chrono::milliseconds limit) const;
 
   private:

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "collectives/watch/sockets.hpp"
+
 namespace batchai::coll {
 namespace {
 
@@ -23,14 +25,6 @@ double seconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-// The first beat that gets lost is sent up to one beat after the cable was cut.
-void set_patience(int socket, std::chrono::milliseconds node_limit) {
-    const auto patience = static_cast<unsigned>((node_limit * 8 / 10).count());
-    const int yes = 1;
-    ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
-    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-}
-
 Neighbourhood::Neighbourhood(const Roster& roster, const Limits& limits,
                              std::vector<Neighbour> neighbours, Time now)
     : roster_(roster),
@@ -38,7 +32,9 @@ Neighbourhood::Neighbourhood(const Roster& roster, const Limits& limits,
       heartbeats_(neighbours.size(), limits.silence(), now),
       beat_at_(now) {
     for (Neighbour& neighbour : neighbours) {
-        set_patience(neighbour.fd.get(), limits.node);
+        const int socket = neighbour.fd.get(), yes = 1;
+        set_patience(socket, limits.node * 8 / 10);  // the first beat that gets lost has to come
+        ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         sides_.emplace_back(neighbour.node, std::move(neighbour.fd));
     }
 }

@@ -58,7 +58,4 @@ class Neighbourhood {
     Time beat_at_;
 };
 
-// What makes the kernel give up on a connection in time.
-void set_patience(int socket, std::chrono::milliseconds node_limit);
-
 }  // namespace batchai::coll

@@ -34,11 +34,12 @@ class NoSignals {
 
 sys::Result<std::unique_ptr<Watchdog>> Watchdog::start(const Roster& roster, Node& node,
                                                        const Limits& limits,
-                                                       std::vector<Neighbour> neighbours) {
+                                                       std::vector<Neighbour> neighbours,
+                                                       Sockets sockets) {
     sys::UniqueFd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!bell) return sys::errno_error("starting the watchdog: eventfd");
-    std::unique_ptr<Watchdog> watchdog(
-        new Watchdog(roster, node, limits, std::move(neighbours), std::move(bell)));
+    std::unique_ptr<Watchdog> watchdog(new Watchdog(roster, node, limits, std::move(neighbours),
+                                                    std::move(sockets), std::move(bell)));
     try {
         const NoSignals no_signals;
         watchdog->thread_ = std::make_unique<std::thread>([self = watchdog.get()] { self->run(); });
@@ -50,13 +51,14 @@ sys::Result<std::unique_ptr<Watchdog>> Watchdog::start(const Roster& roster, Nod
 }
 
 Watchdog::Watchdog(const Roster& roster, Node& node, const Limits& limits,
-                   std::vector<Neighbour> neighbours, sys::UniqueFd bell)
+                   std::vector<Neighbour> neighbours, Sockets sockets, sys::UniqueFd bell)
     : roster_(roster),
       node_(node),
       limits_(limits),
       peers_(limits.process > 0ms ? roster.local_pids() : std::vector<int>()),
       heartbeats_(node.size(), limits.silence(), Clock::now()),
       neighbourhood_(roster, limits, std::move(neighbours), Clock::now()),
+      sockets_(std::move(sockets)),
       bell_(std::move(bell)),
       process_(::getpid()) {}
 
@@ -88,6 +90,7 @@ void Watchdog::run() {
         if (now - last > late) {
             heartbeats_.forgive(now);
             neighbourhood_.forgive(now);
+            sockets_.forgive();
         }
         last = now;
         look(now);
@@ -134,6 +137,10 @@ std::optional<Failure> Watchdog::look_here(Time now) {
         const auto who = static_cast<std::size_t>(local);
         heartbeats_.see(who, node_.beats(local).value.load(std::memory_order_acquire), now);
         if (local != node_.rank() && heartbeats_.silent(who, now)) sentence = stall_of(local);
+    }
+    if (const auto silent = told_ || !sentence.empty() ? std::nullopt : sockets_.silent_node(now)) {
+        sentence = fmt::format("{} has not answered for {} s", roster_.node(*silent),
+                               std::chrono::duration<double>(limits_.node).count());
     }
     if (sentence.empty()) return std::nullopt;
     return Failure{BATCHAI_COLL_ERR_PEER, std::move(sentence)};

@@ -4,6 +4,7 @@
 // what it sees in the node's memory, where the engines of all local ranks find it. It sees
 //   - a local process end, at once;
 //   - a local process stand still, by a counter of each rank's watchdog in the node's memory;
+//   - other nodes acknowledge nothing (sockets.hpp);
 //   - on the first rank of a node: the same of the neighbouring nodes' first ranks, and nodes that
 //     do not answer (neighbourhood.hpp), and what other nodes have seen.
 // A rank that computes has a watchdog that runs: only a process that is stopped, or gets no
@@ -21,6 +22,7 @@
 #include "collectives/transport/shm.hpp"
 #include "collectives/watch/neighbourhood.hpp"
 #include "collectives/watch/peers.hpp"
+#include "collectives/watch/sockets.hpp"
 
 namespace batchai::coll {
 
@@ -29,7 +31,8 @@ class Watchdog {
     // roster and node: have to stay. neighbours: on the first rank of a node.
     static sys::Result<std::unique_ptr<Watchdog>> start(const Roster& roster, Node& node,
                                                         const Limits& limits,
-                                                        std::vector<Neighbour> neighbours);
+                                                        std::vector<Neighbour> neighbours,
+                                                        Sockets sockets);
     // Ends the thread. The neighbours have been told of a failure by then.
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;
@@ -43,7 +46,7 @@ class Watchdog {
     using Time = Clock::time_point;
 
     Watchdog(const Roster& roster, Node& node, const Limits& limits,
-             std::vector<Neighbour> neighbours, sys::UniqueFd bell);
+             std::vector<Neighbour> neighbours, Sockets sockets, sys::UniqueFd bell);
     void run();
     void sleep();
     void look(Time now);
@@ -57,6 +60,7 @@ class Watchdog {
     Peers peers_;
     Heartbeats heartbeats_;
     Neighbourhood neighbourhood_;
+    Sockets sockets_;
     bool told_ = false;  // the neighbours know of the failure
     std::uint64_t beats_ = 0;
     std::vector<pollfd> polled_;  // keeps its memory

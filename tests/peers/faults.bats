@@ -230,6 +230,23 @@ waits='; waiting: operation [0-9]+, .*gradient'
     done
 }
 
+# Where the first ranks have no ring, the others see what becomes of their own messages.
+# shellcheck disable=SC2016 # expanded by the rank's shell
+@test "all ranks are told of a cable that only carries messages" {
+    for ((i = 0; i < rounds; ++i)); do
+        rm -f go
+        srun_behind sh -c 'export BATCHAI_COLL_WATCH=node=$((SLURM_LOCALID)); exec "$@"' - "$check" fail peer "$PWD/go"
+        eventually all_told 6 ' reduces$'
+        minislurm link n3 down
+        eventually all_told 4 ": (node n3 \(ranks 4-5\) has not answered for 1 s|lost the connection to rank [45]: .*)$waits"
+        eventually all_told 2 ": (node n[12] \(.*\) has not answered for 1 s|lost the connection to rank [0-3]: .*)$waits"
+        minislurm link n3 up
+        touch go
+        wait "$behind"
+        all_told 6 ' is fine$'
+    done
+}
+
 @test "all others are told of a node that dies" {
     export BATCHAI_COLL_WATCH=node=1
     for ((i = 0; i < rounds; ++i)); do

@@ -153,9 +153,8 @@ BOOST_AUTO_TEST_CASE(an_invitation_is_read_as_it_was_written) {
     BOOST_TEST((read->secret == invitation.secret));
     const std::string secret(32, '0');
     for (const std::string& bad :
-         {std::string(), "0 " + secret + " 10.0.0.1", "70000 " + secret + " 10.0.0.1",
-          "1 " + secret.substr(1) + " 10.0.0.1", "1 " + secret, "1 " + secret + " ten",
-          "1 " + secret.substr(1) + "x 10.0.0.1"}) {
+         {std::string(), "70000 " + secret + " 10.0.0.1", "1 " + secret.substr(1) + " 10.0.0.1",
+          "1 " + secret, "1 " + secret + " ten", "1 " + secret.substr(1) + "x 10.0.0.1"}) {
         BOOST_TEST(!Invitation::from(bad), bad);
     }
 }
@@ -176,12 +175,12 @@ namespace {
 // All nodes meet; strangers call all of them first.
 std::vector<std::vector<Neighbour>> meet(int nodes, int strangers) {
     std::vector<Meeting> meetings;
-    std::vector<std::string> invitations;
+    std::vector<Invitation> invitations;
     std::vector<sys::UniqueFd> calls;
     for (int n = 0; n < nodes; ++n) {
         auto meeting = Meeting::open({"127.0.0.1"});
         BOOST_REQUIRE(meeting);
-        invitations.push_back(meeting->invitation().text());
+        invitations.push_back(meeting->invitation());
         for (int i = 0; i < strangers; ++i) {
             sockaddr_in at{};
             at.sin_family = AF_INET;
@@ -232,7 +231,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_met_where_nobody_answers) {
         const auto there = Meeting::open({"127.0.0.1"});
         gone.port = there->invitation().port;
     }
-    const auto refused = here->meet(roster_of(2, 0), {"", gone.text()}, 20s);
+    const auto refused = here->meet(roster_of(2, 0), {{}, gone}, 20s);
     BOOST_REQUIRE(!refused);
     BOOST_TEST(refused.error().message.find("node c1 (rank 1)") != std::string::npos);
     BOOST_TEST(refused.error().message.find("Connection refused") != std::string::npos);
@@ -240,15 +239,17 @@ BOOST_AUTO_TEST_CASE(nobody_is_met_where_nobody_answers) {
     other.addresses = {"127.0.0.2", "127.0.0.1"};
     const auto caller = Meeting::open({"127.0.0.1"});
     BOOST_REQUIRE(caller);
+    bool met = false;
     std::thread called([&] {
-        BOOST_TEST(bool(here->meet(roster_of(2, 1), {caller->invitation().text(), ""}, 20s)));
+        met = bool(here->meet(roster_of(2, 1), {caller->invitation(), {}}, 20s));
     });
-    BOOST_TEST(bool(caller->meet(roster_of(2, 0), {"", other.text()}, 20s)));
+    BOOST_TEST(bool(caller->meet(roster_of(2, 0), {{}, other}, 20s)));
     called.join();
-    const auto silent = here->meet(roster_of(2, 1), {gone.text(), ""}, 100ms);
+    BOOST_TEST(met);
+    const auto silent = here->meet(roster_of(2, 1), {gone, {}}, 100ms);
     BOOST_REQUIRE(!silent);
     BOOST_TEST(silent.error().message.find("Connection timed out") != std::string::npos);
-    const auto alone = here->meet(roster_of(2, 0), {"", ""}, 20s);
+    const auto alone = here->meet(roster_of(2, 0), {{}, {}}, 20s);
     BOOST_REQUIRE(alone);
     BOOST_TEST(alone->empty());
 }
@@ -367,7 +368,7 @@ struct Pair {
         auto memory = Segment::create(Node::bytes_needed(2, 4096));
         BOOST_REQUIRE(memory);
         node = std::make_unique<Node>(std::move(*memory), 0, 2, 4096);
-        auto started = Watchdog::start(roster, *node, limits, {});
+        auto started = Watchdog::start(roster, *node, limits, {}, Sockets({}, {}, 5s));
         BOOST_REQUIRE(started);
         watchdog = std::move(*started);
     }
