@@ -32,8 +32,12 @@ std::string_view view(const char* text) {
 // Why the options cannot be; empty: they can.
 std::string wrong_with(const batchai_coll_queue_options& options) {
     constexpr double kYear = 3e7;
-    if (!(options.cycle >= 0 && options.cycle < kYear)) return "no cycle";
-    if (!(options.stall_warning >= 0 && options.stall_warning < kYear)) return "no stall_warning";
+    if (!(options.cycle >= 0 && options.cycle < kYear)) {
+        return fmt::format("a cycle of {} s", options.cycle);
+    }
+    if (!(options.stall_warning >= 0 && options.stall_warning < kYear)) {
+        return fmt::format("a stall_warning of {} s", options.stall_warning);
+    }
     if (options.cache_capacity == 0 || options.cache_capacity > (1u << 20)) {
         return fmt::format("a cache_capacity of {}", options.cache_capacity);
     }
@@ -47,8 +51,12 @@ Dispatcher::Options internal(const batchai_coll_queue_options& options, int size
     std::vector<int> numbers(static_cast<std::size_t>(size));
     std::iota(numbers.begin(), numbers.end(), 0);
     if (options.numbers != nullptr) numbers.assign(options.numbers, options.numbers + size);
-    return {options.fusion_bytes,  nanoseconds(options.cycle),         options.cache_capacity,
-            options.autotune != 0, nanoseconds(options.stall_warning), std::move(numbers)};
+    return {.fusion_bytes = options.fusion_bytes,
+            .cycle = nanoseconds(options.cycle),
+            .cache_capacity = options.cache_capacity,
+            .autotune = options.autotune != 0,
+            .stall = nanoseconds(options.stall_warning),
+            .numbers = std::move(numbers)};
 }
 
 // A tensor as a part, or what is wrong with it.

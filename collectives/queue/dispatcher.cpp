@@ -12,6 +12,8 @@ using namespace std::chrono_literals;
 
 // Between rounds that have started nothing, while nothing new comes here: others may have news.
 constexpr std::chrono::nanoseconds kFirstPause = 50us, kLongestPause = 5ms;
+// Of one of several callers, until nothing more is expected of the others either.
+constexpr std::chrono::nanoseconds kLongestWait = 60s;
 
 }  // namespace
 
@@ -47,9 +49,18 @@ void Dispatcher::index(Submission* submission) {
     *last = submission;
 }
 
-void Dispatcher::set_blocked(bool blocked) {
-    fresh_ |= blocked && !blocked_;
+void Dispatcher::set_blocked(bool blocked, bool alone) {
+    if (blocked && !blocked_) {
+        fresh_ = true;
+        blocked_since_ = Clock::now();
+    }
     blocked_ = blocked;
+    alone_ = alone;
+}
+
+bool Dispatcher::is_stuck(Clock::time_point now) const {
+    return closing_ ||
+           (blocked_ && now >= blocked_since_ + (alone_ ? options_.patience : kLongestWait));
 }
 
 void Dispatcher::close() {
@@ -105,11 +116,12 @@ std::optional<Dispatcher::Rest> Dispatcher::rest() const {
     if (is_under_way()) return std::nullopt;
     Rest rest;
     if (schedule_.is_frozen()) {
+        if (!line_.empty()) rest.until = line_.front()->since + options_.patience;
         rest.submissions = std::max<std::size_t>(1, missing_of_bucket());
         return rest;
     }
-    if (line_.empty()) return rest;
-    rest.until = fresh_ ? line_.front()->since + options_.cycle : retry_at_;
+    if (closed_ || (line_.empty() && !closing_)) return rest;
+    rest.until = fresh_ && !line_.empty() ? line_.front()->since + options_.cycle : retry_at_;
     rest.submissions = fresh_ ? options_.cache_capacity : 1;
     if (options_.fusion_bytes > line_bytes_) rest.bytes = options_.fusion_bytes - line_bytes_;
     return rest;
@@ -162,7 +174,7 @@ void Dispatcher::begin_round(Clock::time_point now) {
     if (wants_report) report_at_ = now + options_.stall;
     if (!line_.empty()) show(line_);
     listener_.on_negotiation(true);
-    negotiation_.begin(line_, {blocked_ || closing_, closing_, wants_report});
+    negotiation_.begin(line_, {blocked_ || closing_, is_stuck(now), closing_, wants_report});
 }
 
 Step Dispatcher::negotiate() {

@@ -47,7 +47,10 @@ class Dispatcher {
     struct Options {
         std::size_t fusion_bytes = 16u << 20;     // at most so much is one message
         std::chrono::nanoseconds cycle{500'000};  // how long a line waits for more to come
-        std::size_t cache_capacity = 1024;        // keys that ranks remember
+        // How long it waits for the rest of a bucket, as others may wait for what is there; and how
+        // long a caller waits until nothing more is expected of this rank.
+        std::chrono::nanoseconds patience{1'000'000'000};
+        std::size_t cache_capacity = 1024;  // keys that ranks remember
         bool autotune = false;
         std::chrono::nanoseconds stall{0};  // after which a report is asked for; 0: never
         std::vector<int> numbers;           // what ranks are called in sentences
@@ -58,8 +61,9 @@ class Dispatcher {
 
     // Puts a submission in line.
     void add(Submission* submission, Clock::time_point now);
-    // Whether the caller waits for something in line: then nothing more can be expected to come.
-    void set_blocked(bool blocked);
+    // Whether a caller waits for something in line. alone: no other one is known, which might
+    // submit what other ranks wait for.
+    void set_blocked(bool blocked, bool alone = true);
     // The rank leaves: everything in line fails. Ends when all ranks leave.
     void close();
     bool has_closed() const { return closed_; }
@@ -87,6 +91,7 @@ class Dispatcher {
     // Negotiation.
     Step choose();
     bool is_due(Clock::time_point now) const;
+    bool is_stuck(Clock::time_point now) const;
     void begin_round(Clock::time_point now);
     Step negotiate();
     void take_outcome();
@@ -101,7 +106,7 @@ class Dispatcher {
     // The frozen schedule.
     Step follow_schedule();
     std::size_t missing_of_bucket() const;
-    bool has_to_veto() const;
+    bool has_to_veto(Clock::time_point now) const;
     void start_bucket(bool veto);
     Step finish_bucket();
     void agree_on_times();
@@ -128,7 +133,8 @@ class Dispatcher {
     std::vector<Submission*> by_id_;  // in line, the first one of each id; null: none
     std::uint64_t submitted_ = 0;
     std::size_t line_bytes_ = 0;
-    bool blocked_ = false, closing_ = false, closed_ = false;
+    bool blocked_ = false, alone_ = false, closing_ = false, closed_ = false;
+    Clock::time_point blocked_since_{};
 
     bool fresh_ = false;  // something has changed since the last round
     std::chrono::nanoseconds pause_{0};

@@ -91,7 +91,7 @@ void append_number(std::string& bytes, std::uint64_t number) {
 
 std::string Line::bytes() const {
     std::string bytes;
-    append_number(bytes, (blocked ? 1u : 0u) | (closing ? 2u : 0u));
+    append_number(bytes, (stuck ? 1u : 0u) | (closing ? 2u : 0u));
     for (const std::string& key : keys) {
         append_number(bytes, key.size());
         bytes += key;
@@ -108,7 +108,7 @@ bool Line::read(std::string_view bytes) {
     };
     std::uint64_t flags = 0;
     if (!number(flags)) return false;
-    blocked = (flags & 1) != 0;
+    stuck = (flags & 1) != 0;
     closing = (flags & 2) != 0;
     keys.clear();
     while (!bytes.empty()) {
@@ -137,7 +137,7 @@ std::vector<Verdict> judge(const std::vector<Line>& lines, const std::vector<int
         for (const KeyOf& line : keys) failing.add(*line.at(name));
     }
     const bool stuck =
-        std::all_of(lines.begin(), lines.end(), [](const Line& line) { return line.blocked; });
+        std::all_of(lines.begin(), lines.end(), [](const Line& line) { return line.stuck; });
     return verdicts.empty() && stuck ? all_fail(lines, numbers) : verdicts;
 }
 

@@ -15,7 +15,7 @@ namespace batchai::coll {
 
 // What a rank has in line, as the others get it.
 struct Line {
-    bool blocked = false;           // its caller waits for some of it, or the rank leaves
+    bool stuck = false;             // its caller waits for some of it, or the rank leaves
     bool closing = false;           // the rank leaves
     std::vector<std::string> keys;  // in the order of submission
 

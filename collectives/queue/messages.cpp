@@ -108,8 +108,8 @@ std::size_t Dispatcher::missing_of_bucket() const {
 }
 
 // Whether this rank will not have the bucket's tensors, as far as it knows.
-bool Dispatcher::has_to_veto() const {
-    if (closing_ || blocked_) return true;
+bool Dispatcher::has_to_veto(Clock::time_point now) const {
+    if (closing_ || blocked_ || now >= line_.front()->since + options_.patience) return true;
     return std::any_of(line_.begin(), line_.end(), [this](const Submission* submission) {
         return !schedule_.contains(submission->id);
     });
@@ -117,7 +117,7 @@ bool Dispatcher::has_to_veto() const {
 
 Step Dispatcher::follow_schedule() {
     const bool complete = missing_of_bucket() == 0;
-    if (!complete && !has_to_veto()) return Step::idle;
+    if (!complete && !has_to_veto(Clock::now())) return Step::idle;
     start_bucket(!complete);
     return Step::moved;
 }

@@ -10,7 +10,7 @@ namespace batchai::coll {
 namespace {
 
 // What is voted on, before the bytes of the response cache. Minima: all ranks agree to it.
-enum Vote : std::size_t { known, blocked, closing, content, digest, sum = digest + 16 };
+enum Vote : std::size_t { known, blocked, stuck, closing, content, digest, sum = digest + 16 };
 constexpr std::size_t kVotes = sum + 16;
 
 // A value and its complement, whose minima fit together only where all ranks have the same value.
@@ -61,6 +61,7 @@ void Negotiation::vote() {
     }
     votes_[known] = all_known;
     votes_[blocked] = state_.blocked;
+    votes_[stuck] = state_.stuck;
     votes_[closing] = state_.closing;
     votes_[content] = !state_.wants_report;
     put(&votes_[digest], hash);
@@ -102,7 +103,7 @@ void Negotiation::count_votes() {
     }
     if (votes_[known] != 0 && votes_[content] != 0) start_ready();
     if (outcome_.start.empty() &&
-        (votes_[known] == 0 || votes_[content] == 0 || votes_[blocked] != 0)) {
+        (votes_[known] == 0 || votes_[content] == 0 || votes_[stuck] != 0)) {
         say_length();
     }
 }
@@ -121,7 +122,7 @@ void Negotiation::start_ready() {
 }
 
 void Negotiation::say_length() {
-    Line line{state_.blocked, state_.closing, {}};
+    Line line{state_.stuck, state_.closing, {}};
     for (const Submission* submission : line_) line.keys.push_back(submission->key);
     own_ = line.bytes();
     lengths_.assign(static_cast<std::size_t>(topology_.size), own_.size());

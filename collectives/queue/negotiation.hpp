@@ -44,7 +44,8 @@ class Negotiation {
                 std::vector<int> numbers);
 
     struct State {
-        bool blocked = false;       // the caller waits for some of the line, or the rank leaves
+        bool blocked = false;       // a caller waits for some of the line, or the rank leaves
+        bool stuck = false;         // and nothing more is expected of it
         bool closing = false;       // the rank leaves
         bool wants_report = false;  // something has been in line for too long
     };

@@ -15,6 +15,8 @@ namespace {
 constexpr int kPatience = 64;
 // What a thread is given to come back from what it does.
 constexpr std::chrono::seconds kHalt{2};
+// How often the thread looks at what was submitted, while it expects more.
+constexpr std::chrono::seconds kLook{1};
 
 constexpr char kInLine[] = "NEGOTIATE";
 
@@ -49,7 +51,8 @@ bool Queue::halt() {
     stop_ = true;
     turn_.notify_all();
     rested_.notify_all();
-    return ended_.wait_for(held, kHalt, [this] { return !driven_; });
+    ended_.notify_all();
+    return ended_.wait_for(held, kHalt, [this] { return !driven_ && callers_ == 0; });
 }
 
 Submission* Queue::take_submission() {
@@ -62,8 +65,15 @@ Submission* Queue::take_submission() {
     return submission;
 }
 
+void Queue::note_caller() {
+    const std::thread::id caller = std::this_thread::get_id();
+    if (first_caller_ == std::thread::id()) first_caller_ = caller;
+    several_callers_ |= caller != first_caller_;
+}
+
 Submission* Queue::submit(const Order& order) {
     Lock held(lock_);
+    note_caller();
     std::string unnamed;
     auto name = names_.find(order.name);
     if (order.name.empty()) {
@@ -100,8 +110,10 @@ Submission* Queue::submit(const Order& order) {
 // The caller may be right to ask now and then; who asks all the time waits.
 batchai_coll_status Queue::test(Submission* submission, std::string& sentence) {
     Lock held(lock_);
+    note_caller();
     if (submission->state == Submission::State::ended) return conclude(submission, sentence);
-    if (++submission->asked == kPatience && submission->state == Submission::State::in_line) {
+    if (submission->asked < kPatience && ++submission->asked == kPatience &&
+        submission->state == Submission::State::in_line) {
         ++submission->waiters;
         ++blocked_;
         news_ = true;
@@ -112,6 +124,7 @@ batchai_coll_status Queue::test(Submission* submission, std::string& sentence) {
 
 batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
     Lock held(lock_);
+    note_caller();
     if (submission->state == Submission::State::ended) return conclude(submission, sentence);
     if (submission->state == Submission::State::in_line) {
         ++submission->waiters;
@@ -120,7 +133,7 @@ batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
     ++callers_;
     news_ = true;
     if (driven_) rested_.notify_one();
-    while (submission->state != Submission::State::ended) {
+    while (submission->state != Submission::State::ended && !stop_) {
         if (driven_) {
             ended_.wait(held);
         } else {
@@ -129,7 +142,10 @@ batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
     }
     --callers_;
     news_ = true;
-    return conclude(submission, sentence);
+    if (submission->state == Submission::State::ended) return conclude(submission, sentence);
+    ended_.notify_all();
+    sentence = fmt::format("the queue was taken away before {} had ended", submission->name());
+    return BATCHAI_COLL_ERR_PEER;
 }
 
 batchai_coll_status Queue::conclude(Submission* submission, std::string& sentence) {
@@ -157,9 +173,14 @@ const Failure& Queue::close() {
 void Queue::work() {
     Lock held(lock_);
     while (!stop_) {
-        if (driven_ || !(is_rested() || dispatcher_.has_work())) {
+        // What is submitted for a bucket wakes nobody, but must not be left lying.
+        const bool expects_more = rest_.submissions > 1;
+        if (!driven_ && (is_rested() || dispatcher_.has_work())) {
+            drive(held, nullptr);
+        } else if (!expects_more) {
             turn_.wait(held);
-        } else {
+        } else if (turn_.wait_for(held, kLook) == std::cv_status::timeout && !inbox_.empty() &&
+                   !driven_) {
             drive(held, nullptr);
         }
     }
@@ -177,7 +198,8 @@ void Queue::drive(Lock& held, const Submission* submission) {
         }
         const Step step = dispatcher_.step();
         if (submission != nullptr && submission->state == Submission::State::ended) break;
-        if (submission == nullptr && !dispatcher_.has_work() && !news_) break;
+        if (news_) continue;
+        if (submission == nullptr && !dispatcher_.has_work()) break;
         const auto resting = step == Step::idle ? dispatcher_.rest() : std::nullopt;
         if (step != Step::idle || resting) backoff.reset();
         if (resting) {
@@ -191,7 +213,7 @@ void Queue::drive(Lock& held, const Submission* submission) {
     driven_ = false;
     closed_ = dispatcher_.has_closed();
     rest_ = dispatcher_.rest().value_or(Dispatcher::Rest());
-    if (closed_ || stop_ || callers_ > 1) ended_.notify_all();
+    if (closing_ || stop_ || callers_ > 1) ended_.notify_all();
     if (is_rested() || dispatcher_.has_work()) turn_.notify_one();
 }
 
@@ -203,7 +225,7 @@ void Queue::take_news() {
     inbox_.clear();
     inbox_bytes_ = 0;
     told_blocked_ = blocked_ > 0;
-    dispatcher_.set_blocked(told_blocked_);
+    dispatcher_.set_blocked(told_blocked_, !several_callers_);
     progress_.set_inside(callers_ > 0 || closing_);
     if (closing_ && !told_closing_) dispatcher_.close();
     told_closing_ = closing_;

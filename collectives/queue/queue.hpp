@@ -78,6 +78,7 @@ class Queue final : private Listener {
     void rest(const Dispatcher::Rest& rest);
     bool is_rested() const;
     void wake();
+    void note_caller();
     Submission* take_submission();
     void trace_end(const Submission& submission, bool was_in_line, Timeline::Clock::time_point now);
     batchai_coll_status conclude(Submission* submission, std::string& sentence);
@@ -104,6 +105,8 @@ class Queue final : private Listener {
     std::deque<Submission> submissions_;  // all that there are
     std::vector<Submission*> unused_;
     std::uint64_t unnamed_ = 0;
+    std::thread::id first_caller_;  // threads, that have submitted or waited
+    bool several_callers_ = false;
     int callers_ = 0;  // that wait for something
     int blocked_ = 0;  // that wait for what is in line
     bool closing_ = false, closed_ = false;

@@ -10,7 +10,7 @@ sys::Result<void> Timeline::start(const std::string& path, bool mark_cycles) {
     const std::scoped_lock held(lock_);
     file_.reset(std::fopen(path.c_str(), "we"));
     if (file_ == nullptr) return sys::errno_error("the timeline " + path);
-    origin_ = flushed_ = Clock::now();
+    flushed_ = Clock::now();
     mark_cycles_ = mark_cycles;
     first_ = true;
     on_ = true;

@@ -58,8 +58,10 @@ class Timeline {
     std::mutex lock_;
     std::unique_ptr<std::FILE, Close> file_;
     std::atomic<bool> on_ = false;
-    bool mark_cycles_ = false, first_ = true;
-    Clock::time_point origin_, flushed_;
+    std::atomic<bool> mark_cycles_ = false;
+    bool first_ = true;
+    const Clock::time_point origin_ = Clock::now();
+    Clock::time_point flushed_;
 };
 
 // A string as JSON has it, quoted.

@@ -2,178 +2,11 @@
 //
 // The queue's dispatchers, of whole jobs in one thread and random interleavings: operations in any
 // order, schedules that freeze and thaw, disagreement, shutdown.
-#include <boost/test/unit_test.hpp>
-#include <map>
-
-#include "collectives/queue/dispatcher.hpp"
-#include "ranks.hpp"
+#include "callers.hpp"
 
 using namespace batchai::coll;
 
 namespace {
-
-using State = Submission::State;
-
-// A rank's caller.
-class Caller final : public Listener {
-  public:
-    Caller(Ranks& ranks, int rank, Dispatcher::Options options)
-        : rank_(rank),
-          dispatcher_(ranks.engine(rank), ranks.progress(rank), ranks.topology(rank), *this,
-                      std::move(options)) {}
-
-    // An allreduce of `count` numbers that tell the rank and the name.
-    void submit(const std::string& name, std::size_t count, const std::string& text = "",
-                batchai_coll_type type = BATCHAI_COLL_FLOAT32) {
-        Work& work = works_[name];
-        work.numbers.assign(count, static_cast<float>(rank_ + static_cast<int>(name.size())));
-        work.integers.assign(count, rank_);
-        Signature signature;
-        signature.kind = Kind::allreduce;
-        signature.count = count;
-        signature.type = static_cast<std::uint8_t>(type);
-        auto* data = type == BATCHAI_COLL_FLOAT32
-                         ? reinterpret_cast<std::byte*>(work.numbers.data())
-                         : reinterpret_cast<std::byte*>(work.integers.data());
-        work.submission = {};
-        work.submission.named = !name.starts_with("noname");
-        work.submission.parts = {{signature, data, data}};
-        set_key(work.submission, name, text);
-        dispatcher_.add(&work.submission, Dispatcher::Clock::now());
-    }
-    // One that counts how often it is called.
-    void submit_own(const std::string& name) {
-        Work& work = works_[name];
-        work.submission = {};
-        work.submission.run = [](void* calls) {
-            ++*static_cast<int*>(calls);
-            return 0;
-        };
-        work.submission.argument = &own_calls_;
-        set_key(work.submission, name, "own");
-        dispatcher_.add(&work.submission, Dispatcher::Clock::now());
-    }
-    void block(bool blocked) { dispatcher_.set_blocked(blocked); }
-    void close() { dispatcher_.close(); }
-
-    Step step() { return dispatcher_.step(); }
-    bool has_closed() const { return dispatcher_.has_closed(); }
-    bool all_ended() const {
-        return std::all_of(works_.begin(), works_.end(), [](const auto& work) {
-            return work.second.submission.state == State::ended;
-        });
-    }
-    std::string failure(const std::string& name) const {
-        return works_.at(name).submission.failure.sentence;
-    }
-    float first(const std::string& name) const { return works_.at(name).numbers.at(0); }
-    float last(const std::string& name) const { return works_.at(name).numbers.back(); }
-    int sum_of_integers(const std::string& name) const {
-        const auto& integers = works_.at(name).integers;
-        return std::accumulate(integers.begin(), integers.end(), 0);
-    }
-    int own_calls() const { return own_calls_; }
-    int rounds() const { return rounds_; }
-    int messages() const { return messages_; }
-    const std::vector<std::string>& order() const { return order_; }
-
-  private:
-    struct Work {
-        Submission submission;
-        std::vector<float> numbers;
-        std::vector<std::int32_t> integers;
-    };
-
-    void on_agreed(const std::vector<Submission*>& submissions) override {
-        for (Submission* submission : submissions) submission->state = State::started;
-    }
-    void on_ended(const std::vector<Submission*>& together, const Failure* failure) override {
-        for (Submission* submission : together) {
-            submission->state = State::ended;
-            submission->failure = failure == nullptr ? Failure{} : *failure;
-            order_.emplace_back(submission->name());
-        }
-    }
-    void on_negotiation(bool begins) override { rounds_ += begins; }
-    void on_started(const std::vector<Submission*>&, std::size_t) override { ++messages_; }
-
-    int rank_;
-    std::map<std::string, Work> works_;
-    int rounds_ = 0, messages_ = 0, own_calls_ = 0;
-    std::vector<std::string> order_;
-    Dispatcher dispatcher_;
-};
-
-class Job {
-  public:
-    explicit Job(const std::vector<int>& nodes, Dispatcher::Options options = {}, unsigned seed = 1)
-        : ranks_(nodes, seed), random_(seed) {
-        options.cycle = std::chrono::nanoseconds(0);
-        options.numbers.resize(ranks_.size());
-        std::iota(options.numbers.begin(), options.numbers.end(), 0);
-        for (int r = 0; r < ranks_.size(); ++r) {
-            callers_.push_back(std::make_unique<Caller>(ranks_, r, options));
-        }
-    }
-
-    int size() const { return ranks_.size(); }
-    Caller& operator[](int rank) { return *callers_[rank]; }
-    std::mt19937& random() { return random_; }
-    float sum(const std::string& name) const {
-        const int n = size();
-        const int sum = n * (n - 1) / 2 + n * static_cast<int>(name.size());
-        return static_cast<float>(sum);
-    }
-
-    // Steps ranks at random until `done`.
-    template <class Done>
-    void run(Done done) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        for (std::size_t steps = 0; !done(); ++steps) {
-            callers_[random_() % callers_.size()]->step();
-            if (steps % 1000 == 0 && std::chrono::steady_clock::now() > deadline) {
-                throw std::runtime_error("the job stands still");
-            }
-        }
-    }
-    void run() {
-        run([this] {
-            return std::all_of(callers_.begin(), callers_.end(),
-                               [](const auto& caller) { return caller->all_ended(); });
-        });
-    }
-    // A step of training: all ranks submit the tensors, in an order of their own, while others have
-    // begun already, and wait.
-    void train(const std::vector<std::string>& names, std::size_t count, bool at_once = false) {
-        std::vector<std::vector<std::string>> to_come(callers_.size(), names);
-        for (auto& own : to_come) {
-            if (!at_once) std::shuffle(own.begin(), own.end(), random_);
-        }
-        for (std::size_t left = names.size() * callers_.size(); left > 0;) {
-            const std::size_t r = random_() % callers_.size();
-            if (!at_once && random_() % 2 == 0) callers_[r]->step();
-            if (to_come[r].empty()) continue;
-            callers_[r]->submit(to_come[r].back(), count);
-            to_come[r].pop_back();
-            callers_[r]->block(to_come[r].empty());
-            --left;
-        }
-        run();
-        for (const auto& caller : callers_) {
-            caller->block(false);
-            for (const std::string& name : names) {
-                BOOST_TEST(caller->failure(name) == "");
-                BOOST_TEST(caller->first(name) == sum(name));
-                BOOST_TEST(caller->last(name) == sum(name));
-            }
-        }
-    }
-
-  private:
-    Ranks ranks_;
-    std::mt19937 random_;
-    std::vector<std::unique_ptr<Caller>> callers_;
-};
 
 const std::vector<std::vector<int>> kJobs = {{1}, {2}, {3}, {1, 1}, {2, 2}, {1, 3, 2}};
 const std::vector<std::string> kTensors = {"a", "bb", "ccc", "dddd", "eeeee"};
@@ -201,7 +34,7 @@ BOOST_AUTO_TEST_CASE(late_ranks_are_waited_for) {
     job.run([&] { return job[0].order().size() == 1; });
     job[3].submit("late", 10);
     job.run();
-    for (int r = 0; r < job.size(); ++r) BOOST_TEST(job[r].first("late") == job.sum("late"));
+    for (int r = 0; r < job.size(); ++r) BOOST_TEST(job[r].right("late", job.sum("late")));
 }
 
 BOOST_AUTO_TEST_CASE(small_ones_are_fused_as_far_as_the_threshold) {
@@ -270,8 +103,8 @@ BOOST_AUTO_TEST_CASE(one_rank_that_deviates_from_the_schedule_is_served) {
     }
     job.run();
     for (int r = 0; r < job.size(); ++r) {
-        BOOST_TEST(job[r].first("bb") == job.sum("bb"));
-        BOOST_TEST(job[r].first("other") == job.sum("other"));
+        BOOST_TEST(job[r].right("bb", job.sum("bb")));
+        BOOST_TEST(job[r].right("other", job.sum("other")));
     }
 }
 
@@ -288,7 +121,7 @@ BOOST_AUTO_TEST_CASE(integers_and_operations_of_the_callers_own_freeze_too) {
         }
         job.run();
         for (int r = 0; r < job.size(); ++r) {
-            BOOST_TEST(job[r].sum_of_integers("n") == 3 * 3);
+            BOOST_TEST(job[r].right("n", job.sum("n")));
             BOOST_TEST(job[r].own_calls() == step + 1);
             job[r].block(false);
         }
@@ -318,7 +151,7 @@ BOOST_AUTO_TEST_CASE(operations_without_a_name_are_matched_by_order_and_freeze) 
     job.run();
     for (int r = 0; r < job.size(); ++r) {
         for (const char* name : {"noname.2000", "noname.2001", "noname.2002"}) {
-            BOOST_TEST(job[r].last(name) == job.sum(name));
+            BOOST_TEST(job[r].right(name, job.sum(name)));
         }
     }
 }
@@ -337,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_disagreement_ends_the_operation_on_all_ranks_and_no_other
             BOOST_TEST(job[r].failure("t") ==
                        "t: ranks disagree: rank 0 has allreduce (sum) of 10 float32 [10], rank 2 "
                        "has allreduce (sum) of 11 float32 [11]");
-            BOOST_TEST(job[r].first("good") == job.sum("good"));
+            BOOST_TEST(job[r].right("good", job.sum("good")));
             job[r].block(false);
         }
         job.train({"t", "good"}, 10);
@@ -363,13 +196,7 @@ BOOST_AUTO_TEST_CASE(ranks_leave_together) {
         Job job({2, 2});
         for (int step = 0; step < (frozen ? 5 : 1); ++step) job.train(kTensors, 10);
         job[1].submit("left behind", 1);
-        for (int r = 0; r < job.size(); ++r) job[r].close();
-        job.run([&] {
-            for (int r = 0; r < job.size(); ++r) {
-                if (!job[r].has_closed()) return false;
-            }
-            return true;
-        });
+        job.close();
         BOOST_TEST(job[1].failure("left behind") ==
                    "shut down before left behind was synchronized");
     }

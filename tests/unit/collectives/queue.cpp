@@ -35,8 +35,8 @@ std::string key(const std::string& name, const std::string& text, std::vector<Pa
     return submission.key;
 }
 
-Line line(std::vector<std::string> keys, bool blocked = true) {
-    return {blocked, false, std::move(keys)};
+Line line(std::vector<std::string> keys, bool stuck = true) {
+    return {stuck, false, std::move(keys)};
 }
 
 std::vector<std::string> sentences(const std::vector<Verdict>& verdicts) {
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(lines_travel_as_bytes) {
     const Line sent{true, false, {key("a", "x"), key("", ""), key("c", "z", {part(3)})}};
     Line got;
     BOOST_TEST(got.read(sent.bytes()));
-    BOOST_TEST(got.blocked);
+    BOOST_TEST(got.stuck);
     BOOST_TEST(!got.closing);
     BOOST_TEST(got.keys == sent.keys, boost::test_tools::per_element());
     const std::string bytes = sent.bytes();

@@ -54,7 +54,11 @@ class Ranks {
     Engine& engine(int rank) { return *ranks_[rank]->engine; }
     Progress& progress(int rank) { return ranks_[rank]->progress; }
 
-    // A node's cable is pulled after so many steps of all ranks.
+    // A node's cable is pulled.
+    void cut(int node) {
+        for (const auto& network : networks_) network->cut(node);
+    }
+    // It is after so many steps of all ranks.
     struct Cut {
         int node;
         std::size_t step;
@@ -62,7 +66,7 @@ class Ranks {
 
     // Starts calls[r] on rank r, in some order, and steps until all have ended.
     std::vector<batchai_coll_status> run(const std::vector<Call>& calls,
-                                         std::optional<Cut> cut = {}) {
+                                         std::optional<Cut> pulled = {}) {
         std::vector<int> order(calls.size());
         std::iota(order.begin(), order.end(), 0);
         std::shuffle(order.begin(), order.end(), random_);
@@ -74,9 +78,7 @@ class Ranks {
             if (++steps % 10'000 == 0 && std::chrono::steady_clock::now() > deadline) {
                 throw std::runtime_error("the job stands still");
             }
-            if (cut && steps == cut->step) {
-                for (const auto& network : networks_) network->cut(cut->node);
-            }
+            if (pulled && steps == pulled->step) cut(pulled->node);
             if (started < order.size() && random_() % 4 == 0) {
                 const int r = order[started++];
                 const Counting on(true);

@@ -1,77 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ranks of a node as threads that run at the same time, each with its engine, over one mapping
-// of the node's memory: what shm.hpp says about the order of loads and stores, by itself and, in
-// preset tsan, in TSan's eyes. Slots are small, so that all of them are used again and again.
+// Operations of ranks that are threads: what shm.hpp says about the order of loads and stores, by
+// itself and, in preset tsan, in TSan's eyes.
 //
 // TSan sees loads and stores of one address. Where ranks are processes each has a mapping of its
 // own, and it would see nothing. It knows no fences; of the library only progress.cpp has one, for
 // readers of other processes, and no thread here reads another one's page.
+#include "threads.hpp"
 
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
-#include <chrono>
-#include <cstdlib>
 #include <memory>
-#include <random>
-#include <string>
-#include <thread>
 
-#include "collectives/engine.hpp"
+#include "soak.hpp"
 #include "trial.hpp"
 
 using namespace batchai::coll;
 
 namespace {
 
-constexpr std::size_t kSlotBytes = 1024;
-const char* const kSoak = std::getenv("BATCHAI_SOAK");
-const int kRounds = kSoak == nullptr || kSoak == std::string("0") ? 2 : 20;
+const int kRounds = soaks() ? 20 : 2;
 // From none over what fits an entry, a board, a slot, all slots, to those several times over.
 const std::vector<std::size_t> kCounts = {0, 1, 16, 100, 127, 600, 1100, 3000, 5000};
-
-class Threads {
-  public:
-    explicit Threads(int count)
-        : count_(count), memory_(Segment::create(Node::bytes_needed(count, kSlotBytes)).value()) {}
-
-    // Calls body(rank, engine) in a thread for each rank; what it returns is what went wrong.
-    template <class Body>
-    void run(Body body) {
-        std::vector<std::string> wrong(count_);
-        std::vector<std::thread> threads;
-        for (int r = 0; r < count_; ++r) {
-            threads.emplace_back([&, r] {
-                const Topology topology =
-                    Topology::from_names(r, std::vector<std::string>(count_, "n0"));
-                Node node(memory_.alias(), r, count_, kSlotBytes);
-                Progress progress(false);
-                Engine engine({topology, node, nullptr}, std::chrono::seconds(30), progress);
-                wrong[r] = body(r, engine);
-            });
-        }
-        for (std::thread& thread : threads) thread.join();
-        for (int r = 0; r < count_; ++r) BOOST_TEST(wrong[r] == "", "rank " << r << wrong[r]);
-    }
-
-  private:
-    int count_;
-    Segment memory_;
-};
-
-// Ranks come early and late.
-class Delay {
-  public:
-    explicit Delay(int rank) : random_(static_cast<unsigned>(rank)) {}
-    void some() {
-        const auto chance = random_() % 16;
-        if (chance == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
-        if (chance < 4) std::this_thread::yield();
-    }
-
-  private:
-    std::mt19937 random_;
-};
 
 std::string wrong_result(const Trial& trial) {
     return ": " + describe(trial.call().signature) + ": not the right result";

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads: the ranks of a node as threads that run at the same time, each with its engine, over one
+// mapping of the node's memory, for tests. Slots are small, so that all of them are used again and
+// again.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "collectives/engine.hpp"
+
+namespace batchai::coll {
+
+class Threads {
+  public:
+    static constexpr std::size_t kSlotBytes = 1024;
+
+    struct Rank {
+        Engine& engine;
+        Progress& progress;
+        const Topology& topology;
+    };
+
+    explicit Threads(int count)
+        : count_(count), memory_(Segment::create(Node::bytes_needed(count, kSlotBytes)).value()) {}
+
+    // Calls body(rank) in a thread for each rank; what it returns is what went wrong.
+    template <class Body>
+    void run_ranks(Body body) {
+        std::vector<std::string> wrong(count_);
+        std::vector<std::thread> threads;
+        for (int r = 0; r < count_; ++r) {
+            threads.emplace_back([&, r] {
+                const Topology topology =
+                    Topology::from_names(r, std::vector<std::string>(count_, "n0"));
+                Node node(memory_.alias(), r, count_, kSlotBytes);
+                Progress progress(false);
+                Engine engine({topology, node, nullptr}, std::chrono::seconds(30), progress);
+                wrong[r] = body(Rank{engine, progress, topology});
+            });
+        }
+        for (std::thread& thread : threads) thread.join();
+        for (int r = 0; r < count_; ++r) BOOST_TEST(wrong[r] == "", "rank " << r << wrong[r]);
+    }
+    // The same with body(number, engine).
+    template <class Body>
+    void run(Body body) {
+        run_ranks([&](const Rank& rank) { return body(rank.topology.rank, rank.engine); });
+    }
+
+  private:
+    int count_;
+    Segment memory_;
+};
+
+// Ranks come early and late.
+class Delay {
+  public:
+    explicit Delay(int rank) : random_(static_cast<unsigned>(rank)) {}
+    void some() {
+        const auto chance = random_() % 16;
+        if (chance == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        if (chance < 4) std::this_thread::yield();
+    }
+
+  private:
+    std::mt19937 random_;
+};
+
+}  // namespace batchai::coll
