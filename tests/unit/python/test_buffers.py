@@ -78,6 +78,9 @@ class Helpers(unittest.TestCase):
         for wrong in ("-1", "nan", "soon"):
             with mock.patch.dict(os.environ, {"HOROVOD_CYCLE_TIME": wrong}):
                 self.assertRaisesRegex(ValueError, "HOROVOD_CYCLE_TIME", queue_options)
+        for name in ("FUSION_THRESHOLD", "CYCLE_TIME", "CACHE_CAPACITY", "STALL_CHECK_TIME_SECONDS"):
+            with mock.patch.dict(os.environ, {"HOROVOD_" + name: "9" * 30}, clear=True):
+                self.assertRaisesRegex(ValueError, name + ".* is more than", queue_options)
 
     def test_compression_gives_the_type_back(self):
         for compression in (Compression.none, Compression.fp16):

@@ -5,6 +5,7 @@ Every call releases the GIL. Buffers are addresses; whoever starts an operation 
 alive until it has completed. Failures are HorovodInternalError with the library's own sentence.
 """
 import ctypes
+import itertools
 import os
 import pathlib
 
@@ -252,22 +253,22 @@ class _Ticket(ctypes.c_void_p):
 class LibraryQueue:
     """batchai_coll_queue. Tickets are what submit_*() returns; ValueError for a name that is taken.
 
-    free() takes it away, after close() (collective) or without it.
+    free() takes it away, after close() (collective) or without it; then every call is a ValueError.
     """
 
     def __init__(self, library, comm, ranks, options):
         self._library = library
         self._calls = {}  # number -> function, until it is called
-        self._call = 0
+        self._numbers = itertools.count(1)  # any thread may take the next one
         # Bound once: the library calls it as long as there are operations.
         self._run = _RUN(self._call_back)
         settings = library.batchai_coll_queue_defaults()
         for name, value in options.items():
             setattr(settings, name, value)
         settings.numbers = (ctypes.c_int * len(ranks))(*ranks)
-        self._queue = _POINTER()
+        self._handle = _POINTER()
         if library.batchai_coll_queue_open(comm, ctypes.byref(settings),
-                                           ctypes.byref(self._queue)) != 0:
+                                           ctypes.byref(self._handle)) != 0:
             raise _failure(library)
 
     def submit_allreduce(self, name, details, tensors, op, factors):
@@ -281,7 +282,7 @@ class LibraryQueue:
     def submit_call(self, name, description, function):
         """function() is called at its turn, by some thread, and must not raise."""
         ticket = _Ticket()
-        self._call = ticket.call = self._call + 1
+        ticket.call = next(self._numbers)
         self._calls[ticket.call] = function
         status = self._library.batchai_coll_submit_call(
             self._queue, name and _bytes(name), _bytes(description), self._run, ticket.call, 0,
@@ -318,7 +319,14 @@ class LibraryQueue:
             raise _failure(self._library)
 
     def free(self):
-        self._library.batchai_coll_queue_free(self._queue)
+        queue, self._handle = self._handle, None
+        self._library.batchai_coll_queue_free(queue)
+
+    @property
+    def _queue(self):
+        if self._handle is None:
+            raise ValueError("horovod: shut down, or the process set was removed")
+        return self._handle
 
     def _call_back(self, number):
         self._calls[number]()

@@ -50,11 +50,10 @@ class ProcessSet:
 
     def _enter(self, communicator):
         """Registers it under the next number. communicator: None where this rank is outside."""
+        queue = None if communicator is None else Queue(communicator, **queue_options())
+        self.communicator, self.queue = communicator, queue
         self.process_set_id = max(_registered, default=-1) + 1
         _registered[self.process_set_id] = self
-        if communicator is not None:
-            self.communicator = communicator
-            self.queue = Queue(communicator, **queue_options())
 
     def _leave(self):
         """Ends its operations and its communicator; collective over its ranks."""

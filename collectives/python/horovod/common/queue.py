@@ -45,28 +45,38 @@ class Operation:
         except HorovodInternalError as error:
             self.fail(error)
         except BaseException as error:  # the library's thread has nobody to tell
-            self.fail("horovod: %s could not be started: %s"
-                      % (self.name or "an operation without a name", error))
+            self.fail("horovod: %s could not be started: %s" % (self._called(), error))
+
+    def _called(self):
+        return self.name or "an operation without a name"
 
     def _settle(self, ended):
         """Lets go of the ticket where ended(ticket) says so. Returns whether it has ended."""
         if self._ticket is None:
             return True
         try:
-            if not ended(self._ticket):
+            ticket, self._ticket = self._ticket, None
+            if not ended(ticket):
+                self._ticket = ticket
                 return False
         except HorovodInternalError as error:
             self.error = self.error or error
-        self._ticket = self._kept = None
+        except BaseException:  # an interrupt: it may be under way, so that the memory is kept
+            self.fail("horovod: %s was interrupted" % self._called())
+            raise
+        self._kept = None
         return True
 
     def _conclude(self):
         """The result, of an operation that has ended. Raises its error."""
         if not self.done:
-            finish, self.finish = self.finish, None  # and with it the tensors that it holds
-            if self.error is None:
-                self.result = finish()
             self.done = True
+            finish, self.finish = self.finish, None  # and with it the tensors that it holds
+            try:
+                if self.error is None:
+                    self.result = finish()
+            except Exception as error:
+                self.error = error
         if self.error is not None:
             raise self.error
         return self.result

@@ -3,9 +3,12 @@
 import math
 import os
 
+# What the library takes: seconds, operations.
+_LONGEST, _MOST_CACHED = 10 ** 7, 2 ** 20
 
-def environment_size(name, default):
-    """The environment variable as a whole number, zero or more, of bytes for instance.
+
+def environment_size(name, default, most=2 ** 63 - 1):
+    """The environment variable as a whole number, zero to most, of bytes for instance.
 
     Raises ValueError, naming the variable, where it holds something else.
     """
@@ -14,11 +17,13 @@ def environment_size(name, default):
         return default
     if not text.isascii() or not text.isdigit():
         raise ValueError("%s: %r is not a whole number" % (name, text))
+    if int(text) > most:
+        raise ValueError("%s: %s is more than %d" % (name, text, most))
     return int(text)
 
 
-def environment_number(name, default):
-    """The environment variable as a number, zero or more. ValueError for something else."""
+def environment_number(name, default, most):
+    """The environment variable as a number, zero to most. ValueError for something else."""
     text = os.environ.get(name, "").strip()
     if not text:
         return default
@@ -28,6 +33,8 @@ def environment_number(name, default):
         number = math.nan
     if not 0 <= number < math.inf:
         raise ValueError("%s: %r is not a number" % (name, text))
+    if number > most:
+        raise ValueError("%s: %s is more than %d" % (name, text, most))
     return number
 
 
@@ -44,10 +51,11 @@ def queue_options():
     library's defaults.
     """
     options = {"fusion_bytes": environment_size("HOROVOD_FUSION_THRESHOLD", None),
-               "cycle": environment_number("HOROVOD_CYCLE_TIME", None),
-               "cache_capacity": environment_size("HOROVOD_CACHE_CAPACITY", None),
+               "cycle": environment_number("HOROVOD_CYCLE_TIME", None, 1000 * _LONGEST),
+               "cache_capacity": environment_size("HOROVOD_CACHE_CAPACITY", None, _MOST_CACHED),
                "autotune": int(environment_flag("HOROVOD_AUTOTUNE")),
-               "stall_warning": environment_number("HOROVOD_STALL_CHECK_TIME_SECONDS", None)}
+               "stall_warning": environment_number("HOROVOD_STALL_CHECK_TIME_SECONDS", None,
+                                                   _LONGEST)}
     if environment_flag("HOROVOD_STALL_CHECK_DISABLE"):
         options["stall_warning"] = 0
     if options["cycle"] is not None:

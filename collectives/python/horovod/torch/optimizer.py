@@ -140,9 +140,10 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         for parameter in self._gradients:
             if parameter not in self._submitted:
                 self._submit(parameter)
-        for gradient in self._gradients.values():
-            gradient.complete()
-        self._reset()
+        with contextlib.ExitStack() as stack:  # all of them, whichever fails
+            stack.callback(self._reset)
+            for gradient in reversed(self._gradients.values()):
+                stack.callback(gradient.complete)
         self._synchronized = True
 
     @contextlib.contextmanager

@@ -7,7 +7,7 @@ from horovod.common.process_sets import global_process_set
 def poll(handle):
     """Whether the operation of a handle has ended, so that synchronize() returns at once.
 
-    Waits for the other ranks to submit the operation too, but not for the data.
+    Never waits.
     """
     return handle.queue.poll(handle)
 
