@@ -173,17 +173,17 @@ const Failure& Queue::close() {
 void Queue::work() {
     Lock held(lock_);
     while (!stop_) {
+        const bool wanted = !driven_ && (is_rested() || dispatcher_.has_work());
         // What is submitted for a bucket wakes nobody, but must not be left lying.
-        const bool expects_more = rest_.submissions > 1;
-        if (!driven_ && (is_rested() || dispatcher_.has_work())) {
-            drive(held, nullptr);
-        } else if (!expects_more) {
-            turn_.wait(held);
-        } else if (turn_.wait_for(held, kLook) == std::cv_status::timeout && !inbox_.empty() &&
-                   !driven_) {
-            drive(held, nullptr);
-        }
+        if (wanted || (sleep(held) && !inbox_.empty() && !driven_)) drive(held, nullptr);
     }
+}
+
+// Until somebody wakes the thread; true: nobody has.
+bool Queue::sleep(Lock& held) {
+    if (rest_.submissions > 1) return turn_.wait_for(held, kLook) == std::cv_status::timeout;
+    turn_.wait(held);
+    return false;
 }
 
 void Queue::drive(Lock& held, const Submission* submission) {

@@ -72,6 +72,7 @@ class Queue final : private Listener {
     using Lock = std::unique_lock<std::mutex>;
 
     void work();
+    bool sleep(Lock& held);
     // Drives until the submission has ended; null: until there is nothing to do.
     void drive(Lock& held, const Submission* submission);
     void take_news();
