@@ -8,8 +8,8 @@
 #include <memory>
 #include <new>
 
-#include "counting.hpp"
-#include "ranks.hpp"
+#include "callers.hpp"
+#include "collectives/queue/queue.hpp"
 #include "trial.hpp"
 
 namespace {
@@ -160,6 +160,54 @@ BOOST_AUTO_TEST_CASE(ends_with_it_for_every_algorithm) {
             check(ranks, {{Kind::allreduce}, {Kind::reduce}});
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(ends_with_a_schedule_that_is_frozen) {
+    Dispatcher::Options options;
+    options.fusion_bytes = 3000;
+    options.patience = std::chrono::minutes(1);
+    Job job({2, 1}, options);
+    std::vector<std::string> names;
+    for (int i = 0; i < 160; ++i) names.push_back("tensor " + std::to_string(i));
+    const std::size_t beginning = allocations;
+    for (int step = 0; step < 20; ++step) job.train(names, 10);
+    const std::size_t before = allocations;
+    BOOST_TEST(before > beginning);
+    const int rounds = job[0].rounds();
+    for (int step = 0; step < 5; ++step) job.train(names, 10);
+    BOOST_TEST(job[0].rounds() == rounds);
+    BOOST_TEST(allocations == before);
+}
+
+// Counted is what the caller's thread does, which drives where it waits.
+BOOST_AUTO_TEST_CASE(ends_for_who_submits_and_waits) {
+    Ranks ranks({1});
+    Dispatcher::Options options;
+    options.numbers = {0};
+    Queue queue(ranks.engine(0), ranks.progress(0), ranks.topology(0), options);
+    std::vector<float> numbers(10);
+    Part part;
+    part.signature.kind = Kind::allreduce;
+    part.signature.type = BATCHAI_COLL_FLOAT32;
+    part.signature.count = numbers.size();
+    part.send = part.receive = reinterpret_cast<std::byte*>(numbers.data());
+    std::vector<std::string> names;
+    for (int i = 0; i < 160; ++i) names.push_back("a tensor with a long name " + std::to_string(i));
+    std::vector<Submission*> submissions(names.size());
+    const std::size_t beginning = allocations;
+    std::size_t before = 0;
+    for (int step = 0; step < 60; ++step) {
+        if (step == 40) before = allocations;
+        const Counting on(true);
+        std::string sentence;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            submissions[i] = queue.submit({names[i], "of a shape", std::span(&part, 1)});
+        }
+        for (Submission* submission : submissions) queue.wait(submission, sentence);
+    }
+    BOOST_TEST(before > beginning);
+    BOOST_TEST(allocations == before);
+    queue.close();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

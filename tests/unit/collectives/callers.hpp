@@ -62,6 +62,7 @@ class Caller final : public Listener {
         work.submission.priority = wanted.priority;
         work.submission.named = !name.starts_with("noname");
         set_key(work.submission, name, wanted.text);
+        const Counting on(true);
         dispatcher_.add(&work.submission, Dispatcher::Clock::now());
     }
     void submit(const std::string& name, std::size_t count, const std::string& text = "",
@@ -75,6 +76,7 @@ class Caller final : public Listener {
 
     // A driver asks how long to rest where nothing moves.
     Step step() {
+        const Counting on(true);
         const Step step = dispatcher_.step();
         if (step == Step::idle) dispatcher_.rest();
         return step;
@@ -121,6 +123,7 @@ class Caller final : public Listener {
         for (Submission* submission : submissions) submission->state = Submission::State::started;
     }
     void on_ended(const std::vector<Submission*>& together, const Failure* failure) override {
+        const Counting off(false);
         for (Submission* submission : together) {
             submission->state = Submission::State::ended;
             submission->failure = failure == nullptr ? Failure{} : *failure;
