@@ -49,7 +49,8 @@ double median(int steps, Step step) {
 
 struct Tensors {
     explicit Tensors(std::size_t count) : numbers(count), tickets(count) {
-        for (std::size_t i = 0; i < count; ++i) names.push_back("layer." + std::to_string(i) + ".weight");
+        for (std::size_t i = 0; i < count; ++i)
+            names.push_back("layer." + std::to_string(i) + ".weight");
     }
 
     // The last one is an integer where the schedule is not to freeze.
@@ -59,11 +60,13 @@ struct Tensors {
             const bool last = integer && i == 0;
             if (last) whole = 1;
             void* data = last ? static_cast<void*>(&whole) : &numbers[i];
-            const batchai_coll_tensor tensor{data, data, 1, last ? BATCHAI_COLL_INT32 : BATCHAI_COLL_FLOAT32};
-            check(batchai_coll_submit_allreduce(queue, names[i].c_str(), nullptr, &tensor, 1, BATCHAI_COLL_SUM,
-                                                nullptr, 0, &tickets[i]));
+            const batchai_coll_tensor tensor{data, data, 1,
+                                             last ? BATCHAI_COLL_INT32 : BATCHAI_COLL_FLOAT32};
+            check(batchai_coll_submit_allreduce(queue, names[i].c_str(), nullptr, &tensor, 1,
+                                                BATCHAI_COLL_SUM, nullptr, 0, &tickets[i]));
         }
-        for (std::size_t i = 0; i < names.size(); ++i) check(batchai_coll_ticket_wait(queue, tickets[i]));
+        for (std::size_t i = 0; i < names.size(); ++i)
+            check(batchai_coll_ticket_wait(queue, tickets[i]));
         expect(numbers.back() == static_cast<float>(size) && (!integer || whole == size));
     }
 
