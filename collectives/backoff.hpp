@@ -56,8 +56,8 @@ class Backoff {
     using Clock = std::chrono::steady_clock;
     static constexpr int kSpins = 10;
     // From which on what has had the core was no rank that waits or copies a chunk.
-    static constexpr std::chrono::microseconds kSlice{500};
-    static constexpr int kCrowdedWaits = 500;
+    static constexpr std::chrono::microseconds kSlice{2000};
+    static constexpr int kCrowdedWaits = 200;
 
     static void relax() {
 #if defined(__x86_64__) || defined(__i386__)
