@@ -8,7 +8,8 @@
 //
 // Where somebody computes on the core who does not wait for anything, giving it away costs all of
 // his time slice, milliseconds, for each chunk of a message. A thread that has met him sleeps
-// instead for the next waits: one that wakes up gets the core back at once.
+// instead for a while: one that wakes up gets the core back at once. So as not to take too much of
+// it, such sleeps double.
 //
 // For the time of the wait, sleeps end when they should: the kernel rounds the ends of a thread's
 // sleeps up to its timer slack, commonly 50 us.
@@ -33,10 +34,7 @@ class Backoff {
     }
 
     // Something has happened: the next wait begins.
-    void reset() {
-        count_ = 0;
-        if (crowded_ > 0) --crowded_;
-    }
+    void reset() { count_ = 0; }
 
     void pause() {
         using namespace std::chrono_literals;
@@ -44,12 +42,15 @@ class Backoff {
         const auto now = Clock::now();
         if (count_ == kSpins + 1) since_ = now;
         const auto waited = now - since_;
-        if (crowded_ == 0 && waited < 200us) {
+        if (now < crowded_until_) {
+            sleep(std::clamp<std::chrono::nanoseconds>(waited, 20us, 400us));
+        } else if (waited < 200us) {
             ::sched_yield();
-            if (Clock::now() - now > kSlice) crowded_ = kCrowdedWaits;
-            return;
+            const auto back = Clock::now();
+            if (back - now > kSlice) crowded_until_ = back + kCrowded;
+        } else {
+            sleep(std::min<std::chrono::nanoseconds>(waited / 8, 200us));
         }
-        sleep(std::clamp<std::chrono::nanoseconds>(waited / 8, 10us, 200us));
     }
 
   private:
@@ -57,7 +58,7 @@ class Backoff {
     static constexpr int kSpins = 10;
     // From which on what has had the core was no rank that waits or copies a chunk.
     static constexpr std::chrono::microseconds kSlice{2000};
-    static constexpr int kCrowdedWaits = 200;
+    static constexpr std::chrono::milliseconds kCrowded{250};
 
     static void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -76,7 +77,7 @@ class Backoff {
         ::nanosleep(&time, nullptr);
     }
 
-    static inline thread_local int crowded_ = 0;  // waits for which the core counts as taken
+    static inline thread_local Clock::time_point crowded_until_;  // the core counts as taken
     int count_ = 0;
     int slack_ = 0;  // nanoseconds, as it was; 0: it is as it was
     Clock::time_point since_;
