@@ -6,10 +6,10 @@
 // wait. Sleeping matters where ranks share cores: a scheduler that knows groups of processes gives
 // a core away only inside the group.
 //
-// Where somebody computes on the core who does not wait for anything, giving it away costs all of
-// his time slice, milliseconds, for each chunk of a message. A thread that has met him sleeps
-// instead for a while: one that wakes up gets the core back at once. So as not to take too much of
-// it, such sleeps double.
+// A thread in the background may share its core with one that computes and does not wait. Giving
+// the core to that one costs a time slice, milliseconds, for each chunk of a message. After such a
+// slice a background thread sleeps instead, for a while: who wakes up gets the core back at once.
+// These sleeps double, so as not to take too much of it.
 //
 // For the time of the wait, sleeps end when they should: the kernel rounds the ends of a thread's
 // sleeps up to its timer slack, commonly 50 us.
@@ -26,7 +26,10 @@ namespace batchai::coll {
 
 class Backoff {
   public:
-    Backoff() = default;
+    enum class Thread { in_front, in_background };
+
+    explicit Backoff(Thread thread = Thread::in_front)
+        : in_background_(thread == Thread::in_background) {}
     Backoff(const Backoff&) = delete;
     Backoff& operator=(const Backoff&) = delete;
     ~Backoff() {
@@ -47,7 +50,7 @@ class Backoff {
         } else if (waited < 200us) {
             ::sched_yield();
             const auto back = Clock::now();
-            if (back - now > kSlice) crowded_until_ = back + kCrowded;
+            if (in_background_ && back - now > kSlice) crowded_until_ = back + kCrowded;
         } else {
             sleep(std::min<std::chrono::nanoseconds>(waited / 8, 200us));
         }
@@ -56,7 +59,7 @@ class Backoff {
   private:
     using Clock = std::chrono::steady_clock;
     static constexpr int kSpins = 10;
-    // From which on what has had the core was no rank that waits or copies a chunk.
+    // A rank that waits, or copies a chunk, does not keep the core for so long.
     static constexpr std::chrono::microseconds kSlice{2000};
     static constexpr std::chrono::milliseconds kCrowded{250};
 
@@ -77,7 +80,8 @@ class Backoff {
         ::nanosleep(&time, nullptr);
     }
 
-    static inline thread_local Clock::time_point crowded_until_;  // the core counts as taken
+    bool in_background_;
+    Clock::time_point crowded_until_;  // the core counts as taken
     int count_ = 0;
     int slack_ = 0;  // nanoseconds, as it was; 0: it is as it was
     Clock::time_point since_;

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <csignal>
 
-#include "collectives/backoff.hpp"
-
 namespace batchai::coll {
 namespace {
 
@@ -133,11 +131,12 @@ batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
     ++callers_;
     news_ = true;
     if (driven_) rested_.notify_one();
+    Backoff backoff;
     while (submission->state != Submission::State::ended && !stop_) {
         if (driven_) {
             ended_.wait(held);
         } else {
-            drive(held, submission);
+            drive(held, submission, backoff);
         }
     }
     --callers_;
@@ -159,11 +158,12 @@ const Failure& Queue::close() {
     Lock held(lock_);
     closing_ = news_ = true;
     if (driven_) rested_.notify_one();
+    Backoff backoff;
     while (!closed_ && !stop_) {
         if (driven_) {
             ended_.wait(held);
         } else {
-            drive(held, nullptr);
+            drive(held, nullptr, backoff);
         }
     }
     timeline_.stop();
@@ -171,11 +171,14 @@ const Failure& Queue::close() {
 }
 
 void Queue::work() {
+    Backoff backoff(Backoff::Thread::in_background);
     Lock held(lock_);
     while (!stop_) {
         const bool wanted = !driven_ && (is_rested() || dispatcher_.has_work());
         // What is submitted for a bucket wakes nobody, but must not be left lying.
-        if (wanted || (sleep(held) && !inbox_.empty() && !driven_)) drive(held, nullptr);
+        if (wanted || (sleep(held) && !inbox_.empty() && !driven_)) {
+            drive(held, nullptr, backoff);
+        }
     }
 }
 
@@ -186,10 +189,9 @@ bool Queue::sleep(Lock& held) {
     return false;
 }
 
-void Queue::drive(Lock& held, const Submission* submission) {
+void Queue::drive(Lock& held, const Submission* submission, Backoff& backoff) {
     driven_ = true;
     held.unlock();
-    Backoff backoff;
     while (!stop_) {
         if (news_) {
             held.lock();

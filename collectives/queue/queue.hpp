@@ -16,6 +16,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "collectives/backoff.hpp"
 #include "collectives/queue/dispatcher.hpp"
 #include "collectives/queue/timeline.hpp"
 
@@ -74,7 +75,7 @@ class Queue final : private Listener {
     void work();
     bool sleep(Lock& held);
     // Drives until the submission has ended; null: until there is nothing to do.
-    void drive(Lock& held, const Submission* submission);
+    void drive(Lock& held, const Submission* submission, Backoff& backoff);
     void take_news();
     void rest(const Dispatcher::Rest& rest);
     bool is_rested() const;
