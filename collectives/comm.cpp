@@ -2,26 +2,19 @@
 #include "collectives/comm.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <sstream>
 
 #include "collectives/group.hpp"
-#include "collectives/transport/devices.hpp"
+#include "collectives/offers.hpp"
 
 namespace batchai::coll {
 namespace {
 
 constexpr double kDefaultTimeout = 600;  // seconds
-constexpr std::chrono::seconds kMeetingLimit(10);
-
-// What ranks publish, in this order.
-const std::string kJoined = "joined";
-constexpr char kIntroduction[] = "introduction", kOffer[] = "offer", kResult[] = "result";
 
 sys::Result<std::chrono::milliseconds> timeout() {
     const char* text = std::getenv("BATCHAI_COLL_TIMEOUT");
@@ -36,49 +29,6 @@ sys::Result<std::chrono::milliseconds> timeout() {
     }
     return std::chrono::milliseconds(static_cast<long long>(seconds * 1000));
 }
-
-// What a rank tells all others first.
-struct Introduction {
-    std::string node, host;
-    int pid = 0;
-
-    std::string text() const { return fmt::format("{}\n{}\n{}", node, host, pid); }
-    static Introduction from(const std::string& text) {
-        Introduction it;
-        std::istringstream lines(text);
-        std::getline(lines, it.node);
-        std::getline(lines, it.host);
-        lines >> it.pid;
-        // Ranks of different hosts are on different nodes, whatever their names.
-        it.node += '\n' + it.host;
-        return it;
-    }
-};
-
-// What a rank has for others: the first of a node its memory's path and its watchdog's invitation,
-// a rank on a rail its address and the ports that UCX listens on. Nothing where it has failed.
-struct Offer {
-    std::string memory;
-    std::string invitation;
-    std::vector<std::uint16_t> ports;
-    std::string address;  // may have any bytes
-
-    std::string text() const {
-        return fmt::format("{}\n{}\n{}\n{}", memory, invitation, fmt::join(ports, " "), address);
-    }
-    static Offer from(const std::string& text) {
-        Offer offer;
-        std::istringstream lines(text);
-        std::string ports;
-        std::getline(lines, offer.memory);
-        std::getline(lines, offer.invitation);
-        std::getline(lines, ports);
-        std::istringstream numbers(ports);
-        for (std::uint16_t port = 0; numbers >> port;) offer.ports.push_back(port);
-        offer.address.assign(std::istreambuf_iterator<char>(lines), {});
-        return offer;
-    }
-};
 
 // The middle one of each number.
 Link typical(std::vector<Link> links) {
@@ -210,79 +160,6 @@ sys::Result<void> Communicator::prepare() {
     return {};
 }
 
-sys::Result<void> Communicator::prepare_watch() {
-    const auto limits = limits_from_environment();
-    if (!limits) return limits.error();
-    limits_ = *limits;
-    if (const auto fault = fault_from_environment(); !fault) return fault.error();
-    const std::vector<std::string> addresses = network_addresses(one_host_);
-    const bool meets = topology_.nodes() > 1 && topology_.local_rank() == 0;
-    if (!meets || addresses.empty()) return {};
-    invitation_.addresses = addresses;
-    if (limits_.node.count() == 0) return {};
-    auto meeting = Meeting::open(addresses);
-    if (!meeting) return meeting.error();
-    meeting_ = std::move(*meeting);
-    invitation_ = meeting_->invitation();
-    return {};
-}
-
-sys::Result<std::vector<Invitation>> Communicator::invitations() const {
-    std::vector<Invitation> invitations(topology_.nodes());
-    for (int node = 0; node < topology_.nodes(); ++node) {
-        if (node == topology_.node()) continue;
-        const auto offer = bootstrap_->lookup(roster_.leader(node), kOffer);
-        if (!offer) return offer.error();
-        const std::string text = Offer::from(*offer).invitation;
-        if (text.empty()) continue;
-        auto invitation = Invitation::from(text);
-        if (!invitation) return invitation.error().in(roster_.node(node));
-        invitations[node] = std::move(*invitation);
-    }
-    return invitations;
-}
-
-// On one host all nodes have the same address: there is nothing that could be cut.
-sys::Result<std::vector<Listeners>> Communicator::listeners_of(
-    const std::vector<Invitation>& invitations) const {
-    std::vector<Listeners> listeners(topology_.nodes());
-    if (one_host_ || wire_ == nullptr) return listeners;
-    for (int node = 0; node < topology_.nodes(); ++node) {
-        if (node == topology_.node()) continue;
-        const auto offer = bootstrap_->lookup(topology_.rail_rank(node), kOffer);
-        if (!offer) return offer.error();
-        listeners[node] = {invitations[node].addresses, Offer::from(*offer).ports};
-    }
-    return listeners;
-}
-
-// The neighbours' watchdogs start at about the same time.
-sys::Result<void> Communicator::start_watch() {
-    if (node_ == nullptr) return {};  // somebody has failed, and says so itself
-    if (const auto fault = fault_from_environment(); fault && fault->rank == topology_.rank) {
-        fault_.emplace(*fault, *node_);
-    }
-    if (topology_.size == 1 || limits_.none()) return {};
-    const auto found = invitations();
-    if (!found) return found.error();
-    std::vector<Neighbour> neighbours;
-    if (meeting_) {
-        auto met = meeting_->meet(roster_, *found, kMeetingLimit);
-        meeting_.reset();
-        if (!met) return met.error();
-        neighbours = std::move(*met);
-    }
-    auto listeners = listeners_of(*found);
-    if (!listeners) return listeners.error();
-    auto watchdog =
-        Watchdog::start(roster_, *node_, limits_, std::move(neighbours),
-                        Sockets(wire_ == nullptr ? std::vector<std::uint16_t>() : wire_->ports(),
-                                std::move(*listeners), limits_.node));
-    if (!watchdog) return watchdog.error();
-    watchdog_ = std::move(*watchdog);
-    return {};
-}
-
 // Who offers nothing has failed, and says so itself.
 sys::Result<void> Communicator::accept_offers() {
     if (node_ == nullptr) {
@@ -307,7 +184,7 @@ sys::Result<void> Communicator::accept_offers() {
 
 // All ranks have a communicator, or none has; and all take the same for what a link costs.
 sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
-    std::string word = own ? kJoined : "failed: " + own.error().message;
+    std::string word = own ? std::string(kJoined) : "failed: " + own.error().message;
     if (own && link_) {
         word += fmt::format(" {} {} {}", link_->latency, link_->per_byte, link_->overhead);
     }

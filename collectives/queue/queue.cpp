@@ -16,12 +16,6 @@ constexpr std::chrono::seconds kHalt{2};
 // How often the thread looks at what was submitted, while it expects more.
 constexpr std::chrono::seconds kLook{1};
 
-constexpr char kInLine[] = "NEGOTIATE";
-
-const char* verb_of(const Submission& submission) {
-    return submission.parts.empty() ? "OPERATION" : "ALLREDUCE";
-}
-
 }  // namespace
 
 Queue::Queue(Engine& engine, Progress& progress, const Topology& topology,
@@ -95,9 +89,7 @@ Submission* Queue::submit(const Order& order) {
     submission->taken = submission->named ? &name->second : nullptr;
     submission->waiters = submission->asked = 0;
     set_key(*submission, submission->named ? order.name : unnamed, order.text);
-    if (timeline_.is_on()) {
-        timeline_.begin(submission->name(), kInLine, Timeline::Clock::now());
-    }
+    if (timeline_.is_on()) trace_begin(*submission);
     inbox_.push_back(submission);
     for (const Part& part : order.parts) inbox_bytes_ += bytes_of(part.signature);
     news_ = true;
@@ -258,79 +250,6 @@ void Queue::rest(const Dispatcher::Rest& rest) {
     } else {
         rested_.wait_until(held, rest.until, done);
     }
-}
-
-void Queue::on_agreed(const std::vector<Submission*>& submissions) {
-    const auto now = Timeline::Clock::now();
-    const std::scoped_lock held(lock_);
-    for (Submission* submission : submissions) {
-        submission->state = Submission::State::started;
-        blocked_ -= submission->waiters;
-        timeline_.end(submission->name(), kInLine, now);
-        timeline_.begin(submission->name(), verb_of(*submission), now);
-    }
-    news_ = true;
-}
-
-void Queue::on_ended(const std::vector<Submission*>& together, const Failure* failure) {
-    const auto now = Timeline::Clock::now();
-    const std::scoped_lock held(lock_);
-    for (Submission* submission : together) {
-        const bool was_in_line = submission->state == Submission::State::in_line;
-        if (was_in_line) blocked_ -= submission->waiters;
-        if (timeline_.is_on()) trace_end(*submission, was_in_line, now);
-        submission->state = Submission::State::ended;
-        submission->failure.status = failure == nullptr ? BATCHAI_COLL_OK : failure->status;
-        if (failure != nullptr) submission->failure.sentence = failure->sentence;
-        if (submission->taken != nullptr) *submission->taken = nullptr;
-    }
-    if (failure == nullptr) {
-        timeline_.span(verb_of(*together.front()), message_began_, message_bytes_, together.size());
-    }
-    news_ = true;
-    if (callers_ > 0) ended_.notify_all();
-}
-
-// What was in line until its end was scheduled, or has failed.
-void Queue::trace_end(const Submission& submission, bool was_in_line,
-                      Timeline::Clock::time_point now) {
-    if (was_in_line) {
-        timeline_.end(submission.name(), kInLine, message_began_);
-        timeline_.begin(submission.name(), verb_of(submission), message_began_);
-    }
-    timeline_.end(submission.name(), verb_of(submission), now);
-}
-
-void Queue::on_negotiation(bool begins) {
-    if (begins)
-        round_began_ = Timeline::Clock::now();
-    else
-        timeline_.span("NEGOTIATION", round_began_, 0, 0);
-}
-
-void Queue::on_started(const std::vector<Submission*>&, std::size_t bytes) {
-    message_began_ = Timeline::Clock::now();
-    message_bytes_ = bytes;
-}
-
-void Queue::on_cycle() {
-    timeline_.cycle();
-}
-
-void Queue::on_stall(const std::string& stall) {
-    std::fprintf(stderr,
-                 "collectives: operations wait for ranks that have not submitted them: %s\n",
-                 stall.c_str());
-}
-
-void Queue::on_tuned(std::size_t threshold) {
-    std::fprintf(stderr, "collectives: autotune: fusion threshold %zu bytes\n", threshold);
-}
-
-sys::Result<void> Queue::trace(const std::string& path, bool mark_cycles) {
-    timeline_.stop();
-    if (path.empty()) return {};
-    return timeline_.start(path, mark_cycles);
 }
 
 }  // namespace batchai::coll

@@ -82,6 +82,7 @@ class Queue final : private Listener {
     void wake();
     void note_caller();
     Submission* take_submission();
+    void trace_begin(const Submission& submission);
     void trace_end(const Submission& submission, bool was_in_line, Timeline::Clock::time_point now);
     batchai_coll_status conclude(Submission* submission, std::string& sentence);
 
