@@ -66,6 +66,8 @@ class Engine {
 
     // Its status is OK while all is well.
     const Failure& failure() const { return failure_; }
+    // From now on. tell: the other nodes too.
+    void fail(const Failure& failure, bool tell);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -85,7 +87,6 @@ class Engine {
     std::optional<Failure> look_for_mismatches();
     std::optional<Failure> look_for_losses();
     void say_what_is_called();
-    void fail(const Failure& failure, bool tell);
     static std::string describe(const Request& request, std::uint64_t number);
     std::string describe_waiting() const;
     batchai_coll_status conclude(Request* request);

@@ -36,7 +36,7 @@ void Dispatcher::add(Submission* submission, Clock::time_point now) {
     submission->id = cache_.find(*submission);
     if (line_.empty() && options_.stall > 0s) report_at_ = now + options_.stall;
     line_.push_back(submission);
-    for (const Part& part : submission->parts) line_bytes_ += bytes_of(part.signature);
+    line_bytes_ += bytes_of(submission->parts);
     index(submission);
     fresh_ = true;
 }
@@ -75,10 +75,7 @@ Step Dispatcher::step() {
     if (!negotiation_.under_way() && request_ == nullptr) {
         return batch_.empty() ? choose() : start_message();
     }
-    const Step step = negotiation_.under_way() ? negotiate()
-                      : tuning_                ? tune()
-                      : in_bucket_             ? finish_bucket()
-                                               : finish_message();
+    const Step step = negotiation_.under_way() ? negotiate() : await_request();
     if (step == Step::idle && report_at_ != Clock::time_point::max()) report_missing();
     return step;
 }
@@ -138,9 +135,7 @@ void Dispatcher::leave_line(const std::vector<Submission*>& submissions) {
     }
     std::erase_if(line_, [](const Submission* submission) { return !submission->in_line; });
     line_bytes_ = 0;
-    for (const Submission* submission : line_) {
-        for (const Part& part : submission->parts) line_bytes_ += bytes_of(part.signature);
-    }
+    for (const Submission* submission : line_) line_bytes_ += bytes_of(submission->parts);
     report_at_ = line_.empty() || options_.stall == 0s ? Clock::time_point::max()
                                                        : line_.front()->since + options_.stall;
 }
@@ -208,6 +203,7 @@ void Dispatcher::take_outcome() {
         return;
     }
     fresh_ = true;
+    if (outcome.start.empty()) return;
     leave_line(outcome.start);
     listener_.on_agreed(outcome.start);
     make_messages(outcome.start);
@@ -218,8 +214,7 @@ void Dispatcher::take_outcome() {
 void Dispatcher::make_messages(const std::vector<Submission*>& start) {
     std::vector<Item> items;
     for (const Submission* submission : start) {
-        const auto key = fusion_key(*submission);
-        items.push_back({key, key ? elements_of(*submission) * type_size(key->type) : 0, 0});
+        items.push_back({fusion_key(*submission), bytes_of(submission->parts), 0});
     }
     for (const Fused& group : fuse(items, options_.fusion_bytes)) {
         std::vector<Submission*>& together = batch_.emplace_back();

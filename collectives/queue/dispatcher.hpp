@@ -101,16 +101,17 @@ class Dispatcher {
     Step start_message();
     void call_caller(Submission& submission);
     void start_parts();
-    Step finish_message();
+    Step await_request();
+    void finish_message();
 
     // The frozen schedule.
     Step follow_schedule();
     std::size_t missing_of_bucket() const;
     bool has_to_veto(Clock::time_point now) const;
     void start_bucket(bool veto);
-    Step finish_bucket();
+    void finish_bucket();
     void agree_on_times();
-    Step tune();
+    void tune();
     void freeze();
 
     void start_call(const FusionKey& key, std::size_t elements, bool* vetoed);

@@ -63,10 +63,11 @@ void Queue::trace_end(const Submission& submission, bool was_in_line,
 }
 
 void Queue::on_negotiation(bool begins) {
-    if (begins)
+    if (begins) {
         round_began_ = Timeline::Clock::now();
-    else
+    } else {
         timeline_.span("NEGOTIATION", round_began_, 0, 0);
+    }
 }
 
 void Queue::on_started(const std::vector<Submission*>&, std::size_t bytes) {

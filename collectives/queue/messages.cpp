@@ -49,9 +49,7 @@ Step Dispatcher::start_message() {
     batch_.pop_front();
     show(together_);
     std::size_t bytes = 0;
-    for (const Submission* submission : together_) {
-        for (const Part& part : submission->parts) bytes += bytes_of(part.signature);
-    }
+    for (const Submission* submission : together_) bytes += bytes_of(submission->parts);
     listener_.on_started(together_, bytes);
     parts_done_ = 0;
     if (together_.front()->parts.empty()) {
@@ -86,18 +84,29 @@ void Dispatcher::start_parts() {
     start_call(key, pieces_.back().end, nullptr);
 }
 
-Step Dispatcher::finish_message() {
+// After a failure of the engine the next step() ends everything.
+Step Dispatcher::await_request() {
     const auto status = engine_.test(request_);
     if (status == BATCHAI_COLL_IN_PROGRESS) return engine_.has_moved() ? Step::moved : Step::idle;
     request_ = nullptr;
     if (status != BATCHAI_COLL_OK) return Step::moved;
+    if (tuning_) {
+        tune();
+    } else if (in_bucket_) {
+        finish_bucket();
+    } else {
+        finish_message();
+    }
+    return Step::moved;
+}
+
+void Dispatcher::finish_message() {
     if (together_.size() == 1 && parts_done_ < together_.front()->parts.size()) {
         start_parts();
     } else {
         listener_.on_ended(together_, nullptr);
         together_.clear();
     }
-    return Step::moved;
 }
 
 std::size_t Dispatcher::missing_of_bucket() const {
@@ -146,17 +155,13 @@ void Dispatcher::start_bucket(bool veto) {
     start_call(key, 1 + bucket.elements, &vetoed_);
 }
 
-Step Dispatcher::finish_bucket() {
-    const auto status = engine_.test(request_);
-    if (status == BATCHAI_COLL_IN_PROGRESS) return engine_.has_moved() ? Step::moved : Step::idle;
-    request_ = nullptr;
-    if (status != BATCHAI_COLL_OK) return Step::moved;
+void Dispatcher::finish_bucket() {
     in_bucket_ = false;
     if (vetoed_) {
         together_.clear();
         schedule_.veto();
         fresh_ = true;
-        return Step::moved;
+        return;
     }
     leave_line(together_);
     if (schedule_.next().key) {
@@ -166,15 +171,14 @@ Step Dispatcher::finish_bucket() {
         batch_.push_back(together_);
     }
     together_.clear();
-    if (!schedule_.advance()) return Step::moved;
+    if (!schedule_.advance()) return;
     listener_.on_cycle();
-    if (!options_.autotune) return Step::moved;
+    if (!options_.autotune) return;
     const auto now = Clock::now();
     const std::chrono::duration<double> cycle = now - cycle_began_;
     cycle_began_ = now;
     if (tuner_.cycle(cycle.count())) schedule_.cut(tuner_.threshold());
     if (tuner_.is_undecided()) agree_on_times();
-    return Step::moved;
 }
 
 void Dispatcher::agree_on_times() {
@@ -188,16 +192,11 @@ void Dispatcher::agree_on_times() {
     request_ = engine_.start(call);
 }
 
-Step Dispatcher::tune() {
-    const auto status = engine_.test(request_);
-    if (status == BATCHAI_COLL_IN_PROGRESS) return engine_.has_moved() ? Step::moved : Step::idle;
-    request_ = nullptr;
+void Dispatcher::tune() {
     tuning_ = false;
-    if (status != BATCHAI_COLL_OK) return Step::moved;
     tuner_.decide();
     schedule_.cut(tuner_.threshold());
     if (topology_.rank == 0) listener_.on_tuned(tuner_.threshold());
-    return Step::moved;
 }
 
 void Dispatcher::freeze() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/queue/negotiation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -86,6 +88,7 @@ Step Negotiation::step() {
     if (ended == Stage::counting) say_line();
     if (ended == Stage::reading) read_lines();
     if (stage_ != Stage::none) return Step::moved;
+    if (engine_.failure().status != BATCHAI_COLL_OK) return Step::failed;
     sort_by_priority();
     return Step::done;
 }
@@ -151,7 +154,12 @@ void Negotiation::read_lines() {
     std::vector<Line> lines(lengths_.size());
     std::string_view rest = everything_;
     for (std::size_t r = 0; r < lines.size(); ++r) {
-        lines[r].read(rest.substr(0, lengths_[r]));
+        if (!lines[r].read(rest.substr(0, lengths_[r]))) {
+            return engine_.fail(
+                {BATCHAI_COLL_ERR_SYSTEM,
+                 fmt::format("what rank {} has in line cannot be read", numbers_[r])},
+                true);
+        }
         rest.remove_prefix(lengths_[r]);
     }
     for (const Verdict& verdict : judge(lines, numbers_)) {
@@ -159,10 +167,11 @@ void Negotiation::read_lines() {
             return mine->key == verdict.key;
         });
         if (found == line_.end()) continue;  // another rank's, which fails there
-        if (verdict.sentence.empty())
+        if (verdict.sentence.empty()) {
             outcome_.start.push_back(*found);
-        else
+        } else {
             outcome_.fail.push_back({*found, verdict.sentence});
+        }
     }
     if (votes_[content] == 0) outcome_.stall = describe_stall(lines, numbers_);
     learn(lines);

@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
+
+#include "collectives/no_signals.hpp"
 
 namespace batchai::coll {
 namespace {
@@ -25,12 +26,8 @@ Queue::Queue(Engine& engine, Progress& progress, const Topology& topology,
       engine_(engine),
       timeline_(topology.rank),
       names_kept_(4 * options.cache_capacity) {
-    // Signals are for the program's own threads.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const NoSignals no_signals;
     thread_ = std::thread([this] { work(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Queue::~Queue() {
@@ -91,7 +88,7 @@ Submission* Queue::submit(const Order& order) {
     set_key(*submission, submission->named ? order.name : unnamed, order.text);
     if (timeline_.is_on()) trace_begin(*submission);
     inbox_.push_back(submission);
-    for (const Part& part : order.parts) inbox_bytes_ += bytes_of(part.signature);
+    inbox_bytes_ += bytes_of(order.parts);
     news_ = true;
     if (is_rested()) wake();
     return submission;

@@ -29,7 +29,7 @@ void Schedule::add(const Submission& submission) {
     auto key = fusion_key(submission);
     if (key && float_format(key->type).bytes == 0) key.reset();
     const std::size_t elements = key ? elements_of(submission) : 0;
-    const Item item{key, key ? elements * type_size(key->type) : 0, settlings_};
+    const Item item{key, key ? bytes_of(submission.parts) : 0, settlings_};
     current_.push_back({submission.id, item, rounds_, elements});
     in_current_[id] = 1;
     matching_ += in_last_[id] != 0;

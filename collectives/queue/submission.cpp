@@ -32,6 +32,12 @@ T take(std::string_view& key) {
 
 }  // namespace
 
+std::size_t bytes_of(std::span<const Part> parts) {
+    std::size_t sum = 0;
+    for (const Part& part : parts) sum += bytes_of(part.signature);
+    return sum;
+}
+
 void set_key(Submission& submission, std::string_view name, std::string_view text) {
     const std::vector<Part>& parts = submission.parts;
     submission.key.resize(sizeof(Head) + text.size() + parts.size() * sizeof(PartKey) +
@@ -93,10 +99,6 @@ std::string describe_key(std::string_view key) {
 
 std::string_view Submission::name() const {
     return name_of(key);
-}
-
-std::string Submission::description() const {
-    return describe_key(key);
 }
 
 // FNV-1a, by words: the same on all ranks, whatever their standard library.

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ struct Part {
     const std::byte* send = nullptr;
     std::byte* receive = nullptr;
 };
+
+std::size_t bytes_of(std::span<const Part> parts);
 
 // What only the caller can do, on the queue's thread: with whatever it wants of the communicator.
 // Returns 0, or it has failed.
@@ -53,13 +56,11 @@ struct Submission {
     int asked = 0;
 
     std::string_view name() const;
-    // What ranks have to agree on, for people: "allreduce (sum) of 6 float32 [2, 3]".
-    std::string description() const;
 };
 
 // Writes the key. text: what else has to agree, in words.
 void set_key(Submission& submission, std::string_view name, std::string_view text);
-// A key's parts.
+// A key's parts: the name, and the rest, for people: "allreduce (sum) of 6 float32 [2, 3]".
 std::string_view name_of(std::string_view key);
 std::string describe_key(std::string_view key);
 // What is the same for operations that belong together.

@@ -2,8 +2,8 @@
 //
 // Timeline: what became of each submission, and when, as a file in Chrome's trace format (an array
 // of events; chrome://tracing and ui.perfetto.dev show it). A rank writes its own. Each tensor has
-// a row: in line (NEGOTIATE), then under way (ALLREDUCE or what the operation is). Rounds of
-// negotiation and messages have a row each.
+// a row: in line (NEGOTIATE), then under way (ALLREDUCE, or OPERATION for a caller's own). Rounds
+// of negotiation and messages share one.
 //
 // Threads: any may call; it writes in the caller's, through a buffer. A file that was not ended, as
 // of a job that was killed, lacks the closing bracket, which the format allows.

@@ -6,31 +6,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <system_error>
 
+#include "collectives/no_signals.hpp"
+
 namespace batchai::coll {
-namespace {
 
 using namespace std::chrono_literals;
-
-// Threads inherit what their maker blocks.
-class NoSignals {
-  public:
-    NoSignals() {
-        sigset_t all;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    NoSignals(const NoSignals&) = delete;
-    NoSignals& operator=(const NoSignals&) = delete;
-    ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-  private:
-    sigset_t before_{};
-};
-
-}  // namespace
 
 sys::Result<std::unique_ptr<Watchdog>> Watchdog::start(const Roster& roster, Node& node,
                                                        const Limits& limits,

@@ -55,7 +55,7 @@ extern "C" {
 
 typedef enum {
     BATCHAI_COLL_OK = 0,
-    BATCHAI_COLL_IN_PROGRESS = 1, /* of batchai_coll_test only */
+    BATCHAI_COLL_IN_PROGRESS = 1, /* of batchai_coll_test and _ticket_test only */
     BATCHAI_COLL_ERR_ARGUMENT = -1,
     BATCHAI_COLL_ERR_MISMATCH = -2, /* ranks disagree on operation, type, count or factors */
     BATCHAI_COLL_ERR_TIMEOUT = -3,  /* a rank did not arrive in time */

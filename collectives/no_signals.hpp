@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NoSignals: while it is there, threads that this one makes take no signals, as they inherit what
+// their maker blocks: signals are for the program's own threads.
+#pragma once
+
+#include <pthread.h>
+
+#include <csignal>
+
+namespace batchai::coll {
+
+class NoSignals {
+  public:
+    NoSignals() {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    NoSignals(const NoSignals&) = delete;
+    NoSignals& operator=(const NoSignals&) = delete;
+    ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  private:
+    sigset_t before_{};
+};
+
+}  // namespace batchai::coll
