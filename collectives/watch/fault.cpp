@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "collectives/transport/shm.hpp"
+#include "collectives/watch/setting.hpp"
 
 namespace batchai::coll {
 namespace {
@@ -43,7 +44,8 @@ bool parse_deed(std::string_view text, Fault& fault) {
     return true;
 }
 
-bool parse_item(std::string_view name, std::string_view value, Fault& fault) {
+bool parse_setting(const Setting& setting, Fault& fault) {
+    const auto& [item, name, value] = setting;
     if (name == "rank") return parse_number(value, fault.rank);
     if (name == "operation") return parse_number(value, fault.operation) && fault.operation > 0;
     if (name == "chunk") return parse_number(value, fault.chunk);
@@ -57,13 +59,13 @@ sys::Result<Fault> parse_fault(std::string_view text) {
     bool does = false;
     const std::string_view all = text;
     while (!text.empty()) {
-        const std::string_view item = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(item.size() + 1, text.size()));
-        const std::size_t equals = std::min(item.find('='), item.size());
-        const std::string_view name = item.substr(0, equals);
-        does |= name == "do";
-        if (!parse_item(name, item.substr(std::min(equals + 1, item.size())), fault)) {
-            return sys::Error{fmt::format("'{}' makes no sense", item)};
+        const Setting setting = take_setting(text);
+        does |= setting.name == "do";
+        if (!parse_setting(setting, fault)) {
+            return sys::Error{
+                fmt::format("'{}' is not rank=NUMBER, operation=NUMBER (from 1), chunk=NUMBER or "
+                            "do=kill|stop|exit|abort|delay:NUMBERms",
+                            setting.item)};
         }
     }
     if (!all.empty() && (fault.rank < 0 || !does)) {

@@ -4,8 +4,8 @@
 // what the others make of it. BATCHAI_COLL_FAULT="rank=1,operation=5,chunk=2,do=kill", where
 //   operation   counts the operations of the job's communicator, from 1 (the default)
 //   chunk       0 (the default): as the operation begins; k: once the k-th chunk is in shared
-//   memory do          kill, stop (SIGKILL, SIGSTOP), exit (without a word), abort,
-//   delay:MILLISECONDSms
+//               memory
+//   do          kill, stop (SIGKILL, SIGSTOP), exit (without a word), abort, or delay:NUMBERms
 // Without the variable, nothing is there but a null pointer.
 #pragma once
 

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "collectives/watch/setting.hpp"
+
 namespace batchai::coll {
 namespace {
 
@@ -43,18 +45,16 @@ Milliseconds Limits::interval() const {
 sys::Result<Limits> parse_limits(std::string_view text) {
     Limits limits;
     while (!text.empty()) {
-        const std::string_view item = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(item.size() + 1, text.size()));
-        const std::size_t equals = item.find('=');
-        Milliseconds* limit = find(limits, item.substr(0, equals));
-        if (limit == nullptr || equals == std::string_view::npos) {
-            return sys::Error{
-                fmt::format("'{}' is not process=SECONDS, node=SECONDS or stall=SECONDS", item)};
+        const Setting setting = take_setting(text);
+        Milliseconds* limit = find(limits, setting.name);
+        if (limit == nullptr) {
+            return sys::Error{fmt::format(
+                "'{}' is not process=SECONDS, node=SECONDS or stall=SECONDS", setting.item)};
         }
-        const auto value = parse_seconds(std::string(item.substr(equals + 1)));
+        const auto value = parse_seconds(std::string(setting.value));
         if (!value) {
-            return sys::Error{
-                fmt::format("'{}': a number of seconds from {}, or 0 for never", item, kLeast)};
+            return sys::Error{fmt::format("'{}': a number of seconds from {}, or 0 for never",
+                                          setting.item, kLeast)};
         }
         *limit = *value;
     }

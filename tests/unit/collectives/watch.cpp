@@ -27,6 +27,14 @@ std::pair<sys::UniqueFd, sys::UniqueFd> socket_pair() {
     return {sys::UniqueFd(fds[0]), sys::UniqueFd(fds[1])};
 }
 
+template <class Done>
+void wait_until(Done done) {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (!done() && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
 // Nodes of one rank each, seen from one of them.
 Roster roster_of(int nodes, int rank) {
     std::vector<std::string> names;
@@ -65,6 +73,9 @@ BOOST_AUTO_TEST_CASE(faults_are_what_the_user_says) {
           "rank=1,do=delay:5", "rank=1,do=delay:ms", "rank=x,do=kill", "rank=1,chunk,do=kill"}) {
         BOOST_TEST(!parse_fault(bad), bad);
     }
+    BOOST_TEST(parse_fault("rank=1,do=dance").error().message ==
+               "'do=dance' is not rank=NUMBER, operation=NUMBER (from 1), chunk=NUMBER or "
+               "do=kill|stop|exit|abort|delay:NUMBERms");
 }
 
 BOOST_AUTO_TEST_CASE(ranks_and_nodes_have_names) {
@@ -343,10 +354,10 @@ BOOST_AUTO_TEST_CASE(what_is_told_arrives_although_the_teller_leaves) {
     ring.nodes[0]->tell({BATCHAI_COLL_ERR_PEER, "enough"});
     std::thread leaves([&] { ring.nodes[0]->close(); });
     std::optional<Failure> failure;
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (!failure && std::chrono::steady_clock::now() < deadline) {
+    wait_until([&] {
         failure = ring.nodes[1]->step(ring.now);
-    }
+        return failure.has_value();
+    });
     leaves.join();
     BOOST_REQUIRE(failure.has_value());
     BOOST_TEST(failure->sentence == "enough");
@@ -377,10 +388,7 @@ struct Pair {
         ::waitpid(child, nullptr, 0);
     }
     std::string failure() const {
-        const auto deadline = std::chrono::steady_clock::now() + 20s;
-        while (!node->failed() && std::chrono::steady_clock::now() < deadline) {
-            std::this_thread::sleep_for(1ms);
-        }
+        wait_until([this] { return node->failed(); });
         const auto failure = node->failure();
         return failure ? failure->sentence : "";
     }
@@ -405,10 +413,7 @@ BOOST_AUTO_TEST_CASE(the_watchdog_sees_a_process_stand_still) {
 BOOST_AUTO_TEST_CASE(the_watchdog_beats_until_it_is_ended) {
     Pair pair({0ms, 0ms, 800ms});
     const auto beats = [&] { return pair.node->beats(0).value.load(); };
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (beats() < 3 && std::chrono::steady_clock::now() < deadline) {
-        std::this_thread::sleep_for(1ms);
-    }
+    wait_until([&] { return beats() >= 3; });
     pair.watchdog.reset();
     const auto last = beats();
     BOOST_TEST(last >= 3U);
@@ -425,10 +430,10 @@ BOOST_AUTO_TEST_CASE(children_of_fork_do_not_keep_a_connection) {
     }
     pulse.reset();
     Pulse other(std::move(right));
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (other.state() == Pulse::State::open && std::chrono::steady_clock::now() < deadline) {
+    wait_until([&] {
         BOOST_TEST(!other.step());
-    }
+        return other.state() != Pulse::State::open;
+    });
     BOOST_TEST((other.state() == Pulse::State::ended));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
