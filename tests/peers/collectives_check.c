@@ -425,18 +425,6 @@ static void stuck(int victim, const char* file) {
     sum_of_seven();
 }
 
-static void busy(const char* file) {
-    int64_t over = 0;
-    printf("rank %d is busy\n", rank);
-    fflush(stdout);
-    while (over == 0) {
-        over = access(file, F_OK) == 0;
-        expect(batchai_coll_allreduce(comm, &over, &over, 1, BATCHAI_COLL_INT64, BATCHAI_COLL_MAX,
-                                      NULL),
-               "allreduce");
-    }
-}
-
 static void run(const char* mode, const char* argument, const char* file) {
     if (strcmp(mode, "places") == 0) return places();
     if (strcmp(mode, "matrix") == 0) return matrix();

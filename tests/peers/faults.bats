@@ -139,8 +139,8 @@ kill_rank() {
         for layout in "${layouts[@]}"; do
             rm -f go
             # shellcheck disable=SC2086 # words
-            run_behind $layout "$check" wait "$PWD/go"
-            eventually has_said "${layout##* }" ' waits$'
+            run_behind $layout "$check" busy "$PWD/go"
+            eventually has_said "${layout##* }" ' is busy$'
             for signal in STOP CONT; do
                 pkill "-$signal" -x faults_check # on all nodes
                 sleep 3

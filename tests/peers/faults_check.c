@@ -12,10 +12,9 @@
 //   idle STATUS FILE    computes, in no call, until there is such a file; then the next call is to
 //                       fail
 //   compute SECONDS     computes for so long between two operations, in no call; nothing is wrong
-//   wait FILE           reduces until there is such a file; nothing is wrong
+//   busy FILE           reduces until there is such a file; nothing is wrong
 //   part STATUS         reduces in a communicator of the even ranks until there is an error; the
-//   odd
-//                       ones wait in the job's
+//                       odd ones wait in the job's
 //   abort               rank 0 aborts in another thread than the one that waits; the others compute
 //   fork                a child leaves and another one stays while the ranks reduce
 //   rounds NUMBER       fails and begins again so many times, in several ways; nothing is left over
@@ -79,18 +78,6 @@ static void again(void) {
     unsetenv("BATCHAI_COLL_FAULT");
     start();
     for (int i = 0; i < 10; ++i) expect(sum(100000), "allreduce");
-}
-
-static void wait_reducing(const char* file) {
-    int64_t over = 0;
-    printf("rank %d waits\n", rank);
-    fflush(stdout);
-    while (over == 0) {
-        over = access(file, F_OK) == 0;
-        expect(batchai_coll_allreduce(comm, &over, &over, 1, BATCHAI_COLL_INT64, BATCHAI_COLL_MAX,
-                                      NULL),
-               "allreduce");
-    }
 }
 
 static void compute(double seconds) {
@@ -221,7 +208,7 @@ static void run(const char* mode, const char* argument, const char* file) {
     if (strcmp(mode, "fail") == 0) return fails(argument), wait_for(file), again();
     if (strcmp(mode, "end") == 0) return fails(argument);
     if (strcmp(mode, "idle") == 0) return idle(argument, file);
-    if (strcmp(mode, "wait") == 0) return wait_reducing(argument);
+    if (strcmp(mode, "busy") == 0) return busy(argument);
     if (strcmp(mode, "part") == 0) return part(argument);
     if (strcmp(mode, "abort") == 0) return abort_job();
     if (strcmp(mode, "fork") == 0) return fork_children();

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <batchai/collectives.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static batchai_coll_comm* comm;
 static int rank, size;
@@ -24,4 +26,17 @@ static inline void start(void) {
     expect(batchai_coll_init(&comm), "init");
     rank = batchai_coll_rank(comm);
     size = batchai_coll_size(comm);
+}
+
+// Reduces until there is such a file.
+static inline void busy(const char* file) {
+    int64_t over = 0;
+    printf("rank %d is busy\n", rank);
+    fflush(stdout);
+    while (over == 0) {
+        over = access(file, F_OK) == 0;
+        expect(batchai_coll_allreduce(comm, &over, &over, 1, BATCHAI_COLL_INT64, BATCHAI_COLL_MAX,
+                                      NULL),
+               "allreduce");
+    }
 }

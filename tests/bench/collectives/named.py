@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """collectives_queue.sh: negotiation and replay, round after round, and their tables."""
 
-import argparse
 import json
 import os
 import statistics
 import subprocess
 import sys
-import tempfile
 
 import machine
+from options import Parser
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
@@ -26,18 +25,6 @@ for node in $(seq "$nodes"); do contrib/minislurm link "n$node" rate 1gbit; done
 exec salloc --quiet --exclusive -N "$nodes" "$@" """
 
 
-def parse():
-    parser = argparse.ArgumentParser(prog="collectives_queue.sh")
-    parser.add_argument("--json")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--rounds", type=int)
-    parser.add_argument("--patience", type=float)
-    options = parser.parse_args()
-    options.rounds = options.rounds or (1 if options.quick else 3)
-    options.patience = options.patience if options.patience is not None else (1 if options.quick else 20)
-    return options
-
-
 def launch(options, nodes, ranks, command, word):
     """The numbers of the line that begins with the word."""
     machine.wait_until_idle(options.patience)
@@ -48,8 +35,7 @@ def launch(options, nodes, ranks, command, word):
     else:
         command = [os.path.join(SOURCE, "contrib/minislurm"), "-n", str(nodes), "-m", "9000", "--",
                    "bash", "-c", CLUSTER, "cluster", str(nodes), os.path.join(BUILD, "bin/batchai-launch"), *command]
-    with tempfile.TemporaryDirectory() as store:
-        output, failure = machine.run(command, {**environment, "BENCH_STORE": store}, LIMIT)
+    output, failure = machine.run(command, environment, LIMIT)
     for line in output.splitlines():
         if line.split()[:1] == [word]:
             return [float(number) for number in line.split()[1:]]
@@ -76,7 +62,7 @@ def overlap(step, compute, communication):
 
 
 def main():
-    options = parse()
+    options = Parser("collectives_queue.sh").parse_args()
     if not os.path.exists(os.path.join(BUILD, "tests/bench/queue")):
         sys.exit(f"collectives_queue.sh: {BUILD}/tests/bench/queue: not built")
     os.chdir(SOURCE)

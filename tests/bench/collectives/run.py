@@ -3,7 +3,6 @@
 """What collectives.sh runs: its options, a cluster for the topologies of several nodes, and what comes out. A cluster's
 login node runs this program again (--inside FILE), which leaves what it has measured in FILE."""
 
-import argparse
 import json
 import os
 import pickle
@@ -17,68 +16,32 @@ import measure
 import peers
 import plot
 import report
+from options import Parser
 
 TOPOLOGIES = ["1x2", "2x1", "2x2", "2x4", "4x2"]
 SOURCE = os.path.realpath(os.path.join(peers.HERE, "../../.."))
 SIZES = [4, 8, 16, 64, 256] + [1024 << shift for shift in range(0, 20, 2)]
 
 
-def usage(what):
-    print(f"collectives.sh: {what}; see --help", file=sys.stderr)
-    sys.exit(2)
-
-
-class Arguments(argparse.ArgumentParser):
-    def error(self, message):
-        usage(message)
-
-
-def one_of(option, allowed):
-    def parse(text):
-        words = text.split(",")
-        for word in words:
-            if word not in allowed:
-                usage(f"{option} {word}: expected {', '.join(allowed)}")
-        return words
-
-    return parse
-
-
-def number(option, least, most):
-    def parse(text):
-        if not text.isdigit() or not least <= int(text) <= most:
-            usage(f"{option} {text}: expected {least} to {most}")
-        return int(text)
-
-    return parse
-
-
-def sizes(text):
-    return [4 * number("--sizes", 4, 1 << 28)(word) // 4 for word in text.split(",")]
-
-
 def parse():
+    parser = Parser("collectives.sh")
     names = [library.name for library in peers.LIBRARIES]
-    parser = Arguments(add_help=False)
-    parser.add_argument("--json")
+    size = parser.number("--sizes", 4, 1 << 28)
     parser.add_argument("--svg")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--topology", type=one_of("--topology", TOPOLOGIES))
-    parser.add_argument("--library", type=one_of("--library", names), default=names)
-    parser.add_argument("--sizes", type=sizes)
-    parser.add_argument("--rounds", type=number("--rounds", 1, 99))
-    parser.add_argument("--patience", type=number("--patience", 0, 600))
+    parser.add_argument("--topology", type=parser.one_of("--topology", TOPOLOGIES))
+    parser.add_argument("--library", type=parser.one_of("--library", names), default=names)
+    parser.add_argument("--sizes", type=lambda text: [size(word) // 4 * 4 for word in text.split(",")])
     parser.add_argument("--inside", nargs=2)
     options = parser.parse_args()
 
     options.topology = options.topology or (["1x2", "2x2"] if options.quick else TOPOLOGIES)
     options.sizes = options.sizes or ([8, 1 << 16, 1 << 20] if options.quick else SIZES)
-    options.rounds = options.rounds or (1 if options.quick else 3)
-    options.patience = options.patience if options.patience is not None else (1 if options.quick else 20)
     options.milliseconds = 20 if options.quick else 150
     options.limit = 20 if options.quick else 60
     options.build = os.environ.get("BATCHAI_BUILD", os.path.join(SOURCE, "build/release"))
     options.minislurm = os.path.join(SOURCE, "contrib/minislurm")
+    if not options.inside and not os.path.exists(os.path.join(options.build, "tests/bench/batchai")):
+        parser.error(f"{options.build}/tests/bench/batchai: not built")
     return options
 
 
@@ -141,8 +104,6 @@ def main():
     if options.inside:
         inside(*options.inside)
         return
-    if not os.path.exists(os.path.join(options.build, "tests/bench/batchai")):
-        usage(f"{options.build}/tests/bench/batchai: not built")
     libraries = available(options)
     with tempfile.TemporaryDirectory() as options.work:
         results = run_all(options, libraries)
