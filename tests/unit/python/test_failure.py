@@ -37,6 +37,23 @@ class Failure(unittest.TestCase):
                               "os.write(1, f'{total}\\n'.encode())")
         self.assertEqual((result.returncode, result.stdout.split()), (0, ["3.0"] * 3))
 
+    def test_ranks_begin_again_after_a_failure_and_nothing_is_left_of_the_job_before(self):
+        result = self.run_job(
+            "hvd.shutdown()\n"
+            "os.environ['BATCHAI_COLL_FAULT'] = 'rank=1,operation=20,do=abort'\n"
+            "hvd.init(process_sets=[hvd.ProcessSet([0, 2])])\n"
+            "try:\n    while True: hvd.allreduce(torch.ones(1))\n"
+            "except hvd.HorovodInternalError: pass\n"
+            "try: hvd.shutdown()\n"
+            "except hvd.HorovodInternalError: pass\n"
+            "del os.environ['BATCHAI_COLL_FAULT']\n"
+            "hvd.init()\n"
+            "total = hvd.allreduce(torch.ones(1), op=hvd.Sum).item()\n"
+            "mapped = sum('batchai-collectives' in line for line in open('/proc/self/maps'))\n"
+            "os.write(1, f'{total} {mapped}\\n'.encode())")
+        self.assertEqual((result.returncode, result.stdout.splitlines()), (0, ["3.0 1"] * 3),
+                         result.stderr)
+
     def test_ranks_with_different_models_are_an_error_not_a_hang(self):
         result = self.run_job(
             "model = torch.nn.Linear(4, 2 + hvd.rank())\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libbatchai_collectives through ctypes: one Python method per function of collectives.h.
+"""libbatchai_collectives through ctypes: the functions of collectives.h that the package needs.
 
 Every call releases the GIL. Buffers are addresses; whoever starts an operation keeps the memory
 alive until it has completed. Failures are HorovodInternalError with the library's own sentence.
@@ -329,7 +329,7 @@ class LibraryQueue:
         return self._handle
 
     def _call_back(self, number):
-        self._calls[number]()
+        self._calls.pop(number)()
         return 0
 
     def _entered(self, status, ticket):

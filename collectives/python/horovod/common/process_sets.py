@@ -61,8 +61,10 @@ class ProcessSet:
         del _registered[self.process_set_id]
         self.process_set_id = self.communicator = self.queue = None
         if communicator is not None:
-            queue.close()
-            communicator.finalize()
+            try:
+                queue.close()
+            finally:  # after a failure too: init() may follow
+                communicator.finalize()
 
 
 _registered = {}  # process_set_id -> ProcessSet, ascending; none outside a job
