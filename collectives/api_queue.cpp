@@ -149,8 +149,13 @@ batchai_coll_status batchai_coll_submit_allreduce(batchai_coll_queue* queue, con
             return bad_argument(kName, "a null argument");
         }
         if (tensor_count == 0) return bad_argument(kName, "no tensors");
-        static thread_local std::vector<Part> parts;
-        parts.resize(tensor_count);
+        Part one;
+        std::span<Part> parts(&one, 1);
+        if (tensor_count > 1) {
+            static thread_local std::vector<Part> several;
+            several.resize(tensor_count);
+            parts = several;
+        }
         for (std::size_t i = 0; i < tensor_count; ++i) {
             if (const std::string wrong = read(tensors[i], op, scaling, parts[i]); !wrong.empty()) {
                 return bad_argument(kName, wrong);

@@ -15,22 +15,6 @@ constexpr const char* kOps[] = {"sum", "average", "min", "max", "product"};
 
 }  // namespace
 
-std::size_t type_size(std::uint8_t type) {
-    switch (type) {
-        case BATCHAI_COLL_FLOAT32:
-        case BATCHAI_COLL_INT32:
-            return 4;
-        case BATCHAI_COLL_FLOAT64:
-        case BATCHAI_COLL_INT64:
-            return 8;
-        case BATCHAI_COLL_FLOAT16:
-        case BATCHAI_COLL_BFLOAT16:
-            return 2;
-        default:
-            return 1;
-    }
-}
-
 std::string describe(const Signature& signature) {
     const std::string what = fmt::format("{} {}", signature.count, kTypes[signature.type]);
     const std::string blocks =

@@ -61,7 +61,21 @@ struct Call {
     bool* vetoed = nullptr;
 };
 
-std::size_t type_size(std::uint8_t type);
+inline std::size_t type_size(std::uint8_t type) {
+    switch (type) {
+        case BATCHAI_COLL_FLOAT32:
+        case BATCHAI_COLL_INT32:
+            return 4;
+        case BATCHAI_COLL_FLOAT64:
+        case BATCHAI_COLL_INT64:
+            return 8;
+        case BATCHAI_COLL_FLOAT16:
+        case BATCHAI_COLL_BFLOAT16:
+            return 2;
+        default:
+            return 1;
+    }
+}
 
 inline std::size_t bytes_of(const Signature& signature) {
     return signature.count * type_size(signature.type);

@@ -33,7 +33,7 @@ void Dispatcher::add(Submission* submission, Clock::time_point now) {
     submission->since = now;
     submission->in_line = true;
     submission->order = ++submitted_;
-    submission->id = cache_.find(*submission);
+    cache_.identify(*submission);
     if (line_.empty() && options_.stall > 0s) report_at_ = now + options_.stall;
     line_.push_back(submission);
     line_bytes_ += bytes_of(submission->parts);
@@ -187,7 +187,7 @@ void Dispatcher::take_outcome() {
         schedule_.forget();
         std::fill(by_id_.begin(), by_id_.end(), nullptr);
         for (Submission* submission : line_) {
-            submission->id = cache_.find(*submission);
+            cache_.identify(*submission);
             index(submission);
         }
     }

@@ -43,7 +43,6 @@ void Queue::on_ended(const std::vector<Submission*>& together, const Failure* fa
         submission->state = Submission::State::ended;
         submission->failure.status = failure == nullptr ? BATCHAI_COLL_OK : failure->status;
         if (failure != nullptr) submission->failure.sentence = failure->sentence;
-        if (submission->taken != nullptr) *submission->taken = nullptr;
     }
     if (failure == nullptr) {
         timeline_.span(verb_of(*together.front()), message_began_, message_bytes_, together.size());

@@ -53,7 +53,7 @@ void Negotiation::vote() {
         hash = (hash ^ submission->hash) * 0x9e3779b97f4a7c15ull;
         hash ^= hash >> 32;
         unordered += submission->hash;
-        if (submission->id < 0) submission->id = cache_.find(*submission);
+        cache_.identify(*submission);
         if (submission->id < 0) {
             all_known = false;
         } else {
@@ -187,14 +187,11 @@ void Negotiation::learn(const std::vector<Line>& lines) {
             if (seen.insert(identity).second) keys.push_back(identity);
         }
     }
-    if (!cache_.has_room_for(keys.size())) {
-        cache_.clear();
-        for (Submission* submission : line_) submission->id = -1;
-    }
+    if (!cache_.has_room_for(keys.size())) cache_.clear();
     for (const std::string_view key : keys) {
         if (cache_.has_room_for(1)) cache_.add(key);
     }
-    for (Submission* submission : line_) submission->id = cache_.find(*submission);
+    for (Submission* submission : line_) cache_.identify(*submission);
 }
 
 // Few are more urgent than others. The order of the others stays.

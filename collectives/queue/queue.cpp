@@ -44,14 +44,39 @@ bool Queue::halt() {
     return ended_.wait_for(held, kHalt, [this] { return !driven_ && callers_ == 0; });
 }
 
-Submission* Queue::take_submission() {
-    if (unused_.empty()) {
-        submissions_.emplace_back();
-        unused_.push_back(&submissions_.back());
-    }
+Submission* Queue::take_unused() {
+    if (unused_.empty()) return &submissions_.emplace_back();
     Submission* submission = unused_.back();
     unused_.pop_back();
+    submission->key.clear();
     return submission;
+}
+
+// The one that the name had last, if it can be had: what is known of it still holds, as a rule.
+Submission* Queue::take_named(std::string_view name) {
+    auto known = names_.find(name);
+    if (known == names_.end()) {
+        if (names_.size() >= names_kept_) forget_names();
+        known = names_.emplace(name, nullptr).first;
+    } else {
+        Submission* last = known->second;
+        if (!last->has_ticket) return last;
+        if (last->state != Submission::State::ended) return nullptr;
+        last->is_kept = false;
+    }
+    known->second = take_unused();
+    known->second->is_kept = true;
+    return known->second;
+}
+
+void Queue::forget_names() {
+    std::erase_if(names_, [this](const auto& entry) {
+        Submission* submission = entry.second;
+        if (submission->has_ticket && submission->state != Submission::State::ended) return false;
+        submission->is_kept = false;
+        if (!submission->has_ticket) unused_.push_back(submission);
+        return true;
+    });
 }
 
 void Queue::note_caller() {
@@ -63,29 +88,22 @@ void Queue::note_caller() {
 Submission* Queue::submit(const Order& order) {
     Lock held(lock_);
     note_caller();
-    std::string unnamed;
-    auto name = names_.find(order.name);
-    if (order.name.empty()) {
-        unnamed = fmt::format("noname.{}", ++unnamed_);
-    } else if (name == names_.end()) {
-        if (names_.size() >= names_kept_) {
-            std::erase_if(names_, [](const auto& entry) { return entry.second == nullptr; });
-        }
-        name = names_.emplace(order.name, nullptr).first;
-    } else if (name->second != nullptr) {
-        return nullptr;
-    }
-    Submission* submission = take_submission();
-    if (unnamed.empty()) name->second = submission;
+    Submission* submission = order.name.empty() ? take_unused() : take_named(order.name);
+    if (submission == nullptr) return nullptr;
+    const bool repeated = repeats(*submission, order.parts, order.priority, order.text);
     submission->parts.assign(order.parts.begin(), order.parts.end());
     submission->run = order.run;
     submission->argument = order.argument;
     submission->priority = order.priority;
-    submission->named = unnamed.empty();
+    submission->named = !order.name.empty();
     submission->state = Submission::State::in_line;
-    submission->taken = submission->named ? &name->second : nullptr;
+    submission->has_ticket = true;
     submission->waiters = submission->asked = 0;
-    set_key(*submission, submission->named ? order.name : unnamed, order.text);
+    if (!submission->named) {
+        set_key(*submission, fmt::format("noname.{}", ++unnamed_), order.text);
+    } else if (!repeated) {
+        set_key(*submission, order.name, order.text);
+    }
     if (timeline_.is_on()) trace_begin(*submission);
     inbox_.push_back(submission);
     inbox_bytes_ += bytes_of(order.parts);
@@ -139,7 +157,8 @@ batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
 batchai_coll_status Queue::conclude(Submission* submission, std::string& sentence) {
     const batchai_coll_status status = submission->failure.status;
     if (status != BATCHAI_COLL_OK) sentence = submission->failure.sentence;
-    unused_.push_back(submission);
+    submission->has_ticket = false;
+    if (!submission->is_kept) unused_.push_back(submission);
     return status;
 }
 

@@ -81,7 +81,9 @@ class Queue final : private Listener {
     bool is_rested() const;
     void wake();
     void note_caller();
-    Submission* take_submission();
+    Submission* take_unused();
+    Submission* take_named(std::string_view name);
+    void forget_names();
     void trace_begin(const Submission& submission);
     void trace_end(const Submission& submission, bool was_in_line, Timeline::Clock::time_point now);
     batchai_coll_status conclude(Submission* submission, std::string& sentence);
@@ -104,7 +106,8 @@ class Queue final : private Listener {
     std::vector<Submission*> inbox_;
     std::size_t inbox_bytes_ = 0;
     std::size_t names_kept_;
-    std::unordered_map<std::string, Submission*, NameHash, std::equal_to<>> names_;  // null: free
+    // The last one of each name.
+    std::unordered_map<std::string, Submission*, NameHash, std::equal_to<>> names_;
     std::deque<Submission> submissions_;  // all that there are
     std::vector<Submission*> unused_;
     std::uint64_t unnamed_ = 0;

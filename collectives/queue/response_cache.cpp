@@ -4,6 +4,7 @@
 namespace batchai::coll {
 
 void ResponseCache::clear() {
+    ++book_;
     ids_.clear();
     keys_.clear();
 }
@@ -15,9 +16,11 @@ void ResponseCache::add(std::string_view identity) {
     ids_.emplace(Key{hash, *keys_.back()}, static_cast<int>(keys_.size()) - 1);
 }
 
-int ResponseCache::find(const Submission& submission) const {
+void ResponseCache::identify(Submission& submission) const {
+    if (submission.id >= 0 && submission.book == book_) return;
     const auto found = ids_.find({submission.hash, identity_of(submission.key)});
-    return found == ids_.end() ? -1 : found->second;
+    submission.id = found == ids_.end() ? -1 : found->second;
+    submission.book = book_;
 }
 
 }  // namespace batchai::coll

@@ -25,7 +25,8 @@ class ResponseCache {
     void clear();
 
     void add(std::string_view identity);
-    int find(const Submission& submission) const;  // -1: it is not there
+    // Sets the submission's number; -1: it is not there.
+    void identify(Submission& submission) const;
 
   private:
     struct Key {
@@ -38,6 +39,7 @@ class ResponseCache {
     };
 
     std::size_t capacity_;
+    std::uint64_t book_ = 1;                          // grows when all are forgotten
     std::vector<std::unique_ptr<std::string>> keys_;  // by id; they do not move
     std::unordered_map<Key, int, Hash> ids_;
 };

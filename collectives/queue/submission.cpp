@@ -63,6 +63,18 @@ void set_key(Submission& submission, std::string_view name, std::string_view tex
     submission.hash = hash_of(identity_of(submission.key));
 }
 
+bool repeats(const Submission& last, std::span<const Part> parts, int priority,
+             std::string_view text) {
+    if (last.key.empty() || last.priority != priority || last.parts.size() != parts.size()) {
+        return false;
+    }
+    std::string_view key = last.key;
+    const auto head = take<Head>(key);
+    return key.substr(0, head.text) == text &&
+           std::equal(parts.begin(), parts.end(), last.parts.begin(),
+                      [](const Part& a, const Part& b) { return a.signature == b.signature; });
+}
+
 std::string_view name_of(std::string_view key) {
     const auto head = take<Head>(key);
     return key.substr(head.text + head.parts * sizeof(PartKey));

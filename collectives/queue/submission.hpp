@@ -45,19 +45,24 @@ struct Submission {
     std::chrono::steady_clock::time_point since;  // it is in line
     std::uint64_t order = 0;                      // of submission
     int id = -1;                                  // what all ranks know it by; -1: they do not
+    std::uint64_t book = 0;                       // of the response cache that says so
     Submission* next_alike = nullptr;             // in line after it, of the same id
     bool in_line = false;
 
     // The queue's, guarded by its lock.
     State state = State::in_line;
     Failure failure;
-    Submission** taken = nullptr;  // by it: its name
-    int waiters = 0;               // callers, and one that has asked too often
+    bool has_ticket = false;  // its end has not been reported
+    bool is_kept = false;     // by its name, for the next time
+    int waiters = 0;          // callers, and one that has asked too often
     int asked = 0;
 
     std::string_view name() const;
 };
 
+// Whether another submission of its name has the same key.
+bool repeats(const Submission& last, std::span<const Part> parts, int priority,
+             std::string_view text);
 // Writes the key. text: what else has to agree, in words.
 void set_key(Submission& submission, std::string_view name, std::string_view text);
 // A key's parts: the name, and the rest, for people: "allreduce (sum) of 6 float32 [2, 3]".
