@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/device/device.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "collectives/reduce/kernels.hpp"
+
+namespace batchai::coll {
+
+namespace {
+
+bool is_floating(batchai_coll_type type) {
+    return type == BATCHAI_COLL_FLOAT32 || type == BATCHAI_COLL_FLOAT64 ||
+           type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
+}
+
+bool is_aligned(const std::byte* memory, std::size_t to) {
+    return reinterpret_cast<std::uintptr_t>(memory) % to == 0;
+}
+
+}  // namespace
+
+sys::Result<void> Device::check(const Reduction& reduction) {
+    const auto [from, sources, to, count, type, op, before, after, divisor] = reduction;
+    if (type < BATCHAI_COLL_FLOAT32 || type > BATCHAI_COLL_BOOL || op < BATCHAI_COLL_SUM ||
+        op > BATCHAI_COLL_PRODUCT || op == BATCHAI_COLL_AVERAGE) {
+        return sys::Error{fmt::format("a device does not reduce type {} by operation {}",
+                                      static_cast<int>(type), static_cast<int>(op))};
+    }
+    if (sources < 1 || sources > Reduction::kSources) {
+        return sys::Error{fmt::format("a device does not reduce {} sources", sources)};
+    }
+    if (divisor < 1 || (type == BATCHAI_COLL_BOOL && divisor != 1) ||
+        (!is_floating(type) && (before != 1 || after != 1))) {
+        return sys::Error{"a reduction has factors that its type does not take"};
+    }
+    const std::size_t element = reduction_of(type, op).element;
+    bool aligned = is_aligned(to, element);
+    for (std::size_t k = 0; k < sources; ++k) aligned = aligned && is_aligned(from[k], element);
+    if (!aligned) return sys::Error{"a device does not reduce numbers that are not aligned"};
+    return {};
+}
+
+}  // namespace batchai::coll

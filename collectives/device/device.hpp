@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device: a processor with memory of its own that works through streams of orders: copies,
+// reductions, events. An order is given at once and done later, after all earlier ones of its
+// stream; orders of different streams are done at any time and at once, but where one waits for an
+// event of the other. Nothing here waits for the device but its destruction.
+//
+// Two of them: CudaDevice (cuda.hpp) and, for tests of everything that gives orders, HostDevice
+// (host.hpp), whose memory is the host's, and whose streams are done late and in a random order.
+// One thread at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "batchai/collectives.h"
+#include "sys/result.hpp"
+
+namespace batchai::coll {
+
+class Device {
+  public:
+    using Stream = struct DeviceStream*;  // a cudaStream_t
+    using Event = struct DeviceEvent*;    // a cudaEvent_t
+    // Of memory, for other processes of this node.
+    struct Handle {
+        std::array<std::byte, 64> bytes;
+    };
+
+    // to[i] = (op over k of (from[k][i] * before)) / divisor * after, in the order of k; numbers of
+    // 16 bits as float32, rounded once; integers as they are, with before and after 1, and the
+    // division truncates. `to` may be one of `from`, but overlaps none otherwise. All pointers are
+    // aligned to the type's size. (The kernels of reduce/ have a Reduction of their own.)
+    struct Reduction {
+        static constexpr std::size_t kSources = 16;
+
+        std::array<const std::byte*, kSources> from{};
+        std::size_t sources = 1;
+        std::byte* to = nullptr;
+        std::size_t count = 0;
+        batchai_coll_type type = BATCHAI_COLL_FLOAT32;
+        batchai_coll_op op = BATCHAI_COLL_SUM;  // not average: that is a sum with a divisor
+        double before = 1, after = 1;
+        int divisor = 1;
+    };
+
+    Device() = default;
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    // Waits for all orders; all that it has made ends with it.
+    virtual ~Device() = default;
+
+    // In init only: they may wait for the device.
+    virtual sys::Result<std::byte*> allocate(std::size_t bytes) = 0;
+    // Host memory that it reads and writes by itself.
+    virtual sys::Result<std::byte*> allocate_pinned(std::size_t bytes) = 0;
+    virtual sys::Result<Stream> make_stream() = 0;
+    virtual sys::Result<Event> make_event() = 0;
+    // What allocate() has returned, and the same memory, of another process, until the device's
+    // end. Of a device that this one cannot reach: an error.
+    virtual sys::Result<Handle> share(const std::byte* memory) = 0;
+    virtual sys::Result<std::byte*> open(const Handle& handle) = 0;
+    // Waits for all orders and gives up what open() has returned. The devices of all ranks are to
+    // close before the first of them ends: CUDA's memory is not to go while another process has it.
+    virtual void close() = 0;
+
+    // Orders. `to` and `from` are each on the device, in pinned memory, or opened.
+    virtual sys::Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes,
+                                   Stream stream) = 0;
+    virtual sys::Result<void> reduce(const Reduction& reduction, Stream stream) = 0;
+    virtual sys::Result<void> record(Event event, Stream stream) = 0;
+    // What is ordered in the stream from here on comes after what the event was last recorded
+    // after.
+    virtual sys::Result<void> wait(Stream stream, Event event) = 0;
+
+    // Whether that has been done; of an event that was never recorded, true.
+    virtual sys::Result<bool> query(Event event) = 0;
+    // Whether memory is the device's: not where the host keeps its own.
+    virtual bool holds(const void* memory) const = 0;
+    // "NVIDIA H200 (GPU 0)".
+    virtual const char* name() const = 0;
+
+  protected:
+    // Whether it is one that the above allows.
+    static sys::Result<void> check(const Reduction& reduction);
+};
+
+}  // namespace batchai::coll

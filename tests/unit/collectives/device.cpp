@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a Device promises, on HostDevice with many seeds.
+#include "collectives/device/device.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "collectives/device/host.hpp"
+#include "numbers.hpp"
+
+using namespace batchai::coll;
+using namespace batchai::coll::test;
+
+namespace {
+
+constexpr std::uint64_t kSeeds = 200;
+constexpr int kPatience = 100000;  // queries
+
+template <class T>
+T good(batchai::sys::Result<T> result) {
+    if (!result) BOOST_FAIL(result.error().message);
+    return *result;
+}
+
+void good(const batchai::sys::Result<void>& result) {
+    if (!result) BOOST_FAIL(result.error().message);
+}
+
+void finish(Device& device, Device::Event event) {
+    for (int i = 0; i < kPatience; ++i) {
+        if (good(device.query(event))) return;
+    }
+    BOOST_FAIL("the event does not come");
+}
+
+// A number in the device's memory, through which tests see in which order copies are done.
+class Cells {
+  public:
+    Cells(Device& device, std::size_t count)
+        : device_(device),
+          memory_(good(device.allocate(count * sizeof(int)))),
+          host_(reinterpret_cast<int*>(good(device.allocate_pinned((count + 1) * sizeof(int))))),
+          count_(count),
+          stream_(good(device.make_stream())),
+          event_(good(device.make_event())) {}
+
+    std::byte* operator[](std::size_t i) const { return memory_ + i * sizeof(int); }
+    void set(const std::vector<int>& values) {
+        std::copy(values.begin(), values.end(), host_);
+        good(device_.copy(memory_, as_bytes(host_), count_ * sizeof(int), stream_));
+        flush();
+    }
+    std::vector<int> get() {
+        good(device_.copy(as_bytes(host_), memory_, count_ * sizeof(int), stream_));
+        flush();
+        return {host_, host_ + count_};
+    }
+
+  private:
+    static std::byte* as_bytes(int* numbers) { return reinterpret_cast<std::byte*>(numbers); }
+    void flush() {
+        good(device_.record(event_, stream_));
+        finish(device_, event_);
+    }
+
+    Device& device_;
+    std::byte* memory_;
+    int* host_;
+    std::size_t count_;
+    Device::Stream stream_;
+    Device::Event event_;
+};
+
+void move(Device& device, const Cells& cells, std::size_t from, std::size_t to,
+          Device::Stream stream) {
+    good(device.copy(cells[to], cells[from], sizeof(int), stream));
+}
+
+// 7 goes from cell 0 to 1 in one stream and on to 2 in another one. Returns what has arrived.
+int relayed(std::uint64_t seed, bool waits) {
+    HostDevice device(seed);
+    Cells cells(device, 3);
+    cells.set({7, 1, 2});
+    const auto first = good(device.make_stream()), second = good(device.make_stream());
+    const auto between = good(device.make_event()), end = good(device.make_event());
+    move(device, cells, 0, 1, first);
+    good(device.record(between, first));
+    if (waits) good(device.wait(second, between));
+    move(device, cells, 1, 2, second);
+    good(device.record(end, second));
+    finish(device, end);
+    return cells.get()[2];
+}
+
+// Reduces inputs that lie in the device's memory one after another. in_place: the result replaces
+// that one of them; -1: it is apart.
+template <class Type>
+std::vector<typename Type::Stored> reduced(
+    const std::vector<std::vector<typename Type::Stored>>& inputs, Device::Reduction reduction,
+    int in_place) {
+    HostDevice device(reduction.count);
+    const std::size_t bytes = reduction.count * sizeof(typename Type::Stored);
+    const auto stream = good(device.make_stream());
+    const auto end = good(device.make_event());
+    std::byte* host = good(device.allocate_pinned(bytes * inputs.size()));
+    std::byte* memory = good(device.allocate(bytes * (inputs.size() + 1)));
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+        if (bytes > 0) std::memcpy(host + k * bytes, inputs[k].data(), bytes);
+        reduction.from[k] = memory + k * bytes;
+    }
+    good(device.copy(memory, host, bytes * inputs.size(), stream));
+    reduction.sources = inputs.size();
+    reduction.to =
+        memory + (in_place < 0 ? inputs.size() : static_cast<std::size_t>(in_place)) * bytes;
+    reduction.type = Type::kType;
+    good(device.reduce(reduction, stream));
+    good(device.copy(host, reduction.to, bytes, stream));
+    good(device.record(end, stream));
+    finish(device, end);
+    std::vector<typename Type::Stored> result(reduction.count);
+    if (bytes > 0) std::memcpy(result.data(), host, bytes);
+    return result;
+}
+
+template <class Type>
+typename Type::Stored expected(const std::vector<std::vector<typename Type::Stored>>& inputs,
+                               const Device::Reduction& reduction, std::size_t i) {
+    using Value = typename Type::Value;
+    const auto read = [&](std::size_t k) {
+        const Value value = Type::read(inputs[k][i]);
+        if constexpr (!std::is_floating_point_v<Value>) return value;
+        return static_cast<Value>(value * static_cast<Value>(reduction.before));
+    };
+    Value value = read(0);
+    for (std::size_t k = 1; k < inputs.size(); ++k)
+        value = apply<Type>(reduction.op, value, read(k));
+    if constexpr (std::is_floating_point_v<Value>) {
+        value /= static_cast<Value>(reduction.divisor);
+        value *= static_cast<Value>(reduction.after);
+    } else if (reduction.divisor != 1) {
+        value = static_cast<Value>(value / reduction.divisor);
+    }
+    return Type::write(value);
+}
+
+template <class Type>
+void check(Device::Reduction reduction, std::size_t sources, std::size_t count, int in_place = -1) {
+    using Stored = typename Type::Stored;
+    std::mt19937_64 random(count * 100 + sources);
+    std::vector<std::vector<Stored>> inputs(sources, std::vector<Stored>(count));
+    for (auto& input : inputs) {
+        for (auto& number : input) {
+            const std::uint64_t bits = random();
+            std::memcpy(&number, &bits, sizeof number);
+        }
+    }
+    reduction.count = count;
+    const auto result = reduced<Type>(inputs, reduction, in_place);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto wanted = expected<Type>(inputs, reduction, i);
+        if (same<Type>(result[i], wanted)) continue;
+        BOOST_ERROR("type " << Type::kType << " op " << reduction.op << " sources " << sources
+                            << ": number " << i << " of " << count << " is " << +result[i]
+                            << " instead of " << +wanted);
+        return;
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(devices)
+
+BOOST_AUTO_TEST_CASE(an_order_is_not_done_before_somebody_asks) {
+    HostDevice device(1);
+    std::byte* host = good(device.allocate_pinned(1));
+    std::byte* memory = good(device.allocate(1));
+    *host = std::byte{1};
+    const auto stream = good(device.make_stream());
+    good(device.copy(memory, host, 1, stream));
+    *host = std::byte{2};
+    BOOST_TEST((*memory != std::byte{1} && *memory != std::byte{2}));
+    const auto end = good(device.make_event());
+    good(device.record(end, stream));
+    finish(device, end);
+    BOOST_TEST((*memory == std::byte{2}));
+}
+
+BOOST_AUTO_TEST_CASE(orders_that_remain_are_done_at_the_end) {
+    HostDevice watching(1);
+    std::byte* seen = nullptr;
+    {
+        HostDevice device(2);
+        std::byte* memory = good(device.allocate(2));
+        seen = good(watching.open(good(device.share(memory))));
+        memory[0] = std::byte{1};
+        good(device.copy(memory + 1, memory, 1, good(device.make_stream())));
+        BOOST_TEST((seen[1] != std::byte{1}));
+    }
+    BOOST_TEST((seen[1] == std::byte{1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_is_done_in_order) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        HostDevice device(seed);
+        Cells cells(device, 6);
+        cells.set({1, 2, 3, 4, 5, 6});
+        const auto stream = good(device.make_stream());
+        const auto end = good(device.make_event());
+        for (std::size_t i = 0; i < 5; ++i) move(device, cells, i, i + 1, stream);
+        good(device.record(end, stream));
+        finish(device, end);
+        BOOST_TEST((cells.get() == std::vector<int>(6, 1)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_orders_two_streams) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) BOOST_TEST(relayed(seed, true) == 7);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_that_is_forgotten_shows) {
+    std::uint64_t wrong = 0;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) wrong += relayed(seed, false) != 7 ? 1 : 0;
+    BOOST_TEST(wrong > kSeeds / 5);
+    BOOST_TEST(wrong < kSeeds * 4 / 5);
+}
+
+BOOST_AUTO_TEST_CASE(an_event_that_is_forgotten_shows) {
+    int wrong = 0;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        HostDevice device(seed);
+        Cells cells(device, 2);
+        cells.set({7, 1});
+        const auto stream = good(device.make_stream()), other = good(device.make_stream());
+        const auto event = good(device.make_event());
+        move(device, cells, 0, 1, stream);
+        good(device.record(event, other));
+        finish(device, event);
+        wrong += cells.get()[1] != 7 ? 1 : 0;
+    }
+    BOOST_TEST(wrong > 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_is_for_what_was_recorded_before_it) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        HostDevice device(seed);
+        const auto first = good(device.make_stream()), second = good(device.make_stream());
+        const auto event = good(device.make_event()), end = good(device.make_event());
+        good(device.record(event, first));
+        good(device.wait(second, event));
+        good(device.record(end, second));
+        // A wait for this record would be one for itself.
+        good(device.wait(first, end));
+        good(device.record(event, first));
+        finish(device, end);
+        finish(device, event);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_event_stands_for_its_last_record) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        HostDevice device(seed);
+        Cells cells(device, 2);
+        cells.set({7, 1});
+        const auto first = good(device.make_stream()), second = good(device.make_stream());
+        const auto event = good(device.make_event());
+        good(device.record(event, first));
+        move(device, cells, 0, 1, second);
+        good(device.record(event, second));
+        finish(device, event);
+        BOOST_TEST(cells.get()[1] == 7);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_event_that_was_never_recorded_is_done) {
+    HostDevice device(1);
+    const auto event = good(device.make_event());
+    BOOST_TEST(good(device.query(event)));
+    const auto stream = good(device.make_stream());
+    good(device.wait(stream, event));
+    const auto end = good(device.make_event());
+    good(device.record(end, stream));
+    finish(device, end);
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_shared_with_another_device) {
+    HostDevice one(1), other(2);
+    std::byte* memory = good(one.allocate(100));
+    std::byte* opened = good(other.open(good(one.share(memory))));
+    memory[99] = std::byte{9};
+    BOOST_TEST((opened[99] == std::byte{9}));
+    BOOST_TEST(other.holds(opened + 99));
+    BOOST_TEST(!other.holds(memory));
+    BOOST_TEST(!one.holds(memory + 100));
+    BOOST_TEST(!one.holds(good(one.allocate_pinned(8))));
+    BOOST_TEST(!one.holds(nullptr));
+    other.close();
+    BOOST_TEST(!other.holds(opened + 99));
+    BOOST_TEST(one.holds(memory));
+    BOOST_TEST(!one.share(memory + 1).has_value());
+    BOOST_TEST(!one.open(Device::Handle{}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(every_type_and_operation_is_reduced) {
+    for_each_type([](auto type) {
+        using Type = decltype(type);
+        for (const auto op :
+             {BATCHAI_COLL_SUM, BATCHAI_COLL_MIN, BATCHAI_COLL_MAX, BATCHAI_COLL_PRODUCT}) {
+            for (const std::size_t sources : {1, 2, 3, 8, 16}) {
+                for (const std::size_t count : {0, 1, 7, 1003}) {
+                    check<Type>({.op = op}, sources, count);
+                }
+            }
+            check<Type>({.op = op}, 3, 100, 0);
+            check<Type>({.op = op}, 3, 100, 2);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(factors_are_applied) {
+    for_each_float([](auto type) {
+        using Type = decltype(type);
+        for (const int divisor : {1, 3, 8}) {
+            check<Type>({.before = 0.3, .after = 1.7, .divisor = divisor}, 4, 300);
+            check<Type>({.divisor = divisor}, 2, 300, 1);
+        }
+    });
+    check<Int32>({.divisor = 3}, 2, 300);
+    check<Int64>({.divisor = 7}, 3, 300);
+    check<Int8>({.divisor = 200}, 2, 300);
+    check<Uint8>({.divisor = 2}, 2, 300);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_a_reduction_is_refused) {
+    HostDevice device(1);
+    std::byte* memory = good(device.allocate(64));
+    const auto stream = good(device.make_stream());
+    const auto refused = [&](const std::function<void(Device::Reduction&)>& change) {
+        Device::Reduction reduction{.sources = 2, .to = memory, .count = 8};
+        reduction.from[0] = memory;
+        reduction.from[1] = memory + 32;
+        good(device.reduce(reduction, stream));
+        change(reduction);
+        return !device.reduce(reduction, stream).has_value();
+    };
+    BOOST_TEST(refused([](auto& reduction) { reduction.op = BATCHAI_COLL_AVERAGE; }));
+    BOOST_TEST(refused([](auto& reduction) { reduction.sources = 0; }));
+    BOOST_TEST(refused([](auto& reduction) { reduction.sources = 17; }));
+    BOOST_TEST(refused([](auto& reduction) { reduction.divisor = 0; }));
+    BOOST_TEST(refused([](auto& reduction) { reduction.to += 1; }));
+    BOOST_TEST(refused([](auto& reduction) { reduction.count = 9; }));
+    BOOST_TEST(refused([](auto& reduction) {
+        reduction.type = BATCHAI_COLL_INT32;
+        reduction.before = 2;
+    }));
+    BOOST_TEST(refused([](auto& reduction) {
+        reduction.type = BATCHAI_COLL_BOOL;
+        reduction.divisor = 2;
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_not_the_devices_is_refused) {
+    HostDevice device(1);
+    std::byte* memory = good(device.allocate(8));
+    std::byte outside[8] = {};
+    const auto stream = good(device.make_stream());
+    BOOST_TEST(!device.copy(memory, outside, 8, stream).has_value());
+    BOOST_TEST(!device.copy(outside, memory, 8, stream).has_value());
+    BOOST_TEST(!device.copy(memory + 1, memory, 8, stream).has_value());
+    good(device.copy(memory, good(device.allocate_pinned(8)), 8, stream));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
