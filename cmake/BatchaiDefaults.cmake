@@ -27,9 +27,10 @@ if(CCACHE_PROGRAM)
                                   ${CCACHE_PROGRAM})
 endif()
 
-add_compile_options(-Wall -Wextra -Wshadow)
+# Not for CUDA's compiler, which has options of its own (BatchaiGpu).
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow>")
 if(BATCHAI_WERROR)
-  add_compile_options(-Werror)
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Werror>")
 endif()
 
 # batchai_sanitize(TARGET): every target but the SPANK plugin, which Slurm's own daemons load.

@@ -11,6 +11,7 @@
 # Installs only what is missing, as root or through sudo; does nothing when nothing is.
 set -euo pipefail
 
+# CUDA and NCCL, for collectives on GPUs, are optional, and NVIDIA's own packages.
 build=(
     cmake g++ ninja-build pkg-config
     libslurm-dev # the plugin interface

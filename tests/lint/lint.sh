@@ -20,14 +20,14 @@ git rev-parse --git-dir >/dev/null 2>&1 || {
 case $1 in
     format)
         need clang-format-14
-        sources '*.cpp' '*.hpp' '*.c' '*.h' | xargs clang-format-14 --dry-run -Werror
+        sources '*.cpp' '*.hpp' '*.c' '*.h' '*.cu' | xargs clang-format-14 --dry-run -Werror
         ;;
     shell)
         need shellcheck
         { sources '*.sh' '*.bash' && git grep -lE '^#!.*\b(ba)?sh$' -- ':!*.sh' ':!*.bash'; } | sort -u | xargs shellcheck -x -S warning
         ;;
     license) # every source says its license in its first five lines
-        bad=$(sources '*.cpp' '*.hpp' '*.c' '*.h' '*.py' '*.sh' '*.bash' '*.bats' '*.cmake' '*CMakeLists.txt' |
+        bad=$(sources '*.cpp' '*.hpp' '*.c' '*.h' '*.cu' '*.py' '*.sh' '*.bash' '*.bats' '*.cmake' '*CMakeLists.txt' |
             while read -r file; do head -n 5 "$file" | grep -q SPDX-License-Identifier || echo "$file"; done)
         [ -z "$bad" ] || {
             printf 'no SPDX-License-Identifier line:\n%s\n' "$bad"
@@ -38,7 +38,9 @@ case $1 in
         need clang-tidy-14
         # A compile command for each file: no unity build, no header that only g++ can read.
         cmake -S . -B build/tidy -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
+        # GPU sources are compiled only where there is CUDA.
+        compiled() { while read -r file; do if grep -qF "/$file\"" build/tidy/compile_commands.json; then echo "$file"; fi; done; }
         # Sanitizer and warning flags of g++ that clang 14 does not know must not count.
-        sources '*.cpp' | grep -v '^tests/' | xargs -P 2 -n 4 clang-tidy-14 --quiet -p build/tidy --extra-arg=-Wno-unknown-warning-option
+        sources '*.cpp' | grep -v '^tests/' | compiled | xargs -P 2 -n 4 clang-tidy-14 --quiet -p build/tidy --extra-arg=-Wno-unknown-warning-option
         ;;
 esac

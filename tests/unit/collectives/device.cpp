@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Device promises, on HostDevice with many seeds.
+// What a Device promises, on HostDevice with many seeds, and on a GPU where there is one.
 #include "collectives/device/device.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "collectives/device/host.hpp"
 #include "numbers.hpp"
+#if defined(BATCHAI_HAS_GPU)
+#include "collectives/device/cuda.hpp"
+#include "collectives/device/nccl.hpp"
+#endif
 
 using namespace batchai::coll;
 using namespace batchai::coll::test;
@@ -18,23 +24,56 @@ using namespace batchai::coll::test;
 namespace {
 
 constexpr std::uint64_t kSeeds = 200;
-constexpr int kPatience = 100000;  // queries
+constexpr std::chrono::seconds kPatience{20};
 
 template <class T>
 T good(batchai::sys::Result<T> result) {
     if (!result) BOOST_FAIL(result.error().message);
-    return *result;
+    return std::move(*result);
 }
 
 void good(const batchai::sys::Result<void>& result) {
     if (!result) BOOST_FAIL(result.error().message);
 }
 
-void finish(Device& device, Device::Event event) {
-    for (int i = 0; i < kPatience; ++i) {
-        if (good(device.query(event))) return;
+template <class Done>
+void until(Done done) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > deadline) BOOST_FAIL("does not end");
     }
-    BOOST_FAIL("the event does not come");
+}
+
+void finish(Device& device, Device::Event event) {
+    until([&] { return good(device.query(event)); });
+}
+
+// The first GPU; null where there is none.
+std::unique_ptr<Device> gpu() {
+#if defined(BATCHAI_HAS_GPU)
+    auto device = CudaDevice::create(0);
+    if (device) return std::move(*device);
+    BOOST_TEST_MESSAGE("no GPU: " << device.error().message);
+#endif
+    return nullptr;
+}
+
+// body(device) for many a device.
+template <class Body>
+void for_each_device(Body body) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        HostDevice device(seed);
+        body(device);
+    }
+    if (const auto device = gpu(); device != nullptr) body(*device);
+}
+
+// The same for what does not depend on the order of streams.
+template <class Body>
+void on_host_and_gpu(Body body) {
+    HostDevice host(1);
+    body(host);
+    if (const auto device = gpu(); device != nullptr) body(*device);
 }
 
 // A number in the device's memory, through which tests see in which order copies are done.
@@ -81,8 +120,7 @@ void move(Device& device, const Cells& cells, std::size_t from, std::size_t to,
 }
 
 // 7 goes from cell 0 to 1 in one stream and on to 2 in another one. Returns what has arrived.
-int relayed(std::uint64_t seed, bool waits) {
-    HostDevice device(seed);
+int relayed(Device& device, bool waits) {
     Cells cells(device, 3);
     cells.set({7, 1, 2});
     const auto first = good(device.make_stream()), second = good(device.make_stream());
@@ -100,9 +138,8 @@ int relayed(std::uint64_t seed, bool waits) {
 // that one of them; -1: it is apart.
 template <class Type>
 std::vector<typename Type::Stored> reduced(
-    const std::vector<std::vector<typename Type::Stored>>& inputs, Device::Reduction reduction,
-    int in_place) {
-    HostDevice device(reduction.count);
+    Device& device, const std::vector<std::vector<typename Type::Stored>>& inputs,
+    Device::Reduction reduction, int in_place) {
     const std::size_t bytes = reduction.count * sizeof(typename Type::Stored);
     const auto stream = good(device.make_stream());
     const auto end = good(device.make_event());
@@ -148,7 +185,8 @@ typename Type::Stored expected(const std::vector<std::vector<typename Type::Stor
 }
 
 template <class Type>
-void check(Device::Reduction reduction, std::size_t sources, std::size_t count, int in_place = -1) {
+void check(Device& device, Device::Reduction reduction, std::size_t sources, std::size_t count,
+           int in_place = -1) {
     using Stored = typename Type::Stored;
     std::mt19937_64 random(count * 100 + sources);
     std::vector<std::vector<Stored>> inputs(sources, std::vector<Stored>(count));
@@ -159,7 +197,7 @@ void check(Device::Reduction reduction, std::size_t sources, std::size_t count, 
         }
     }
     reduction.count = count;
-    const auto result = reduced<Type>(inputs, reduction, in_place);
+    const auto result = reduced<Type>(device, inputs, reduction, in_place);
     for (std::size_t i = 0; i < count; ++i) {
         const auto wanted = expected<Type>(inputs, reduction, i);
         if (same<Type>(result[i], wanted)) continue;
@@ -204,8 +242,7 @@ BOOST_AUTO_TEST_CASE(orders_that_remain_are_done_at_the_end) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_is_done_in_order) {
-    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-        HostDevice device(seed);
+    for_each_device([](Device& device) {
         Cells cells(device, 6);
         cells.set({1, 2, 3, 4, 5, 6});
         const auto stream = good(device.make_stream());
@@ -214,16 +251,19 @@ BOOST_AUTO_TEST_CASE(a_stream_is_done_in_order) {
         good(device.record(end, stream));
         finish(device, end);
         BOOST_TEST((cells.get() == std::vector<int>(6, 1)));
-    }
+    });
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_orders_two_streams) {
-    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) BOOST_TEST(relayed(seed, true) == 7);
+    for_each_device([](Device& device) { BOOST_TEST(relayed(device, true) == 7); });
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_that_is_forgotten_shows) {
     std::uint64_t wrong = 0;
-    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) wrong += relayed(seed, false) != 7 ? 1 : 0;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        HostDevice device(seed);
+        wrong += relayed(device, false) != 7 ? 1 : 0;
+    }
     BOOST_TEST(wrong > kSeeds / 5);
     BOOST_TEST(wrong < kSeeds * 4 / 5);
 }
@@ -245,8 +285,7 @@ BOOST_AUTO_TEST_CASE(an_event_that_is_forgotten_shows) {
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_is_for_what_was_recorded_before_it) {
-    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-        HostDevice device(seed);
+    for_each_device([](Device& device) {
         const auto first = good(device.make_stream()), second = good(device.make_stream());
         const auto event = good(device.make_event()), end = good(device.make_event());
         good(device.record(event, first));
@@ -257,12 +296,11 @@ BOOST_AUTO_TEST_CASE(a_wait_is_for_what_was_recorded_before_it) {
         good(device.record(event, first));
         finish(device, end);
         finish(device, event);
-    }
+    });
 }
 
 BOOST_AUTO_TEST_CASE(an_event_stands_for_its_last_record) {
-    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-        HostDevice device(seed);
+    for_each_device([](Device& device) {
         Cells cells(device, 2);
         cells.set({7, 1});
         const auto first = good(device.make_stream()), second = good(device.make_stream());
@@ -272,7 +310,7 @@ BOOST_AUTO_TEST_CASE(an_event_stands_for_its_last_record) {
         good(device.record(event, second));
         finish(device, event);
         BOOST_TEST(cells.get()[1] == 7);
-    }
+    });
 }
 
 BOOST_AUTO_TEST_CASE(an_event_that_was_never_recorded_is_done) {
@@ -305,33 +343,38 @@ BOOST_AUTO_TEST_CASE(memory_is_shared_with_another_device) {
 }
 
 BOOST_AUTO_TEST_CASE(every_type_and_operation_is_reduced) {
-    for_each_type([](auto type) {
-        using Type = decltype(type);
-        for (const auto op :
-             {BATCHAI_COLL_SUM, BATCHAI_COLL_MIN, BATCHAI_COLL_MAX, BATCHAI_COLL_PRODUCT}) {
-            for (const std::size_t sources : {1, 2, 3, 8, 16}) {
-                for (const std::size_t count : {0, 1, 7, 1003}) {
-                    check<Type>({.op = op}, sources, count);
+    on_host_and_gpu([](Device& device) {
+        for_each_type([&](auto type) {
+            using Type = decltype(type);
+            for (const auto op :
+                 {BATCHAI_COLL_SUM, BATCHAI_COLL_MIN, BATCHAI_COLL_MAX, BATCHAI_COLL_PRODUCT}) {
+                for (const std::size_t sources : {1, 2, 3, 8, 16}) {
+                    // 16 bytes at a time, where the sources' places allow it, or a number.
+                    for (const std::size_t count : {0, 1, 7, 1003, 4096}) {
+                        check<Type>(device, {.op = op}, sources, count);
+                    }
                 }
+                check<Type>(device, {.op = op}, 3, 100, 0);
+                check<Type>(device, {.op = op}, 3, 128, 2);
             }
-            check<Type>({.op = op}, 3, 100, 0);
-            check<Type>({.op = op}, 3, 100, 2);
-        }
+        });
     });
 }
 
 BOOST_AUTO_TEST_CASE(factors_are_applied) {
-    for_each_float([](auto type) {
-        using Type = decltype(type);
-        for (const int divisor : {1, 3, 8}) {
-            check<Type>({.before = 0.3, .after = 1.7, .divisor = divisor}, 4, 300);
-            check<Type>({.divisor = divisor}, 2, 300, 1);
-        }
+    on_host_and_gpu([](Device& device) {
+        for_each_float([&](auto type) {
+            using Type = decltype(type);
+            for (const int divisor : {1, 3, 8}) {
+                check<Type>(device, {.before = 0.3, .after = 1.7, .divisor = divisor}, 4, 300);
+                check<Type>(device, {.divisor = divisor}, 2, 320, 1);
+            }
+        });
+        check<Int32>(device, {.divisor = 3}, 2, 300);
+        check<Int64>(device, {.divisor = 7}, 3, 300);
+        check<Int8>(device, {.divisor = 200}, 2, 300);
+        check<Uint8>(device, {.divisor = 2}, 2, 300);
     });
-    check<Int32>({.divisor = 3}, 2, 300);
-    check<Int64>({.divisor = 7}, 3, 300);
-    check<Int8>({.divisor = 200}, 2, 300);
-    check<Uint8>({.divisor = 2}, 2, 300);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_a_reduction_is_refused) {
@@ -372,5 +415,57 @@ BOOST_AUTO_TEST_CASE(memory_that_is_not_the_devices_is_refused) {
     BOOST_TEST(!device.copy(memory + 1, memory, 8, stream).has_value());
     good(device.copy(memory, good(device.allocate_pinned(8)), 8, stream));
 }
+
+#if defined(BATCHAI_HAS_GPU)
+
+BOOST_AUTO_TEST_CASE(a_gpu_that_is_not_there_is_an_error) {
+    for (const int number : {-1, 1000}) {
+        const auto device = CudaDevice::create(number);
+        BOOST_REQUIRE(!device);
+        BOOST_TEST(device.error().message != "");
+        BOOST_TEST(!NcclComm::create({}, 0, 1, number).has_value());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nccl_is_loaded_or_says_why_not) {
+    const auto version = nccl_version();
+    if (version) {
+        BOOST_TEST(version->substr(0, 2) == "2.");
+    } else {
+        BOOST_TEST(version.error().message.find("NCCL") == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_knows_its_memory) {
+    const auto device = gpu();
+    if (device == nullptr) return;
+    const int outside = 0;
+    BOOST_TEST(device->holds(good(device->allocate(100)) + 99));
+    BOOST_TEST(!device->holds(good(device->allocate_pinned(100))));
+    BOOST_TEST(!device->holds(&outside));
+    BOOST_TEST(std::strstr(device->name(), "(GPU 0)") != nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(one_gpu_exchanges_with_itself) {
+    const auto device = gpu();
+    const auto id = NcclComm::make_id();
+    if (device == nullptr || !id) return;
+    const auto comm = good(NcclComm::create(*id, 0, 1, 0));
+    const auto settled = [&] { until([&] { return good(comm->ready()); }); };
+    settled();
+    Cells cells(*device, 2);
+    cells.set({7, 1});
+    const auto stream = good(device->make_stream());
+    const auto end = good(device->make_event());
+    good(comm->all_reduce(cells[0], cells[1], 1, BATCHAI_COLL_INT32, BATCHAI_COLL_SUM, stream));
+    settled();
+    good(device->record(end, stream));
+    finish(*device, end);
+    BOOST_TEST(cells.get()[1] == 7);
+    good(comm->finish());
+    settled();
+}
+
+#endif
 
 BOOST_AUTO_TEST_SUITE_END()

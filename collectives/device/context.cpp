@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/device/context.hpp"
+
+#include <cuda.h>
+#include <fmt/format.h>
+
+#include "collectives/device/library.hpp"
+
+namespace batchai::coll {
+
+namespace {
+
+struct Driver {
+    static sys::Result<Driver> load();
+
+    decltype(&::cuInit) init;
+    decltype(&::cuGetErrorString) error_string;
+    decltype(&::cuDeviceGetCount) count;
+    decltype(&::cuDeviceGet) device;
+    decltype(&::cuDevicePrimaryCtxRetain) retain;
+    decltype(&::cuDevicePrimaryCtxRelease) release;
+    decltype(&::cuCtxPushCurrent) push;
+    decltype(&::cuCtxPopCurrent) pop;
+};
+
+// The names are those of the interface that cuda.h declares: CUDA keeps old ones beside it.
+sys::Result<Driver> Driver::load() {
+    const auto library = Library::open("libcuda.so.1");
+    if (!library) return library.error().in("CUDA's driver");
+    Driver driver{};
+    for (const auto& found : {library->find("cuInit", driver.init),
+                              library->find("cuGetErrorString", driver.error_string),
+                              library->find("cuDeviceGetCount", driver.count),
+                              library->find("cuDeviceGet", driver.device),
+                              library->find("cuDevicePrimaryCtxRetain", driver.retain),
+                              library->find("cuDevicePrimaryCtxRelease_v2", driver.release),
+                              library->find("cuCtxPushCurrent_v2", driver.push),
+                              library->find("cuCtxPopCurrent_v2", driver.pop)}) {
+        if (!found) return found.error().in("CUDA's driver");
+    }
+    return driver;
+}
+
+const sys::Result<Driver>& driver() {
+    static const sys::Result<Driver> loaded = Driver::load();
+    return loaded;
+}
+
+sys::Error error_of(CUresult status, const std::string& what) {
+    const char* sentence = nullptr;
+    if (driver()->error_string(status, &sentence) != CUDA_SUCCESS || sentence == nullptr) {
+        sentence = "unknown error";
+    }
+    return sys::Error{
+        fmt::format("{}: {} (CUDA's driver, error {})", what, sentence, static_cast<int>(status))};
+}
+
+}  // namespace
+
+sys::Result<CudaContext> CudaContext::open(int number) {
+    if (!driver()) return driver().error();
+    CUresult status = driver()->init(0);
+    if (status != CUDA_SUCCESS) return error_of(status, "looking for GPUs");
+    int devices = 0;
+    status = driver()->count(&devices);
+    if (status != CUDA_SUCCESS) return error_of(status, "looking for GPUs");
+    if (number < 0 || number >= devices) {
+        return sys::Error{fmt::format("there is no GPU {}: this process sees {}", number, devices)};
+    }
+    CUdevice device = 0;
+    CUcontext context = nullptr;
+    status = driver()->device(&device, number);
+    if (status == CUDA_SUCCESS) status = driver()->retain(&context, device);
+    if (status != CUDA_SUCCESS) return error_of(status, fmt::format("opening GPU {}", number));
+    return CudaContext(device, context);
+}
+
+CudaContext::~CudaContext() {
+    if (context_ != nullptr) (void)driver()->release(device_);
+}
+
+// Where it cannot be pushed, the calls under it fail, and say why.
+CurrentContext::CurrentContext(const CudaContext& context)
+    : pushed_(driver()->push(context.context_) == CUDA_SUCCESS) {}
+
+CurrentContext::~CurrentContext() {
+    CUcontext popped = nullptr;
+    if (pushed_) (void)driver()->pop(&popped);
+}
+
+}  // namespace batchai::coll

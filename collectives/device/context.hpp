@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CudaContext: a GPU's primary context, which the CUDA runtime and what the caller computes with
+// use too. CurrentContext: it is this thread's while this lives; then what was before, also where
+// that was none. cudaSetDevice, there and back, would be simpler, but make a context on the GPU
+// that the thread has not used so far, the first one of the node for most: hundreds of MB of it for
+// each rank.
+//
+// Of the driver, whose library is loaded when the first context is opened.
+#pragma once
+
+#include <utility>
+
+#include "sys/result.hpp"
+
+struct CUctx_st;
+
+namespace batchai::coll {
+
+class CudaContext {
+  public:
+    // number: as cudaSetDevice counts in this process. Makes the context where nobody has yet.
+    static sys::Result<CudaContext> open(int number);
+
+    CudaContext(CudaContext&& other) noexcept
+        : device_(other.device_), context_(std::exchange(other.context_, nullptr)) {}
+    CudaContext& operator=(CudaContext&& other) noexcept {
+        std::swap(device_, other.device_);
+        std::swap(context_, other.context_);
+        return *this;
+    }
+    ~CudaContext();
+
+  private:
+    friend class CurrentContext;
+    CudaContext(int device, CUctx_st* context) : device_(device), context_(context) {}
+
+    int device_;  // a CUdevice
+    CUctx_st* context_;
+};
+
+class CurrentContext {
+  public:
+    explicit CurrentContext(const CudaContext& context);
+    CurrentContext(const CurrentContext&) = delete;
+    CurrentContext& operator=(const CurrentContext&) = delete;
+    ~CurrentContext();
+
+  private:
+    bool pushed_;
+};
+
+}  // namespace batchai::coll

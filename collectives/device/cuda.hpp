@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CudaDevice: a GPU of NVIDIA's, as the CUDA runtime shows it. The process needs no GPU until it
+// makes one, and no driver: without one, create() is an error that says so.
+//
+// Calls work on this device whichever is current on the calling thread, and leave that as it was.
+// An error of an order may be the one of an earlier order, as everywhere in CUDA. Streams do not
+// wait for the legacy default stream: what the caller computes is to be ordered by an event.
+// Memory of cudaMallocAsync's pools and of virtual memory management can be copied and reduced, but
+// not shared.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collectives/device/context.hpp"
+#include "collectives/device/device.hpp"
+
+namespace batchai::coll {
+
+class CudaDevice final : public Device {
+  public:
+    // number: as cudaSetDevice counts them in this process.
+    static sys::Result<std::unique_ptr<Device>> create(int number);
+    ~CudaDevice() override;
+
+    sys::Result<std::byte*> allocate(std::size_t bytes) override;
+    sys::Result<std::byte*> allocate_pinned(std::size_t bytes) override;
+    sys::Result<Stream> make_stream() override;
+    sys::Result<Event> make_event() override;
+    sys::Result<Handle> share(const std::byte* memory) override;
+    sys::Result<std::byte*> open(const Handle& handle) override;
+    void close() override;
+
+    sys::Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes,
+                           Stream stream) override;
+    sys::Result<void> reduce(const Reduction& reduction, Stream stream) override;
+    sys::Result<void> record(Event event, Stream stream) override;
+    sys::Result<void> wait(Stream stream, Event event) override;
+    sys::Result<bool> query(Event event) override;
+    bool holds(const void* memory) const override;
+    const char* name() const override { return name_.c_str(); }
+
+  private:
+    CudaDevice(int number, CudaContext context, std::string name, int blocks)
+        : number_(number), context_(std::move(context)), name_(std::move(name)), blocks_(blocks) {}
+
+    int number_;
+    CudaContext context_;
+    std::string name_;
+    int blocks_;  // of a reduction
+    std::vector<std::byte*> memory_, pinned_, opened_;
+    std::vector<Stream> streams_;
+    std::vector<Event> events_;
+};
+
+}  // namespace batchai::coll

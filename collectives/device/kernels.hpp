@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What CudaDevice runs on a GPU by itself: reductions, one kernel for each type and operation. They
+// give the same bits as those of reduce/ (but for which of several NaNs a result is).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "collectives/device/device.hpp"
+
+namespace batchai::coll {
+
+// Puts a reduction, which Device::check has seen, into a stream of the device that is current. Up
+// to `blocks` blocks work on it: what the device runs at a time.
+cudaError_t launch_reduction(const Device::Reduction& reduction, int blocks, cudaStream_t stream);
+// The threads of a block.
+constexpr int kReductionThreads = 512;
+
+}  // namespace batchai::coll
