@@ -51,6 +51,8 @@ sys::Result<std::unique_ptr<Device>> CudaDevice::create(int number) {
     if (device != number) {
         return sys::Error{fmt::format("CUDA takes GPU {} for GPU {}", number, device)};
     }
+    status = load_reductions();
+    if (status != cudaSuccess) return error_of(status, fmt::format("using GPU {}", number));
     cudaDeviceProp properties;
     status = cudaGetDeviceProperties(&properties, number);
     if (status != cudaSuccess) return error_of(status, fmt::format("asking GPU {}", number));
@@ -182,6 +184,7 @@ sys::Result<bool> CudaDevice::query(Event event) {
 }
 
 bool CudaDevice::holds(const void* memory) const {
+    const CurrentContext current(context_);
     cudaPointerAttributes attributes;
     if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
         (void)cudaGetLastError();

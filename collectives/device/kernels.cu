@@ -213,20 +213,17 @@ constexpr Kernels kernels() {
             reduce<Format, Max>, reduce<Format, Product>};
 }
 
-const Kernels& kernels_of(batchai_coll_type type) {
-    // In the order of batchai_coll_type.
-    static const Kernels all[] = {
-        kernels<Plain<float>>(),
-        kernels<Plain<double>>(),
-        kernels<Plain<std::int32_t>>(),
-        kernels<Plain<std::int64_t>>(),
-        kernels<Plain<std::uint8_t>>(),
-        kernels<Plain<std::int8_t>>(),
-        kernels<Half>(),
-        kernels<Brain>(),
-        {1, reduce<Bool, Or>, reduce<Bool, And>, reduce<Bool, Or>, reduce<Bool, And>}};
-    return all[type];
-}
+// In the order of batchai_coll_type.
+const Kernels kAll[] = {
+    kernels<Plain<float>>(),
+    kernels<Plain<double>>(),
+    kernels<Plain<std::int32_t>>(),
+    kernels<Plain<std::int64_t>>(),
+    kernels<Plain<std::uint8_t>>(),
+    kernels<Plain<std::int8_t>>(),
+    kernels<Half>(),
+    kernels<Brain>(),
+    {1, reduce<Bool, Or>, reduce<Bool, And>, reduce<Bool, Or>, reduce<Bool, And>}};
 
 Kernel kernel_of(const Kernels& kernels, batchai_coll_op op) {
     switch (op) {
@@ -243,9 +240,21 @@ Kernel kernel_of(const Kernels& kernels, batchai_coll_op op) {
 
 }  // namespace
 
+cudaError_t load_reductions() {
+    for (const Kernels& kernels : kAll) {
+        for (const Kernel kernel : {kernels.sum, kernels.min, kernels.max, kernels.product}) {
+            cudaFuncAttributes attributes;
+            const cudaError_t status =
+                cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
+            if (status != cudaSuccess) return status;
+        }
+    }
+    return cudaSuccess;
+}
+
 cudaError_t launch_reduction(const Device::Reduction& reduction, int blocks, cudaStream_t stream) {
     if (reduction.count == 0) return cudaSuccess;
-    const Kernels& kernels = kernels_of(reduction.type);
+    const Kernels& kernels = kAll[reduction.type];
     Work work{};
     work.to = reduction.to;
     work.count = reduction.count;

@@ -10,6 +10,10 @@
 
 namespace batchai::coll {
 
+// Loads all kernels onto the device that is current, which by itself CUDA does at their first
+// launch, and may then wait for what runs: at worst for NCCL, which waits for a rank that waits for
+// this reduction. An error where they were built for other GPUs.
+cudaError_t load_reductions();
 // Puts a reduction, which Device::check has seen, into a stream of the device that is current. Up
 // to `blocks` blocks work on it: what the device runs at a time.
 cudaError_t launch_reduction(const Device::Reduction& reduction, int blocks, cudaStream_t stream);

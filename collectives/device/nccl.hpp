@@ -45,7 +45,8 @@ class NcclComm {
                                                          int device);
     NcclComm(const NcclComm&) = delete;
     NcclComm& operator=(const NcclComm&) = delete;
-    // Aborts what is under way, unless finish() was called and is done.
+    // Aborts what is under way, unless finish() was called and is done. Comes before the end of the
+    // Device whose streams it has used, which waits for them.
     ~NcclComm();
 
     // Whether what was called last is done: creation or finish(), or whether the operation is in
