@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NodeExchange: what the devices of a node do among themselves in a hierarchical allreduce, chunk
+// by chunk: a reduce-scatter, after which each rank has its part of the node's result, and an
+// allgather of what has become of the parts. Both only give orders, to one stream, and never wait.
+//
+// All ranks of the node call the same sequence of reduce() and gather(), each until it returns
+// true; of chunk k + slots() they reduce only after they have gathered chunk k.
+#pragma once
+
+#include <cstdint>
+
+#include "collectives/call.hpp"
+#include "collectives/chunking.hpp"
+#include "collectives/device/orders.hpp"
+
+namespace batchai::coll {
+
+class NodeExchange {
+  public:
+    struct Chunk {
+        std::uint64_t number = 0;  // from 0, counts those of all operations
+        const std::byte* send = nullptr;
+        std::byte* receive = nullptr;  // may be send
+        std::size_t count = 0;
+        batchai_coll_type type = BATCHAI_COLL_FLOAT32;
+        batchai_coll_op op = BATCHAI_COLL_SUM;  // not average
+        double before = 1, after = 1;           // as in Device::Reduction, of reduce()
+        int divisor = 1;
+    };
+
+    NodeExchange() = default;
+    NodeExchange(const NodeExchange&) = delete;
+    NodeExchange& operator=(const NodeExchange&) = delete;
+    virtual ~NodeExchange() = default;
+
+    // Whether all is ordered; if not, to be called again, once others have moved.
+    virtual bool reduce(const Chunk& chunk) = 0;
+    // The same, of what stands in result() after the event. Null: it does already.
+    virtual bool gather(const Chunk& chunk, Device::Event after) = 0;
+
+    // Which elements of the chunk are this rank's.
+    virtual Range part(const Chunk& chunk) const = 0;
+    // Where reduce() makes this rank's part, and where gather() takes it from.
+    virtual const std::byte* reduced(const Chunk& chunk) const = 0;
+    virtual std::byte* result(const Chunk& chunk) const = 0;
+
+    virtual Device::Stream stream() const = 0;
+    virtual int slots() const = 0;
+    virtual std::size_t chunk_bytes() const = 0;  // of a chunk, at most
+    virtual std::size_t part_bytes() const = 0;   // of a rank's part of one, at most
+    virtual const char* name() const = 0;
+};
+
+// Of a rank whose part is everything: nothing is reduced or gathered.
+class NoExchange final : public NodeExchange {
+  public:
+    NoExchange(Orders& orders, Device::Stream stream, int slots, std::size_t chunk_bytes)
+        : orders_(orders), stream_(stream), slots_(slots), chunk_bytes_(chunk_bytes) {}
+
+    bool reduce(const Chunk&) override { return true; }
+    bool gather(const Chunk&, Device::Event after) override {
+        if (after != nullptr) orders_.wait(stream_, after);
+        return true;
+    }
+    Range part(const Chunk& chunk) const override { return {0, chunk.count}; }
+    const std::byte* reduced(const Chunk& chunk) const override { return chunk.send; }
+    std::byte* result(const Chunk& chunk) const override { return chunk.receive; }
+    Device::Stream stream() const override { return stream_; }
+    int slots() const override { return slots_; }
+    std::size_t chunk_bytes() const override { return chunk_bytes_; }
+    std::size_t part_bytes() const override { return chunk_bytes_; }
+    const char* name() const override { return "none"; }
+
+  private:
+    Orders& orders_;
+    Device::Stream stream_;
+    int slots_;
+    std::size_t chunk_bytes_;
+};
+
+}  // namespace batchai::coll

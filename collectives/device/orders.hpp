@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Orders: a device's orders for those who give many: the first error holds, and nothing is ordered
+// after it, so that it needs to be asked for only now and then.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "collectives/device/stream_comm.hpp"
+
+namespace batchai::coll {
+
+class Orders {
+  public:
+    explicit Orders(Device& device) : device_(device) {}
+
+    void copy(std::byte* to, const std::byte* from, std::size_t bytes, Device::Stream stream) {
+        if (bytes > 0) give([&] { return device_.copy(to, from, bytes, stream); });
+    }
+    void reduce(const Device::Reduction& reduction, Device::Stream stream) {
+        if (reduction.count > 0) give([&] { return device_.reduce(reduction, stream); });
+    }
+    void record(Device::Event event, Device::Stream stream) {
+        give([&] { return device_.record(event, stream); });
+    }
+    void wait(Device::Stream stream, Device::Event event) {
+        give([&] { return device_.wait(stream, event); });
+    }
+    // Also true once something is wrong: nobody should wait.
+    bool is_done(Device::Event event) {
+        if (error_) return true;
+        const auto done = device_.query(event);
+        if (!done) error_ = done.error();
+        return !done || *done;
+    }
+
+    // The same of a communicator's last operation: whether it is in its stream.
+    bool is_ready(StreamComm& comm) {
+        if (error_) return true;
+        const auto ready = comm.ready();
+        if (!ready) error_ = ready.error();
+        return !ready || *ready;
+    }
+    // What else may fail.
+    template <class Order>
+    void give(Order order) {
+        if (error_) return;
+        if (auto given = order(); !given) error_ = given.error();
+    }
+
+    const std::optional<sys::Error>& error() const { return error_; }
+
+  private:
+    Device& device_;
+    std::optional<sys::Error> error_;
+};
+
+}  // namespace batchai::coll

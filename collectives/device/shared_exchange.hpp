@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SharedExchange: an NodeExchange through memory of the devices that all ranks of the node have
+// opened: for GPUs that reach each other, several ranks of one GPU among them, without NCCL.
+//
+// For each chunk a rank
+//   1. copies its data into its in slot                            and tells `copied`
+//   2. reduces its part of all in slots into its part slot
+//   3. (the part goes to other nodes and comes back)               and tells `ready`
+//   4. copies all part slots to where the result belongs.
+// What is told is a count of chunks in host memory, and only once an event has shown that the
+// device has done it; so whoever reads the count may order what comes next: 2 once all have copied,
+// 4 once all are ready. The ranks' processes have to run for that, the devices never wait for each
+// other.
+//
+// A slot is used again for chunk k + slots, after this rank has ordered 4 of chunk k. Its in slot
+// has been read by then, as the others told `ready` after their 2 in the same stream. Its part slot
+// is written by 2, once all have told `copied` of chunk k + slots, which is in their streams after
+// 4 of chunk k.
+//
+// Numbers are combined in the order of local ranks, those of 16 bits as float32.
+//
+// Cost of a chunk of S bytes for G ranks, B being the device's memory bandwidth and Bi that of what
+// connects two: 2 S / B for the copy, S (G-1)/G / Bi + S / B for the reduction, S (G-1)/G / Bi for
+// the gathering.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "collectives/device/node_exchange.hpp"
+#include "collectives/transport/shm.hpp"
+
+namespace batchai::coll {
+
+class SharedExchange final : public NodeExchange {
+  public:
+    static constexpr int kSlots = 4;
+
+    // Of the device, that each rank has; and of the host, all ranks together.
+    static std::size_t device_bytes(std::size_t chunk_bytes, int ranks);
+    static std::size_t host_bytes(int ranks);
+    // memories: all ranks', by local rank. counts: zero, or in use by the others.
+    static sys::Result<std::unique_ptr<SharedExchange>> create(Device& device, Orders& orders,
+                                                               int rank,
+                                                               std::vector<std::byte*> memories,
+                                                               Segment counts,
+                                                               std::size_t chunk_bytes);
+
+    bool reduce(const Chunk& chunk) override;
+    bool gather(const Chunk& chunk, Device::Event after) override;
+    Range part(const Chunk& chunk) const override { return part(chunk, rank_); }
+    const std::byte* reduced(const Chunk& chunk) const override { return result(chunk); }
+    std::byte* result(const Chunk& chunk) const override { return part_slot(rank_, chunk.number); }
+    Device::Stream stream() const override { return stream_; }
+    int slots() const override { return kSlots; }
+    std::size_t chunk_bytes() const override { return chunk_bytes_; }
+    std::size_t part_bytes() const override { return part_bytes(chunk_bytes_, ranks()); }
+    const char* name() const override { return "shared memory"; }
+
+  private:
+    using Count = std::atomic<std::uint64_t>;
+    struct alignas(128) Counts {
+        Count copied, ready;
+    };
+    // What this rank does with each chunk, and tells.
+    struct Stage {
+        Device::Event events[kSlots] = {};
+        std::uint64_t ordered = 0, told = 0;  // chunks
+    };
+
+    SharedExchange(Orders& orders, int rank, std::vector<std::byte*> memories, Segment counts,
+                   std::size_t chunk_bytes)
+        : orders_(orders),
+          rank_(rank),
+          memories_(std::move(memories)),
+          counts_memory_(std::move(counts)),
+          counts_(reinterpret_cast<Counts*>(counts_memory_.data())),
+          chunk_bytes_(chunk_bytes) {}
+    static std::size_t part_bytes(std::size_t chunk_bytes, int ranks);
+    int ranks() const { return static_cast<int>(memories_.size()); }
+    Range part(const Chunk& chunk, int rank) const {
+        return part_of(chunk.count, type_size(chunk.type), rank, ranks());
+    }
+    std::byte* in_slot(int rank, std::uint64_t chunk) const {
+        return memories_[rank] + chunk % kSlots * chunk_bytes_;
+    }
+    std::byte* part_slot(int rank, std::uint64_t chunk) const {
+        return memories_[rank] + kSlots * chunk_bytes_ + chunk % kSlots * part_bytes();
+    }
+    // What is ordered so far is a stage of the next chunk.
+    void mark(Stage& stage);
+    void tell();
+    bool have_all(Count Counts::*count, std::uint64_t chunks) const;
+
+    Orders& orders_;
+    int rank_;
+    std::vector<std::byte*> memories_;
+    Segment counts_memory_;
+    Counts* counts_;
+    std::size_t chunk_bytes_;
+    Device::Stream stream_ = nullptr;
+    Stage copied_, ready_;
+};
+
+}  // namespace batchai::coll

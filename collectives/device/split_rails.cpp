@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/device/split_rails.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace batchai::coll {
+namespace {
+
+// Smaller ones cost more to order than to do.
+constexpr std::size_t kLeastChunk = 256u << 10;
+
+bool is_float(batchai_coll_type type) {
+    return type == BATCHAI_COLL_FLOAT32 || type == BATCHAI_COLL_FLOAT64 ||
+           type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
+}
+
+}  // namespace
+
+sys::Result<std::unique_ptr<SplitRails>> SplitRails::create(const Parts& parts) {
+    std::unique_ptr<SplitRails> made(new SplitRails(parts));
+    Device& device = parts.device;
+    std::vector<Device::Event*> events{&made->started_, &made->ended_};
+    for (Slot& slot : made->slots_) {
+        events.insert(events.end(), {&slot.reduced, &slot.out, &slot.in});
+        if (parts.wire == nullptr) continue;
+        const auto pinned = device.allocate_pinned(parts.exchange.part_bytes());
+        if (!pinned) return pinned.error();
+        slot.pinned = *pinned;
+    }
+    for (Device::Event* event : events) {
+        const auto one = device.make_event();
+        if (!one) return one.error();
+        *event = *one;
+    }
+    for (Device::Stream* stream : {&made->out_, &made->in_}) {
+        const auto one = device.make_stream();
+        if (!one) return one.error();
+        *stream = *one;
+    }
+    return made;
+}
+
+std::string SplitRails::name() const {
+    if (parts_.wire_has_all) return "through the host";
+    const std::string inside = fmt::format("{} inside nodes", parts_.exchange.name());
+    return parts_.wire == nullptr ? inside : "split rails, " + inside;
+}
+
+void SplitRails::begin(const DeviceCall& call) {
+    const std::size_t element = type_size(call.type);
+    const std::size_t most = parts_.exchange.chunk_bytes() / element;
+    const std::size_t wanted = call.count / (2 * slots_.size()) + 1;
+    const std::size_t lines = kAlignment / element;
+    per_chunk_ = std::clamp((wanted + lines - 1) / lines * lines,
+                            std::min(most, kLeastChunk / element), most);
+    call_ = call;
+    divisor_ = 1;
+    if (call.op == BATCHAI_COLL_AVERAGE && !parts_.wire_has_all) {
+        call_.op = BATCHAI_COLL_SUM;
+        divisor_ = parts_.ranks;
+    }
+    first_ += chunks_;
+    chunks_ = chunks_of(call.count, per_chunk_);
+    reduced_ = sent_ = received_ = gathered_ = 0;
+    parts_.orders.record(started_, call.stream);
+    parts_.orders.wait(parts_.exchange.stream(), started_);
+}
+
+NodeExchange::Chunk SplitRails::chunk(std::uint64_t k) const {
+    const Range range = chunk_of(call_.count, per_chunk_, k);
+    const std::size_t offset = range.begin * type_size(call_.type);
+    NodeExchange::Chunk chunk{first_ + k,   call_.send + offset, call_.receive + offset,
+                              range.size(), call_.type,          call_.op,
+                              call_.before};
+    if (parts_.wire == nullptr) {
+        chunk.after = call_.after;
+        chunk.divisor = divisor_;
+    }
+    return chunk;
+}
+
+Step SplitRails::step() {
+    bool moved = order_next();
+    if (parts_.wire == nullptr) {
+        received_ = reduced_;
+    } else {
+        moved |= send_next();
+        moved |= receive_next();
+    }
+    if (failure_.status != BATCHAI_COLL_OK) return Step::failed;
+    if (const auto& error = parts_.orders.error()) {
+        failure_ = {BATCHAI_COLL_ERR_SYSTEM, error->message};
+        return Step::failed;
+    }
+    if (gathered_ == chunks_) return finish();
+    return moved ? Step::moved : Step::idle;
+}
+
+// The next order on the exchange's stream, if it can be given.
+bool SplitRails::order_next() {
+    if (reduced_ < std::min<std::uint64_t>(chunks_, gathered_ + slots_.size())) {
+        if (!parts_.exchange.reduce(chunk(reduced_))) return false;
+        if (parts_.wire != nullptr) take_out(reduced_);
+        ++reduced_;
+        return true;
+    }
+    if (gathered_ == received_) return false;
+    const Device::Event after = parts_.wire == nullptr ? nullptr : slot(gathered_).in;
+    if (!parts_.exchange.gather(chunk(gathered_), after)) return false;
+    ++gathered_;
+    return true;
+}
+
+// The slot is free: the chunk that had it has been gathered before this one was reduced.
+void SplitRails::take_out(std::uint64_t k) {
+    Slot& slot = this->slot(k);
+    const NodeExchange::Chunk chunk = this->chunk(k);
+    Orders& orders = parts_.orders;
+    orders.record(slot.reduced, parts_.exchange.stream());
+    orders.wait(out_, slot.reduced);
+    orders.copy(slot.pinned, parts_.exchange.reduced(chunk),
+                parts_.exchange.part(chunk).size() * type_size(chunk.type), out_);
+    orders.record(slot.out, out_);
+}
+
+bool SplitRails::send_next() {
+    if (sent_ == reduced_ || !parts_.orders.is_done(slot(sent_).out)) return false;
+    if (parts_.orders.error()) return false;
+    if (parts_.wire->failure().status != BATCHAI_COLL_OK) {
+        failure_ = parts_.wire->failure();
+        return true;
+    }
+    const NodeExchange::Chunk chunk = this->chunk(sent_);
+    Slot& slot = this->slot(sent_++);
+    Call call;
+    call.signature.kind = Kind::allreduce;
+    call.signature.count = parts_.exchange.part(chunk).size();
+    call.signature.type = static_cast<std::uint8_t>(chunk.type);
+    call.signature.op = static_cast<std::uint8_t>(chunk.op);
+    if (parts_.wire_has_all) call.signature.before = call_.before;
+    if (is_float(chunk.type)) call.signature.after = call_.after / divisor_;
+    call.send = call.receive = slot.pinned;
+    slot.request = parts_.wire->start(call);
+    return true;
+}
+
+bool SplitRails::receive_next() {
+    if (received_ == sent_) return false;
+    Slot& slot = this->slot(received_);
+    const auto status = parts_.wire->test(slot.request);
+    if (status == BATCHAI_COLL_IN_PROGRESS) return parts_.wire->has_moved();
+    slot.request = nullptr;
+    if (status != BATCHAI_COLL_OK) {
+        failure_ = parts_.wire->failure();
+        return true;
+    }
+    bring_in(received_++);
+    return true;
+}
+
+void SplitRails::bring_in(std::uint64_t k) {
+    Slot& slot = this->slot(k);
+    const NodeExchange::Chunk chunk = this->chunk(k);
+    Device::Reduction average;
+    average.to = parts_.exchange.result(chunk);
+    average.from[0] = average.to;
+    average.count = parts_.exchange.part(chunk).size();
+    average.type = chunk.type;
+    average.divisor = divisor_;
+    parts_.orders.copy(average.to, slot.pinned, average.count * type_size(chunk.type), in_);
+    if (divisor_ > 1 && !is_float(chunk.type)) parts_.orders.reduce(average, in_);
+    parts_.orders.record(slot.in, in_);
+}
+
+Step SplitRails::finish() {
+    parts_.orders.record(ended_, parts_.exchange.stream());
+    parts_.orders.wait(call_.stream, ended_);
+    return Step::done;
+}
+
+}  // namespace batchai::coll
