@@ -19,19 +19,18 @@ namespace {
 
 thread_local std::string last_error;
 
-// BATCHAI_COLL_DEBUG=plan: rank 0 says what it is.
-void show(const std::string& plan, int rank) {
-    const char* wanted = std::getenv("BATCHAI_COLL_DEBUG");
-    if (rank != 0 || wanted == nullptr || std::strcmp(wanted, "plan") != 0) return;
-    std::fprintf(stderr, "collectives: plan: %s\n", plan.c_str());
-}
-
 bool is_floating(std::uint8_t type) {
     return type == BATCHAI_COLL_FLOAT32 || type == BATCHAI_COLL_FLOAT64 ||
            type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
 }
 
 }  // namespace
+
+void show_plan(const std::string& plan, int rank) {
+    const char* wanted = std::getenv("BATCHAI_COLL_DEBUG");
+    if (rank != 0 || wanted == nullptr || std::strcmp(wanted, "plan") != 0) return;
+    std::fprintf(stderr, "collectives: plan: %s\n", plan.c_str());
+}
 
 batchai_coll_status fail(batchai_coll_status status, const std::string& sentence) {
     last_error = "collectives: " + sentence;
@@ -161,7 +160,7 @@ batchai_coll_status batchai_coll_init(batchai_coll_comm** comm) {
         if (!created) return fail(BATCHAI_COLL_ERR_SYSTEM, created.error().in("init").message);
         *comm = new batchai_coll_comm{std::move(*created), {}};
         (*comm)->plan = (*comm)->communicator->plan();
-        show((*comm)->plan, batchai_coll_rank(*comm));
+        show_plan((*comm)->plan, batchai_coll_rank(*comm));
         return BATCHAI_COLL_OK;
     });
 }
@@ -171,7 +170,9 @@ batchai_coll_status batchai_coll_finalize(batchai_coll_comm* comm) {
         if (comm == nullptr) return BATCHAI_COLL_OK;
         if (const std::size_t parts = comm->communicator->children(); parts > 0) {
             return bad_argument(
-                "finalize", fmt::format("communicators split from this one are left: {}", parts));
+                "finalize",
+                fmt::format("communicators split from this one, or a device of it, are left: {}",
+                            parts));
         }
         const std::unique_ptr<batchai_coll_comm> owner(comm);
         Communicator& communicator = *owner->communicator;

@@ -17,6 +17,8 @@ struct batchai_coll_comm {
 
 namespace batchai::coll::api {
 
+// BATCHAI_COLL_DEBUG=plan: rank 0 prints it.
+void show_plan(const std::string& plan, int rank);
 // Keeps the sentence for batchai_coll_last_error; returns the status.
 batchai_coll_status fail(batchai_coll_status status, const std::string& sentence);
 batchai_coll_status bad_argument(const char* function, const std::string& what);

@@ -44,6 +44,8 @@ std::string describe(const Signature& signature) {
             return "all-to-all of " + what;
         case Kind::alltoallv:
             return fmt::format("all-to-all of {} blocks", kTypes[signature.type]);
+        case Kind::device_allreduce:
+            return fmt::format("allreduce ({}) of {} on GPUs{}", kOps[signature.op], what, scaled);
     }
     return "an unknown operation";
 }

@@ -24,7 +24,9 @@ enum class Kind : std::uint8_t {
     reduce_scatter,
     alltoall,
     alltoallv,
+    device_allreduce,  // the ranks meet; what is reduced takes other ways (device/)
 };
+constexpr Kind kLastKind = Kind::device_allreduce;
 
 struct Signature {
     std::uint64_t count = 0;       // of alltoallv: 0
@@ -77,12 +79,15 @@ inline std::size_t type_size(std::uint8_t type) {
     }
 }
 
+// Of what goes between the ranks.
 inline std::size_t bytes_of(const Signature& signature) {
-    return signature.count * type_size(signature.type);
+    return signature.kind == Kind::device_allreduce ? 0
+                                                    : signature.count * type_size(signature.type);
 }
 
-// No rank has data: the ranks only meet.
+// The ranks only meet.
 inline bool is_empty(const Signature& signature) {
+    if (signature.kind == Kind::device_allreduce) return true;
     return signature.count == 0 && signature.kind != Kind::alltoallv;
 }
 

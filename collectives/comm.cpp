@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kDefaultTimeout = 600;  // seconds
 
-sys::Result<std::chrono::milliseconds> timeout() {
+sys::Result<std::chrono::milliseconds> wanted_timeout() {
     const char* text = std::getenv("BATCHAI_COLL_TIMEOUT");
     double seconds = kDefaultTimeout;
     if (text != nullptr && *text != '\0') {
@@ -139,7 +139,7 @@ sys::Result<void> Communicator::meet() {
 }
 
 sys::Result<void> Communicator::prepare() {
-    const auto limit = timeout();
+    const auto limit = wanted_timeout();
     if (!limit) return limit.error();
     timeout_ = *limit;
     const auto named = named_algorithm();

@@ -39,6 +39,8 @@ class Communicator {
     const Topology& topology() const { return topology_; }
     Engine& engine() { return *engine_; }
     Progress& progress() { return progress_; }
+    // Without any progress; 0: none.
+    std::chrono::milliseconds timeout() const { return timeout_; }
     // Which algorithms are taken when, for people.
     std::string plan() const;
 

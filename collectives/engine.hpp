@@ -55,6 +55,9 @@ class Engine {
     batchai_coll_status wait(Request* request);
     // Whether the last test() has moved anything.
     bool has_moved() const { return moved_; }
+    // For operations that go other ways: whether the job has failed meanwhile, as far as anybody
+    // has said so. Moves messages, not operations.
+    bool has_failed();
     // Lets go of messages under way, which the wire may still be reading and writing until it is
     // destroyed.
     void abandon();
@@ -84,6 +87,7 @@ class Engine {
     void watch();
     std::optional<Failure> look(bool* told);
     std::optional<Failure> word_here() const;
+    std::optional<Failure> word_of_others(bool* told);
     std::optional<Failure> look_for_mismatches();
     std::optional<Failure> look_for_losses();
     void say_what_is_called();

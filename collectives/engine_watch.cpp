@@ -53,25 +53,33 @@ std::optional<Failure> Engine::word_here() const {
     return std::nullopt;
 }
 
-// What others report comes first: they know better what happened than a connection that breaks.
 // told: the other nodes know already.
-std::optional<Failure> Engine::look(bool* told) {
-    const auto reported = [&]() -> std::optional<Failure> {
-        if (context_.wire != nullptr) {
-            if (const auto note = context_.wire->take_note(Note::failed)) {
-                *told = true;
-                return Failure{
-                    static_cast<batchai_coll_status>(static_cast<signed char>((*note)[0])),
-                    note->substr(1)};
-            }
+std::optional<Failure> Engine::word_of_others(bool* told) {
+    if (context_.wire != nullptr) {
+        if (const auto note = context_.wire->take_note(Note::failed)) {
+            *told = true;
+            return Failure{static_cast<batchai_coll_status>(static_cast<signed char>((*note)[0])),
+                           note->substr(1)};
         }
-        return word_here();
-    };
-    if (auto failure = reported()) return failure;
+    }
+    return word_here();
+}
+
+bool Engine::has_failed() {
+    if (failure_.status != BATCHAI_COLL_OK) return true;
+    if (context_.wire != nullptr) context_.wire->progress();
+    bool told = false;
+    if (const auto failure = word_of_others(&told)) fail(*failure, !told);
+    return failure_.status != BATCHAI_COLL_OK;
+}
+
+// What others report comes first: they know better what happened than a connection that breaks.
+std::optional<Failure> Engine::look(bool* told) {
+    if (auto failure = word_of_others(told)) return failure;
     if (auto failure = look_for_mismatches()) return failure;
     auto failure = look_for_losses();
     if (!failure) return std::nullopt;
-    const auto better = reported();
+    const auto better = word_of_others(told);
     return better ? better : failure;
 }
 

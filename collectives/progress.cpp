@@ -133,7 +133,7 @@ std::optional<ProgressCopy> read_progress(const sys::UniqueFd& file) {
         whole = before % 2 == 0 && after == before;
     }
     if (page->magic != ProgressPage::kMagic || page->stage == Stage::none ||
-        page->stage > Stage::left || page->signature.kind > Kind::finalize ||
+        page->stage > Stage::left || page->signature.kind > kLastKind ||
         page->signature.type > kLastType || page->signature.op > BATCHAI_COLL_PRODUCT) {
         return std::nullopt;
     }

@@ -23,7 +23,7 @@ Step Beside::step() {
     const Signature& signature = call_.signature;
     const bool elsewhere =
         signature.kind == Kind::reduce && signature.root != context_.topology.rank;
-    if (signature.count == 0 || elsewhere) return Step::done;
+    if (is_empty(signature) || elsewhere) return Step::done;
     for (int r = 0; r < context_.node.size(); ++r) {
         inputs_[r] = context_.node.data(r, number_, bytes_of(signature));
     }

@@ -39,6 +39,17 @@ sys::Result<void> checked(cudaError_t status, const char* what) {
 
 }  // namespace
 
+sys::Result<int> CudaDevice::count() {
+    int found = 0;
+    const cudaError_t status = cudaGetDeviceCount(&found);
+    if (status != cudaSuccess) return error_of(status, "looking for GPUs");
+    return found;
+}
+
+std::string CudaDevice::version() {
+    return fmt::format("{}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+}
+
 sys::Result<std::unique_ptr<Device>> CudaDevice::create(int number) {
     auto context = CudaContext::open(number);
     if (!context) return context.error();
@@ -59,7 +70,8 @@ sys::Result<std::unique_ptr<Device>> CudaDevice::create(int number) {
     const int blocks = properties.multiProcessorCount *
                        std::max(properties.maxThreadsPerMultiProcessor / kReductionThreads, 1);
     return std::unique_ptr<Device>(new CudaDevice(
-        number, std::move(*context), fmt::format("{} (GPU {})", properties.name, number), blocks));
+        number, std::move(*context), fmt::format("{} (GPU {})", properties.name, number),
+        std::string(properties.uuid.bytes, sizeof properties.uuid.bytes), blocks));
 }
 
 // Errors cannot be told any more, and are of no more use.
@@ -181,6 +193,14 @@ sys::Result<bool> CudaDevice::query(Event event) {
         return false;
     }
     return error_of(status, "what was ordered on " + name_);
+}
+
+sys::Result<bool> CudaDevice::is_captured(Stream stream) {
+    const CurrentContext current(context_);
+    cudaStreamCaptureStatus captured = cudaStreamCaptureStatusNone;
+    const cudaError_t status = cudaStreamIsCapturing(cuda(stream), &captured);
+    if (status != cudaSuccess) return error_of(status, "asking for a stream's state");
+    return captured != cudaStreamCaptureStatusNone;
 }
 
 bool CudaDevice::holds(const void* memory) const {

@@ -21,6 +21,10 @@ namespace batchai::coll {
 
 class CudaDevice final : public Device {
   public:
+    // How many GPUs this process sees; an error where that cannot be found out.
+    static sys::Result<int> count();
+    // "13.0": of the runtime in this library.
+    static std::string version();
     // number: as cudaSetDevice counts them in this process.
     static sys::Result<std::unique_ptr<Device>> create(int number);
     ~CudaDevice() override;
@@ -40,15 +44,21 @@ class CudaDevice final : public Device {
     sys::Result<void> wait(Stream stream, Event event) override;
     sys::Result<bool> query(Event event) override;
     bool holds(const void* memory) const override;
+    sys::Result<bool> is_captured(Stream stream) override;
     const char* name() const override { return name_.c_str(); }
+    std::string identity() const override { return identity_; }
 
   private:
-    CudaDevice(int number, CudaContext context, std::string name, int blocks)
-        : number_(number), context_(std::move(context)), name_(std::move(name)), blocks_(blocks) {}
+    CudaDevice(int number, CudaContext context, std::string name, std::string identity, int blocks)
+        : number_(number),
+          context_(std::move(context)),
+          name_(std::move(name)),
+          identity_(std::move(identity)),
+          blocks_(blocks) {}
 
     int number_;
     CudaContext context_;
-    std::string name_;
+    std::string name_, identity_;
     int blocks_;  // of a reduction
     std::vector<std::byte*> memory_, pinned_, opened_;
     std::vector<Stream> streams_;

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 
 #include "batchai/collectives.h"
 #include "sys/result.hpp"
@@ -78,8 +79,12 @@ class Device {
     virtual sys::Result<bool> query(Event event) = 0;
     // Whether memory is the device's: not where the host keeps its own.
     virtual bool holds(const void* memory) const = 0;
+    // Whether orders in the stream are being kept for later instead of done (a CUDA graph).
+    virtual sys::Result<bool> is_captured(Stream stream) = 0;
     // "NVIDIA H200 (GPU 0)".
     virtual const char* name() const = 0;
+    // The same for two processes of a node exactly if the device is.
+    virtual std::string identity() const = 0;
 
   protected:
     // Whether it is one that the above allows.

@@ -2,6 +2,7 @@
 #include "collectives/device/host.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -115,6 +116,10 @@ sys::Result<std::byte*> HostDevice::open(const Handle& handle) {
     std::memcpy(&address, &handle, sizeof address);
     const std::string path(address.path, ::strnlen(address.path, sizeof address.path));
     return add(Segment::open(path, address.bytes), Kind::opened);
+}
+
+std::string HostDevice::identity() const {
+    return fmt::format("{} {}", ::getpid(), static_cast<const void*>(this));
 }
 
 sys::Result<void> HostDevice::reaches(const void* memory, std::size_t bytes) const {

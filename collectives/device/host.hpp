@@ -43,7 +43,9 @@ class HostDevice final : public Device {
     sys::Result<void> wait(Stream stream, Event event) override;
     sys::Result<bool> query(Event event) override;
     bool holds(const void* memory) const override;
+    sys::Result<bool> is_captured(Stream) override { return false; }
     const char* name() const override { return name_.c_str(); }
+    std::string identity() const override;
 
   private:
     enum class Kind { own, pinned, opened };

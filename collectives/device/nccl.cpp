@@ -10,7 +10,7 @@
 
 namespace batchai::coll {
 
-static_assert(sizeof(ncclUniqueId) == sizeof(NcclComm::Id));
+static_assert(sizeof(ncclUniqueId) == sizeof(StreamComms::Id));
 
 namespace {
 
@@ -136,7 +136,7 @@ sys::Result<std::string> nccl_version() {
     return text_of(nccl()->version);
 }
 
-sys::Result<NcclComm::Id> NcclComm::make_id() {
+sys::Result<StreamComms::Id> NcclComms::make_id() {
     if (!nccl()) return nccl().error();
     ncclUniqueId made;
     const ncclResult_t status = nccl()->unique_id(&made);
@@ -146,10 +146,9 @@ sys::Result<NcclComm::Id> NcclComm::make_id() {
     return id;
 }
 
-sys::Result<std::unique_ptr<NcclComm>> NcclComm::create(const Id& id, int rank, int size,
-                                                        int device) {
+sys::Result<std::unique_ptr<StreamComm>> NcclComms::create(const Id& id, int rank, int size) {
     if (!nccl()) return nccl().error();
-    auto context = CudaContext::open(device);
+    auto context = CudaContext::open(device_);
     if (!context) return context.error();
     const CurrentContext current(*context);
     ncclUniqueId unique;
@@ -162,7 +161,7 @@ sys::Result<std::unique_ptr<NcclComm>> NcclComm::create(const Id& id, int rank, 
         if (comm != nullptr) (void)nccl()->abort(comm);
         return good.error();
     }
-    return std::unique_ptr<NcclComm>(new NcclComm(std::move(*context), comm));
+    return std::unique_ptr<StreamComm>(new NcclComm(std::move(*context), comm));
 }
 
 // Neither waits for other ranks.

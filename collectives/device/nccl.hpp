@@ -3,13 +3,10 @@
 // NcclComm: ranks whose GPUs exchange data by themselves, through NCCL, which is loaded when the
 // first of them is made: the library runs where there is none.
 //
-// Nothing here waits. A communicator is made, and an operation put into its stream, by a thread of
-// NCCL's own, which in the first operation of a kind also waits for the other ranks; ready() says
-// whether it has done so. Until then nothing else of the communicator may be called, and nothing
-// may be ordered in the operation's stream: an event recorded there could come before the
-// operation. All ranks give their operations in the same order. Whoever waits for ready() looks at
-// what else may have happened to the job, and destroys the communicator if so, which does not wait
-// either.
+// A communicator is made, and an operation put into its stream, by a thread of NCCL's own, which in
+// the first operation of a kind also waits for the other ranks; ready() says whether it has done
+// so. Whoever waits for ready() looks at what else may have happened to the job, and destroys the
+// communicator if so, which does not wait either.
 //
 // What NCCL does not promise: the order of a sum, a single rounding of numbers of 16 bits, and that
 // minima and maxima keep a NaN. Booleans are to be 0 or 1. There is no average.
@@ -23,7 +20,7 @@
 
 #include "batchai/collectives.h"
 #include "collectives/device/context.hpp"
-#include "collectives/device/device.hpp"
+#include "collectives/device/stream_comm.hpp"
 #include "sys/result.hpp"
 
 struct ncclComm;
@@ -33,42 +30,38 @@ namespace batchai::coll {
 // "2.28.9": of the library that is loaded; an error where there is none or an old one.
 sys::Result<std::string> nccl_version();
 
-class NcclComm {
+// Of the GPU that cudaSetDevice(device) would take.
+class NcclComms final : public StreamComms {
   public:
-    // By which the ranks find each other: one of them makes it and tells the others. That rank
-    // answers them from then on, until its process ends.
-    using Id = std::array<std::byte, 128>;
-    static sys::Result<Id> make_id();
+    explicit NcclComms(int device) : device_(device) {}
+    sys::Result<Id> make_id() override;
+    sys::Result<std::unique_ptr<StreamComm>> create(const Id& id, int rank, int size) override;
 
-    // Of the GPU that cudaSetDevice(device) would take. Not usable before ready().
-    static sys::Result<std::unique_ptr<NcclComm>> create(const Id& id, int rank, int size,
-                                                         int device);
-    NcclComm(const NcclComm&) = delete;
-    NcclComm& operator=(const NcclComm&) = delete;
-    // Aborts what is under way, unless finish() was called and is done. Comes before the end of the
-    // Device whose streams it has used, which waits for them.
-    ~NcclComm();
+  private:
+    int device_;
+};
 
-    // Whether what was called last is done: creation or finish(), or whether the operation is in
-    // its stream. An error also where an earlier operation has failed, here or on other ranks.
-    sys::Result<bool> ready();
+class NcclComm final : public StreamComm {
+  public:
+    // Aborts what is under way, unless finish() was called and is done.
+    ~NcclComm() override;
 
-    // from holds `size` blocks of count numbers, one for each rank; to gets the reduction of this
-    // rank's, and may be that block of from.
+    sys::Result<bool> ready() override;
     sys::Result<void> reduce_scatter(const std::byte* from, std::byte* to, std::size_t count,
                                      batchai_coll_type type, batchai_coll_op op,
-                                     Device::Stream stream);
-    // to gets `size` blocks of count numbers, rank r's at r * count; from may be this rank's there.
+                                     Device::Stream stream) override;
     sys::Result<void> all_gather(const std::byte* from, std::byte* to, std::size_t count,
-                                 batchai_coll_type type, Device::Stream stream);
+                                 batchai_coll_type type, Device::Stream stream) override;
     sys::Result<void> all_reduce(const std::byte* from, std::byte* to, std::size_t count,
-                                 batchai_coll_type type, batchai_coll_op op, Device::Stream stream);
+                                 batchai_coll_type type, batchai_coll_op op,
+                                 Device::Stream stream) override;
 
     // The end, on all ranks, after their last operation: waits for it and for the others, in
     // ready().
-    sys::Result<void> finish();
+    sys::Result<void> finish() override;
 
   private:
+    friend class NcclComms;
     enum class State { working, finishing, finished };
     NcclComm(CudaContext context, ncclComm* comm) : context_(std::move(context)), comm_(comm) {}
 

@@ -9,7 +9,9 @@
 // the operation. All ranks give their operations in the same order.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <memory>
 
 #include "collectives/device/device.hpp"
 
@@ -38,6 +40,27 @@ class StreamComm {
     virtual sys::Result<void> all_reduce(const std::byte* from, std::byte* to, std::size_t count,
                                          batchai_coll_type type, batchai_coll_op op,
                                          Device::Stream stream) = 0;
+
+    // The end, on all ranks, after their last operation: waits for it and for the others, in
+    // ready(). What ends without it aborts what is under way.
+    virtual sys::Result<void> finish() = 0;
+};
+
+// Makes them, for one device.
+class StreamComms {
+  public:
+    // By which the ranks of one find each other: one of them makes it and tells the others. That
+    // rank answers them from then on, until its process ends.
+    using Id = std::array<std::byte, 128>;
+
+    StreamComms() = default;
+    StreamComms(const StreamComms&) = delete;
+    StreamComms& operator=(const StreamComms&) = delete;
+    virtual ~StreamComms() = default;
+
+    virtual sys::Result<Id> make_id() = 0;
+    // Not usable before ready(). Waits for nobody. To be destroyed before the device.
+    virtual sys::Result<std::unique_ptr<StreamComm>> create(const Id& id, int rank, int size) = 0;
 };
 
 }  // namespace batchai::coll

@@ -14,8 +14,8 @@
  * their labels.
  * Counts are elements and size_t; any count, zero included. Send and receive buffers are either
  * the same (in place; of an allgather: send is this rank's block of receive) or do not overlap.
- * Buffers are in host memory, at any address; they belong to the caller and must stay
- * untouched until the operation has completed.
+ * Buffers are in host memory, at any address, but for those of batchai_coll_device; they belong to
+ * the caller and must stay untouched until the operation has completed.
  *
  * Threads: one thread at a time may use a communicator and its requests, but for
  * batchai_coll_abort. A child of fork() does not use them. Errors: every function
@@ -300,6 +300,47 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_ticket_wait(batchai_coll_queue
  * 1: with a mark where a repeated cycle begins. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_queue_timeline(batchai_coll_queue* queue,
                                                                  const char* path, int mark_cycles);
+
+/* Memory of GPUs. An allreduce of it is hierarchical: the node's GPUs reduce among themselves (by
+ * NCCL, or in memory that they share where there is none or ranks share a GPU), equal local ranks
+ * of the nodes combine their parts through host memory, and the node's GPUs gather them, in chunks
+ * that overlap; or NCCL does it all; or the host. Open measures what there is and takes the fastest
+ * for each size.
+ *
+ * Sums inside a node are NCCL's where it is taken: the promise about bits above is not for them,
+ * and minima and maxima may lose a NaN. */
+typedef struct batchai_coll_device batchai_coll_device;
+typedef struct batchai_coll_device_request batchai_coll_device_request;
+
+/* "CUDA 13.0, NCCL 2.28.9", or "off (why)": what this library was built with, and finds on this
+ * machine. Valid until the calling thread's next call. */
+BATCHAI_COLL_API const char* batchai_coll_gpu_support(void);
+
+/* Collective over all ranks of comm; an error on one rank is an error on all. number: the GPU, as
+ * cudaSetDevice counts in this process; -1: of the local rank, if the process sees as many, or its
+ * only one. While it is open, the ranks do everything of comm in the same order as everywhere,
+ * allreduces of GPU memory included. To be closed before comm is finalized: collective too, unless
+ * there was an error, and waits for the GPU. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_device_open(batchai_coll_comm* comm, int number,
+                                                              batchai_coll_device** device);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_device_close(batchai_coll_device* device);
+
+/* As batchai_coll_allreduce_async, of memory of the GPU. stream: a cudaStream_t (null: the default
+ * stream); what is in it already comes before the allreduce. Once wait or test has reported the
+ * end, what is put into the stream comes after it: nobody needs to wait for the GPU. Progress is
+ * made in test and wait only. Several may be under way; they are done in the order of their start.
+ * Not while the stream is captured into a graph: BATCHAI_COLL_ERR_ARGUMENT. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_device_allreduce_async(
+    batchai_coll_device* device, const void* send, void* receive, size_t count,
+    batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,
+    batchai_coll_device_request** request);
+/* OK or an error: the request is gone. IN_PROGRESS (test only): call again. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_device_test(batchai_coll_device_request* request);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_device_wait(batchai_coll_device_request* request);
+
+/* Which ways there are, how long each took for which size, and which is taken, in some lines for
+ * people. Valid until close. */
+BATCHAI_COLL_API const char* batchai_coll_device_plan(const batchai_coll_device* device);
 
 #ifdef __cplusplus
 }

@@ -423,7 +423,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_that_is_not_there_is_an_error) {
         const auto device = CudaDevice::create(number);
         BOOST_REQUIRE(!device);
         BOOST_TEST(device.error().message != "");
-        BOOST_TEST(!NcclComm::create({}, 0, 1, number).has_value());
+        BOOST_TEST(!NcclComms(number).create({}, 0, 1).has_value());
     }
 }
 
@@ -448,9 +448,9 @@ BOOST_AUTO_TEST_CASE(a_gpu_knows_its_memory) {
 
 BOOST_AUTO_TEST_CASE(one_gpu_exchanges_with_itself) {
     const auto device = gpu();
-    const auto id = NcclComm::make_id();
+    const auto id = NcclComms(0).make_id();
     if (device == nullptr || !id) return;
-    const auto comm = good(NcclComm::create(*id, 0, 1, 0));
+    const auto comm = good(NcclComms(0).create(*id, 0, 1));
     const auto settled = [&] { until([&] { return good(comm->ready()); }); };
     settled();
     Cells cells(*device, 2);

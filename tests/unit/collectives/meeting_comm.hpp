@@ -53,7 +53,7 @@ class MeetingComm final : public StreamComm {
         for (const std::size_t arrived : meeting_.arrived) {
             if (arrived <= done_) return false;
         }
-        finish();
+        complete();
         return true;
     }
 
@@ -71,6 +71,8 @@ class MeetingComm final : public StreamComm {
                                  Device::Stream stream) override {
         return begin({'r', count, type, op}, from, count, to, stream);
     }
+
+    sys::Result<void> finish() override { return {}; }
 
   private:
     template <class T>
@@ -96,7 +98,7 @@ class MeetingComm final : public StreamComm {
 
     std::byte* given(std::size_t rank) { return meeting_.given[done_ % 2][rank]; }
 
-    void finish() {
+    void complete() {
         const Meeting::Operation& operation = meeting_.operations[done_];
         const std::size_t bytes = operation.count * type_size(operation.type);
         std::size_t made = bytes;

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/device/device_comm.hpp"
+
+#include <fmt/format.h>
+
+#include "collectives/backoff.hpp"
+
+namespace batchai::coll {
+namespace {
+
+Signature signature_of(const DeviceCall& call) {
+    Signature signature;
+    signature.kind = Kind::device_allreduce;
+    signature.count = call.count;
+    signature.type = static_cast<std::uint8_t>(call.type);
+    signature.op = static_cast<std::uint8_t>(call.op);
+    signature.before = call.before;
+    signature.after = call.after;
+    return signature;
+}
+
+}  // namespace
+
+sys::Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::create(
+    Communicator& comm, sys::Result<std::unique_ptr<Device>> device,
+    std::unique_ptr<StreamComms> comms) {
+    std::unique_ptr<DeviceCommunicator> made(new DeviceCommunicator(comm, std::move(comms)));
+    if (auto done = made->set_up(std::move(device)); !done) return done.error();
+    return made;
+}
+
+// What is under way on the devices ends with the StreamComms, and the wires let go of pinned memory
+// with their communicators: both before the device.
+DeviceCommunicator::~DeviceCommunicator() {
+    for (Way& way : ways_) way.allreduce.reset();
+    ways_.clear();
+    rail_.reset();
+    host_.reset();
+    node_comm_.reset();
+    all_comm_.reset();
+    device_.reset();
+}
+
+// Nobody's memory goes while others use it.
+Failure DeviceCommunicator::close() {
+    for (StreamComm* comm : {node_comm_.get(), all_comm_.get()}) {
+        if (comm == nullptr) continue;
+        orders_->give([&] { return comm->finish(); });
+        Backoff backoff;
+        while (!orders_->is_ready(*comm) && !comm_.engine().has_failed()) backoff.pause();
+    }
+    device_->close();
+    for (Communicator* part : {rail_.get(), host_.get()}) {
+        if (part == nullptr || failure().status != BATCHAI_COLL_OK) continue;
+        const Failure failed = part->finalize();
+        if (failed.status != BATCHAI_COLL_OK) return failed;
+    }
+    if (orders_->error()) return {BATCHAI_COLL_ERR_SYSTEM, orders_->error()->message};
+    return failure();
+}
+
+DeviceCommunicator::Request* DeviceCommunicator::start(const DeviceCall& call) {
+    if (unused_.empty()) unused_.push_back(&requests_.emplace_back());
+    Request* request = unused_.back();
+    unused_.pop_back();
+    *request = {this, call, BATCHAI_COLL_IN_PROGRESS, comm_.engine().start({signature_of(call)})};
+    line_.push_back(request);
+    advance();
+    return request;
+}
+
+batchai_coll_status DeviceCommunicator::conclude(Request* request) {
+    unused_.push_back(request);
+    return request->status;
+}
+
+batchai_coll_status DeviceCommunicator::test(Request* request) {
+    if (request->status == BATCHAI_COLL_IN_PROGRESS) advance();
+    return request->status == BATCHAI_COLL_IN_PROGRESS ? request->status : conclude(request);
+}
+
+batchai_coll_status DeviceCommunicator::wait(Request* request) {
+    Backoff backoff;
+    comm_.progress().set_inside(true);
+    while (request->status == BATCHAI_COLL_IN_PROGRESS) {
+        if (advance() == Step::idle) {
+            backoff.pause();
+        } else {
+            backoff.reset();
+        }
+    }
+    comm_.progress().set_inside(false);
+    return conclude(request);
+}
+
+Step DeviceCommunicator::advance() {
+    if (line_.empty()) return Step::idle;
+    Request& request = *line_.front();
+    Engine& engine = comm_.engine();
+    Step step = Step::idle;
+    if (way_ == nullptr) {
+        way_ = &way_for(request.call.count * type_size(request.call.type));
+        way_->begin(request.call);
+        ordered_ = false;
+        step = Step::moved;
+    }
+    if (request.meeting != nullptr) {
+        const auto status = engine.test(request.meeting);
+        if (status != BATCHAI_COLL_IN_PROGRESS) {
+            request.meeting = nullptr;
+            step = Step::moved;
+        }
+    }
+    if (!ordered_ && failure().status == BATCHAI_COLL_OK) {
+        const Step ordered = way_->step();
+        if (ordered == Step::failed) engine.fail(way_->failure(), true);
+        ordered_ = ordered == Step::done;
+        if (ordered != Step::idle) step = Step::moved;
+    }
+    if (step == Step::idle) look();
+    if (failure().status != BATCHAI_COLL_OK) {
+        end_all(failure().status);
+    } else if (ordered_ && request.meeting == nullptr) {
+        end_first(BATCHAI_COLL_OK);
+    }
+    return step;
+}
+
+// While nothing moves here.
+void DeviceCommunicator::look() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!idle_since_) idle_since_ = now;
+    if (comm_.engine().has_failed()) return;
+    const auto limit = comm_.timeout();
+    if (limit.count() == 0 || now - *idle_since_ < limit) return;
+    comm_.engine().fail(
+        {BATCHAI_COLL_ERR_TIMEOUT,
+         fmt::format(
+             "{}: the GPUs have not done it within {} s; BATCHAI_COLL_TIMEOUT sets the limit",
+             describe(signature_of(line_.front()->call)),
+             std::chrono::duration<double>(limit).count())},
+        true);
+}
+
+void DeviceCommunicator::end_first(batchai_coll_status status) {
+    line_.front()->status = status;
+    line_.pop_front();
+    way_ = nullptr;
+}
+
+// Their meetings have ended with the engine.
+void DeviceCommunicator::end_all(batchai_coll_status status) {
+    while (!line_.empty()) end_first(status);
+}
+
+}  // namespace batchai::coll

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeviceCommunicator: allreduces of device memory between all ranks of a communicator: the ways
+// that there are, which of them is the fastest for what size, and the calls under way, one after
+// another in the order of their start. There is no thread: progress is made in test() and wait().
+//
+// Each call begins with a meeting of the ranks in the communicator's own engine, which finds those
+// that call something else, or do not come; what else happens to the job meanwhile, the engine is
+// asked for. Ways have engines of their own.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/comm.hpp"
+#include "collectives/device/allreduce.hpp"
+#include "collectives/device/node_exchange.hpp"
+#include "collectives/device/orders.hpp"
+#include "collectives/transport/shm.hpp"
+
+namespace batchai::coll {
+
+class DeviceCommunicator {
+  public:
+    // Valid until test or wait has reported its end.
+    struct Request {
+        DeviceCommunicator* owner = nullptr;
+        DeviceCall call;
+        batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
+        Engine::Request* meeting = nullptr;
+    };
+
+    // Collective: an error on one rank is an error on all. device: or why this rank has none.
+    // comms: how devices exchange data by themselves; null: they do not.
+    static sys::Result<std::unique_ptr<DeviceCommunicator>> create(
+        Communicator& comm, sys::Result<std::unique_ptr<Device>> device,
+        std::unique_ptr<StreamComms> comms);
+    ~DeviceCommunicator();
+    DeviceCommunicator(const DeviceCommunicator&) = delete;
+    DeviceCommunicator& operator=(const DeviceCommunicator&) = delete;
+
+    // Collective: returns when all ranks have called it and their devices have done everything.
+    // Not after a failure.
+    Failure close();
+
+    // Only while there is no failure.
+    Request* start(const DeviceCall& call);
+    // Other than IN_PROGRESS, of test only: the request has ended and is gone.
+    batchai_coll_status test(Request* request);
+    batchai_coll_status wait(Request* request);
+
+    // The communicator's. Its status is OK while all is well.
+    const Failure& failure() const { return comm_.engine().failure(); }
+    Device& device() const { return *device_; }
+    const std::string& plan() const { return plan_; }
+
+  private:
+    // What ranks tell each other as they open it, as bytes: why one of them cannot go on, if so.
+    struct Word {
+        char wrong[256] = {};
+        void say(const std::string& why) { why.copy(wrong, sizeof wrong - 1); }
+    };
+    // What a rank has for the others.
+    struct Card : Word {
+        char identity[64] = {};
+        Device::Handle memory = {};           // of its exchange
+        char counts[128] = {};                // the path of the node's segment, of its first rank
+        StreamComms::Id node = {}, all = {};  // of the first rank of the node and of all
+        bool shares = false, has_comms = false;
+    };
+    // What it has found the others to have.
+    struct Found : Word {
+        bool memory = false, node_comm = false, all_comm = false;
+    };
+    struct Way {
+        std::unique_ptr<NodeExchange> exchange;  // null: none
+        std::unique_ptr<DeviceAllreduce> allreduce;
+    };
+    struct Trial {
+        std::byte* memory;
+        Device::Stream stream;
+        Device::Event event;
+    };
+
+    DeviceCommunicator(Communicator& comm, std::unique_ptr<StreamComms> comms)
+        : comm_(comm), comms_(std::move(comms)) {}
+
+    // In device_setup.cpp.
+    sys::Result<void> set_up(sys::Result<std::unique_ptr<Device>> device);
+    Card card(sys::Result<std::unique_ptr<Device>> device);
+    void offer_memory(Card& card);
+    void offer_comms(Card& card);
+    Found find(const std::vector<Card>& cards);
+    bool open_memories(const std::vector<Card>& cards);
+    bool has_several_of_one(const std::vector<Card>& cards) const;
+    std::unique_ptr<StreamComm> connect(const StreamComms::Id& id, int rank, int size);
+    sys::Result<void> make_parts();
+    sys::Result<void> make_ways(const std::vector<Found>& found);
+    sys::Result<void> add_rails(std::unique_ptr<NodeExchange> exchange, Communicator* wire);
+    bool has_rails() const;
+
+    // In device_choice.cpp.
+    sys::Result<void> choose();
+    sys::Result<std::vector<double>> time_ways();
+    sys::Result<double> time(DeviceAllreduce& way, const Trial& trial, std::size_t bytes);
+    void take_fastest(const std::vector<double>& times);
+    DeviceAllreduce& way_for(std::size_t bytes);
+
+    Step advance();
+    void look();
+    void end_first(batchai_coll_status status);
+    void end_all(batchai_coll_status status);
+    batchai_coll_status conclude(Request* request);
+
+    Communicator& comm_;
+    std::unique_ptr<StreamComms> comms_;
+    std::unique_ptr<Device> device_;
+    std::optional<Orders> orders_;
+    std::unique_ptr<Communicator> rail_, host_;  // of equal local ranks; of all
+    std::optional<Segment> counts_;
+    std::vector<std::byte*> memories_;  // of exchanges, by local rank
+    std::unique_ptr<StreamComm> node_comm_, all_comm_;
+    std::vector<Way> ways_;
+    // Which way is taken up to so many bytes; the last one for more.
+    struct Choice {
+        std::size_t bytes, way;
+    };
+    std::vector<Choice> choices_;
+    std::string plan_;
+
+    std::deque<Request> requests_;  // all that there are
+    std::vector<Request*> unused_;
+    std::deque<Request*> line_;       // the first one is under way
+    DeviceAllreduce* way_ = nullptr;  // that it takes; null: it has not begun
+    bool ordered_ = false;            // it has been, to its end
+    std::optional<std::chrono::steady_clock::time_point> idle_since_;
+};
+
+}  // namespace batchai::coll

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeviceCommunicator: how the ranks find out what their devices can do together, and which ways
+// there are therefore. A rank that cannot take part takes its part in all of it, and says why.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "collectives/backoff.hpp"
+#include "collectives/device/device_comm.hpp"
+#include "collectives/device/flat.hpp"
+#include "collectives/device/shared_exchange.hpp"
+#include "collectives/device/split_rails.hpp"
+#include "collectives/device/stream_exchange.hpp"
+
+namespace batchai::coll {
+namespace {
+
+// Of a chunk: what PCIe carries at its full rate, and some of them a message's pipeline.
+constexpr std::size_t kChunk = 4u << 20;
+constexpr int kHostSlots = 4;
+// For devices to find each other.
+constexpr std::chrono::seconds kPatience{60};
+
+// All ranks' own, in order; an error where one of them has said what is wrong.
+template <class T>
+sys::Result<std::vector<T>> gather(Communicator& comm, const T& own) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all(static_cast<std::size_t>(comm.topology().size));
+    Call call;
+    call.signature.kind = Kind::allgather;
+    call.signature.count = sizeof own;
+    call.send = reinterpret_cast<const std::byte*>(&own);
+    call.receive = reinterpret_cast<std::byte*>(all.data());
+    Engine& engine = comm.engine();
+    if (engine.failure().status != BATCHAI_COLL_OK ||
+        engine.wait(engine.start(call)) != BATCHAI_COLL_OK) {
+        return sys::Error{engine.failure().sentence};
+    }
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        if (all[r].wrong[0] != '\0') return sys::Error{fmt::format("rank {}: {}", r, all[r].wrong)};
+    }
+    return all;
+}
+
+template <class T, class Base>
+bool all_have(const std::vector<T>& words, bool Base::*what) {
+    return std::all_of(words.begin(), words.end(), [&](const T& word) { return word.*what; });
+}
+
+}  // namespace
+
+sys::Result<void> DeviceCommunicator::set_up(sys::Result<std::unique_ptr<Device>> device) {
+    const auto cards = gather(comm_, card(std::move(device)));
+    if (!cards) return cards.error();
+    const auto found = gather(comm_, find(*cards));
+    if (!found) return found.error();
+    if (counts_) counts_->close();  // everybody has opened it
+    if (auto done = make_parts(); !done) return done;
+    Word ready;
+    if (auto done = make_ways(*found); !done) ready.say(done.error().message);
+    if (const auto all = gather(comm_, ready); !all) return all.error();
+    return choose();
+}
+
+// Nodes have equally many ranks, and several.
+bool DeviceCommunicator::has_rails() const {
+    const Topology& topology = comm_.topology();
+    return topology.rails() == topology.largest_node() && topology.rails() > 1;
+}
+
+DeviceCommunicator::Card DeviceCommunicator::card(sys::Result<std::unique_ptr<Device>> device) {
+    Card card;
+    if (!device) {
+        card.say(device.error().message);
+        return card;
+    }
+    device_ = std::move(*device);
+    orders_.emplace(*device_);
+    device_->identity().copy(card.identity, sizeof card.identity);
+    offer_memory(card);
+    offer_comms(card);
+    return card;
+}
+
+void DeviceCommunicator::offer_memory(Card& card) {
+    const Topology& topology = comm_.topology();
+    const int ranks = topology.largest_node();
+    if (!has_rails() || ranks > static_cast<int>(Device::Reduction::kSources)) return;
+    const auto memory = device_->allocate(SharedExchange::device_bytes(kChunk, ranks));
+    if (!memory) return card.say(memory.error().message);
+    memories_.assign(static_cast<std::size_t>(ranks), nullptr);
+    memories_[static_cast<std::size_t>(topology.local_rank())] = *memory;
+    if (topology.local_rank() == 0) {
+        auto counts = Segment::create(SharedExchange::host_bytes(ranks));
+        if (!counts) return card.say(counts.error().message);
+        counts->path().copy(card.counts, sizeof card.counts - 1);
+        counts_.emplace(std::move(*counts));
+    }
+    const auto handle = device_->share(*memory);
+    if (!handle) return;  // then they do not
+    card.memory = *handle;
+    card.shares = true;
+}
+
+void DeviceCommunicator::offer_comms(Card& card) {
+    if (comms_ == nullptr) return;
+    const auto node = comms_->make_id(), all = comms_->make_id();
+    if (!node || !all) return;
+    card.node = *node;
+    card.all = *all;
+    card.has_comms = true;
+}
+
+DeviceCommunicator::Found DeviceCommunicator::find(const std::vector<Card>& cards) {
+    const Topology& topology = comm_.topology();
+    Found found;
+    found.memory = all_have(cards, &Card::shares) && open_memories(cards);
+    if (!all_have(cards, &Card::has_comms) || has_several_of_one(cards)) return found;
+    const auto first = static_cast<std::size_t>(topology.members[topology.node()][0]);
+    if (has_rails()) {
+        node_comm_ = connect(cards[first].node, topology.local_rank(), topology.local_size());
+    }
+    if (topology.size > 1) all_comm_ = connect(cards[0].all, topology.rank, topology.size);
+    found.node_comm = node_comm_ != nullptr;
+    found.all_comm = all_comm_ != nullptr;
+    return found;
+}
+
+// A device that cannot reach another one's memory is no error.
+bool DeviceCommunicator::open_memories(const std::vector<Card>& cards) {
+    const Topology& topology = comm_.topology();
+    const std::vector<int>& ranks = topology.members[topology.node()];
+    for (std::size_t local = 0; local < ranks.size(); ++local) {
+        if (ranks[local] == topology.rank) continue;
+        const auto opened = device_->open(cards[static_cast<std::size_t>(ranks[local])].memory);
+        if (!opened) return false;
+        memories_[local] = *opened;
+    }
+    if (counts_) return true;
+    auto counts = Segment::open(cards[static_cast<std::size_t>(ranks[0])].counts,
+                                SharedExchange::host_bytes(topology.local_size()));
+    if (!counts) return false;
+    counts_.emplace(std::move(*counts));
+    return true;
+}
+
+// Of which NCCL wants nothing.
+bool DeviceCommunicator::has_several_of_one(const std::vector<Card>& cards) const {
+    const Topology& topology = comm_.topology();
+    for (const std::vector<int>& ranks : topology.members) {
+        for (std::size_t a = 0; a < ranks.size(); ++a) {
+            for (std::size_t b = 0; b < a; ++b) {
+                if (std::memcmp(cards[static_cast<std::size_t>(ranks[a])].identity,
+                                cards[static_cast<std::size_t>(ranks[b])].identity,
+                                sizeof(Card::identity)) == 0) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+// Null where they do not find each other in time.
+std::unique_ptr<StreamComm> DeviceCommunicator::connect(const StreamComms::Id& id, int rank,
+                                                        int size) {
+    auto comm = comms_->create(id, rank, size);
+    if (!comm) return nullptr;
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    Backoff backoff;
+    while (std::chrono::steady_clock::now() < deadline && !comm_.engine().has_failed()) {
+        const auto ready = (*comm)->ready();
+        if (!ready) return nullptr;
+        if (*ready) return std::move(*comm);
+        backoff.pause();
+    }
+    return nullptr;
+}
+
+// The communicators that ways have to themselves.
+sys::Result<void> DeviceCommunicator::make_parts() {
+    const Topology& topology = comm_.topology();
+    const auto split = [&](const std::vector<int>& ranks,
+                           std::unique_ptr<Communicator>& part) -> sys::Result<void> {
+        auto made = comm_.split(ranks);
+        if (!made) return made.error();
+        if (*made != nullptr) part = std::move(*made);
+        return {};
+    };
+    std::vector<int> all(static_cast<std::size_t>(topology.size));
+    for (std::size_t r = 0; r < all.size(); ++r) all[r] = static_cast<int>(r);
+    if (auto done = split(all, host_); !done) return done;
+    if (topology.nodes() == 1 || !has_rails()) return {};
+    for (int rail = 0; rail < topology.rails(); ++rail) {
+        std::vector<int> ranks;
+        for (const std::vector<int>& members : topology.members) {
+            ranks.push_back(members[static_cast<std::size_t>(rail)]);
+        }
+        if (auto done = split(ranks, rail_); !done) return done;
+    }
+    return {};
+}
+
+sys::Result<void> DeviceCommunicator::make_ways(const std::vector<Found>& found) {
+    const Topology& topology = comm_.topology();
+    if (all_have(found, &Found::all_comm)) {
+        auto flat = FlatAllreduce::create(*device_, *orders_, *all_comm_, topology.size);
+        if (!flat) return flat.error();
+        ways_.push_back({nullptr, std::move(*flat)});
+    }
+    if (all_have(found, &Found::node_comm)) {
+        auto made = StreamExchange::create(*device_, *orders_, *node_comm_, topology.local_rank(),
+                                           topology.local_size(), kChunk);
+        if (!made) return made.error();
+        if (auto done = add_rails(std::move(*made), rail_.get()); !done) return done;
+    }
+    if (all_have(found, &Found::memory)) {
+        auto made = SharedExchange::create(*device_, *orders_, topology.local_rank(), memories_,
+                                           counts_->alias(), kChunk);
+        if (!made) return made.error();
+        if (auto done = add_rails(std::move(*made), rail_.get()); !done) return done;
+    }
+    const auto stream = device_->make_stream();
+    if (!stream) return stream.error();
+    return add_rails(std::make_unique<NoExchange>(*orders_, *stream, kHostSlots, kChunk),
+                     host_.get());
+}
+
+sys::Result<void> DeviceCommunicator::add_rails(std::unique_ptr<NodeExchange> exchange,
+                                                Communicator* wire) {
+    auto made = SplitRails::create({*device_, *orders_, *exchange,
+                                    wire == nullptr ? nullptr : &wire->engine(),
+                                    comm_.topology().size, wire == host_.get()});
+    if (!made) return made.error();
+    ways_.push_back({std::move(exchange), std::move(*made)});
+    return {};
+}
+
+}  // namespace batchai::coll
