@@ -19,9 +19,11 @@ struct batchai_coll_device {
 
 namespace {
 
+thread_local std::string last_support;  // as it was asked for
+
 #ifdef BATCHAI_HAS_GPU
 batchai::sys::Result<int> number_for(int local_rank) {
-    const auto count = CudaDevice::count();
+    const auto count = CudaContext::count();
     if (!count) return count.error();
     if (*count == 0) return batchai::sys::Error{"there is no GPU"};
     return local_rank % *count;
@@ -37,8 +39,9 @@ batchai::sys::Result<std::unique_ptr<DeviceCommunicator>> open_device(Communicat
 }
 
 std::string support() {
-    const auto count = CudaDevice::count();
+    const auto count = CudaContext::count();
     if (!count) return "off (" + count.error().message + ")";
+    if (*count == 0) return "off (there is no GPU)";
     const auto nccl = nccl_version();
     return fmt::format("CUDA {}, {}", CudaDevice::version(),
                        nccl ? "NCCL " + *nccl : nccl.error().message);
@@ -90,12 +93,11 @@ std::string wrong_with(const DeviceCommunicator& communicator, const DeviceCall&
 extern "C" {
 
 const char* batchai_coll_gpu_support(void) {
-    thread_local std::string text;
     (void)guarded([] {
-        text = support();
+        last_support = support();
         return BATCHAI_COLL_OK;
     });
-    return text.c_str();
+    return last_support.c_str();
 }
 
 batchai_coll_status batchai_coll_device_open(batchai_coll_comm* comm, int number,

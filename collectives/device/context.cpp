@@ -57,19 +57,25 @@ sys::Error error_of(CUresult status, const std::string& what) {
 
 }  // namespace
 
-sys::Result<CudaContext> CudaContext::open(int number) {
+sys::Result<int> CudaContext::count() {
     if (!driver()) return driver().error();
     CUresult status = driver()->init(0);
-    if (status != CUDA_SUCCESS) return error_of(status, "looking for GPUs");
     int devices = 0;
-    status = driver()->count(&devices);
+    if (status == CUDA_SUCCESS) status = driver()->count(&devices);
     if (status != CUDA_SUCCESS) return error_of(status, "looking for GPUs");
-    if (number < 0 || number >= devices) {
-        return sys::Error{fmt::format("there is no GPU {}: this process sees {}", number, devices)};
+    return devices;
+}
+
+sys::Result<CudaContext> CudaContext::open(int number) {
+    const auto devices = count();
+    if (!devices) return devices.error();
+    if (number < 0 || number >= *devices) {
+        return sys::Error{
+            fmt::format("there is no GPU {}: this process sees {}", number, *devices)};
     }
     CUdevice device = 0;
     CUcontext context = nullptr;
-    status = driver()->device(&device, number);
+    CUresult status = driver()->device(&device, number);
     if (status == CUDA_SUCCESS) status = driver()->retain(&context, device);
     if (status != CUDA_SUCCESS) return error_of(status, fmt::format("opening GPU {}", number));
     return CudaContext(device, context);

@@ -19,6 +19,8 @@ namespace batchai::coll {
 
 class CudaContext {
   public:
+    // How many GPUs this process sees; an error where there is no driver to ask.
+    static sys::Result<int> count();
     // number: as cudaSetDevice counts in this process. Makes the context where nobody has yet.
     static sys::Result<CudaContext> open(int number);
 

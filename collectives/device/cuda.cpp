@@ -39,13 +39,6 @@ sys::Result<void> checked(cudaError_t status, const char* what) {
 
 }  // namespace
 
-sys::Result<int> CudaDevice::count() {
-    int found = 0;
-    const cudaError_t status = cudaGetDeviceCount(&found);
-    if (status != cudaSuccess) return error_of(status, "looking for GPUs");
-    return found;
-}
-
 std::string CudaDevice::version() {
     return fmt::format("{}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
 }

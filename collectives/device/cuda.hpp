@@ -21,8 +21,6 @@ namespace batchai::coll {
 
 class CudaDevice final : public Device {
   public:
-    // How many GPUs this process sees; an error where that cannot be found out.
-    static sys::Result<int> count();
     // "13.0": of the runtime in this library.
     static std::string version();
     // number: as cudaSetDevice counts them in this process.
