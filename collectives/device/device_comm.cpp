@@ -117,7 +117,11 @@ Step DeviceCommunicator::advance() {
         ordered_ = ordered == Step::done;
         if (ordered != Step::idle) step = Step::moved;
     }
-    if (step == Step::idle) look();
+    if (step == Step::idle) {
+        look();
+    } else {
+        idle_since_.reset();
+    }
     if (failure().status != BATCHAI_COLL_OK) {
         end_all(failure().status);
     } else if (ordered_ && request.meeting == nullptr) {

@@ -148,6 +148,21 @@ BOOST_AUTO_TEST_CASE(ranks_that_call_something_else_are_named) {
     }));
 }
 
+BOOST_AUTO_TEST_CASE(the_limit_is_for_what_does_not_move) {
+    Processes job({2});
+    expect_well(job.run([&](int rank, Board& board) -> std::string {
+        ::setenv("BATCHAI_COLL_TIMEOUT", "2", 1);
+        Member member(board, rank, job.size());
+        if (auto wrong = member.open(1 << 20); !wrong.empty()) return wrong;
+        // Longer than that, by count: ranks need not see the same time.
+        for (int i = 0; i < 30; ++i) {
+            if (auto wrong = member.sum(1000, 1); !wrong.empty()) return wrong;
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        }
+        return member.close();
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_is_an_error_on_the_others) {
     for (const std::vector<int>& nodes : {std::vector<int>{2}, {2, 2}}) {
         Processes job(nodes);
