@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -32,11 +33,14 @@ struct Item {
     std::optional<FusionKey> key;
     std::size_t bytes = 0;
     int section = 0;  // only items of one section are fused
+    // Bytes of a group that ends with it, beside the threshold.
+    std::size_t most = std::numeric_limits<std::size_t>::max();
 };
 
 using Fused = std::vector<std::uint32_t>;  // indices of items, ascending
 
-// Groups of at most `threshold` bytes, or of one item, in the order of their last items.
+// Groups of at most `threshold` bytes, and what their items say, or of one item, in the order of
+// their last items.
 std::vector<Fused> fuse(const std::vector<Item>& items, std::size_t threshold);
 
 }  // namespace batchai::coll

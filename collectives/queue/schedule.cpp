@@ -76,6 +76,12 @@ void Schedule::cut(std::size_t threshold) {
         items.push_back(entry.item);
         if (by_rounds_) items.back().section = entry.round;
     }
+    std::size_t after = 0;
+    for (std::size_t i = items.size(); i-- > 0;) {
+        if (i + 1 < items.size() && items[i].section != items[i + 1].section) after = 0;
+        items[i].most = std::max(after, kLeastBucket);
+        after += items[i].bytes;
+    }
     buckets_.clear();
     for (const Fused& group : fuse(items, threshold)) {
         Bucket bucket{{}, items[group.front()].key, 0};

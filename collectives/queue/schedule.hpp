@@ -14,7 +14,9 @@
 // A bucket's allreduce carries its tensors and the veto together, so only floating types can be in
 // one; for anything else the bucket is the veto alone, and the operation comes after it.
 //
-// Buckets are cut where the fusion threshold says, and where all ranks waited. Where one is vetoed
+// Buckets are cut where the fusion threshold says, and where all ranks waited; towards the end they
+// become smaller, none larger than what comes after it, as nothing is computed beside the last one.
+// Where one is vetoed
 // in their first cycle nevertheless, they are cut as the rounds of the last cycle were from then
 // on.
 #pragma once
@@ -66,7 +68,8 @@ class Schedule {
         std::size_t elements;
     };
 
-    static constexpr int kRepeats = 2;  // of a cycle, until it counts as a habit
+    static constexpr int kRepeats = 2;                     // of a cycle, until it counts as a habit
+    static constexpr std::size_t kLeastBucket = 1u << 20;  // bytes, where there are so many
 
     // The current cycle is as the last one was.
     bool is_complete() const {

@@ -177,6 +177,37 @@ BOOST_AUTO_TEST_CASE(sections_are_not_mixed) {
     BOOST_TEST((groups(items, 100) == std::vector<Fused>{{0, 1}, {2}}));
 }
 
+BOOST_AUTO_TEST_CASE(an_item_limits_the_group_that_ends_with_it) {
+    const std::vector<Item> items = {
+        {kFloat, 4, 0, 8}, {kFloat, 4, 0, 8}, {kFloat, 4, 0, 8}, {kFloat, 4, 0, 4}};
+    BOOST_TEST((groups(items, 100) == std::vector<Fused>{{0, 1}, {2}, {3}}));
+}
+
+BOOST_AUTO_TEST_CASE(no_bucket_of_a_cycle_is_larger_than_what_comes_after_it) {
+    constexpr int kTensors = 40;
+    constexpr std::size_t kMega = 1u << 20;
+    std::vector<Submission> tensors(kTensors);
+    std::vector<Submission*> round;
+    for (int i = 0; i < kTensors; ++i) {
+        tensors[i].parts = {part(kMega / sizeof(float))};
+        tensors[i].id = i;
+        round.push_back(&tensors[i]);
+    }
+    Schedule schedule;
+    for (int cycle = 0; !schedule.may_freeze(); ++cycle) {
+        BOOST_TEST_REQUIRE(cycle < 10);
+        schedule.started(round, true, kTensors);
+    }
+    schedule.freeze();
+    schedule.cut(16 * kMega);
+    std::vector<std::size_t> sizes;
+    do {
+        sizes.push_back(schedule.next().ids.size());
+    } while (!schedule.advance());
+    BOOST_TEST(sizes == (std::vector<std::size_t>{16, 12, 6, 3, 1, 1, 1}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(operations_of_several_types_have_no_fusion_key) {
     Submission submission;
     submission.parts = {part(2), part(3)};
