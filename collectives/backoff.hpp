@@ -9,7 +9,8 @@
 // A thread in the background may share its core with one that computes and does not wait. Giving
 // the core to that one costs a time slice, milliseconds, for each chunk of a message. After such a
 // slice a background thread sleeps instead, for a while: who wakes up gets the core back at once.
-// These sleeps double, so as not to take too much of it.
+// These sleeps double, so as not to take too much of it, and are not shorter than half of what
+// comes is known to take at least.
 //
 // For the time of the wait, sleeps end when they should: the kernel rounds the ends of a thread's
 // sleeps up to its timer slack, commonly 50 us.
@@ -39,14 +40,17 @@ class Backoff {
     // Something has happened: the next wait begins.
     void reset() { count_ = 0; }
 
-    void pause() {
+    // least: that what is waited for takes.
+    void pause(std::chrono::nanoseconds least = {}) {
         using namespace std::chrono_literals;
         if (count_++ < kSpins) return relax();
         const auto now = Clock::now();
         if (count_ == kSpins + 1) since_ = now;
         const auto waited = now - since_;
         if (now < crowded_until_) {
-            sleep(std::clamp<std::chrono::nanoseconds>(waited, 20us, 400us));
+            least = std::min<std::chrono::nanoseconds>(least, 2ms);
+            sleep(std::clamp<std::chrono::nanoseconds>(waited, std::max(least / 2, kShortest),
+                                                       std::max(least, kLongest)));
         } else if (waited < 200us) {
             ::sched_yield();
             const auto back = Clock::now();
@@ -62,6 +66,8 @@ class Backoff {
     // A rank that waits, or copies a chunk, does not keep the core for so long.
     static constexpr std::chrono::microseconds kSlice{2000};
     static constexpr std::chrono::milliseconds kCrowded{250};
+    // Where the core is taken.
+    static constexpr std::chrono::nanoseconds kShortest{20'000}, kLongest{400'000};
 
     static void relax() {
 #if defined(__x86_64__) || defined(__i386__)

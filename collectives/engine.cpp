@@ -145,6 +145,14 @@ batchai_coll_status Engine::wait(Request* request) {
     return conclude(request);
 }
 
+std::chrono::nanoseconds Engine::chunk_time() const {
+    if (current_ == nullptr || context_.wire == nullptr) return {};
+    const std::size_t bytes =
+        std::min(bytes_of(current_->call().signature), context_.node.slot_bytes());
+    const double seconds = static_cast<double>(bytes) * context_.planner.link().per_byte;
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+}
+
 Step Engine::advance() {
     if (first_ == nullptr) return Step::idle;
     if (current_ == nullptr) {

@@ -62,6 +62,9 @@ class Engine {
     // destroyed.
     void abandon();
 
+    // What a chunk of the operation under way takes on the wire, at least. 0: none is on a wire.
+    std::chrono::nanoseconds chunk_time() const;
+
     // Whose arrival or data is missing in the operation under way.
     Missing waiting_for() const {
         return current_ == nullptr ? Missing{{}, false} : current_->waiting_for();

@@ -215,7 +215,7 @@ void Queue::drive(Lock& held, const Submission* submission, Backoff& backoff) {
         if (resting) {
             rest(*resting);
         } else if (step == Step::idle) {
-            backoff.pause();
+            backoff.pause(engine_.chunk_time());
         }
     }
     held.lock();
