@@ -100,6 +100,7 @@ sys::Result<double> DeviceCommunicator::time(DeviceAllreduce& way, const Trial& 
         }
         orders_->record(trial.event, trial.stream);
         while (!orders_->is_done(trial.event)) {
+            if (comm_.engine().has_failed()) return sys::Error{failure().sentence};
         }
         if (const auto& error = orders_->error()) return *error;
         const std::chrono::duration<double> took = Clock::now() - begun;

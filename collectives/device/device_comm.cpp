@@ -49,6 +49,8 @@ Failure DeviceCommunicator::close() {
         Backoff backoff;
         while (!orders_->is_ready(*comm) && !comm_.engine().has_failed()) backoff.pause();
     }
+    // Then what others are to take part in may never end.
+    if (failure().status != BATCHAI_COLL_OK) return failure();
     device_->close();
     for (Communicator* part : {rail_.get(), host_.get()}) {
         if (part == nullptr || failure().status != BATCHAI_COLL_OK) continue;
@@ -113,7 +115,7 @@ Step DeviceCommunicator::advance() {
     }
     if (!ordered_ && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
-        if (ordered == Step::failed) engine.fail(way_->failure(), true);
+        if (ordered == Step::failed) tell_failure(way_->failure());
         ordered_ = ordered == Step::done;
         if (ordered != Step::idle) step = Step::moved;
     }
@@ -128,6 +130,16 @@ Step DeviceCommunicator::advance() {
         end_first(BATCHAI_COLL_OK);
     }
     return step;
+}
+
+// What has gone wrong on this rank's device, the others cannot know.
+void DeviceCommunicator::tell_failure(Failure failure) {
+    if (failure.status == BATCHAI_COLL_ERR_SYSTEM) {
+        failure.sentence =
+            fmt::format("rank {}: {}: {}", comm_.topology().rank,
+                        describe(signature_of(line_.front()->call)), failure.sentence);
+    }
+    comm_.engine().fail(failure, true);
 }
 
 // While nothing moves here.

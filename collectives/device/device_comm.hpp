@@ -112,6 +112,7 @@ class DeviceCommunicator {
     DeviceAllreduce& way_for(std::size_t bytes);
 
     Step advance();
+    void tell_failure(Failure failure);
     void look();
     void end_first(batchai_coll_status status);
     void end_all(batchai_coll_status status);

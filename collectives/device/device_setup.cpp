@@ -106,12 +106,16 @@ void DeviceCommunicator::offer_memory(Card& card) {
 }
 
 void DeviceCommunicator::offer_comms(Card& card) {
-    if (comms_ == nullptr) return;
-    const auto node = comms_->make_id(), all = comms_->make_id();
-    if (!node || !all) return;
-    card.node = *node;
-    card.all = *all;
-    card.has_comms = true;
+    if (comms_ == nullptr || !comms_->are_possible()) return;
+    const auto make = [this](StreamComms::Id& id, bool is_mine) {
+        if (!is_mine) return true;
+        const auto made = comms_->make_id();
+        if (made) id = *made;
+        return made.has_value();
+    };
+    const Topology& topology = comm_.topology();
+    card.has_comms =
+        make(card.node, topology.local_rank() == 0) && make(card.all, topology.rank == 0);
 }
 
 DeviceCommunicator::Found DeviceCommunicator::find(const std::vector<Card>& cards) {

@@ -34,6 +34,7 @@ sys::Result<std::string> nccl_version();
 class NcclComms final : public StreamComms {
   public:
     explicit NcclComms(int device) : device_(device) {}
+    bool are_possible() override { return nccl_version().has_value(); }
     sys::Result<Id> make_id() override;
     sys::Result<std::unique_ptr<StreamComm>> create(const Id& id, int rank, int size) override;
 

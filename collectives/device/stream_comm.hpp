@@ -58,6 +58,7 @@ class StreamComms {
     StreamComms& operator=(const StreamComms&) = delete;
     virtual ~StreamComms() = default;
 
+    virtual bool are_possible() = 0;
     virtual sys::Result<Id> make_id() = 0;
     // Not usable before ready(). Waits for nobody. To be destroyed before the device.
     virtual sys::Result<std::unique_ptr<StreamComm>> create(const Id& id, int rank, int size) = 0;

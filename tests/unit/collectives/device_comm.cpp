@@ -163,6 +163,26 @@ BOOST_AUTO_TEST_CASE(the_limit_is_for_what_does_not_move) {
     }));
 }
 
+BOOST_AUTO_TEST_CASE(a_device_that_fails_is_an_error_on_all) {
+    for (const std::vector<int>& nodes : {std::vector<int>{2}, {2, 2}, {1, 1}}) {
+        Processes job(nodes);
+        expect_well(job.run([&](int rank, Board& board) -> std::string {
+            Member member(board, rank, job.size());
+            if (auto wrong = member.open(4096); !wrong.empty()) return wrong;
+            DeviceCall call = member.call(0, 1000);
+            float elsewhere[1000];
+            if (rank == 1) call.send = reinterpret_cast<const std::byte*>(elsewhere);
+            const auto status = member.device().wait(member.device().start(call));
+            const std::string expected =
+                "rank 1: allreduce (sum) of 1000 float32 on GPUs: a copy: 4000 bytes that the "
+                "device does not reach";
+            const std::string& said = member.device().failure().sentence;
+            if (status == BATCHAI_COLL_ERR_SYSTEM && said == expected) return {};
+            return "said: " + said;
+        }));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_is_an_error_on_the_others) {
     for (const std::vector<int>& nodes : {std::vector<int>{2}, {2, 2}}) {
         Processes job(nodes);
