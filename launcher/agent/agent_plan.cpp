@@ -67,7 +67,7 @@ env::Place Agent::place_of(int rank) const {
     place.interface_asked = !job_.interface.empty();
     place.cores = cores_of(place.local_rank);
     if (!networks_.empty()) place.networks = networks_[place.local_rank];
-    if (job_.own_gpus_only && gpus_ > 0) {
+    if ((job_.own_gpus_only || are_parts(environment_)) && gpus_ > 0) {
         place.visible_gpus = visible_gpus(environment_, gpus_,
                                           gpus_of_rank(place.local_rank, place.local_size, gpus_));
     }

@@ -119,6 +119,10 @@ std::vector<std::string> gpu_addresses(const env::Environment& environment, int 
     return addresses;
 }
 
+bool are_parts(const env::Environment& environment) {
+    return env::value_of(environment, "CUDA_VISIBLE_DEVICES").starts_with("MIG-");
+}
+
 std::string visible_gpus(const env::Environment& environment, int count,
                          const std::vector<int>& gpus) {
     const std::vector<std::string> all = words(env::value_of(environment, "CUDA_VISIBLE_DEVICES"));

@@ -25,6 +25,10 @@ std::vector<int> gpus_of_rank(int local_rank, int local_size, int gpus);
 std::vector<std::string> gpu_addresses(const env::Environment& environment, int count,
                                        const std::string& driver = kNvidiaGpus);
 
+// Whether they are parts of GPUs (MIG), of which CUDA shows a process the first one of its list
+// only: each rank has to be shown its own.
+bool are_parts(const env::Environment& environment);
+
 // The value of CUDA_VISIBLE_DEVICES with which a process sees those of the `count` GPUs only.
 std::string visible_gpus(const env::Environment& environment, int count,
                          const std::vector<int>& gpus);

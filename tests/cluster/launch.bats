@@ -23,6 +23,12 @@ launch() { salloc --quiet -N2 batchai-launch "$@"; }
     [ "$(sort <<<"$output")" = $'0 sees 0\n1 sees 1\n2 sees 0,1' ]
 }
 
+@test "of MIG instances a rank sees its own only, as CUDA shows a process no more" {
+    run env CUDA_VISIBLE_DEVICES=MIG-a,MIG-b timeout 30 batchai-launch --local 1 -n 2 sh -c 'echo "$RANK sees $CUDA_VISIBLE_DEVICES"'
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = $'0 sees MIG-a\n1 sees MIG-b' ]
+}
+
 @test "a command without GPUs gets one rank per node, and that is said" {
     run launch sh -c 'echo "$RANK on $(hostname)"'
     [ "$status" -eq 0 ]

@@ -45,6 +45,10 @@ BOOST_AUTO_TEST_CASE(gpus_are_counted) {
     BOOST_TEST(count({{"CUDA_VISIBLE_DEVICES", ""}}) == 0);
     BOOST_TEST(count({{"CUDA_VISIBLE_DEVICES", "-1"}}) == 0);
     BOOST_TEST(count({{"SLURM_JOB_ID", "1"}}) == 0);
+    // Shares of one GPU, as Slurm gives them out.
+    BOOST_TEST(count({{"SLURM_JOB_ID", "1"},
+                      {"SLURM_SHARDS_ON_NODE", "4"},
+                      {"CUDA_VISIBLE_DEVICES", "0"}}) == 1);
     BOOST_TEST(count({}) == 3);
     BOOST_TEST(count_gpus({}, kNowhere) == 0);
 }
@@ -86,6 +90,14 @@ BOOST_AUTO_TEST_CASE(addresses_that_cannot_be_told_are_not_guessed) {
 BOOST_AUTO_TEST_CASE(a_ranks_own_gpus_are_named_as_all_are) {
     BOOST_TEST(visible_gpus({{"CUDA_VISIBLE_DEVICES", "4,5,GPU-aaaa"}}, 3, {0, 2}) == "4,GPU-aaaa");
     BOOST_TEST(visible_gpus({}, 4, {1, 3}) == "1,3");
+}
+
+BOOST_AUTO_TEST_CASE(of_parts_of_gpus_each_rank_is_shown_its_own) {
+    const env::Environment parts = {{"CUDA_VISIBLE_DEVICES", "MIG-aaaa,MIG-bbbb"}};
+    BOOST_TEST(are_parts(parts));
+    BOOST_TEST(visible_gpus(parts, 2, {1}) == "MIG-bbbb");
+    BOOST_TEST(!are_parts({{"CUDA_VISIBLE_DEVICES", "GPU-aaaa,1"}}));
+    BOOST_TEST(!are_parts({}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
