@@ -38,7 +38,7 @@ ctest --preset dev -L 'unit|lint' || rc=1
 build fuzz fuzz
 ctest --preset fuzz || rc=1
 build release cluster
-ctest --preset release -L 'cluster|peers' -j 3 || rc=1 # mostly they wait for Slurm
+ctest --preset release -L 'cluster|peers|gpu' -j 3 || rc=1 # mostly they wait for Slurm
 if [ "$BATCHAI_SOAK" = 1 ]; then
     build tsan unit
     setarch -R ctest --preset tsan -L unit || rc=1 # TSan's map of memory has no place for much randomness

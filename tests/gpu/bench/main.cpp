@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpu_bench [--json FILE] - measures one GPU and the library on it, and prints a table in which
+// each figure stands beside its bound. Exit: 0; 1 where a part failed; 77 where there is no GPU:
+// then every row says "not measured".
+#include <cstdio>
+#include <fstream>
+
+#include "../harness.hpp"
+#include "parts.hpp"
+
+using namespace batchai::coll::gpu;
+
+namespace {
+
+std::vector<Row> all_rows() {
+    std::vector<Row> rows = machine_rows();
+    for (const auto& more : {reduction_rows(), staging_rows(), allreduce_rows()}) {
+        rows.insert(rows.end(), more.begin(), more.end());
+    }
+    return rows;
+}
+
+bool measure(const char* what, void (*part)(Figures&), Figures& figures) {
+    try {
+        part(figures);
+        return true;
+    } catch (const std::exception& error) {
+        std::printf("%s: %s\n", what, error.what());
+        return false;
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const char* json = nullptr;
+    if (argc == 3 && std::string(argv[1]) == "--json") {
+        json = argv[2];
+    } else if (argc != 1) {
+        std::fputs("usage: gpu_bench [--json FILE]\n", stderr);
+        return 2;
+    }
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    Figures figures(all_rows());
+    int code = 0;
+    if (const std::string why = look_for_gpus(); !why.empty()) {
+        std::printf("skipped: no GPU (%s)\n", why.c_str());
+        code = 77;
+    } else {
+        const bool good = measure("copies", measure_machine, figures) &
+                          measure("reductions", measure_reductions, figures) &
+                          measure("staging", measure_staging, figures) &
+                          measure("allreduces", measure_allreduces, figures);
+        code = good ? 0 : 1;
+    }
+    std::fputs(figures.table().c_str(), stdout);
+    if (json != nullptr && !(std::ofstream(json) << figures.json())) {
+        std::fprintf(stderr, "gpu_bench: cannot write %s\n", json);
+        return 1;
+    }
+    return code;
+}
