@@ -67,25 +67,95 @@ batchai_coll_status ended(const DeviceCommunicator& owner, batchai_coll_status s
     return fail(status, owner.failure().sentence);
 }
 
-// Why memory cannot be reduced there; empty: it can.
-std::string wrong_with(const DeviceCommunicator& communicator, const DeviceCall& call) {
+// BlockCounts of a call's count, of which this rank gives and gets some.
+struct BlockCounts {
+    std::size_t given = 1, got = 1;
+};
+
+// Why a call cannot be; empty: it can.
+std::string wrong_with(const DeviceCommunicator& communicator, const DeviceCall& call,
+                       const BlockCounts& blocks) {
+    if (!is_type(call.type)) return fmt::format("no type {}", static_cast<int>(call.type));
+    const int ranks = communicator.ranks();
+    if (!fits(call.count, call.type, ranks)) return "the count is too large";
+    if (call.root < 0 || call.root >= ranks) {
+        return fmt::format("no rank {} to be the root", call.root);
+    }
+    if (call.count == 0) return {};
     const Device& device = communicator.device();
     const std::size_t element = type_size(static_cast<std::uint8_t>(call.type));
-    for (const std::byte* memory : {call.send, static_cast<const std::byte*>(call.receive)}) {
-        if (call.count == 0) break;
+    const auto look_at = [&](const std::byte* memory) -> std::string {
         if (memory == nullptr) return "a null buffer";
         if (!device.holds(memory)) {
             return fmt::format("a buffer that is not in the memory of {}", device.name());
         }
-        if (reinterpret_cast<std::uintptr_t>(memory) % element != 0) {
-            return "a buffer that is not aligned to its numbers";
-        }
+        const bool aligned = reinterpret_cast<std::uintptr_t>(memory) % element == 0;
+        return aligned ? "" : "a buffer that is not aligned to its numbers";
+    };
+    if (std::string wrong = look_at(call.send); !wrong.empty()) return wrong;
+    if (blocks.got == 0) return {};
+    if (std::string wrong = look_at(call.receive); !wrong.empty()) return wrong;
+    const std::size_t block = call.count * element;
+    // Where this rank's block is in what it gets.
+    const std::size_t own =
+        blocks.got > 1 ? static_cast<std::size_t>(communicator.rank()) * block : 0;
+    const bool may_be_the_same = blocks.given == 1;
+    if (may_be_the_same && call.send == call.receive + own) return {};
+    return overlap(call.send, blocks.given * block, call.receive, blocks.got * block)
+               ? "send and receive overlap"
+               : "";
+}
+
+batchai_coll_status start_on_device(const char* name, batchai_coll_device* device,
+                                    const DeviceCall& call, const BlockCounts& blocks,
+                                    batchai_coll_device_request** request) {
+    if (device == nullptr || request == nullptr) return bad_argument(name, "a null argument");
+    DeviceCommunicator& communicator = *device->communicator;
+    if (communicator.failure().status != BATCHAI_COLL_OK) {
+        return ended(communicator, communicator.failure().status);
     }
-    const std::size_t bytes = call.count * element;
-    if (call.send != call.receive && overlap(call.send, bytes, call.receive, bytes)) {
-        return "send and receive overlap without being the same";
+    if (const std::string wrong = wrong_with(communicator, call, blocks); !wrong.empty()) {
+        return bad_argument(name, wrong);
     }
-    return {};
+    const auto captured = communicator.device().is_captured(call.stream);
+    if (!captured) return bad_argument(name, captured.error().message);
+    if (*captured) return bad_argument(name, "the stream is captured into a graph");
+    *request = reinterpret_cast<batchai_coll_device_request*>(communicator.start(call));
+    return BATCHAI_COLL_OK;
+}
+
+DeviceCall device_call(Kind kind, const void* send, void* receive, std::size_t count,
+                       batchai_coll_type type, void* stream) {
+    DeviceCall call;
+    call.send = static_cast<const std::byte*>(send);
+    call.receive = static_cast<std::byte*>(receive);
+    call.count = count;
+    call.type = type;
+    call.stream = static_cast<Device::Stream>(stream);
+    call.kind = kind;
+    return call;
+}
+
+// The same of a call that reduces.
+batchai_coll_status reduce_on_device(const char* name, batchai_coll_device* device, DeviceCall call,
+                                     batchai_coll_op op, const batchai_coll_scaling* scaling,
+                                     const BlockCounts& blocks,
+                                     batchai_coll_device_request** request) {
+    Signature signature = signature_of(call.kind, call.count, call.type);
+    if (!is_type(call.type)) {
+        return bad_argument(name, fmt::format("no type {}", static_cast<int>(call.type)));
+    }
+    if (const std::string wrong = set_reduction(signature, op, scaling); !wrong.empty()) {
+        return bad_argument(name, wrong);
+    }
+    call.op = op;
+    call.before = signature.before;
+    call.after = signature.after;
+    return start_on_device(name, device, call, blocks, request);
+}
+
+std::size_t ranks_of(const batchai_coll_device* device) {
+    return device == nullptr ? 1 : static_cast<std::size_t>(device->communicator->ranks());
 }
 
 }  // namespace
@@ -140,36 +210,71 @@ batchai_coll_status batchai_coll_device_allreduce_async(
     batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,
     batchai_coll_device_request** request) {
     return guarded([&] {
-        constexpr const char* kName = "device_allreduce";
-        if (device == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
-        if (!is_type(type)) {
-            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
-        }
-        if (!fits(count, type, 1)) return bad_argument(kName, "the count is too large");
-        Signature signature = signature_of(Kind::device_allreduce, count, type);
-        if (const std::string wrong = set_reduction(signature, op, scaling); !wrong.empty()) {
-            return bad_argument(kName, wrong);
-        }
-        DeviceCommunicator& communicator = *device->communicator;
-        const DeviceCall call{static_cast<const std::byte*>(send),
-                              static_cast<std::byte*>(receive),
-                              count,
-                              type,
-                              op,
-                              signature.before,
-                              signature.after,
-                              static_cast<Device::Stream>(stream)};
-        if (communicator.failure().status != BATCHAI_COLL_OK) {
-            return ended(communicator, communicator.failure().status);
-        }
-        if (const std::string wrong = wrong_with(communicator, call); !wrong.empty()) {
-            return bad_argument(kName, wrong);
-        }
-        const auto captured = communicator.device().is_captured(call.stream);
-        if (!captured) return bad_argument(kName, captured.error().message);
-        if (*captured) return bad_argument(kName, "the stream is captured into a graph");
-        *request = reinterpret_cast<batchai_coll_device_request*>(communicator.start(call));
-        return BATCHAI_COLL_OK;
+        return reduce_on_device("device_allreduce", device,
+                                device_call(Kind::allreduce, send, receive, count, type, stream),
+                                op, scaling, {}, request);
+    });
+}
+
+batchai_coll_status batchai_coll_device_reduce_async(batchai_coll_device* device, const void* send,
+                                                     void* receive, size_t count,
+                                                     batchai_coll_type type, batchai_coll_op op,
+                                                     const batchai_coll_scaling* scaling, int root,
+                                                     void* stream,
+                                                     batchai_coll_device_request** request) {
+    return guarded([&] {
+        DeviceCall call = device_call(Kind::reduce, send, receive, count, type, stream);
+        call.root = root;
+        const bool gets = device != nullptr && device->communicator->rank() == root;
+        return reduce_on_device("device_reduce", device, call, op, scaling, {1, gets ? 1u : 0u},
+                                request);
+    });
+}
+
+batchai_coll_status batchai_coll_device_reduce_scatter_async(
+    batchai_coll_device* device, const void* send, void* receive, size_t count,
+    batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,
+    batchai_coll_device_request** request) {
+    return guarded([&] {
+        return reduce_on_device(
+            "device_reduce_scatter", device,
+            device_call(Kind::reduce_scatter, send, receive, count, type, stream), op, scaling,
+            {ranks_of(device), 1}, request);
+    });
+}
+
+batchai_coll_status batchai_coll_device_broadcast_async(batchai_coll_device* device, void* buffer,
+                                                        size_t count, batchai_coll_type type,
+                                                        int root, void* stream,
+                                                        batchai_coll_device_request** request) {
+    return guarded([&] {
+        DeviceCall call = device_call(Kind::broadcast, buffer, buffer, count, type, stream);
+        call.root = root;
+        return start_on_device("device_broadcast", device, call, {}, request);
+    });
+}
+
+batchai_coll_status batchai_coll_device_allgather_async(batchai_coll_device* device,
+                                                        const void* send, void* receive,
+                                                        size_t count, batchai_coll_type type,
+                                                        void* stream,
+                                                        batchai_coll_device_request** request) {
+    return guarded([&] {
+        return start_on_device("device_allgather", device,
+                               device_call(Kind::allgather, send, receive, count, type, stream),
+                               {1, ranks_of(device)}, request);
+    });
+}
+
+batchai_coll_status batchai_coll_device_alltoall_async(batchai_coll_device* device,
+                                                       const void* send, void* receive,
+                                                       size_t count, batchai_coll_type type,
+                                                       void* stream,
+                                                       batchai_coll_device_request** request) {
+    return guarded([&] {
+        return start_on_device("device_alltoall", device,
+                               device_call(Kind::alltoall, send, receive, count, type, stream),
+                               {ranks_of(device), ranks_of(device)}, request);
     });
 }
 

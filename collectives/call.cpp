@@ -16,7 +16,8 @@ constexpr const char* kOps[] = {"sum", "average", "min", "max", "product"};
 }  // namespace
 
 std::string describe(const Signature& signature) {
-    const std::string what = fmt::format("{} {}", signature.count, kTypes[signature.type]);
+    const std::string what = fmt::format("{} {}{}", signature.count, kTypes[signature.type],
+                                         signature.on_devices ? " on GPUs" : "");
     const std::string blocks =
         signature.layout == 0 ? "" : fmt::format(" in blocks (lengths #{:08x})", signature.layout);
     const std::string scaled =
@@ -44,8 +45,6 @@ std::string describe(const Signature& signature) {
             return "all-to-all of " + what;
         case Kind::alltoallv:
             return fmt::format("all-to-all of {} blocks", kTypes[signature.type]);
-        case Kind::device_allreduce:
-            return fmt::format("allreduce ({}) of {} on GPUs{}", kOps[signature.op], what, scaled);
     }
     return "an unknown operation";
 }

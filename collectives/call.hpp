@@ -24,9 +24,8 @@ enum class Kind : std::uint8_t {
     reduce_scatter,
     alltoall,
     alltoallv,
-    device_allreduce,  // the ranks meet; what is reduced takes other ways (device/)
 };
-constexpr Kind kLastKind = Kind::device_allreduce;
+constexpr Kind kLastKind = Kind::alltoallv;
 
 struct Signature {
     std::uint64_t count = 0;       // of alltoallv: 0
@@ -36,6 +35,7 @@ struct Signature {
     Kind kind = Kind::barrier;
     std::uint8_t type = BATCHAI_COLL_UINT8;
     std::uint8_t op = BATCHAI_COLL_SUM;
+    bool on_devices = false;  // the ranks only meet: the data takes other ways (device/)
 
     bool operator==(const Signature&) const = default;
 };
@@ -81,19 +81,18 @@ inline std::size_t type_size(std::uint8_t type) {
 
 // Of what goes between the ranks.
 inline std::size_t bytes_of(const Signature& signature) {
-    return signature.kind == Kind::device_allreduce ? 0
-                                                    : signature.count * type_size(signature.type);
+    return signature.on_devices ? 0 : signature.count * type_size(signature.type);
 }
 
 // The ranks only meet.
 inline bool is_empty(const Signature& signature) {
-    if (signature.kind == Kind::device_allreduce) return true;
+    if (signature.on_devices) return true;
     return signature.count == 0 && signature.kind != Kind::alltoallv;
 }
 
 // Ranks have numbers that are combined, for all of them or the root.
 inline bool reduces_numbers(const Signature& signature) {
-    return signature.count > 0 &&
+    return !is_empty(signature) &&
            (signature.kind == Kind::allreduce || signature.kind == Kind::reduce);
 }
 

@@ -23,7 +23,10 @@ std::string in_words(std::size_t bytes) {
 
 }  // namespace
 
-DeviceAllreduce& DeviceCommunicator::way_for(std::size_t bytes) {
+// The host's is the last one, and the only one for others than allreduces.
+DeviceOperation& DeviceCommunicator::way_for(const DeviceCall& call) {
+    if (call.kind != Kind::allreduce) return *ways_.back().allreduce;
+    const std::size_t bytes = call.count * type_size(call.type);
     const auto choice = std::find_if(choices_.begin(), choices_.end() - 1,
                                      [&](const Choice& it) { return bytes <= it.bytes; });
     return *ways_[choice->way].allreduce;
@@ -76,7 +79,7 @@ sys::Result<std::vector<double>> DeviceCommunicator::time_ways() {
 }
 
 // The best of some runs, from the call to the end on the device.
-sys::Result<double> DeviceCommunicator::time(DeviceAllreduce& way, const Trial& trial,
+sys::Result<double> DeviceCommunicator::time(DeviceOperation& way, const Trial& trial,
                                              std::size_t bytes) {
     using Clock = std::chrono::steady_clock;
     DeviceCall call;

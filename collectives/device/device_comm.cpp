@@ -10,10 +10,12 @@ namespace {
 
 Signature signature_of(const DeviceCall& call) {
     Signature signature;
-    signature.kind = Kind::device_allreduce;
+    signature.on_devices = true;
+    signature.kind = call.kind;
     signature.count = call.count;
     signature.type = static_cast<std::uint8_t>(call.type);
     signature.op = static_cast<std::uint8_t>(call.op);
+    signature.root = call.root;
     signature.before = call.before;
     signature.after = call.after;
     return signature;
@@ -101,7 +103,7 @@ Step DeviceCommunicator::advance() {
     Engine& engine = comm_.engine();
     Step step = Step::idle;
     if (way_ == nullptr) {
-        way_ = &way_for(request.call.count * type_size(request.call.type));
+        way_ = &way_for(request.call);
         way_->begin(request.call);
         ordered_ = false;
         step = Step::moved;

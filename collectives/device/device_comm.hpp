@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceCommunicator: allreduces of device memory between all ranks of a communicator: the ways
-// that there are, which of them is the fastest for what size, and the calls under way, one after
-// another in the order of their start. There is no thread: progress is made in test() and wait().
+// DeviceCommunicator: operations on device memory between all ranks of a communicator: the ways of
+// an allreduce that there are, which of them is the fastest for what size, and the calls under way,
+// one after another in the order of their start. There is no thread: progress is made in test() and
+// wait().
 //
 // Each call begins with a meeting of the ranks in the communicator's own engine, which finds those
 // that call something else, or do not come; what else happens to the job meanwhile, the engine is
@@ -18,7 +19,7 @@
 #include <vector>
 
 #include "collectives/comm.hpp"
-#include "collectives/device/allreduce.hpp"
+#include "collectives/device/device_operation.hpp"
 #include "collectives/device/node_exchange.hpp"
 #include "collectives/device/orders.hpp"
 #include "collectives/transport/shm.hpp"
@@ -57,6 +58,8 @@ class DeviceCommunicator {
     // The communicator's. Its status is OK while all is well.
     const Failure& failure() const { return comm_.engine().failure(); }
     Device& device() const { return *device_; }
+    int rank() const { return comm_.topology().rank; }
+    int ranks() const { return comm_.topology().size; }
     const std::string& plan() const { return plan_; }
 
   private:
@@ -79,7 +82,7 @@ class DeviceCommunicator {
     };
     struct Way {
         std::unique_ptr<NodeExchange> exchange;  // null: none
-        std::unique_ptr<DeviceAllreduce> allreduce;
+        std::unique_ptr<DeviceOperation> allreduce;
     };
     struct Trial {
         std::byte* memory;
@@ -101,15 +104,15 @@ class DeviceCommunicator {
     std::unique_ptr<StreamComm> connect(const StreamComms::Id& id, int rank, int size);
     sys::Result<void> make_parts();
     sys::Result<void> make_ways(const std::vector<Found>& found);
-    sys::Result<void> add_rails(std::unique_ptr<NodeExchange> exchange, Communicator* wire);
+    sys::Result<void> add_rails(std::unique_ptr<NodeExchange> exchange);
     bool has_rails() const;
 
     // In device_choice.cpp.
     sys::Result<void> choose();
     sys::Result<std::vector<double>> time_ways();
-    sys::Result<double> time(DeviceAllreduce& way, const Trial& trial, std::size_t bytes);
+    sys::Result<double> time(DeviceOperation& way, const Trial& trial, std::size_t bytes);
     void take_fastest(const std::vector<double>& times);
-    DeviceAllreduce& way_for(std::size_t bytes);
+    DeviceOperation& way_for(const DeviceCall& call);
 
     Step advance();
     void tell_failure(Failure failure);
@@ -137,7 +140,7 @@ class DeviceCommunicator {
     std::deque<Request> requests_;  // all that there are
     std::vector<Request*> unused_;
     std::deque<Request*> line_;       // the first one is under way
-    DeviceAllreduce* way_ = nullptr;  // that it takes; null: it has not begun
+    DeviceOperation* way_ = nullptr;  // that it takes; null: it has not begun
     bool ordered_ = false;            // it has been, to its end
     std::optional<std::chrono::steady_clock::time_point> idle_since_;
 };

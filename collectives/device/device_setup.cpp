@@ -14,13 +14,13 @@
 #include "collectives/device/shared_exchange.hpp"
 #include "collectives/device/split_rails.hpp"
 #include "collectives/device/stream_exchange.hpp"
+#include "collectives/device/through_host.hpp"
 
 namespace batchai::coll {
 namespace {
 
 // Of a chunk: what PCIe carries at its full rate, and some of them a message's pipeline.
 constexpr std::size_t kChunk = 4u << 20;
-constexpr int kHostSlots = 4;
 // For devices to find each other.
 constexpr std::chrono::seconds kPatience{60};
 
@@ -219,25 +219,25 @@ sys::Result<void> DeviceCommunicator::make_ways(const std::vector<Found>& found)
         auto made = StreamExchange::create(*device_, *orders_, *node_comm_, topology.local_rank(),
                                            topology.local_size(), kChunk);
         if (!made) return made.error();
-        if (auto done = add_rails(std::move(*made), rail_.get()); !done) return done;
+        if (auto done = add_rails(std::move(*made)); !done) return done;
     }
     if (all_have(found, &Found::memory)) {
         auto made = SharedExchange::create(*device_, *orders_, topology.local_rank(), memories_,
                                            counts_->alias(), kChunk);
         if (!made) return made.error();
-        if (auto done = add_rails(std::move(*made), rail_.get()); !done) return done;
+        if (auto done = add_rails(std::move(*made)); !done) return done;
     }
-    const auto stream = device_->make_stream();
-    if (!stream) return stream.error();
-    return add_rails(std::make_unique<NoExchange>(*orders_, *stream, kHostSlots, kChunk),
-                     host_.get());
+    auto host = ThroughHost::create(*device_, *orders_, host_->engine(), topology.rank,
+                                    topology.size, kChunk);
+    if (!host) return host.error();
+    ways_.push_back({nullptr, std::move(*host)});
+    return {};
 }
 
-sys::Result<void> DeviceCommunicator::add_rails(std::unique_ptr<NodeExchange> exchange,
-                                                Communicator* wire) {
-    auto made = SplitRails::create({*device_, *orders_, *exchange,
-                                    wire == nullptr ? nullptr : &wire->engine(),
-                                    comm_.topology().size, wire == host_.get()});
+sys::Result<void> DeviceCommunicator::add_rails(std::unique_ptr<NodeExchange> exchange) {
+    auto made =
+        SplitRails::create({*device_, *orders_, *exchange,
+                            rail_ == nullptr ? nullptr : &rail_->engine(), comm_.topology().size});
     if (!made) return made.error();
     ways_.push_back({std::move(exchange), std::move(*made)});
     return {};

@@ -9,13 +9,13 @@
 
 #include <memory>
 
-#include "collectives/device/allreduce.hpp"
+#include "collectives/device/device_operation.hpp"
 #include "collectives/device/orders.hpp"
 #include "collectives/device/stream_comm.hpp"
 
 namespace batchai::coll {
 
-class FlatAllreduce final : public DeviceAllreduce {
+class FlatAllreduce final : public DeviceOperation {
   public:
     static sys::Result<std::unique_ptr<FlatAllreduce>> create(Device& device, Orders& orders,
                                                               StreamComm& comm, int ranks);

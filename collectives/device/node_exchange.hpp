@@ -52,31 +52,4 @@ class NodeExchange {
     virtual const char* name() const = 0;
 };
 
-// Of a rank whose part is everything: nothing is reduced or gathered.
-class NoExchange final : public NodeExchange {
-  public:
-    NoExchange(Orders& orders, Device::Stream stream, int slots, std::size_t chunk_bytes)
-        : orders_(orders), stream_(stream), slots_(slots), chunk_bytes_(chunk_bytes) {}
-
-    bool reduce(const Chunk&) override { return true; }
-    bool gather(const Chunk&, Device::Event after) override {
-        if (after != nullptr) orders_.wait(stream_, after);
-        return true;
-    }
-    Range part(const Chunk& chunk) const override { return {0, chunk.count}; }
-    const std::byte* reduced(const Chunk& chunk) const override { return chunk.send; }
-    std::byte* result(const Chunk& chunk) const override { return chunk.receive; }
-    Device::Stream stream() const override { return stream_; }
-    int slots() const override { return slots_; }
-    std::size_t chunk_bytes() const override { return chunk_bytes_; }
-    std::size_t part_bytes() const override { return chunk_bytes_; }
-    const char* name() const override { return "none"; }
-
-  private:
-    Orders& orders_;
-    Device::Stream stream_;
-    int slots_;
-    std::size_t chunk_bytes_;
-};
-
 }  // namespace batchai::coll

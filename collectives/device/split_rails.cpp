@@ -8,9 +8,6 @@
 namespace batchai::coll {
 namespace {
 
-// Smaller ones cost more to order than to do.
-constexpr std::size_t kLeastChunk = 256u << 10;
-
 bool is_float(batchai_coll_type type) {
     return type == BATCHAI_COLL_FLOAT32 || type == BATCHAI_COLL_FLOAT64 ||
            type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
@@ -43,21 +40,17 @@ sys::Result<std::unique_ptr<SplitRails>> SplitRails::create(const Parts& parts) 
 }
 
 std::string SplitRails::name() const {
-    if (parts_.wire_has_all) return "through the host";
     const std::string inside = fmt::format("{} inside nodes", parts_.exchange.name());
     return parts_.wire == nullptr ? inside : "split rails, " + inside;
 }
 
 void SplitRails::begin(const DeviceCall& call) {
     const std::size_t element = type_size(call.type);
-    const std::size_t most = parts_.exchange.chunk_bytes() / element;
-    const std::size_t wanted = call.count / (2 * slots_.size()) + 1;
-    const std::size_t lines = kAlignment / element;
-    per_chunk_ = std::clamp((wanted + lines - 1) / lines * lines,
-                            std::min(most, kLeastChunk / element), most);
+    per_chunk_ = numbers_per_chunk(call.count, element, slots_.size(),
+                                   parts_.exchange.chunk_bytes() / element);
     call_ = call;
     divisor_ = 1;
-    if (call.op == BATCHAI_COLL_AVERAGE && !parts_.wire_has_all) {
+    if (call.op == BATCHAI_COLL_AVERAGE) {
         call_.op = BATCHAI_COLL_SUM;
         divisor_ = parts_.ranks;
     }
@@ -139,7 +132,6 @@ bool SplitRails::send_next() {
     call.signature.count = parts_.exchange.part(chunk).size();
     call.signature.type = static_cast<std::uint8_t>(chunk.type);
     call.signature.op = static_cast<std::uint8_t>(chunk.op);
-    if (parts_.wire_has_all) call.signature.before = call_.before;
     if (is_float(chunk.type)) call.signature.after = call_.after / divisor_;
     call.send = call.receive = slot.pinned;
     slot.request = parts_.wire->start(call);

@@ -19,29 +19,28 @@
 //   Ti, inside the node: of the exchange;
 //   Tp = S/G / Bp, Bp being what PCIe carries one way while it carries as much the other way;
 //   Te = 2 (N-1)/N S/G / Be, as of the algorithm that the wire's engine takes.
-// With one node only Ti is left; without an exchange (G = 1 in the above) the host combines all.
+// With one node only Ti is left.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "collectives/device/allreduce.hpp"
+#include "collectives/device/device_operation.hpp"
 #include "collectives/device/node_exchange.hpp"
 #include "collectives/device/orders.hpp"
 #include "collectives/engine.hpp"
 
 namespace batchai::coll {
 
-class SplitRails final : public DeviceAllreduce {
+class SplitRails final : public DeviceOperation {
   public:
     // What it works with; all of it stays the caller's.
     struct Parts {
         Device& device;
         Orders& orders;
         NodeExchange& exchange;
-        Engine* wire = nullptr;     // of the ranks that combine their parts; null: one node
-        int ranks = 1;              // that take part
-        bool wire_has_all = false;  // ranks: nothing has been reduced before
+        Engine* wire = nullptr;  // of the ranks that combine their parts; null: one node
+        int ranks = 1;           // that take part
     };
     static sys::Result<std::unique_ptr<SplitRails>> create(const Parts& parts);
 

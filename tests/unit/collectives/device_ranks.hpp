@@ -10,6 +10,7 @@
 #include "collectives/device/shared_exchange.hpp"
 #include "collectives/device/split_rails.hpp"
 #include "collectives/device/stream_exchange.hpp"
+#include "collectives/device/through_host.hpp"
 #include "meeting_comm.hpp"
 #include "ranks.hpp"
 
@@ -59,14 +60,14 @@ class DeviceRanks {
                     rank.exchange = value_of(StreamExchange::create(
                         rank.device, rank.orders, *rank.comm, g, per_node, chunk_bytes));
                 } else {
-                    rank.exchange = std::make_unique<NoExchange>(
-                        rank.orders, value_of(rank.device.make_stream()), 3, chunk_bytes);
+                    rank.allreduce = value_of(
+                        ThroughHost::create(rank.device, rank.orders, wires_[0]->engine(first + g),
+                                            first + g, nodes * per_node, chunk_bytes));
+                    continue;
                 }
-                Engine* wire = !rails           ? &wires_[0]->engine(first + g)
-                               : wires_.empty() ? nullptr
-                                                : &wires_[g]->engine(n);
+                Engine* wire = wires_.empty() ? nullptr : &wires_[g]->engine(n);
                 rank.allreduce = value_of(SplitRails::create(
-                    {rank.device, rank.orders, *rank.exchange, wire, nodes * per_node, !rails}));
+                    {rank.device, rank.orders, *rank.exchange, wire, nodes * per_node}));
             }
             counts_.push_back(std::move(counts));
         }
@@ -123,7 +124,7 @@ class DeviceRanks {
         Device::Event done = nullptr;
         std::unique_ptr<NodeExchange> exchange;
         std::unique_ptr<MeetingComm> comm;
-        std::unique_ptr<DeviceAllreduce> allreduce;
+        std::unique_ptr<DeviceOperation> allreduce;
     };
 
     void add_rank(unsigned seed) {

@@ -8,6 +8,7 @@
 
 #include "device_ranks.hpp"
 #include "numbers.hpp"
+#include "trial.hpp"
 
 using namespace batchai::coll;
 using namespace batchai::coll::test;
@@ -99,6 +100,47 @@ void for_each_shape(const std::function<void(const Shape&, unsigned seed)>& body
     }
 }
 
+// Blocks of what a rank gives and gets.
+std::pair<std::size_t, std::size_t> blocks(Kind kind, int ranks) {
+    const auto all = static_cast<std::size_t>(ranks);
+    return {kind == Kind::reduce_scatter || kind == Kind::alltoall ? all : 1,
+            kind == Kind::allgather || kind == Kind::alltoall ? all : 1};
+}
+
+void run_task(DeviceRanks& job, const Task& task, std::size_t count) {
+    std::vector<std::unique_ptr<Trial>> trials;
+    std::vector<DeviceCall> calls;
+    const auto [given, got] = blocks(task.kind, job.size());
+    const std::size_t block = count * sizeof(std::int64_t);
+    for (int r = 0; r < job.size(); ++r) {
+        trials.push_back(std::make_unique<Trial>(task, r, job.size(), count));
+        const Call& call = trials.back()->call();
+        const bool inside = call.receive != nullptr && call.send >= call.receive &&
+                            call.send < call.receive + got * block;
+        // What is given first; both together where it is a part of what is got.
+        std::byte* receive = job.memory(r) + (inside ? 0 : given * block);
+        std::byte* send = inside ? receive + (call.send - call.receive) : job.memory(r);
+        if (call.send != nullptr) {
+            std::memcpy(job.input(r) + (send - job.memory(r)), call.send, given * block);
+        }
+        DeviceCall device;
+        device.send = send;
+        device.receive = task.kind == Kind::broadcast ? send : receive;
+        device.count = count;
+        device.type = BATCHAI_COLL_INT64;
+        device.stream = job.stream(r);
+        device.kind = task.kind;
+        device.root = call.signature.root;
+        calls.push_back(device);
+    }
+    BOOST_TEST_REQUIRE(job.run(calls) == "");
+    for (int r = 0; r < job.size(); ++r) {
+        std::byte* to = trials[r]->call().receive;
+        if (to != nullptr) std::memcpy(to, calls[r].receive, got * block);
+        BOOST_TEST(trials[r]->right(), "rank " << r);
+    }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(split_rails)
@@ -142,6 +184,24 @@ BOOST_AUTO_TEST_CASE(factors_are_applied_once) {
             round.run();
         });
     });
+}
+
+BOOST_AUTO_TEST_CASE(other_operations_go_through_the_host) {
+    for (unsigned seed = 1; seed <= 8; ++seed) {
+        for (const auto& [nodes, per_node] : {std::pair{1, 1}, {1, 3}, {2, 2}}) {
+            DeviceRanks job(nodes, per_node, DeviceRanks::Path::host, kChunk, seed);
+            for (const Task& task : kTasks) {
+                if (task.kind == Kind::barrier || !task.even) continue;
+                for (const std::size_t count : {1u, 0u, 100u, 1001u}) {
+                    BOOST_TEST_CONTEXT(nodes << " nodes of " << per_node << ", kind "
+                                             << static_cast<int>(task.kind) << ", count " << count
+                                             << ", seed " << seed) {
+                        run_task(job, task, count);
+                    }
+                }
+            }
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
