@@ -29,7 +29,7 @@ std::unique_ptr<StreamComm> comm_of_one() {
     return comm;
 }
 
-void run(DeviceAllreduce& allreduce, const DeviceCall& call) {
+void run(DeviceOperation& allreduce, const DeviceCall& call) {
     allreduce.begin(call);
     Step step = Step::idle;
     while (step != Step::done) {

@@ -11,15 +11,14 @@
 #include "clock.hpp"
 #include "collectives/comm.hpp"
 #include "collectives/device/cuda.hpp"
-#include "collectives/device/split_rails.hpp"
+#include "collectives/device/through_host.hpp"
 #include "parts.hpp"
 
 namespace batchai::coll::gpu {
 namespace {
 
 const std::string kStaging = "staging";
-constexpr std::size_t kUsual = 4 * kMiB;  // as in DeviceCommunicator's ways, and so many slots
-constexpr int kSlots = 4;
+constexpr std::size_t kUsual = 4 * kMiB;  // as in DeviceCommunicator's ways
 
 std::string of_chunks(std::size_t bytes) {
     return kStaging + ", chunks of " + std::to_string(bytes >> 10) + " KiB";
@@ -34,20 +33,19 @@ class Staging {
           memory_(value_of(device_->allocate(kLarge))),
           stream_(value_of(device_->make_stream())),
           end_(value_of(device_->make_event())),
-          exchange_(orders_, value_of(device_->make_stream()), kSlots, chunk_bytes),
-          rails_(value_of(
-              SplitRails::create({*device_, orders_, exchange_, &comm.engine(), 1, true}))) {}
+          staged_(
+              value_of(ThroughHost::create(*device_, orders_, comm.engine(), 0, 1, chunk_bytes))) {}
 
     double milliseconds(std::size_t bytes) {
         DeviceCall call{memory_, memory_, bytes / sizeof(float)};
         call.stream = stream_;
         return 1000 * seconds(bytes, [&] {
-                   rails_->begin(call);
+                   staged_->begin(call);
                    Step step = Step::idle;
                    while (step != Step::done) {
-                       step = rails_->step();
+                       step = staged_->step();
                        if (step == Step::failed)
-                           throw std::runtime_error(rails_->failure().sentence);
+                           throw std::runtime_error(staged_->failure().sentence);
                    }
                    value_of(device_->record(end_, stream_));
                    while (!value_of(device_->query(end_))) {
@@ -61,8 +59,7 @@ class Staging {
     std::byte* memory_;
     Device::Stream stream_;
     Device::Event end_;
-    NoExchange exchange_;
-    std::unique_ptr<SplitRails> rails_;
+    std::unique_ptr<ThroughHost> staged_;
 };
 
 }  // namespace
