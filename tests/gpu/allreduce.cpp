@@ -241,25 +241,6 @@ void try_several(Job& job, cudaStream_t stream) {
     }
 }
 
-// A test of jobs of all shapes and places.
-void for_all(const std::vector<std::vector<int>>& shapes,
-             const std::function<void(Job& job, cudaStream_t stream)>& body) {
-    for (const Place place : places()) {
-        for (const auto& shape : shapes) {
-            const int size = std::accumulate(shape.begin(), shape.end(), 0);
-            run_ranks(shape, [&](int rank, Board& board) {
-                Job job(board, rank, size, place);
-                {
-                    const Stream stream;
-                    body(job, stream);
-                    stream.wait();
-                }
-                job.finish();
-            });
-        }
-    }
-}
-
 // One node of 2 and of 4 ranks, two nodes of one, two nodes of two; means of three are not exact.
 const std::vector<std::vector<int>> kShapes = {{2}, {4}, {1, 1}, {2, 2}};
 

@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::size_t kCount = 2'000'003;
 
-void expect(batchai_coll_status wanted, batchai_coll_status got, const std::string& what) {
-    if (got == wanted) return;
-    throw std::runtime_error(what + ": " + batchai_coll_status_name(got) + " instead of " +
-                             batchai_coll_status_name(wanted) + " (" + batchai_coll_last_error() +
-                             ")");
-}
-
 batchai_coll_status start(Job& job, const void* send, void* receive, cudaStream_t stream,
                           batchai_coll_device_request** request) {
     return batchai_coll_device_allreduce_async(job.device(), send, receive, kCount,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Job: a rank of a job with a GPU, through the C interface, but for the launcher: ranks that were
-// forked find each other on their board.
+// forked find each other on their board. And a test of jobs of all shapes.
 #pragma once
 
 #include <memory>
+#include <numeric>
 
 #include "collectives/api.hpp"
 #include "harness.hpp"
@@ -14,6 +15,13 @@ namespace batchai::coll::gpu {
 
 inline void check(batchai_coll_status status) {
     if (status != BATCHAI_COLL_OK) throw std::runtime_error(batchai_coll_last_error());
+}
+
+inline void expect(batchai_coll_status wanted, batchai_coll_status got, const std::string& what) {
+    if (got == wanted) return;
+    throw std::runtime_error(what + ": " + batchai_coll_status_name(got) + " instead of " +
+                             batchai_coll_status_name(wanted) + " (" + batchai_coll_last_error() +
+                             ")");
 }
 
 // Which GPU a rank takes: that of its local rank, where the machine has several; or the first one,
@@ -75,5 +83,24 @@ class Job {
     batchai_coll_device* device_ = nullptr;
     int gpu_ = 0;
 };
+
+// A test of jobs of all shapes and places.
+inline void for_all(const std::vector<std::vector<int>>& shapes,
+                    const std::function<void(Job& job, cudaStream_t stream)>& body) {
+    for (const Place place : places()) {
+        for (const auto& shape : shapes) {
+            const int size = std::accumulate(shape.begin(), shape.end(), 0);
+            run_ranks(shape, [&](int rank, Board& board) {
+                Job job(board, rank, size, place);
+                {
+                    const Stream stream;
+                    body(job, stream);
+                    stream.wait();
+                }
+                job.finish();
+            });
+        }
+    }
+}
 
 }  // namespace batchai::coll::gpu
