@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SharedExchange: an NodeExchange through memory of the devices that all ranks of the node have
+// SharedExchange: a NodeExchange through memory of the devices that all ranks of the node have
 // opened: for GPUs that reach each other, several ranks of one GPU among them, without NCCL.
 //
 // For each chunk a rank
