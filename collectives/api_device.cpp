@@ -195,10 +195,15 @@ batchai_coll_status batchai_coll_device_open(batchai_coll_comm* comm, int number
 
 batchai_coll_status batchai_coll_device_close(batchai_coll_device* device) {
     return guarded([&] {
-        if (device == nullptr) return bad_argument("device_close", "a null argument");
-        const std::unique_ptr<batchai_coll_device> closed(device);
+        constexpr const char* kName = "device_close";
+        if (device == nullptr) return bad_argument(kName, "a null argument");
         DeviceCommunicator& communicator = *device->communicator;
         Failure failure = communicator.failure();
+        if (failure.status == BATCHAI_COLL_OK && communicator.under_way() > 0) {
+            return bad_argument(
+                kName, fmt::format("operations that have not ended: {}", communicator.under_way()));
+        }
+        const std::unique_ptr<batchai_coll_device> closed(device);
         if (failure.status == BATCHAI_COLL_OK) failure = communicator.close();
         if (failure.status == BATCHAI_COLL_OK) return BATCHAI_COLL_OK;
         return fail(failure.status, failure.sentence);

@@ -55,6 +55,8 @@ class DeviceCommunicator {
     batchai_coll_status test(Request* request);
     batchai_coll_status wait(Request* request);
 
+    // Requests that have not ended.
+    std::size_t under_way() const { return line_.size(); }
     // The communicator's. Its status is OK while all is well.
     const Failure& failure() const { return comm_.engine().failure(); }
     Device& device() const { return *device_; }

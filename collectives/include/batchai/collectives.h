@@ -317,10 +317,10 @@ typedef struct batchai_coll_device_request batchai_coll_device_request;
 BATCHAI_COLL_API const char* batchai_coll_gpu_support(void);
 
 /* Collective over all ranks of comm; an error on one rank is an error on all. number: the GPU, as
- * cudaSetDevice counts in this process; -1: of the local rank, from the first one again where the
- * process sees fewer. While it is open, the ranks do everything of comm in the same order as
- * everywhere, operations on GPU memory included. To be closed before comm is finalized: collective
- * too, unless there was an error, and waits for the GPU. */
+ * cudaSetDevice counts in this process; -1: the one of the local rank's number, from 0 again where
+ * there are fewer. comm, which no queue may have, stays of use; its operations and those on the
+ * device are called in the same order on all ranks. To be closed before comm is finalized, when
+ * everything has ended: collective too, unless there was an error, and waits for the GPU. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_open(batchai_coll_comm* comm, int number,
                                                               batchai_coll_device** device);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_close(batchai_coll_device* device);
