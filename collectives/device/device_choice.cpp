@@ -90,6 +90,12 @@ sys::Result<double> DeviceCommunicator::time(DeviceOperation& way, const Trial& 
     double best = 0;
     for (int run = 0; run < kRuns; ++run) {
         const auto begun = Clock::now();
+        const auto look = [&]() -> sys::Result<void> {
+            if (comm_.engine().has_failed()) return sys::Error{failure().sentence};
+            const auto limit = comm_.timeout();
+            if (limit.count() == 0 || Clock::now() - begun < limit) return {};
+            return sys::Error{way.name() + " does not end"};
+        };
         way.begin(call);
         Backoff backoff;
         for (Step step = Step::idle; step != Step::done; step = way.step()) {
@@ -98,12 +104,12 @@ sys::Result<double> DeviceCommunicator::time(DeviceOperation& way, const Trial& 
                 backoff.reset();
                 continue;
             }
-            if (comm_.engine().has_failed()) return sys::Error{failure().sentence};
+            if (auto good = look(); !good) return good.error();
             backoff.pause();
         }
         orders_->record(trial.event, trial.stream);
         while (!orders_->is_done(trial.event)) {
-            if (comm_.engine().has_failed()) return sys::Error{failure().sentence};
+            if (auto good = look(); !good) return good.error();
         }
         if (const auto& error = orders_->error()) return *error;
         const std::chrono::duration<double> took = Clock::now() - begun;

@@ -51,6 +51,10 @@ Failure DeviceCommunicator::close() {
         Backoff backoff;
         while (!orders_->is_ready(*comm) && !comm_.engine().has_failed()) backoff.pause();
     }
+    // The others would wait for what this rank has not ended.
+    if (const auto& error = orders_->error()) {
+        comm_.engine().fail({BATCHAI_COLL_ERR_SYSTEM, error->message}, true);
+    }
     // Then what others are to take part in may never end.
     if (failure().status != BATCHAI_COLL_OK) return failure();
     device_->close();

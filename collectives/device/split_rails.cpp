@@ -8,9 +8,8 @@
 namespace batchai::coll {
 namespace {
 
-bool is_float(batchai_coll_type type) {
-    return type == BATCHAI_COLL_FLOAT32 || type == BATCHAI_COLL_FLOAT64 ||
-           type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
+bool is_short_float(batchai_coll_type type) {
+    return type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
 }
 
 }  // namespace
@@ -118,6 +117,12 @@ void SplitRails::take_out(std::uint64_t k) {
     orders.record(slot.out, out_);
 }
 
+// Numbers of 16 bits are averaged on the wire, before they are rounded; others on the device, where
+// a division is one.
+bool SplitRails::averages_at_the_end() const {
+    return divisor_ > 1 && !is_short_float(call_.type);
+}
+
 bool SplitRails::send_next() {
     if (sent_ == reduced_ || !parts_.orders.is_done(slot(sent_).out)) return false;
     if (parts_.orders.error()) return false;
@@ -132,7 +137,7 @@ bool SplitRails::send_next() {
     call.signature.count = parts_.exchange.part(chunk).size();
     call.signature.type = static_cast<std::uint8_t>(chunk.type);
     call.signature.op = static_cast<std::uint8_t>(chunk.op);
-    if (is_float(chunk.type)) call.signature.after = call_.after / divisor_;
+    if (!averages_at_the_end()) call.signature.after = call_.after / divisor_;
     call.send = call.receive = slot.pinned;
     slot.request = parts_.wire->start(call);
     return true;
@@ -160,9 +165,10 @@ void SplitRails::bring_in(std::uint64_t k) {
     average.from[0] = average.to;
     average.count = parts_.exchange.part(chunk).size();
     average.type = chunk.type;
+    average.after = call_.after;
     average.divisor = divisor_;
     parts_.orders.copy(average.to, slot.pinned, average.count * type_size(chunk.type), in_);
-    if (divisor_ > 1 && !is_float(chunk.type)) parts_.orders.reduce(average, in_);
+    if (averages_at_the_end()) parts_.orders.reduce(average, in_);
     parts_.orders.record(slot.in, in_);
 }
 

@@ -64,6 +64,7 @@ class SplitRails final : public DeviceOperation {
 
     bool order_next();
     void take_out(std::uint64_t k);
+    bool averages_at_the_end() const;
     bool send_next();
     bool receive_next();
     void bring_in(std::uint64_t k);

@@ -88,7 +88,8 @@ class Summed {
 
 void for_each_shape(const std::function<void(const Shape&, unsigned seed)>& body) {
     for (unsigned seed = 1; seed <= 8; ++seed) {
-        for (const auto& [nodes, per_node] : {std::pair{1, 2}, {1, 3}, {2, 1}, {2, 2}, {4, 2}}) {
+        for (const auto& [nodes, per_node] :
+             {std::pair{1, 2}, {1, 3}, {2, 1}, {2, 2}, {3, 2}, {4, 2}}) {
             for (const auto path : {DeviceRanks::Path::shared, DeviceRanks::Path::stream,
                                     DeviceRanks::Path::flat, DeviceRanks::Path::host}) {
                 BOOST_TEST_CONTEXT(nodes << " nodes of " << per_node << ", path "
@@ -166,8 +167,11 @@ BOOST_AUTO_TEST_CASE(every_type_and_operation_is_right) {
             for (const auto op : {BATCHAI_COLL_SUM, BATCHAI_COLL_AVERAGE, BATCHAI_COLL_MIN,
                                   BATCHAI_COLL_MAX, BATCHAI_COLL_PRODUCT}) {
                 if (std::is_same_v<Type, Bool> && op == BATCHAI_COLL_AVERAGE) continue;
-                // Averages of three are no whole numbers.
-                if (op == BATCHAI_COLL_AVERAGE && job.size() == 3) continue;
+                // Rounded more than once.
+                const bool halves = (job.size() & (job.size() - 1)) == 0;
+                const bool is_short =
+                    std::is_same_v<Type, Float16> || std::is_same_v<Type, Bfloat16>;
+                if (op == BATCHAI_COLL_AVERAGE && is_short && !halves) continue;
                 Summed<Type>(job, op, 700, ++round, false).run();
             }
         });
