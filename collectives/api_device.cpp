@@ -119,7 +119,9 @@ batchai_coll_status start_on_device(const char* name, batchai_coll_device* devic
     }
     const auto captured = communicator.device().is_captured(call.stream);
     if (!captured) return bad_argument(name, captured.error().message);
-    if (*captured) return bad_argument(name, "the stream is captured into a graph");
+    if (*captured)
+        return bad_argument(name,
+                            "the stream is captured into a graph: call it outside of the capture");
     *request = reinterpret_cast<batchai_coll_device_request*>(communicator.start(call));
     return BATCHAI_COLL_OK;
 }
@@ -142,9 +144,6 @@ batchai_coll_status reduce_on_device(const char* name, batchai_coll_device* devi
                                      const BlockCounts& blocks,
                                      batchai_coll_device_request** request) {
     Signature signature = signature_of(call.kind, call.count, call.type);
-    if (!is_type(call.type)) {
-        return bad_argument(name, fmt::format("no type {}", static_cast<int>(call.type)));
-    }
     if (const std::string wrong = set_reduction(signature, op, scaling); !wrong.empty()) {
         return bad_argument(name, wrong);
     }

@@ -43,4 +43,19 @@ sys::Result<void> Device::check(const Reduction& reduction) {
     return {};
 }
 
+sys::Result<void> Device::make(const std::vector<Stream*>& streams,
+                               const std::vector<Event*>& events) {
+    for (Stream* stream : streams) {
+        const auto made = make_stream();
+        if (!made) return made.error();
+        *stream = *made;
+    }
+    for (Event* event : events) {
+        const auto made = make_event();
+        if (!made) return made.error();
+        *event = *made;
+    }
+    return {};
+}
+
 }  // namespace batchai::coll

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "batchai/collectives.h"
 #include "sys/result.hpp"
@@ -44,6 +45,17 @@ class Device {
         batchai_coll_op op = BATCHAI_COLL_SUM;  // not average: that is a sum with a divisor
         double before = 1, after = 1;
         int divisor = 1;
+
+        // Of one source: numbers that are only changed, by what is set in it then.
+        static Reduction of_one(const std::byte* from, std::byte* to, std::size_t count,
+                                batchai_coll_type type) {
+            Reduction reduction;
+            reduction.from[0] = from;
+            reduction.to = to;
+            reduction.count = count;
+            reduction.type = type;
+            return reduction;
+        }
     };
 
     Device() = default;
@@ -85,6 +97,9 @@ class Device {
     virtual const char* name() const = 0;
     // The same for two processes of a node exactly if the device is.
     virtual std::string identity() const = 0;
+
+    // Several at once; what fails first.
+    sys::Result<void> make(const std::vector<Stream*>& streams, const std::vector<Event*>& events);
 
   protected:
     // Whether it is one that the above allows.

@@ -8,14 +8,9 @@ namespace batchai::coll {
 sys::Result<std::unique_ptr<FlatAllreduce>> FlatAllreduce::create(Device& device, Orders& orders,
                                                                   StreamComm& comm, int ranks) {
     std::unique_ptr<FlatAllreduce> made(new FlatAllreduce(orders, comm, ranks));
-    const auto stream = device.make_stream();
-    if (!stream) return stream.error();
-    made->stream_ = *stream;
-    for (Device::Event* event : {&made->started_, &made->ended_}) {
-        const auto one = device.make_event();
-        if (!one) return one.error();
-        *event = *one;
-    }
+    const std::vector streams{&made->stream_};
+    const std::vector events{&made->started_, &made->ended_};
+    if (auto done = device.make(streams, events); !done) return done.error();
     return made;
 }
 
@@ -47,11 +42,7 @@ void FlatAllreduce::order() {
     orders_.wait(stream_, started_);
     const std::byte* from = call_.send;
     if (call_.before != 1 || call_.type == BATCHAI_COLL_BOOL) {
-        Device::Reduction read;
-        read.from[0] = call_.send;
-        read.to = call_.receive;
-        read.count = call_.count;
-        read.type = call_.type;
+        auto read = Device::Reduction::of_one(call_.send, call_.receive, call_.count, call_.type);
         read.before = call_.before;
         orders_.reduce(read, stream_);
         from = call_.receive;
@@ -65,10 +56,7 @@ void FlatAllreduce::order() {
 void FlatAllreduce::scale() {
     const int divisor = call_.op == BATCHAI_COLL_AVERAGE ? ranks_ : 1;
     if (call_.after == 1 && divisor == 1) return;
-    Device::Reduction scaled;
-    scaled.from[0] = scaled.to = call_.receive;
-    scaled.count = call_.count;
-    scaled.type = call_.type;
+    auto scaled = Device::Reduction::of_one(call_.receive, call_.receive, call_.count, call_.type);
     scaled.after = call_.after;
     scaled.divisor = divisor;
     orders_.reduce(scaled, stream_);

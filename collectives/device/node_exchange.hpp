@@ -5,7 +5,7 @@
 // allgather of what has become of the parts. Both only give orders, to one stream, and never wait.
 //
 // All ranks of the node call the same sequence of reduce() and gather(), each until it returns
-// true; of chunk k + slots() they reduce only after they have gathered chunk k.
+// true; of chunk k + kSlots they reduce only after they have gathered chunk k.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@ namespace batchai::coll {
 
 class NodeExchange {
   public:
+    static constexpr std::size_t kSlots = 4;  // chunks under way
+
     struct Chunk {
         std::uint64_t number = 0;  // from 0, counts those of all operations
         const std::byte* send = nullptr;
@@ -36,17 +38,15 @@ class NodeExchange {
 
     // Whether all is ordered; if not, to be called again, once others have moved.
     virtual bool reduce(const Chunk& chunk) = 0;
-    // The same, of what stands in result() after the event. Null: it does already.
+    // The same, of what stands in place() after the event. Null: it does already.
     virtual bool gather(const Chunk& chunk, Device::Event after) = 0;
 
     // Which elements of the chunk are this rank's.
     virtual Range part(const Chunk& chunk) const = 0;
     // Where reduce() makes this rank's part, and where gather() takes it from.
-    virtual const std::byte* reduced(const Chunk& chunk) const = 0;
-    virtual std::byte* result(const Chunk& chunk) const = 0;
+    virtual std::byte* place(const Chunk& chunk) const = 0;
 
     virtual Device::Stream stream() const = 0;
-    virtual int slots() const = 0;
     virtual std::size_t chunk_bytes() const = 0;  // of a chunk, at most
     virtual std::size_t part_bytes() const = 0;   // of a rank's part of one, at most
     virtual const char* name() const = 0;

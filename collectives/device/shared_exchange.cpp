@@ -23,16 +23,12 @@ sys::Result<std::unique_ptr<SharedExchange>> SharedExchange::create(
     std::size_t chunk_bytes) {
     std::unique_ptr<SharedExchange> made(
         new SharedExchange(orders, rank, std::move(memories), std::move(counts), chunk_bytes));
-    const auto stream = device.make_stream();
-    if (!stream) return stream.error();
-    made->stream_ = *stream;
+    const std::vector streams{&made->stream_};
+    std::vector<Device::Event*> events;
     for (Stage* stage : {&made->copied_, &made->ready_}) {
-        for (Device::Event& event : stage->events) {
-            const auto one = device.make_event();
-            if (!one) return one.error();
-            event = *one;
-        }
+        for (Device::Event& event : stage->events) events.push_back(&event);
     }
+    if (auto done = device.make(streams, events); !done) return done.error();
     return made;
 }
 

@@ -36,8 +36,6 @@ namespace batchai::coll {
 
 class SharedExchange final : public NodeExchange {
   public:
-    static constexpr int kSlots = 4;
-
     // Of the device, that each rank has; and of the host, all ranks together.
     static std::size_t device_bytes(std::size_t chunk_bytes, int ranks);
     static std::size_t host_bytes(int ranks);
@@ -51,10 +49,8 @@ class SharedExchange final : public NodeExchange {
     bool reduce(const Chunk& chunk) override;
     bool gather(const Chunk& chunk, Device::Event after) override;
     Range part(const Chunk& chunk) const override { return part(chunk, rank_); }
-    const std::byte* reduced(const Chunk& chunk) const override { return result(chunk); }
-    std::byte* result(const Chunk& chunk) const override { return part_slot(rank_, chunk.number); }
+    std::byte* place(const Chunk& chunk) const override { return part_slot(rank_, chunk.number); }
     Device::Stream stream() const override { return stream_; }
-    int slots() const override { return kSlots; }
     std::size_t chunk_bytes() const override { return chunk_bytes_; }
     std::size_t part_bytes() const override { return part_bytes(chunk_bytes_, ranks()); }
     const char* name() const override { return "shared memory"; }

@@ -5,14 +5,9 @@
 
 #include <algorithm>
 
+#include "collectives/veto.hpp"
+
 namespace batchai::coll {
-namespace {
-
-bool is_short_float(batchai_coll_type type) {
-    return type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
-}
-
-}  // namespace
 
 sys::Result<std::unique_ptr<SplitRails>> SplitRails::create(const Parts& parts) {
     std::unique_ptr<SplitRails> made(new SplitRails(parts));
@@ -25,16 +20,8 @@ sys::Result<std::unique_ptr<SplitRails>> SplitRails::create(const Parts& parts) 
         if (!pinned) return pinned.error();
         slot.pinned = *pinned;
     }
-    for (Device::Event* event : events) {
-        const auto one = device.make_event();
-        if (!one) return one.error();
-        *event = *one;
-    }
-    for (Device::Stream* stream : {&made->out_, &made->in_}) {
-        const auto one = device.make_stream();
-        if (!one) return one.error();
-        *stream = *one;
-    }
+    const std::vector streams{&made->out_, &made->in_};
+    if (auto done = device.make(streams, events); !done) return done.error();
     return made;
 }
 
@@ -45,8 +32,8 @@ std::string SplitRails::name() const {
 
 void SplitRails::begin(const DeviceCall& call) {
     const std::size_t element = type_size(call.type);
-    per_chunk_ = numbers_per_chunk(call.count, element, slots_.size(),
-                                   parts_.exchange.chunk_bytes() / element);
+    per_chunk_ =
+        numbers_per_chunk(call.count, element, kSlots, parts_.exchange.chunk_bytes() / element);
     call_ = call;
     divisor_ = 1;
     if (call.op == BATCHAI_COLL_AVERAGE) {
@@ -92,7 +79,7 @@ Step SplitRails::step() {
 
 // The next order on the exchange's stream, if it can be given.
 bool SplitRails::order_next() {
-    if (reduced_ < std::min<std::uint64_t>(chunks_, gathered_ + slots_.size())) {
+    if (reduced_ < std::min<std::uint64_t>(chunks_, gathered_ + kSlots)) {
         if (!parts_.exchange.reduce(chunk(reduced_))) return false;
         if (parts_.wire != nullptr) take_out(reduced_);
         ++reduced_;
@@ -112,7 +99,7 @@ void SplitRails::take_out(std::uint64_t k) {
     Orders& orders = parts_.orders;
     orders.record(slot.reduced, parts_.exchange.stream());
     orders.wait(out_, slot.reduced);
-    orders.copy(slot.pinned, parts_.exchange.reduced(chunk),
+    orders.copy(slot.pinned, parts_.exchange.place(chunk),
                 parts_.exchange.part(chunk).size() * type_size(chunk.type), out_);
     orders.record(slot.out, out_);
 }
@@ -120,7 +107,7 @@ void SplitRails::take_out(std::uint64_t k) {
 // Numbers of 16 bits are averaged on the wire, before they are rounded; others on the device, where
 // a division is one.
 bool SplitRails::averages_at_the_end() const {
-    return divisor_ > 1 && !is_short_float(call_.type);
+    return divisor_ > 1 && float_format(call_.type).bytes != 2;
 }
 
 bool SplitRails::send_next() {
@@ -160,14 +147,12 @@ bool SplitRails::receive_next() {
 void SplitRails::bring_in(std::uint64_t k) {
     Slot& slot = this->slot(k);
     const NodeExchange::Chunk chunk = this->chunk(k);
-    Device::Reduction average;
-    average.to = parts_.exchange.result(chunk);
-    average.from[0] = average.to;
-    average.count = parts_.exchange.part(chunk).size();
-    average.type = chunk.type;
+    std::byte* place = parts_.exchange.place(chunk);
+    auto average =
+        Device::Reduction::of_one(place, place, parts_.exchange.part(chunk).size(), chunk.type);
     average.after = call_.after;
     average.divisor = divisor_;
-    parts_.orders.copy(average.to, slot.pinned, average.count * type_size(chunk.type), in_);
+    parts_.orders.copy(place, slot.pinned, average.count * type_size(chunk.type), in_);
     if (averages_at_the_end()) parts_.orders.reduce(average, in_);
     parts_.orders.record(slot.in, in_);
 }

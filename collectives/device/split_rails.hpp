@@ -11,7 +11,7 @@
 //   in                                                copy 0         copy 1      to the device
 //
 // The order on the exchange's stream is fixed, and so the same on all ranks, which NCCL needs:
-// chunk k is gathered before chunk k + slots is reduced. An arrow from one line to another is an
+// chunk k is gathered before chunk k + kSlots is reduced. An arrow from one line to another is an
 // event where the device waits, and a query of one where the host does.
 //
 // Cost for S bytes on N nodes of G ranks in K chunks (1.3 of the literature: UCC's split rail, lane
@@ -49,16 +49,17 @@ class SplitRails final : public DeviceOperation {
     std::string name() const override;
 
   private:
-    // Of a chunk between the exchange's two halves. Used again after `slots` chunks.
+    static constexpr std::size_t kSlots = NodeExchange::kSlots;
+
+    // Of a chunk between the exchange's two halves. Used again after kSlots chunks.
     struct Slot {
         std::byte* pinned = nullptr;
         Device::Event reduced = nullptr, out = nullptr, in = nullptr;
         Engine::Request* request = nullptr;
     };
 
-    explicit SplitRails(const Parts& parts)
-        : parts_(parts), slots_(static_cast<std::size_t>(parts.exchange.slots())) {}
-    Slot& slot(std::uint64_t chunk) { return slots_[(first_ + chunk) % slots_.size()]; }
+    explicit SplitRails(const Parts& parts) : parts_(parts) {}
+    Slot& slot(std::uint64_t chunk) { return slots_[(first_ + chunk) % kSlots]; }
     // Chunk k of this call.
     NodeExchange::Chunk chunk(std::uint64_t k) const;
 
@@ -71,7 +72,7 @@ class SplitRails final : public DeviceOperation {
     Step finish();
 
     Parts parts_;
-    std::vector<Slot> slots_;
+    Slot slots_[kSlots];
     Device::Stream out_ = nullptr, in_ = nullptr;
     Device::Event started_ = nullptr, ended_ = nullptr;
 

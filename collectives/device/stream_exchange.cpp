@@ -41,11 +41,7 @@ Range StreamExchange::part(const Chunk& chunk) const {
 // The chunk as it is to be reduced.
 const std::byte* StreamExchange::source(const Chunk& chunk) {
     if (chunk.before != 1 || chunk.type == BATCHAI_COLL_BOOL) {
-        Device::Reduction read;
-        read.from[0] = chunk.send;
-        read.to = memory_;
-        read.count = chunk.count;
-        read.type = chunk.type;
+        auto read = Device::Reduction::of_one(chunk.send, memory_, chunk.count, chunk.type);
         read.before = chunk.before;
         orders_.reduce(read, stream_);
         return memory_;
@@ -57,10 +53,8 @@ const std::byte* StreamExchange::source(const Chunk& chunk) {
 
 void StreamExchange::scale(const Chunk& chunk) {
     if (chunk.after == 1 && chunk.divisor == 1) return;
-    Device::Reduction scaled;
-    scaled.from[0] = scaled.to = result(chunk);
-    scaled.count = part(chunk).size();
-    scaled.type = chunk.type;
+    auto scaled =
+        Device::Reduction::of_one(place(chunk), place(chunk), part(chunk).size(), chunk.type);
     scaled.after = chunk.after;
     scaled.divisor = chunk.divisor;
     orders_.reduce(scaled, stream_);
@@ -71,7 +65,7 @@ bool StreamExchange::reduce(const Chunk& chunk) {
     if (!given_) {
         const std::byte* from = source(chunk);
         orders_.give([&] {
-            return comm_.reduce_scatter(from, result(chunk), block(chunk), chunk.type, chunk.op,
+            return comm_.reduce_scatter(from, place(chunk), block(chunk), chunk.type, chunk.op,
                                         stream_);
         });
         given_ = true;
@@ -88,7 +82,7 @@ bool StreamExchange::gather(const Chunk& chunk, Device::Event after) {
     if (!given_) {
         if (after != nullptr) orders_.wait(stream_, after);
         orders_.give(
-            [&] { return comm_.all_gather(result(chunk), to, block(chunk), chunk.type, stream_); });
+            [&] { return comm_.all_gather(place(chunk), to, block(chunk), chunk.type, stream_); });
         given_ = true;
         if (!orders_.is_ready(comm_)) return false;
     }

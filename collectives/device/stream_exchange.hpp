@@ -17,8 +17,6 @@ namespace batchai::coll {
 
 class StreamExchange final : public NodeExchange {
   public:
-    static constexpr int kSlots = 4;
-
     // Of the device.
     static sys::Result<std::unique_ptr<StreamExchange>> create(Device& device, Orders& orders,
                                                                StreamComm& comm, int rank,
@@ -27,12 +25,10 @@ class StreamExchange final : public NodeExchange {
     bool reduce(const Chunk& chunk) override;
     bool gather(const Chunk& chunk, Device::Event after) override;
     Range part(const Chunk& chunk) const override;
-    const std::byte* reduced(const Chunk& chunk) const override { return result(chunk); }
-    std::byte* result(const Chunk& chunk) const override {
+    std::byte* place(const Chunk& chunk) const override {
         return memory_ + padded_bytes() + chunk.number % kSlots * part_bytes();
     }
     Device::Stream stream() const override { return stream_; }
-    int slots() const override { return kSlots; }
     std::size_t chunk_bytes() const override { return chunk_bytes_; }
     std::size_t part_bytes() const override;
     const char* name() const override { return "NCCL"; }

@@ -19,16 +19,8 @@ sys::Result<std::unique_ptr<ThroughHost>> ThroughHost::create(Device& device, Or
         slot.pinned = *pinned;
         events.insert(events.end(), {&slot.out, &slot.in});
     }
-    for (Device::Event* event : events) {
-        const auto one = device.make_event();
-        if (!one) return one.error();
-        *event = *one;
-    }
-    for (Device::Stream* stream : {&made->out_, &made->in_}) {
-        const auto one = device.make_stream();
-        if (!one) return one.error();
-        *stream = *one;
-    }
+    const std::vector streams{&made->out_, &made->in_};
+    if (auto done = device.make(streams, events); !done) return done.error();
     return made;
 }
 
@@ -96,7 +88,7 @@ Call ThroughHost::operation(std::uint64_t k) {
     call.signature.count = chunk(k).size();
     call.signature.type = static_cast<std::uint8_t>(call_.type);
     call.signature.op = static_cast<std::uint8_t>(call_.op);
-    call.signature.root = std::max(call_.root, 0);
+    call.signature.root = call_.root;
     call.signature.before = call_.before;
     call.signature.after = call_.after;
     call.send = slot(k).pinned;

@@ -11,22 +11,13 @@
 #include <string>
 #include <utility>
 
-#include "sys/result.hpp"
+#include "value_of.hpp"
 
 namespace batchai::coll::gpu {
 
 inline void cuda(cudaError_t status, const char* what) {
     if (status == cudaSuccess) return;
     throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
-}
-
-template <class T>
-T value_of(sys::Result<T> result) {
-    if (!result) throw std::runtime_error(result.error().message);
-    return std::move(*result);
-}
-inline void value_of(const sys::Result<void>& result) {
-    if (!result) throw std::runtime_error(result.error().message);
 }
 
 class GpuMemory {

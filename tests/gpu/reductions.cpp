@@ -65,25 +65,13 @@ class Reducer {
 template <class Type>
 typename Type::Stored expected(const Reducer& reducer, const Device::Reduction& reduction,
                                std::size_t sources, std::size_t i) {
-    using Value = typename Type::Value;
-    const auto read = [&](std::size_t k) {
-        typename Type::Stored stored;
-        std::memcpy(&stored, reducer.host(k) + i * sizeof stored, sizeof stored);
-        const Value value = Type::read(stored);
-        if constexpr (!std::is_floating_point_v<Value>) return value;
-        return static_cast<Value>(value * static_cast<Value>(reduction.before));
+    const auto stored = [&](std::size_t k) {
+        typename Type::Stored number;
+        std::memcpy(&number, reducer.host(k) + i * sizeof number, sizeof number);
+        return number;
     };
-    Value value = read(0);
-    for (std::size_t k = 1; k < sources; ++k) {
-        value = numbers::apply<Type>(reduction.op, value, read(k));
-    }
-    if constexpr (std::is_floating_point_v<Value>) {
-        value /= static_cast<Value>(reduction.divisor);
-        value *= static_cast<Value>(reduction.after);
-    } else if (reduction.divisor != 1) {
-        value = static_cast<Value>(value / reduction.divisor);
-    }
-    return Type::write(value);
+    return numbers::reduced_plainly<Type>(reduction.op, sources, stored, reduction.before,
+                                          reduction.after, reduction.divisor);
 }
 
 template <class Type>

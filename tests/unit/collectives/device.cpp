@@ -166,22 +166,9 @@ std::vector<typename Type::Stored> reduced(
 template <class Type>
 typename Type::Stored expected(const std::vector<std::vector<typename Type::Stored>>& inputs,
                                const Device::Reduction& reduction, std::size_t i) {
-    using Value = typename Type::Value;
-    const auto read = [&](std::size_t k) {
-        const Value value = Type::read(inputs[k][i]);
-        if constexpr (!std::is_floating_point_v<Value>) return value;
-        return static_cast<Value>(value * static_cast<Value>(reduction.before));
-    };
-    Value value = read(0);
-    for (std::size_t k = 1; k < inputs.size(); ++k)
-        value = apply<Type>(reduction.op, value, read(k));
-    if constexpr (std::is_floating_point_v<Value>) {
-        value /= static_cast<Value>(reduction.divisor);
-        value *= static_cast<Value>(reduction.after);
-    } else if (reduction.divisor != 1) {
-        value = static_cast<Value>(value / reduction.divisor);
-    }
-    return Type::write(value);
+    return reduced_plainly<Type>(
+        reduction.op, inputs.size(), [&](std::size_t k) { return inputs[k][i]; }, reduction.before,
+        reduction.after, reduction.divisor);
 }
 
 template <class Type>

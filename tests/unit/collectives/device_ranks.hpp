@@ -13,17 +13,9 @@
 #include "collectives/device/through_host.hpp"
 #include "meeting_comm.hpp"
 #include "ranks.hpp"
+#include "value_of.hpp"
 
 namespace batchai::coll {
-
-template <class T>
-T value_of(sys::Result<T> result) {
-    if (!result) throw std::runtime_error(result.error().message);
-    return std::move(*result);
-}
-inline void value_of(const sys::Result<void>& result) {
-    if (!result) throw std::runtime_error(result.error().message);
-}
 
 class DeviceRanks {
   public:

@@ -13,6 +13,7 @@
 #include "collectives/call.hpp"
 #include "collectives/device/stream_comm.hpp"
 #include "collectives/reduce/kernels.hpp"
+#include "value_of.hpp"
 
 namespace batchai::coll {
 
@@ -38,17 +39,17 @@ class MeetingComm final : public StreamComm {
         : device_(device), meeting_(meeting), rank_(rank), ranks_(static_cast<std::size_t>(ranks)) {
         for (auto& given : meeting_.given) {
             given.resize(ranks_);
-            given[rank_] = must(device_.allocate(kMemory));
+            given[rank_] = value_of(device_.allocate(kMemory));
         }
-        result_ = must(device_.allocate(kMemory));
-        came_ = must(device_.make_event());
-        left_ = must(device_.make_event());
+        result_ = value_of(device_.allocate(kMemory));
+        came_ = value_of(device_.make_event());
+        left_ = value_of(device_.make_event());
         meeting_.arrived.resize(ranks_, 0);
     }
 
     sys::Result<bool> ready() override {
         if (!under_way_) return true;
-        if (!must(device_.query(came_)) || !must(device_.query(left_))) return false;
+        if (!value_of(device_.query(came_)) || !value_of(device_.query(left_))) return false;
         meeting_.arrived[rank_] = done_ + 1;
         for (const std::size_t arrived : meeting_.arrived) {
             if (arrived <= done_) return false;
@@ -75,12 +76,6 @@ class MeetingComm final : public StreamComm {
     sys::Result<void> finish() override { return {}; }
 
   private:
-    template <class T>
-    static T must(sys::Result<T> result) {
-        if (!result) throw std::runtime_error(result.error().message);
-        return std::move(*result);
-    }
-
     sys::Result<void> begin(const Meeting::Operation& operation, const std::byte* from,
                             std::size_t numbers, std::byte* to, Device::Stream stream) {
         if (under_way_) return sys::Error{"two operations at a time"};
@@ -116,12 +111,8 @@ class MeetingComm final : public StreamComm {
                          static_cast<std::uint8_t>(operation.op))
                 .combine(result_, inputs.data(), static_cast<int>(ranks_), operation.count, {});
         }
-        if (auto copied = device_.copy(to_, result_, made, stream_); !copied) {
-            throw std::runtime_error(copied.error().message);
-        }
-        if (auto recorded = device_.record(left_, stream_); !recorded) {
-            throw std::runtime_error(recorded.error().message);
-        }
+        value_of(device_.copy(to_, result_, made, stream_));
+        value_of(device_.record(left_, stream_));
         under_way_ = false;
         ++done_;
     }

@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -140,6 +141,28 @@ typename Type::Value apply(batchai_coll_op op, typename Type::Value a, typename 
             if constexpr (std::is_floating_point_v<Value>) return a + b;
             return wrapped(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
     }
+}
+
+// The reduction of what stored(k) returns for each of the sources, as it is promised: changed as it
+// is read, combined in order, divided and changed, and rounded once.
+template <class Type, class Source>
+typename Type::Stored reduced_plainly(batchai_coll_op op, std::size_t sources, Source stored,
+                                      double before, double after, int divisor) {
+    using Value = typename Type::Value;
+    const auto read = [&](std::size_t k) {
+        const Value value = Type::read(stored(k));
+        if constexpr (!std::is_floating_point_v<Value>) return value;
+        return static_cast<Value>(value * static_cast<Value>(before));
+    };
+    Value value = read(0);
+    for (std::size_t k = 1; k < sources; ++k) value = apply<Type>(op, value, read(k));
+    if constexpr (std::is_floating_point_v<Value>) {
+        value /= static_cast<Value>(divisor);
+        value *= static_cast<Value>(after);
+    } else if (divisor != 1) {
+        value = static_cast<Value>(value / divisor);
+    }
+    return Type::write(value);
 }
 
 }  // namespace batchai::coll::test

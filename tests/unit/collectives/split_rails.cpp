@@ -66,16 +66,12 @@ class Summed {
   private:
     Stored expected(std::size_t i) const {
         const bool average = op_ == BATCHAI_COLL_AVERAGE;
-        Value result{};
-        for (int r = 0; r < job_.size(); ++r) {
-            const auto value = Type::read(Type::write(static_cast<Value>(input(r, i, round_)))) *
-                               static_cast<Value>(before_);
-            result = r == 0 ? static_cast<Value>(value)
-                            : apply<Type>(average ? BATCHAI_COLL_SUM : op_, result,
-                                          static_cast<Value>(value));
-        }
-        if (average) result = static_cast<Value>(result / static_cast<Value>(job_.size()));
-        return Type::write(static_cast<Value>(result * static_cast<Value>(after_)));
+        const auto stored = [&](std::size_t r) {
+            return Type::write(static_cast<Value>(input(static_cast<int>(r), i, round_)));
+        };
+        return reduced_plainly<Type>(average ? BATCHAI_COLL_SUM : op_,
+                                     static_cast<std::size_t>(job_.size()), stored, before_, after_,
+                                     average ? job_.size() : 1);
     }
 
     DeviceRanks& job_;
