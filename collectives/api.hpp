@@ -15,6 +15,10 @@ struct batchai_coll_comm {
     std::string plan;
 };
 
+namespace batchai::coll {
+struct Gpu;
+}
+
 namespace batchai::coll::api {
 
 // BATCHAI_COLL_DEBUG=plan: rank 0 prints it.
@@ -59,5 +63,8 @@ bool fits(std::size_t count, batchai_coll_type type, int ranks);
 std::string set_reduction(Signature& signature, batchai_coll_op op,
                           const batchai_coll_scaling* scaling);
 Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type);
+
+// The GPU of that number; -1: of the local rank's, from 0 again where there are fewer.
+sys::Result<Gpu> open_gpu(int number, int local_rank);
 
 }  // namespace batchai::coll::api

@@ -17,26 +17,31 @@ struct batchai_coll_device {
     std::unique_ptr<DeviceCommunicator> communicator;
 };
 
+#ifdef BATCHAI_HAS_GPU
+batchai::sys::Result<Gpu> api::open_gpu(int number, int local_rank) {
+    if (number < 0) {
+        const auto count = CudaContext::count();
+        if (!count) return count.error();
+        if (*count == 0) return batchai::sys::Error{"there is no GPU"};
+        number = local_rank % *count;
+    }
+    const auto device = CudaDevice::create(number);
+    if (!device) return device.error();
+    return Gpu{*device, std::make_shared<NcclComms>(number)};
+}
+#else
+constexpr const char* kNone = "built without CUDA";
+
+batchai::sys::Result<Gpu> api::open_gpu(int, int) {
+    return batchai::sys::Error{kNone};
+}
+#endif
+
 namespace {
 
 thread_local std::string last_support;  // as it was asked for
 
 #ifdef BATCHAI_HAS_GPU
-batchai::sys::Result<int> number_for(int local_rank) {
-    const auto count = CudaContext::count();
-    if (!count) return count.error();
-    if (*count == 0) return batchai::sys::Error{"there is no GPU"};
-    return local_rank % *count;
-}
-
-batchai::sys::Result<std::unique_ptr<DeviceCommunicator>> open_device(Communicator& comm,
-                                                                      int number) {
-    const auto chosen =
-        number >= 0 ? batchai::sys::Result<int>(number) : number_for(comm.topology().local_rank());
-    if (!chosen) return DeviceCommunicator::create(comm, chosen.error(), nullptr);
-    return DeviceCommunicator::create(comm, CudaDevice::create(*chosen),
-                                      std::make_unique<NcclComms>(*chosen));
-}
 
 std::string support() {
     const auto count = CudaContext::count();
@@ -47,12 +52,6 @@ std::string support() {
                        nccl ? "NCCL " + *nccl : nccl.error().message);
 }
 #else
-constexpr const char* kNone = "built without CUDA";
-
-batchai::sys::Result<std::unique_ptr<DeviceCommunicator>> open_device(Communicator& comm, int) {
-    return DeviceCommunicator::create(comm, batchai::sys::Error{kNone}, nullptr);
-}
-
 std::string support() {
     return fmt::format("off ({})", kNone);
 }
@@ -83,19 +82,12 @@ std::string wrong_with(const DeviceCommunicator& communicator, const DeviceCall&
     }
     if (call.count == 0) return {};
     const Device& device = communicator.device();
-    const std::size_t element = type_size(static_cast<std::uint8_t>(call.type));
-    const auto look_at = [&](const std::byte* memory) -> std::string {
-        if (memory == nullptr) return "a null buffer";
-        if (!device.holds(memory)) {
-            return fmt::format("a buffer that is not in the memory of {}", device.name());
-        }
-        const bool aligned = reinterpret_cast<std::uintptr_t>(memory) % element == 0;
-        return aligned ? "" : "a buffer that is not aligned to its numbers";
-    };
-    if (std::string wrong = look_at(call.send); !wrong.empty()) return wrong;
+    if (std::string wrong = device.wrong_with(call.send, call.type); !wrong.empty()) return wrong;
     if (blocks.got == 0) return {};
-    if (std::string wrong = look_at(call.receive); !wrong.empty()) return wrong;
-    const std::size_t block = call.count * element;
+    if (std::string wrong = device.wrong_with(call.receive, call.type); !wrong.empty()) {
+        return wrong;
+    }
+    const std::size_t block = call.count * type_size(static_cast<std::uint8_t>(call.type));
     // Where this rank's block is in what it gets.
     const std::size_t own =
         blocks.got > 1 ? static_cast<std::size_t>(communicator.rank()) * block : 0;
@@ -180,7 +172,8 @@ batchai_coll_status batchai_coll_device_open(batchai_coll_comm* comm, int number
         if (engine.failure().status != BATCHAI_COLL_OK) {
             return concluded(engine, engine.failure().status);
         }
-        auto opened = open_device(communicator, number);
+        const int local_rank = communicator.topology().local_rank();
+        auto opened = DeviceCommunicator::create(communicator, open_gpu(number, local_rank));
         if (!opened) {
             const auto status = engine.failure().status;
             return fail(status == BATCHAI_COLL_OK ? BATCHAI_COLL_ERR_SYSTEM : status,

@@ -12,10 +12,39 @@
 using namespace batchai::coll;
 using namespace batchai::coll::api;
 
-struct batchai_coll_queue {
-    batchai_coll_queue(Communicator& communicator, const Dispatcher::Options& options)
-        : queue(communicator.engine(), communicator.progress(), communicator.topology(), options) {}
+namespace {
 
+Dispatcher::Options internal(const batchai_coll_queue_options& options, int size,
+                             DeviceMessages& devices) {
+    const auto nanoseconds = [](double seconds) {
+        return std::chrono::nanoseconds(std::llround(seconds * 1e9));
+    };
+    std::vector<int> numbers(static_cast<std::size_t>(size));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    if (options.numbers != nullptr) numbers.assign(options.numbers, options.numbers + size);
+    return {.fusion_bytes = options.fusion_bytes,
+            .cycle = nanoseconds(options.cycle),
+            .cache_capacity = options.cache_capacity,
+            .autotune = options.autotune != 0,
+            .stall = nanoseconds(options.stall_warning),
+            .numbers = std::move(numbers),
+            .devices = &devices};
+}
+
+}  // namespace
+
+struct batchai_coll_queue {
+    batchai_coll_queue(Communicator& communicator, const batchai_coll_queue_options& options)
+        : devices(
+              communicator,
+              [local_rank = communicator.topology().local_rank()](int number) {
+                  return open_gpu(number, local_rank);
+              },
+              options.fusion_bytes),
+          queue(communicator.engine(), communicator.progress(), communicator.topology(),
+                internal(options, communicator.topology().size, devices)) {}
+
+    DeviceMessages devices;
     Queue queue;
 };
 
@@ -44,21 +73,6 @@ std::string wrong_with(const batchai_coll_queue_options& options) {
     return {};
 }
 
-Dispatcher::Options internal(const batchai_coll_queue_options& options, int size) {
-    const auto nanoseconds = [](double seconds) {
-        return std::chrono::nanoseconds(std::llround(seconds * 1e9));
-    };
-    std::vector<int> numbers(static_cast<std::size_t>(size));
-    std::iota(numbers.begin(), numbers.end(), 0);
-    if (options.numbers != nullptr) numbers.assign(options.numbers, options.numbers + size);
-    return {.fusion_bytes = options.fusion_bytes,
-            .cycle = nanoseconds(options.cycle),
-            .cache_capacity = options.cache_capacity,
-            .autotune = options.autotune != 0,
-            .stall = nanoseconds(options.stall_warning),
-            .numbers = std::move(numbers)};
-}
-
 // A tensor as a part, or what is wrong with it.
 std::string read(const batchai_coll_tensor& tensor, batchai_coll_op op,
                  const batchai_coll_scaling* scaling, Part& part) {
@@ -74,6 +88,36 @@ std::string read(const batchai_coll_tensor& tensor, batchai_coll_op op,
         return "send and receive overlap without being the same";
     }
     return set_reduction(part.signature, op, scaling);
+}
+
+// All tensors of an allreduce as parts, which are valid until this thread's next call; or what is
+// wrong with them.
+std::string read(const batchai_coll_tensor* tensors, std::size_t count, batchai_coll_op op,
+                 const batchai_coll_scaling* scaling, std::span<const Part>& parts) {
+    static thread_local std::vector<Part> own;
+    if (count == 0) return "no tensors";
+    own.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (std::string wrong = read(tensors[i], op, scaling, own[i]); !wrong.empty()) return wrong;
+    }
+    parts = own;
+    return {};
+}
+
+// Why a GPU cannot take part in it; empty: it can.
+std::string wrong_with(Device& device, std::span<const Part> parts, Device::Stream stream) {
+    for (const Part& part : parts) {
+        if (part.signature.count == 0) continue;
+        const auto type = static_cast<batchai_coll_type>(part.signature.type);
+        std::string wrong = device.wrong_with(part.send, type);
+        if (wrong.empty() && part.receive != part.send) {
+            wrong = device.wrong_with(part.receive, type);
+        }
+        if (!wrong.empty()) return wrong;
+    }
+    const auto captured = device.is_captured(stream);
+    if (!captured) return captured.error().message;
+    return *captured ? "the stream is captured into a graph: call it outside of the capture" : "";
 }
 
 batchai_coll_status submit(const char* function, batchai_coll_queue* queue,
@@ -117,9 +161,7 @@ batchai_coll_status batchai_coll_queue_open(batchai_coll_comm* comm,
         if (const std::string wrong = wrong_with(chosen); !wrong.empty()) {
             return bad_argument(kName, wrong);
         }
-        Communicator& communicator = *comm->communicator;
-        *queue =
-            new batchai_coll_queue(communicator, internal(chosen, communicator.topology().size));
+        *queue = new batchai_coll_queue(*comm->communicator, chosen);
         return BATCHAI_COLL_OK;
     });
 }
@@ -127,7 +169,7 @@ batchai_coll_status batchai_coll_queue_open(batchai_coll_comm* comm,
 batchai_coll_status batchai_coll_queue_close(batchai_coll_queue* queue) {
     return guarded([&] {
         if (queue == nullptr) return bad_argument("queue_close", "a null argument");
-        const Failure& failure = queue->queue.close();
+        const Failure failure = queue->queue.close();
         return ended(failure.status, failure.sentence);
     });
 }
@@ -148,21 +190,41 @@ batchai_coll_status batchai_coll_submit_allreduce(batchai_coll_queue* queue, con
         if (queue == nullptr || ticket == nullptr || (tensors == nullptr && tensor_count > 0)) {
             return bad_argument(kName, "a null argument");
         }
-        if (tensor_count == 0) return bad_argument(kName, "no tensors");
-        Part one;
-        std::span<Part> parts(&one, 1);
-        if (tensor_count > 1) {
-            static thread_local std::vector<Part> several;
-            several.resize(tensor_count);
-            parts = several;
+        Queue::Order order{.name = view(name), .text = view(details), .priority = priority};
+        if (const std::string wrong = read(tensors, tensor_count, op, scaling, order.parts);
+            !wrong.empty()) {
+            return bad_argument(kName, wrong);
         }
-        for (std::size_t i = 0; i < tensor_count; ++i) {
-            if (const std::string wrong = read(tensors[i], op, scaling, parts[i]); !wrong.empty()) {
-                return bad_argument(kName, wrong);
-            }
+        return submit(kName, queue, order, ticket);
+    });
+}
+
+batchai_coll_status batchai_coll_submit_device_allreduce(batchai_coll_queue* queue,
+                                                         const char* name, const char* details,
+                                                         const batchai_coll_tensor* tensors,
+                                                         size_t tensor_count, batchai_coll_op op,
+                                                         const batchai_coll_scaling* scaling,
+                                                         int priority, int number, void* stream,
+                                                         batchai_coll_ticket** ticket) {
+    return guarded([&] {
+        constexpr const char* kName = "submit_device_allreduce";
+        if (queue == nullptr || ticket == nullptr || (tensors == nullptr && tensor_count > 0)) {
+            return bad_argument(kName, "a null argument");
         }
-        return submit(kName, queue, {view(name), view(details), parts, nullptr, nullptr, priority},
-                      ticket);
+        Queue::Order order{.name = view(name), .text = view(details), .priority = priority};
+        order.stream = static_cast<Device::Stream>(stream);
+        std::string wrong = read(tensors, tensor_count, op, scaling, order.parts);
+        if (!wrong.empty()) return bad_argument(kName, wrong);
+        const auto device = queue->devices.device(number);
+        if (!device) return fail(BATCHAI_COLL_ERR_SYSTEM, device.error().message);
+        wrong = wrong_with(**device, order.parts, order.stream);
+        if (!wrong.empty()) return bad_argument(kName, wrong);
+        const auto mark = queue->devices.mark(order.stream);
+        if (!mark) return fail(BATCHAI_COLL_ERR_SYSTEM, mark.error().message);
+        order.mark = *mark;
+        const auto status = submit(kName, queue, order, ticket);
+        if (status != BATCHAI_COLL_OK) queue->devices.unmark(*mark);
+        return status;
     });
 }
 
@@ -175,7 +237,12 @@ batchai_coll_status batchai_coll_submit_call(batchai_coll_queue* queue, const ch
         if (queue == nullptr || ticket == nullptr || run == nullptr) {
             return bad_argument(kName, "a null argument");
         }
-        return submit(kName, queue, {view(name), view(details), {}, run, argument, priority},
+        return submit(kName, queue,
+                      {.name = view(name),
+                       .text = view(details),
+                       .run = run,
+                       .argument = argument,
+                       .priority = priority},
                       ticket);
     });
 }

@@ -43,7 +43,7 @@ std::string CudaDevice::version() {
     return fmt::format("{}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
 }
 
-sys::Result<std::unique_ptr<Device>> CudaDevice::create(int number) {
+sys::Result<std::shared_ptr<Device>> CudaDevice::create(int number) {
     auto context = CudaContext::open(number);
     if (!context) return context.error();
     const CurrentContext current(*context);
@@ -56,13 +56,14 @@ sys::Result<std::unique_ptr<Device>> CudaDevice::create(int number) {
         return sys::Error{fmt::format("CUDA takes GPU {} for GPU {}", number, device)};
     }
     status = load_reductions();
+    if (status == cudaSuccess) status = load_copies();
     if (status != cudaSuccess) return error_of(status, fmt::format("using GPU {}", number));
     cudaDeviceProp properties;
     status = cudaGetDeviceProperties(&properties, number);
     if (status != cudaSuccess) return error_of(status, fmt::format("asking GPU {}", number));
     const int blocks = properties.multiProcessorCount *
                        std::max(properties.maxThreadsPerMultiProcessor / kReductionThreads, 1);
-    return std::unique_ptr<Device>(new CudaDevice(
+    return std::shared_ptr<Device>(new CudaDevice(
         number, std::move(*context), fmt::format("{} (GPU {})", properties.name, number),
         std::string(properties.uuid.bytes, sizeof properties.uuid.bytes), blocks));
 }
@@ -125,6 +126,7 @@ sys::Result<Device::Event> CudaDevice::make_event() {
     cudaEvent_t event = nullptr;
     const cudaError_t status = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
     if (status != cudaSuccess) return error_of(status, "making an event on " + name_);
+    const std::scoped_lock held(events_lock_);
     events_.push_back(reinterpret_cast<Event>(event));
     return events_.back();
 }
@@ -159,6 +161,11 @@ sys::Result<void> CudaDevice::copy(std::byte* to, const std::byte* from, std::si
     const CurrentContext current(context_);
     return checked(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda(stream)),
                    "copying on a GPU");
+}
+
+sys::Result<void> CudaDevice::copy_all(const Copies& copies, Stream stream) {
+    const CurrentContext current(context_);
+    return checked(launch_copies(copies, blocks_, cuda(stream)), "copying on a GPU");
 }
 
 sys::Result<void> CudaDevice::reduce(const Reduction& reduction, Stream stream) {

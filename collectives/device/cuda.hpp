@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ class CudaDevice final : public Device {
     // "13.0": of the runtime in this library.
     static std::string version();
     // number: as cudaSetDevice counts them in this process.
-    static sys::Result<std::unique_ptr<Device>> create(int number);
+    static sys::Result<std::shared_ptr<Device>> create(int number);
     ~CudaDevice() override;
 
     sys::Result<std::byte*> allocate(std::size_t bytes) override;
@@ -37,6 +38,7 @@ class CudaDevice final : public Device {
 
     sys::Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes,
                            Stream stream) override;
+    sys::Result<void> copy_all(const Copies& copies, Stream stream) override;
     sys::Result<void> reduce(const Reduction& reduction, Stream stream) override;
     sys::Result<void> record(Event event, Stream stream) override;
     sys::Result<void> wait(Stream stream, Event event) override;
@@ -60,6 +62,7 @@ class CudaDevice final : public Device {
     int blocks_;  // of a reduction
     std::vector<std::byte*> memory_, pinned_, opened_;
     std::vector<Stream> streams_;
+    std::mutex events_lock_;  // of:
     std::vector<Event> events_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "collectives/call.hpp"
 #include "collectives/reduce/kernels.hpp"
 
 namespace batchai::coll {
@@ -41,6 +42,22 @@ sys::Result<void> Device::check(const Reduction& reduction) {
     for (std::size_t k = 0; k < sources; ++k) aligned = aligned && is_aligned(from[k], element);
     if (!aligned) return sys::Error{"a device does not reduce numbers that are not aligned"};
     return {};
+}
+
+sys::Result<void> Device::copy_all(const Copies& copies, Stream stream) {
+    for (std::size_t i = 0; i < copies.count; ++i) {
+        auto done = copy(copies.to[i], copies.from[i], copies.bytes[i], stream);
+        if (!done) return done;
+    }
+    return {};
+}
+
+std::string Device::wrong_with(const std::byte* memory, batchai_coll_type type) const {
+    if (memory == nullptr) return "a null buffer";
+    if (!holds(memory)) return fmt::format("a buffer that is not in the memory of {}", name());
+    return is_aligned(memory, type_size(static_cast<std::uint8_t>(type)))
+               ? ""
+               : "a buffer that is not aligned to its numbers";
 }
 
 sys::Result<void> Device::make(const std::vector<Stream*>& streams,

@@ -7,7 +7,8 @@
 //
 // Two of them: CudaDevice (cuda.hpp) and, for tests of everything that gives orders, HostDevice
 // (host.hpp), whose memory is the host's, and whose streams are done late and in a random order.
-// One thread at a time.
+// One thread at a time, but for make_event, record, wait, holds and is_captured: any
+// thread, while another one works.
 #pragma once
 
 #include <array>
@@ -58,6 +59,22 @@ class Device {
         }
     };
 
+    // Copies at once.
+    struct Copies {
+        static constexpr std::size_t kMost = 128;
+
+        std::array<const std::byte*, kMost> from;
+        std::array<std::byte*, kMost> to;
+        std::array<std::size_t, kMost> bytes;
+        std::size_t count = 0;
+
+        void add(std::byte* into, const std::byte* out_of, std::size_t how_many) {
+            to[count] = into;
+            from[count] = out_of;
+            bytes[count++] = how_many;
+        }
+    };
+
     Device() = default;
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -81,6 +98,8 @@ class Device {
     // Orders. `to` and `from` are each on the device, in pinned memory, or opened.
     virtual sys::Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes,
                                    Stream stream) = 0;
+    // Fast where both are the device's own memory, of any size, which does not overlap.
+    virtual sys::Result<void> copy_all(const Copies& copies, Stream stream);
     virtual sys::Result<void> reduce(const Reduction& reduction, Stream stream) = 0;
     virtual sys::Result<void> record(Event event, Stream stream) = 0;
     // What is ordered in the stream from here on comes after what the event was last recorded
@@ -97,6 +116,9 @@ class Device {
     virtual const char* name() const = 0;
     // The same for two processes of a node exactly if the device is.
     virtual std::string identity() const = 0;
+
+    // Why a caller's buffer of numbers of a type cannot be; empty: it can.
+    std::string wrong_with(const std::byte* memory, batchai_coll_type type) const;
 
     // Several at once; what fails first.
     sys::Result<void> make(const std::vector<Stream*>& streams, const std::vector<Event*>& events);

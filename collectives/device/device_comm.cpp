@@ -24,10 +24,9 @@ Signature signature_of(const DeviceCall& call) {
 }  // namespace
 
 sys::Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::create(
-    Communicator& comm, sys::Result<std::unique_ptr<Device>> device,
-    std::unique_ptr<StreamComms> comms) {
-    std::unique_ptr<DeviceCommunicator> made(new DeviceCommunicator(comm, std::move(comms)));
-    if (auto done = made->set_up(std::move(device)); !done) return done.error();
+    Communicator& comm, const sys::Result<Gpu>& gpu) {
+    std::unique_ptr<DeviceCommunicator> made(new DeviceCommunicator(comm));
+    if (auto done = made->set_up(gpu); !done) return done.error();
     return made;
 }
 
@@ -83,7 +82,7 @@ batchai_coll_status DeviceCommunicator::conclude(Request* request) {
 }
 
 batchai_coll_status DeviceCommunicator::test(Request* request) {
-    if (request->status == BATCHAI_COLL_IN_PROGRESS) advance();
+    if (request->status == BATCHAI_COLL_IN_PROGRESS) moved_ = advance() != Step::idle;
     return request->status == BATCHAI_COLL_IN_PROGRESS ? request->status : conclude(request);
 }
 

@@ -26,6 +26,12 @@
 
 namespace batchai::coll {
 
+// What a rank has to take part with.
+struct Gpu {
+    std::shared_ptr<Device> device;
+    std::shared_ptr<StreamComms> comms;  // how devices exchange data by themselves; null: not
+};
+
 class DeviceCommunicator {
   public:
     // Valid until test or wait has reported its end.
@@ -36,11 +42,9 @@ class DeviceCommunicator {
         Engine::Request* meeting = nullptr;
     };
 
-    // Collective: an error on one rank is an error on all. device: or why this rank has none.
-    // comms: how devices exchange data by themselves; null: they do not.
-    static sys::Result<std::unique_ptr<DeviceCommunicator>> create(
-        Communicator& comm, sys::Result<std::unique_ptr<Device>> device,
-        std::unique_ptr<StreamComms> comms);
+    // Collective: an error on one rank is an error on all. gpu: or why this rank has none.
+    static sys::Result<std::unique_ptr<DeviceCommunicator>> create(Communicator& comm,
+                                                                   const sys::Result<Gpu>& gpu);
     ~DeviceCommunicator();
     DeviceCommunicator(const DeviceCommunicator&) = delete;
     DeviceCommunicator& operator=(const DeviceCommunicator&) = delete;
@@ -54,6 +58,8 @@ class DeviceCommunicator {
     // Other than IN_PROGRESS, of test only: the request has ended and is gone.
     batchai_coll_status test(Request* request);
     batchai_coll_status wait(Request* request);
+    // Whether the last test has done anything.
+    bool has_moved() const { return moved_; }
 
     // Requests that have not ended.
     std::size_t under_way() const { return line_.size(); }
@@ -92,12 +98,11 @@ class DeviceCommunicator {
         Device::Event event;
     };
 
-    DeviceCommunicator(Communicator& comm, std::unique_ptr<StreamComms> comms)
-        : comm_(comm), comms_(std::move(comms)) {}
+    explicit DeviceCommunicator(Communicator& comm) : comm_(comm) {}
 
     // In device_setup.cpp.
-    sys::Result<void> set_up(sys::Result<std::unique_ptr<Device>> device);
-    Card card(sys::Result<std::unique_ptr<Device>> device);
+    sys::Result<void> set_up(const sys::Result<Gpu>& gpu);
+    Card card(const sys::Result<Gpu>& gpu);
     void offer_memory(Card& card);
     void offer_comms(Card& card);
     Found find(const std::vector<Card>& cards);
@@ -124,8 +129,8 @@ class DeviceCommunicator {
     batchai_coll_status conclude(Request* request);
 
     Communicator& comm_;
-    std::unique_ptr<StreamComms> comms_;
-    std::unique_ptr<Device> device_;
+    std::shared_ptr<StreamComms> comms_;
+    std::shared_ptr<Device> device_;
     std::optional<Orders> orders_;
     std::unique_ptr<Communicator> rail_, host_;  // of equal local ranks; of all
     std::optional<Segment> counts_;
@@ -144,6 +149,7 @@ class DeviceCommunicator {
     std::deque<Request*> line_;       // the first one is under way
     DeviceOperation* way_ = nullptr;  // that it takes; null: it has not begun
     bool ordered_ = false;            // it has been, to its end
+    bool moved_ = false;
     std::optional<std::chrono::steady_clock::time_point> idle_since_;
 };
 

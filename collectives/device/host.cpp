@@ -49,13 +49,14 @@ struct DeviceEvent {
 };
 
 HostDevice::HostDevice(std::uint64_t seed)
-    : random_(seed), name_(fmt::format("the host's memory, seed {}", seed)) {}
+    : name_(fmt::format("the host's memory, seed {}", seed)), random_(seed) {}
 
 HostDevice::~HostDevice() {
     close();
 }
 
 void HostDevice::close() {
+    const std::scoped_lock held(lock_);
     while (step()) {
     }
     std::erase_if(memory_, [](const Memory& memory) { return memory.kind == Kind::opened; });
@@ -75,28 +76,33 @@ sys::Result<std::byte*> HostDevice::add(sys::Result<Segment> segment, Kind kind)
 }
 
 sys::Result<std::byte*> HostDevice::allocate(std::size_t bytes) {
+    const std::scoped_lock held(lock_);
     auto memory = add(Segment::create(std::max<std::size_t>(bytes, 1)), Kind::own);
     if (memory) std::fill_n(*memory, bytes, kPattern);
     return memory;
 }
 
 sys::Result<std::byte*> HostDevice::allocate_pinned(std::size_t bytes) {
+    const std::scoped_lock held(lock_);
     auto memory = add(Segment::create(std::max<std::size_t>(bytes, 1)), Kind::pinned);
     if (memory) std::fill_n(*memory, bytes, kPattern);
     return memory;
 }
 
 sys::Result<Device::Stream> HostDevice::make_stream() {
+    const std::scoped_lock held(lock_);
     streams_.push_back(std::make_unique<DeviceStream>());
     return streams_.back().get();
 }
 
 sys::Result<Device::Event> HostDevice::make_event() {
+    const std::scoped_lock held(lock_);
     events_.push_back(std::make_unique<DeviceEvent>());
     return events_.back().get();
 }
 
 sys::Result<Device::Handle> HostDevice::share(const std::byte* memory) {
+    const std::scoped_lock held(lock_);
     const auto found = std::find_if(memory_.begin(), memory_.end(), [&](const Memory& other) {
         return other.kind == Kind::own && other.segment.data() == memory;
     });
@@ -115,6 +121,7 @@ sys::Result<std::byte*> HostDevice::open(const Handle& handle) {
     Address address;
     std::memcpy(&address, &handle, sizeof address);
     const std::string path(address.path, ::strnlen(address.path, sizeof address.path));
+    const std::scoped_lock held(lock_);
     return add(Segment::open(path, address.bytes), Kind::opened);
 }
 
@@ -133,6 +140,7 @@ sys::Result<void> HostDevice::reaches(const void* memory, std::size_t bytes) con
 
 sys::Result<void> HostDevice::copy(std::byte* to, const std::byte* from, std::size_t bytes,
                                    Stream stream) {
+    const std::scoped_lock held(lock_);
     for (const std::byte* memory : {static_cast<const std::byte*>(to), from}) {
         if (auto reached = reaches(memory, bytes); !reached) return reached.error().in("a copy");
     }
@@ -145,6 +153,7 @@ sys::Result<void> HostDevice::copy(std::byte* to, const std::byte* from, std::si
 
 sys::Result<void> HostDevice::reduce(const Reduction& reduction, Stream stream) {
     if (auto good = check(reduction); !good) return good;
+    const std::scoped_lock held(lock_);
     const auto kernels = reduction_of(reduction.type, reduction.op);
     const std::size_t bytes = reduction.count * kernels.element;
     if (auto reached = reaches(reduction.to, bytes); !reached) {
@@ -168,6 +177,7 @@ sys::Result<void> HostDevice::reduce(const Reduction& reduction, Stream stream) 
 }
 
 sys::Result<void> HostDevice::record(Event event, Stream stream) {
+    const std::scoped_lock held(lock_);
     const Mark mark = std::make_shared<bool>(false);
     event->last = mark;
     stream->orders.push_back({[mark] { *mark = true; }, nullptr});
@@ -175,6 +185,7 @@ sys::Result<void> HostDevice::record(Event event, Stream stream) {
 }
 
 sys::Result<void> HostDevice::wait(Stream stream, Event event) {
+    const std::scoped_lock held(lock_);
     if (event->last != nullptr) stream->orders.push_back({{}, event->last});
     return {};
 }
@@ -193,6 +204,7 @@ bool HostDevice::step() {
 }
 
 sys::Result<bool> HostDevice::query(Event event) {
+    const std::scoped_lock held(lock_);
     std::uint64_t orders = random_() % (kMostOrders + 1);
     if (orders == 0 && idle_ == kMostIdle) orders = 1;
     idle_ = orders == 0 ? idle_ + 1 : 0;
@@ -202,6 +214,7 @@ sys::Result<bool> HostDevice::query(Event event) {
 }
 
 bool HostDevice::holds(const void* memory) const {
+    const std::scoped_lock held(lock_);
     return std::any_of(memory_.begin(), memory_.end(), [&](const Memory& other) {
         return other.kind != Kind::pinned && other.contains(memory, 1);
     });

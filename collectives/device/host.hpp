@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <vector>
@@ -61,8 +62,9 @@ class HostDevice final : public Device {
     // Does an order, of any stream. Whether there was one.
     bool step();
 
+    const std::string name_;
+    mutable std::mutex lock_;  // of all that follows
     std::mt19937_64 random_;
-    std::string name_;
     int idle_ = 0;  // queries in a row that have done nothing
     std::vector<Memory> memory_;
     std::vector<std::unique_ptr<DeviceStream>> streams_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What CudaDevice runs on a GPU by itself: reductions, one kernel for each type and operation. They
-// give the same bits as those of reduce/ (but for which of several NaNs a result is).
+// What CudaDevice runs on a GPU by itself: reductions (kernels.cu), one kernel for each type and
+// operation, and many copies at once (copies.cu). Reductions give the same bits as those of reduce/
+// (but for which of several NaNs a result is).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,9 +15,11 @@ namespace batchai::coll {
 // launch, and may then wait for what runs: at worst for NCCL, which waits for a rank that waits for
 // this reduction. An error where they were built for other GPUs.
 cudaError_t load_reductions();
+cudaError_t load_copies();
 // Puts a reduction, which Device::check has seen, into a stream of the device that is current. Up
 // to `blocks` blocks work on it: what the device runs at a time.
 cudaError_t launch_reduction(const Device::Reduction& reduction, int blocks, cudaStream_t stream);
+cudaError_t launch_copies(const Device::Copies& copies, int blocks, cudaStream_t stream);
 // The threads of a block.
 constexpr int kReductionThreads = 512;
 

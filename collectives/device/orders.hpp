@@ -18,6 +18,9 @@ class Orders {
     void copy(std::byte* to, const std::byte* from, std::size_t bytes, Device::Stream stream) {
         if (bytes > 0) give([&] { return device_.copy(to, from, bytes, stream); });
     }
+    void copy_all(const Device::Copies& copies, Device::Stream stream) {
+        if (copies.count > 0) give([&] { return device_.copy_all(copies, stream); });
+    }
     void reduce(const Device::Reduction& reduction, Device::Stream stream) {
         if (reduction.count > 0) give([&] { return device_.reduce(reduction, stream); });
     }

@@ -72,10 +72,15 @@ Step Dispatcher::step() {
         fail_everything(engine_.failure());
         return Step::idle;
     }
-    if (!negotiation_.under_way() && request_ == nullptr) {
-        return batch_.empty() ? choose() : start_message();
+    if (!is_under_way()) return choose();
+    Step step = Step::idle;
+    if (negotiation_.under_way()) {
+        step = negotiate();
+    } else if (request_ != nullptr) {
+        step = await_request();
+    } else {
+        step = on_device_ ? await_device() : start_message();
     }
-    const Step step = negotiation_.under_way() ? negotiate() : await_request();
     if (step == Step::idle && report_at_ != Clock::time_point::max()) report_missing();
     return step;
 }
@@ -97,6 +102,7 @@ void Dispatcher::report_missing() {
 void Dispatcher::fail_everything(const Failure& failure) {
     closed_ = closing_;
     request_ = nullptr;
+    on_device_ = false;
     negotiation_.abandon();
     if (in_bucket_) together_.clear();  // they are in line
     in_bucket_ = tuning_ = false;

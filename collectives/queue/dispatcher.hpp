@@ -2,7 +2,8 @@
 //
 // Dispatcher: decides what this rank does next with the submissions in line, and does it: a round
 // of negotiation, the next bucket of the schedule, what a round has started. A state machine:
-// step() never waits (but for a caller's own operation), and has no thread or lock; queue.hpp gives
+// step() never waits (but for a caller's own operation, and for ranks' GPUs to find each other),
+// and has no thread or lock; queue.hpp gives
 // it both. Ranks' dispatchers may be stepped in any order.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "collectives/queue/device_messages.hpp"
 #include "collectives/queue/negotiation.hpp"
 #include "collectives/queue/schedule.hpp"
 #include "collectives/queue/tuner.hpp"
@@ -54,6 +56,7 @@ class Dispatcher {
         bool autotune = false;
         std::chrono::nanoseconds stall{0};  // after which a report is asked for; 0: never
         std::vector<int> numbers;           // what ranks are called in sentences
+        DeviceMessages* devices = nullptr;  // null: nothing is submitted of a GPU's memory
     };
 
     Dispatcher(Engine& engine, Progress& progress, const Topology& topology, Listener& listener,
@@ -83,7 +86,7 @@ class Dispatcher {
 
   private:
     bool is_under_way() const {
-        return negotiation_.under_way() || request_ != nullptr || !batch_.empty();
+        return negotiation_.under_way() || request_ != nullptr || on_device_ || !batch_.empty();
     }
     void fail_everything(const Failure& failure);
     void report_missing();
@@ -102,7 +105,9 @@ class Dispatcher {
     void call_caller(Submission& submission);
     void start_parts();
     Step await_request();
+    Step await_device();
     void finish_message();
+    void end_message(const Failure* failure);
 
     // The frozen schedule.
     Step follow_schedule();
@@ -147,6 +152,7 @@ class Dispatcher {
     std::size_t parts_done_ = 0;                  // of its only submission
     std::vector<Piece> pieces_;
     Engine::Request* request_ = nullptr;
+    bool on_device_ = false;  // the message under way
     bool in_bucket_ = false, tuning_ = false, vetoed_ = false;
     alignas(8) std::byte head_[8];  // of a bucket (veto.hpp)
     Clock::time_point cycle_began_{};

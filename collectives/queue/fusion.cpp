@@ -9,7 +9,8 @@ std::optional<FusionKey> fusion_key(const Submission& submission) {
     std::optional<FusionKey> key;
     for (const Part& part : submission.parts) {
         const Signature& signature = part.signature;
-        const FusionKey own{signature.type, signature.op, signature.before, signature.after};
+        const FusionKey own{signature.type, signature.op, signature.before, signature.after,
+                            submission.on_device()};
         if (key && *key != own) return std::nullopt;
         key = own;
     }

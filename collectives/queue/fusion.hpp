@@ -21,6 +21,7 @@ namespace batchai::coll {
 struct FusionKey {
     std::uint8_t type = 0, op = 0;
     double before = 1, after = 1;
+    bool on_device = false;
     bool operator==(const FusionKey&) const = default;
 };
 

@@ -52,7 +52,10 @@ Step Dispatcher::start_message() {
     for (const Submission* submission : together_) bytes += bytes_of(submission->parts);
     listener_.on_started(together_, bytes);
     parts_done_ = 0;
-    if (together_.front()->parts.empty()) {
+    on_device_ = together_.front()->on_device();
+    if (on_device_) {
+        options_.devices->begin(together_);
+    } else if (together_.front()->parts.empty()) {
         call_caller(*together_.front());
     } else {
         start_parts();
@@ -64,8 +67,7 @@ void Dispatcher::call_caller(Submission& submission) {
     const int status = submission.run(submission.argument);
     const Failure failure{BATCHAI_COLL_ERR_SYSTEM,
                           fmt::format("{} could not be started", submission.name())};
-    listener_.on_ended(together_, status == 0 ? nullptr : &failure);
-    together_.clear();
+    end_message(status == 0 ? nullptr : &failure);
 }
 
 // All that is fused; of a submission of different types those that follow each other and are alike.
@@ -100,13 +102,26 @@ Step Dispatcher::await_request() {
     return Step::moved;
 }
 
+// As above, after a failure of the engine.
+Step Dispatcher::await_device() {
+    const Step step = options_.devices->step();
+    if (step != Step::done && step != Step::failed) return step;
+    on_device_ = false;
+    end_message(step == Step::done ? nullptr : &options_.devices->failure());
+    return Step::moved;
+}
+
 void Dispatcher::finish_message() {
     if (together_.size() == 1 && parts_done_ < together_.front()->parts.size()) {
         start_parts();
     } else {
-        listener_.on_ended(together_, nullptr);
-        together_.clear();
+        end_message(nullptr);
     }
+}
+
+void Dispatcher::end_message(const Failure* failure) {
+    listener_.on_ended(together_, failure);
+    together_.clear();
 }
 
 std::size_t Dispatcher::missing_of_bucket() const {

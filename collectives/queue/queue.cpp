@@ -24,6 +24,7 @@ Queue::Queue(Engine& engine, Progress& progress, const Topology& topology,
     : dispatcher_(engine, progress, topology, *this, options),
       progress_(progress),
       engine_(engine),
+      devices_(options.devices),
       timeline_(topology.rank),
       names_kept_(4 * options.cache_capacity) {
     const NoSignals no_signals;
@@ -90,10 +91,13 @@ Submission* Queue::submit(const Order& order) {
     note_caller();
     Submission* submission = order.name.empty() ? take_unused() : take_named(order.name);
     if (submission == nullptr) return nullptr;
-    const bool repeated = repeats(*submission, order.parts, order.priority, order.text);
+    const bool on_device = order.mark != nullptr;
+    const bool repeated = repeats(*submission, order.parts, on_device, order.priority, order.text);
     submission->parts.assign(order.parts.begin(), order.parts.end());
     submission->run = order.run;
     submission->argument = order.argument;
+    submission->mark = order.mark;
+    submission->stream = order.stream;
     submission->priority = order.priority;
     submission->named = !order.name.empty();
     submission->state = Submission::State::in_line;
@@ -154,7 +158,16 @@ batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
     return BATCHAI_COLL_ERR_PEER;
 }
 
+// What the caller orders from now on comes after the submission's result.
+void Queue::follow_device(Submission& submission) {
+    devices_->unmark(submission.mark);
+    if (submission.failure.status != BATCHAI_COLL_OK) return;
+    const auto done = devices_->follow(submission.stream);
+    if (!done) submission.failure = {BATCHAI_COLL_ERR_SYSTEM, done.error().message};
+}
+
 batchai_coll_status Queue::conclude(Submission* submission, std::string& sentence) {
+    if (submission->on_device()) follow_device(*submission);
     const batchai_coll_status status = submission->failure.status;
     if (status != BATCHAI_COLL_OK) sentence = submission->failure.sentence;
     submission->has_ticket = false;
@@ -162,7 +175,7 @@ batchai_coll_status Queue::conclude(Submission* submission, std::string& sentenc
     return status;
 }
 
-const Failure& Queue::close() {
+Failure Queue::close() {
     Lock held(lock_);
     closing_ = news_ = true;
     if (driven_) rested_.notify_one();
@@ -175,7 +188,10 @@ const Failure& Queue::close() {
         }
     }
     timeline_.stop();
-    return engine_.failure();
+    const bool well = closed_ && engine_.failure().status == BATCHAI_COLL_OK;
+    if (devices_ == nullptr || !well) return engine_.failure();
+    held.unlock();  // nobody drives any more
+    return devices_->close();
 }
 
 void Queue::work() {

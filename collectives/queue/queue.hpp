@@ -26,12 +26,14 @@ class Queue final : private Listener {
   public:
     // What is submitted.
     struct Order {
-        std::string_view name;  // empty: none, it is matched by order
-        std::string_view text;  // what has to agree beside the tensors, for people
+        std::string_view name = {};  // empty: none, it is matched by order
+        std::string_view text = {};  // what has to agree beside the tensors, for people
         std::span<const Part> parts = {};
         Run run = nullptr;  // where there are no parts
         void* argument = nullptr;
         int priority = 0;
+        Device::Event mark = nullptr;  // as in Submission
+        Device::Stream stream = nullptr;
     };
 
     Queue(Engine& engine, Progress& progress, const Topology& topology,
@@ -46,7 +48,7 @@ class Queue final : private Listener {
     batchai_coll_status test(Submission* submission, std::string& sentence);
     batchai_coll_status wait(Submission* submission, std::string& sentence);
     // Collective: what is in line fails, and all ranks leave. Returns the communicator's failure.
-    const Failure& close();
+    Failure close();
 
     // Stops driving, whatever is under way. False: a caller's operation does not return.
     bool halt();
@@ -86,12 +88,14 @@ class Queue final : private Listener {
     void forget_names();
     void trace_begin(const Submission& submission);
     void trace_end(const Submission& submission, bool was_in_line, Timeline::Clock::time_point now);
+    void follow_device(Submission& submission);
     batchai_coll_status conclude(Submission* submission, std::string& sentence);
 
     // The driver's.
     Dispatcher dispatcher_;
     Progress& progress_;
     Engine& engine_;
+    DeviceMessages* const devices_;
     Timeline timeline_;
     bool told_closing_ = false;
     Timeline::Clock::time_point round_began_{}, message_began_{};

@@ -27,8 +27,8 @@ void Schedule::add(const Submission& submission) {
         end_cycle();
     }
     auto key = fusion_key(submission);
-    if (key && float_format(key->type).bytes == 0) key.reset();
-    const std::size_t elements = key ? elements_of(submission) : 0;
+    if (key && !key->on_device && float_format(key->type).bytes == 0) key.reset();
+    const std::size_t elements = key && !key->on_device ? elements_of(submission) : 0;
     const Item item{key, key ? bytes_of(submission.parts) : 0, settlings_};
     current_.push_back({submission.id, item, rounds_, elements});
     in_current_[id] = 1;
@@ -85,6 +85,7 @@ void Schedule::cut(std::size_t threshold) {
     buckets_.clear();
     for (const Fused& group : fuse(items, threshold)) {
         Bucket bucket{{}, items[group.front()].key, 0};
+        if (bucket.key && bucket.key->on_device) bucket.key.reset();
         for (const std::uint32_t i : group) {
             bucket.ids.push_back(last_[i].id);
             bucket.elements += last_[i].elements;

@@ -11,8 +11,9 @@
 // anywhere; the schedule begins where all ranks waited for all that they had submitted, as they do
 // at the end of a step.
 //
-// A bucket's allreduce carries its tensors and the veto together, so only floating types can be in
-// one; for anything else the bucket is the veto alone, and the operation comes after it.
+// A bucket's allreduce carries its tensors and the veto together, so only floating types in the
+// host's memory can be in one; for anything else the bucket is the veto alone, and the operation
+// comes after it.
 //
 // Buckets are cut where the fusion threshold says, and where all ranks waited; towards the end they
 // become smaller, none larger than what comes after it, as nothing is computed beside the last one.
@@ -32,7 +33,7 @@ class Schedule {
   public:
     struct Bucket {
         std::vector<int> ids;          // of the response cache
-        std::optional<FusionKey> key;  // none: one submission, to be started when nobody vetoes it
+        std::optional<FusionKey> key;  // none: they are to be started when nobody vetoes it
         std::size_t elements = 0;
     };
 

@@ -13,7 +13,7 @@ namespace {
 struct Head {
     std::uint32_t text = 0, parts = 0;  // bytes, how many
     std::int32_t priority = 0;
-    std::uint32_t named = 1;
+    std::uint16_t named = 1, on_device = 0;
 };
 
 struct PartKey {
@@ -49,7 +49,8 @@ void set_key(Submission& submission, std::string_view name, std::string_view tex
     };
     const Head head{static_cast<std::uint32_t>(text.size()),
                     static_cast<std::uint32_t>(parts.size()), submission.priority,
-                    submission.named ? 1u : 0u};
+                    static_cast<std::uint16_t>(submission.named ? 1 : 0),
+                    static_cast<std::uint16_t>(submission.on_device() ? 1 : 0)};
     put(&head, sizeof head);
     put(text.data(), text.size());
     for (const Part& part : parts) {
@@ -63,14 +64,14 @@ void set_key(Submission& submission, std::string_view name, std::string_view tex
     submission.hash = hash_of(identity_of(submission.key));
 }
 
-bool repeats(const Submission& last, std::span<const Part> parts, int priority,
+bool repeats(const Submission& last, std::span<const Part> parts, bool on_device, int priority,
              std::string_view text) {
     if (last.key.empty() || last.priority != priority || last.parts.size() != parts.size()) {
         return false;
     }
     std::string_view key = last.key;
     const auto head = take<Head>(key);
-    return key.substr(0, head.text) == text &&
+    return key.substr(0, head.text) == text && head.on_device == (on_device ? 1 : 0) &&
            std::equal(parts.begin(), parts.end(), last.parts.begin(),
                       [](const Part& a, const Part& b) { return a.signature == b.signature; });
 }
@@ -101,6 +102,7 @@ std::string describe_key(std::string_view key) {
         signature.after = part.after;
         signature.type = static_cast<std::uint8_t>(part.type);
         signature.op = static_cast<std::uint8_t>(part.op);
+        signature.on_devices = head.on_device != 0;
         description += (p == 0 ? "" : ", ") + describe(signature);
     }
     if (head.parts > kShown) description += fmt::format(" and {} more", head.parts - kShown);

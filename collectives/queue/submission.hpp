@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "collectives/call.hpp"
+#include "collectives/device/device.hpp"
 
 namespace batchai::coll {
 
@@ -37,6 +38,10 @@ struct Submission {
     std::vector<Part> parts;  // none: `run`
     Run run = nullptr;
     void* argument = nullptr;
+    // The event after which a GPU has its parts, in its memory (device_messages.hpp), and the
+    // stream that it was recorded in. Null: they are in the host's.
+    Device::Event mark = nullptr;
+    Device::Stream stream = nullptr;
     int priority = 0;
     bool named = true;       // by the caller; else by a number
     std::uint64_t hash = 0;  // of the key's identity
@@ -58,10 +63,11 @@ struct Submission {
     int asked = 0;
 
     std::string_view name() const;
+    bool on_device() const { return mark != nullptr; }
 };
 
 // Whether another submission of its name has the same key.
-bool repeats(const Submission& last, std::span<const Part> parts, int priority,
+bool repeats(const Submission& last, std::span<const Part> parts, bool on_device, int priority,
              std::string_view text);
 // Writes the key. text: what else has to agree, in words.
 void set_key(Submission& submission, std::string_view name, std::string_view text);

@@ -56,7 +56,7 @@ class Reducer {
     }
 
   private:
-    std::unique_ptr<Device> device_;
+    std::shared_ptr<Device> device_;
     std::byte *memory_, *host_;
     Device::Stream stream_;
     Device::Event end_;

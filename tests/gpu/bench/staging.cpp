@@ -54,7 +54,7 @@ class Staging {
     }
 
   private:
-    std::unique_ptr<Device> device_;
+    std::shared_ptr<Device> device_;
     Orders orders_;
     std::byte* memory_;
     Device::Stream stream_;

@@ -49,7 +49,7 @@ void finish(Device& device, Device::Event event) {
 }
 
 // The first GPU; null where there is none.
-std::unique_ptr<Device> gpu() {
+std::shared_ptr<Device> gpu() {
 #if defined(BATCHAI_HAS_GPU)
     auto device = CudaDevice::create(0);
     if (device) return std::move(*device);

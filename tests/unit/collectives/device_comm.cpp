@@ -4,9 +4,8 @@
 // devices can do together, all ways that there are, and what happens when one of them dies.
 #include "collectives/device/device_comm.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 #include "collectives/device/host.hpp"
+#include "ends.hpp"
 #include "processes.hpp"
 
 using namespace batchai::coll;
@@ -24,16 +23,14 @@ class Member {
 
     // Why it cannot be opened; memory: bytes for each of two buffers.
     std::string open(std::size_t bytes) {
-        auto device = std::make_unique<HostDevice>(comm_->topology().rank + 1);
-        HostDevice& mine = *device;
-        auto made = DeviceCommunicator::create(
-            *comm_, batchai::sys::Result<std::unique_ptr<Device>>(std::move(device)), nullptr);
+        const auto device = std::make_shared<HostDevice>(comm_->topology().rank + 1);
+        auto made = DeviceCommunicator::create(*comm_, Gpu{device, nullptr});
         if (!made) return made.error().message;
         device_ = std::move(*made);
-        send_ = reinterpret_cast<float*>(mine.allocate(bytes).value());
-        receive_ = reinterpret_cast<float*>(mine.allocate(bytes).value());
-        stream_ = mine.make_stream().value();
-        event_ = mine.make_event().value();
+        send_ = reinterpret_cast<float*>(device->allocate(bytes).value());
+        receive_ = reinterpret_cast<float*>(device->allocate(bytes).value());
+        stream_ = device->make_stream().value();
+        event_ = device->make_event().value();
         return {};
     }
 
@@ -90,11 +87,6 @@ class Member {
     Device::Event event_ = nullptr;
 };
 
-void expect_well(const std::vector<std::string>& ends) {
-    for (std::size_t r = 0; r < ends.size(); ++r)
-        BOOST_TEST(ends[r] == "", "rank " << r << ": " << ends[r]);
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(device_comms)
@@ -126,10 +118,9 @@ BOOST_AUTO_TEST_CASE(a_rank_without_a_device_is_an_error_on_all) {
     expect_well(job.run([&](int rank, Board& board) -> std::string {
         auto comm = Communicator::create(std::make_unique<BoardBootstrap>(board, 0, rank, 3));
         if (!comm) return comm.error().message;
-        batchai::sys::Result<std::unique_ptr<Device>> device(
-            std::unique_ptr<Device>(std::make_unique<HostDevice>(1)));
-        if (rank == 1) device = batchai::sys::Error{"no device today"};
-        const auto made = DeviceCommunicator::create(**comm, std::move(device), nullptr);
+        batchai::sys::Result<Gpu> gpu(Gpu{std::make_shared<HostDevice>(1), nullptr});
+        if (rank == 1) gpu = batchai::sys::Error{"no device today"};
+        const auto made = DeviceCommunicator::create(**comm, gpu);
         if (made) return "it was opened";
         if (made.error().message != "rank 1: no device today") return made.error().message;
         return (*comm)->finalize().sentence;  // which is of use still

@@ -7,6 +7,7 @@
 
 #include "collectives/comm.hpp"
 #include "counting.hpp"
+#include "ends.hpp"
 #include "processes.hpp"
 #include "trial.hpp"
 
@@ -44,11 +45,6 @@ void finalize(std::unique_ptr<Communicator> comm) {
     if (failure.status != BATCHAI_COLL_OK) throw std::runtime_error(failure.sentence);
 }
 
-void check(const std::vector<std::string>& ends) {
-    for (std::size_t r = 0; r < ends.size(); ++r)
-        BOOST_TEST(ends[r] == "", "rank " << r << ": " << ends[r]);
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(forks)
@@ -57,7 +53,7 @@ BOOST_AUTO_TEST_CASE(give_each_operation_the_right_result) {
     for (const auto& shape : kShapes) {
         Processes processes(shape);
         const int size = processes.size();
-        check(processes.run([&](int rank, Board& board) -> std::string {
+        expect_well(processes.run([&](int rank, Board& board) -> std::string {
             auto comm = join(board, 0, rank, size);
             const Topology& topology = comm->topology();
             if (topology.rank != rank || topology.size != size ||
@@ -78,7 +74,7 @@ BOOST_AUTO_TEST_CASE(allocate_nothing_more_once_all_has_been_run) {
     for (const auto& shape : std::vector<std::vector<int>>{{3}, {2, 2}}) {
         Processes processes(shape);
         const int size = processes.size();
-        check(processes.run([&](int rank, Board& board) -> std::string {
+        expect_well(processes.run([&](int rank, Board& board) -> std::string {
             auto comm = join(board, 0, rank, size);
             const std::vector<std::size_t> counts = {0, 1, 40, 20'000};
             for (int i = 0; i < 2 * kSlots; ++i) try_all(*comm, counts);
@@ -98,7 +94,7 @@ BOOST_AUTO_TEST_CASE(come_back_after_the_end) {
     for (const auto& shape : kShapes) {
         Processes processes(shape);
         const int size = processes.size();
-        check(processes.run([&](int rank, Board& board) -> std::string {
+        expect_well(processes.run([&](int rank, Board& board) -> std::string {
             for (int epoch = 0; epoch < 3; ++epoch) {
                 auto comm = join(board, epoch, rank, size);
                 try_all(*comm, {7});
@@ -114,7 +110,7 @@ BOOST_AUTO_TEST_CASE(split_off_some) {
     for (const auto& shape : kShapes) {
         Processes processes(shape);
         const int size = processes.size();
-        check(processes.run([&](int rank, Board& board) -> std::string {
+        expect_well(processes.run([&](int rank, Board& board) -> std::string {
             auto comm = join(board, 0, rank, size);
             std::vector<int> others;
             for (int r = 1; r < size; ++r) others.push_back(r);
@@ -150,7 +146,7 @@ BOOST_AUTO_TEST_CASE(see_that_one_has_died) {
                                                                                      : "";
         });
         BOOST_TEST(ends[odd] == "signal 9");
-        check({ends.begin(), ends.begin() + odd});
+        expect_well({ends.begin(), ends.begin() + odd});
     }
 }
 
