@@ -40,6 +40,9 @@ struct batchai_coll_queue {
               [local_rank = communicator.topology().local_rank()](int number) {
                   return open_gpu(number, local_rank);
               },
+              [rank = communicator.topology().rank](const std::string& plan) {
+                  show_plan(plan, rank);
+              },
               options.fusion_bytes),
           queue(communicator.engine(), communicator.progress(), communicator.topology(),
                 internal(options, communicator.topology().size, devices)) {}

@@ -99,6 +99,7 @@ bool DeviceMessages::connect() {
         return false;
     }
     communicator_ = std::move(*made);
+    tell_(communicator_->plan());
     // What this rank lacks, the others cannot know.
     if (auto done = make_parts(); !done) {
         comm_.engine().fail(

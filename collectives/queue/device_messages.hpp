@@ -23,10 +23,12 @@ class DeviceMessages {
   public:
     // The GPU of a number, as batchai_coll_device_open has it.
     using Open = std::function<sys::Result<Gpu>(int number)>;
+    // Is told which ways were found and chosen (DeviceCommunicator::plan).
+    using Tell = std::function<void(const std::string& plan)>;
 
     // buffer: bytes of it; tensors are packed up to so many.
-    DeviceMessages(Communicator& comm, Open open, std::size_t buffer)
-        : comm_(comm), open_(std::move(open)), buffer_bytes_(buffer) {}
+    DeviceMessages(Communicator& comm, Open open, Tell tell, std::size_t buffer)
+        : comm_(comm), open_(std::move(open)), tell_(std::move(tell)), buffer_bytes_(buffer) {}
     DeviceMessages(const DeviceMessages&) = delete;
     DeviceMessages& operator=(const DeviceMessages&) = delete;
     ~DeviceMessages();
@@ -63,6 +65,7 @@ class DeviceMessages {
 
     Communicator& comm_;
     const Open open_;
+    const Tell tell_;
     const std::size_t buffer_bytes_;
 
     std::mutex lock_;  // of what follows

@@ -38,9 +38,11 @@ class Trainer {
               [this](int) -> batchai::sys::Result<Gpu> {
                   return Gpu{device_, nullptr};
               },
-              kFusion),
+              [this](const std::string& plan) { plan_ = plan; }, kFusion),
           queue_(comm_->engine(), comm_->progress(), comm_->topology(), options(size)) {}
 
+    // Of the GPUs; empty: they have not found each other yet.
+    const std::string& plan() const { return plan_; }
     int rank() const { return comm_->topology().rank; }
     int size() const { return comm_->topology().size; }
     Queue& queue() { return queue_; }
@@ -180,6 +182,7 @@ class Trainer {
     Device::Stream stream_;
     Device::Event event_;
     std::mt19937 random_;
+    std::string plan_;
     DeviceMessages devices_;
     Queue queue_;
 };
@@ -277,7 +280,9 @@ BOOST_AUTO_TEST_CASE(memory_of_a_gpu_and_of_the_host_do_not_go_together) {
                           "(sum) of 10 float32") == std::string::npos) {
             return "said: " + sentence;
         }
+        if (!trainer.plan().empty()) return "there are GPUs already";
         if (auto wrong = trainer.train({tensor}); !wrong.empty()) return wrong;
+        if (trainer.plan().empty()) return "there is no plan";
         // One name, first there, then here: in the host's memory is what comes back from the GPU.
         if (auto wrong = trainer.end(trainer.submit_on_host("tensor 0", tensor)); !wrong.empty()) {
             return wrong;

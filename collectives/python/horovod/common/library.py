@@ -72,6 +72,10 @@ _PROTOTYPES = {
     "submit_allreduce": [_POINTER, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(_Tensor),
                          ctypes.c_size_t, ctypes.c_int, ctypes.POINTER(_Scaling), ctypes.c_int,
                          ctypes.POINTER(_POINTER)],
+    "submit_device_allreduce": [_POINTER, ctypes.c_char_p, ctypes.c_char_p,
+                                ctypes.POINTER(_Tensor), ctypes.c_size_t, ctypes.c_int,
+                                ctypes.POINTER(_Scaling), ctypes.c_int, ctypes.c_int, _POINTER,
+                                ctypes.POINTER(_POINTER)],
     "submit_call": [_POINTER, ctypes.c_char_p, ctypes.c_char_p, _RUN, ctypes.c_void_p,
                     ctypes.c_int, ctypes.POINTER(_POINTER)],
     "ticket_test": [_POINTER, _POINTER],
@@ -105,8 +109,9 @@ def load():
         library.batchai_coll_queue_defaults.restype = _QueueOptions
         library.batchai_coll_queue_free.argtypes = [_POINTER]
         library.batchai_coll_queue_free.restype = None
-        library.batchai_coll_last_error.argtypes = []
-        library.batchai_coll_last_error.restype = ctypes.c_char_p
+        for name in ("last_error", "gpu_support"):
+            function = getattr(library, "batchai_coll_" + name)
+            function.argtypes, function.restype = [], ctypes.c_char_p
     except (OSError, AttributeError) as error:
         raise HorovodInternalError(
             "horovod: %s cannot be loaded: %s; set BATCHAI_COLLECTIVES_LIBRARY to its path"
@@ -156,6 +161,10 @@ class Communicator:
     def finalize(self):
         comm, self._comm = self._comm, _POINTER()
         self._check(self._library.batchai_coll_finalize(comm))
+
+    def uses_gpus(self):
+        """Whether the library reduces tensors in the memory of this machine's GPUs."""
+        return not self._library.batchai_coll_gpu_support().startswith(b"off")
 
     def open_queue(self, **options):
         """A LibraryQueue of this communicator. options: fields of batchai_coll_queue_options."""
@@ -271,12 +280,20 @@ class LibraryQueue:
                                            ctypes.byref(self._handle)) != 0:
             raise _failure(library)
 
-    def submit_allreduce(self, name, details, tensors, op, factors):
-        """name: None for none. tensors: tuples of send, receive (addresses), count and type."""
+    def submit_allreduce(self, name, details, tensors, op, factors, place=None):
+        """name: None for none. tensors: tuples of send, receive (addresses), count and type.
+
+        place: of tensors in a GPU's memory, its number and the address of their CUDA stream.
+        """
         ticket = _Ticket()
-        status = self._library.batchai_coll_submit_allreduce(
-            self._queue, name and _bytes(name), _bytes(details), (_Tensor * len(tensors))(*tensors),
-            len(tensors), op, ctypes.byref(_Scaling(*factors)), 0, ctypes.byref(ticket))
+        arguments = (self._queue, name and _bytes(name), _bytes(details),
+                     (_Tensor * len(tensors))(*tensors), len(tensors), op,
+                     ctypes.byref(_Scaling(*factors)), 0)
+        if place is None:
+            status = self._library.batchai_coll_submit_allreduce(*arguments, ctypes.byref(ticket))
+        else:
+            status = self._library.batchai_coll_submit_device_allreduce(*arguments, *place,
+                                                                        ctypes.byref(ticket))
         return self._entered(status, ticket)
 
     def submit_call(self, name, description, function):

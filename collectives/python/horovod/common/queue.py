@@ -88,6 +88,7 @@ class Queue:
     def __init__(self, communicator, **options):
         self.communicator = communicator
         self.optimizers = 0  # whose gradients have gone through it
+        self._gpu = None  # the number of the only one
         self._under_way = set()  # operations that nobody else may hold
         self._sweep_at = _SWEEP
         self._library = communicator.open_queue(**options)
@@ -102,15 +103,23 @@ class Queue:
         return self._enter(operation, lambda: self._library.submit_call(
             operation.name, "%s %s" % (kind, description), lambda: operation._run(start)))
 
-    def allreduce(self, name, details, tensors, op, factors, finish, kept=None, verb="allreduce"):
+    def allreduce(self, name, details, tensors, op, factors, finish, kept=None, verb="allreduce",
+                  place=None):
         """Puts an allreduce in line, of one tensor or several together; returns its Operation.
 
         details: what has to agree beside types and counts. tensors: tuples of the addresses to send
-        from and to receive at, count and type. kept: what owns that memory.
+        from and to receive at, count and type. kept: what owns that memory. place: see
+        LibraryQueue.submit_allreduce().
         """
         operation = Operation(self, verb, name, finish, kept)
         return self._enter(operation, lambda: self._library.submit_allreduce(
-            operation.name, details, tensors, op, factors))
+            operation.name, details, tensors, op, factors, place))
+
+    def takes_gpu(self, number):
+        """Whether tensors in that GPU's memory are reduced there. The first one asked for is."""
+        if self._gpu is None and self.communicator.uses_gpus():
+            self._gpu = number
+        return self._gpu == number
 
     def wait(self, operation):
         """The operation's result. Raises the HorovodInternalError that it ended with."""

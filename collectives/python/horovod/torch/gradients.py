@@ -2,7 +2,7 @@
 """A parameter's gradient, on its way through an allreduce."""
 import torch
 
-from horovod.torch.ops import buffers
+from horovod.torch.ops import buffers, gpu
 from horovod.torch.ops.allreduce import details
 
 
@@ -11,7 +11,7 @@ class Gradient:
 
     submit() once it is complete; complete() then waits, and the gradient is the ranks'. In between
     it is reduced where it is, in the background, while the backward pass goes on: with compression,
-    and for other than dense gradients in host memory, it is a copy that is reduced.
+    and where the library does not reduce such memory (ops/buffers.py), a copy is reduced.
     """
 
     def __init__(self, parameter, name, queue, compression, factors, op):
@@ -21,25 +21,35 @@ class Gradient:
         self._compression = compression
         self._factors, self._op = factors, op
         self._details = None  # of the tensor that is reduced; its shape does not change
-        self._wire = self._context = self._operation = None  # between submit and complete
+        # Between submit and complete.
+        self._wire = self._context = self._operation = self._where = None
 
     def submit(self):
         """Puts it in line as it is; a missing one counts as zeros."""
         compressed, self._context = self._compression.compress(_dense(self._parameter))
-        self._wire = wire = buffers.for_reduction(compressed, self._op, self._factors)
+        self._where = where = gpu.where(self._queue, [compressed])
+        self._wire = wire = buffers.for_reduction(compressed, self._op, self._factors,
+                                                  where.place is not None)
         if self._details is None:
             self._details = details([wire])
         address = wire.data_ptr()
         self._operation = self._queue.allreduce(
             self._name, self._details,
             [(address, address, wire.numel(), buffers.reduction_type(wire))], self._op,
-            self._factors, None, wire, verb="gradient")
+            self._factors, None, wire, verb="gradient",
+            place=where.place)
 
     def complete(self):
         """Waits for it and puts the result into the parameter's gradient."""
         operation, wire, context = self._operation, self._wire, self._context
-        self._operation = self._wire = self._context = None
-        operation.finish = lambda: self._compression.decompress(wire, context)
+        where = self._where
+        self._operation = self._wire = self._context = self._where = None
+
+        def finish():
+            where.join()
+            return self._compression.decompress(wire, context)
+
+        operation.finish = finish
         result = self._queue.wait(operation)
         gradient = self._parameter.grad
         if result.data_ptr() != gradient.data_ptr() or result.dtype != gradient.dtype:

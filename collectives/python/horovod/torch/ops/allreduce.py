@@ -6,7 +6,7 @@ import torch
 
 from horovod.common import basics, library
 from horovod.common.process_sets import global_process_set
-from horovod.torch.ops import buffers
+from horovod.torch.ops import buffers, gpu
 from horovod.torch.compression import Compression
 from horovod.torch.ops.handles import synchronize
 
@@ -63,7 +63,11 @@ def _submit(tensors, outputs, name, op, factors, process_set):
     queue = basics.queue(process_set)
     if not tensors:
         return queue.submit("allreduce", name, "of nothing", lambda: [], lambda: [])
-    sent = [buffers.for_reduction(tensor, op, factors) for tensor in tensors]
+    floating = [tensor.is_floating_point() for tensor in tensors]
+    apart = factors != (1.0, 1.0) and any(floating) and not all(floating)
+    where = gpu.Host() if apart else gpu.where(queue, tensors)
+    sent = [buffers.for_reduction(tensor, op, factors, where.place is not None)
+            for tensor in tensors]
     # A copy is reduced in place, and so is a tensor that is its own output.
     received = [buffer if output is not None or buffer.data_ptr() != tensor.data_ptr()
                 else torch.empty_like(buffer)
@@ -77,18 +81,19 @@ def _submit(tensors, outputs, name, op, factors, process_set):
                 for one, other in zip(sent, received)]
 
     def finish():
+        where.join()
         results = [buffers.scaled(buffer, factors[1]) for buffer in received]
         return [result.to(tensor.device, tensor.dtype) if output is None
                 else buffers.copy_back(output, result)
                 for tensor, output, result in zip(tensors, outputs, results)]
 
-    floating = [tensor.is_floating_point() for tensor in sent]
-    if factors != (1.0, 1.0) and any(floating) and not all(floating):
+    if apart:
         return queue.submit("allreduce", name, describe(tensors, op, factors), start, finish)
     places = [(one.data_ptr(), other.data_ptr(), one.numel(), buffers.reduction_type(one))
               for one, other in zip(sent, received)]
     return queue.allreduce(name, details(tensors, () if all(floating) else factors), places, op,
-                           factors if all(floating) else (1.0, 1.0), finish, (sent, received))
+                           factors if all(floating) else (1.0, 1.0), finish, (sent, received),
+                           place=where.place)
 
 
 def _submit_one(tensor, output, name, op, factors, process_set):

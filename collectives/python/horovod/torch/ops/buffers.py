@@ -2,9 +2,9 @@
 """Between torch tensors and the memory that the library works on.
 
 The library reduces floats of 16, 32 and 64 bits, integers of 8, 32 and 64 and bool in contiguous
-host memory. Tensors that are such memory are used in place; others go through a copy (devices
-through the host, int16 through int32). What is computed with numbers that would not fit a small
-integer, averages and factors, goes through int32, too.
+memory, of the host or of a GPU (gpu.py). Tensors that are such memory are used in place; others go
+through a copy (other devices through the host, int16 through int32). What is computed with numbers
+that would not fit a small integer, averages and factors, goes through int32, too.
 """
 import torch
 
@@ -37,16 +37,17 @@ def reduction_type(tensor):
     return _REDUCED[tensor.dtype]
 
 
-def for_reduction(tensor, op=library.SUM, factors=(1.0, 1.0)):
-    """The tensor itself where the library can reduce it, else a contiguous host copy.
+def for_reduction(tensor, op=library.SUM, factors=(1.0, 1.0), stay=False):
+    """The tensor itself where the library can reduce it, else a contiguous copy.
 
-    An integer tensor has been multiplied by the first of the factors.
+    stay: it is reduced on its device, not in host memory. An integer tensor has been multiplied by
+    the first of the factors.
     """
     wire = tensor.detach()
     computed = op == library.AVERAGE or factors != (1.0, 1.0)
     if wire.dtype in _SMALL and (computed or wire.dtype not in _REDUCED):
         wire = wire.to(torch.int32)
-    return scaled(wire.cpu().contiguous(), factors[0])
+    return scaled((wire if stay else wire.cpu()).contiguous(), factors[0])
 
 
 def library_factors(tensor, factors):

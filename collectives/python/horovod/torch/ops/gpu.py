@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where tensors are reduced: in host memory, or in the memory of their GPU, without a wait for it.
+
+One GPU of a rank is used so: that of the first tensor of each process set. Tensors of others go
+through host memory.
+"""
+import torch
+
+
+class Host:
+    """Host memory. Has what a GpuStream has."""
+
+    place = None
+
+    def join(self):
+        """Nothing: who has waited for the operation has its results."""
+
+
+class GpuStream:
+    """The GPU of some tensors, and the CUDA stream in which they are computed as they are submitted.
+
+    The operation comes after what is in the stream by then, and before what is put there once the
+    operation has been waited for. ``place``: both, as LibraryQueue.submit_allreduce() takes them.
+    """
+
+    def __init__(self, device):
+        self._device = device
+        self._stream = torch.cuda.current_stream(device)
+        self.place = (device.index, self._stream.cuda_stream)
+
+    def join(self):
+        """What is computed in the current stream from here on comes after the results, too."""
+        current = torch.cuda.current_stream(self._device)
+        if current != self._stream:
+            current.wait_stream(self._stream)
+
+
+_HOST = Host()
+
+
+def where(queue, tensors):
+    """Host or GpuStream: where a queue's operation on these tensors is done."""
+    device = tensors[0].device
+    if device.type != "cuda" or any(tensor.device != device for tensor in tensors):
+        return _HOST
+    return GpuStream(device) if queue.takes_gpu(device.index) else _HOST
