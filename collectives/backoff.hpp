@@ -4,7 +4,8 @@
 // a cache line or two take; then give the core away, to the process that is waited for, perhaps;
 // then sleep, longer the longer it takes, but never so long that it adds more than an eighth to the
 // wait. Sleeping matters where ranks share cores: a scheduler that knows groups of processes gives
-// a core away only inside the group.
+// a core away only inside the group. Where what comes is known to take long and more of it is under
+// way, sleep at once: others that share the core have packets to send.
 //
 // A thread in the background may share its core with one that computes and does not wait. Giving
 // the core to that one costs a time slice, milliseconds, for each chunk of a message. After such a
@@ -47,22 +48,27 @@ class Backoff {
         const auto now = Clock::now();
         if (count_ == kSpins + 1) since_ = now;
         const auto waited = now - since_;
+        const auto late = least < kLong ? 0ns : least / kParts;
         if (now < crowded_until_) {
             least = std::min<std::chrono::nanoseconds>(least, 2ms);
             sleep(std::clamp<std::chrono::nanoseconds>(waited, std::max(least / 2, kShortest),
                                                        std::max(least, kLongest)));
-        } else if (waited < 200us) {
+        } else if (waited < (late == 0ns ? 200us : late / 16)) {
             ::sched_yield();
             const auto back = Clock::now();
             if (in_background_ && back - now > kSlice) crowded_until_ = back + kCrowded;
         } else {
-            sleep(std::min<std::chrono::nanoseconds>(waited / 8, 200us));
+            sleep(std::clamp<std::chrono::nanoseconds>(
+                waited / 8, late, std::max<std::chrono::nanoseconds>(200us, 2 * late)));
         }
     }
 
   private:
     using Clock = std::chrono::steady_clock;
     static constexpr int kSpins = 10;
+    // What takes so long comes from a slow link, in a row of such: a small part of one is no delay.
+    static constexpr std::chrono::nanoseconds kLong{500'000};
+    static constexpr int kParts = 32;
     // A rank that waits, or copies a chunk, does not keep the core for so long.
     static constexpr std::chrono::microseconds kSlice{2000};
     static constexpr std::chrono::milliseconds kCrowded{250};

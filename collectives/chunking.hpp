@@ -32,18 +32,30 @@ inline Range part_of(std::size_t count, std::size_t element, int index, int part
     return {edge(index), edge(index + 1)};
 }
 
+// Bytes of a chunk, of which parts are messages.
+constexpr std::size_t kBetweenNodes = 128u << 10;
+
 // Bytes of a chunk, where the largest node has `ranks`, `beyond` of them beyond the rails, of `all`
 // in the job. The slots that a rank works on stay in a second-level cache, or, where parts of a
 // chunk are messages between nodes, all slots of a node in a last-level cache; a chunk is so large
 // that its bookkeeping does not count, and that it holds some lines for every rank, for operations
 // that have something for each.
-inline std::size_t chunk_bytes(int ranks, int beyond, int all) {
-    constexpr std::size_t kBudget = 16u << 20, kLeast = 16u << 10;
-    const std::size_t most = all == ranks ? 64u << 10 : 128u << 10;
+//
+// slow: the nodes' links are, so that caches do not matter. Then all chunks together keep a link
+// busy for as long as the kernel may give a rank's core to others, some time slices.
+inline std::size_t chunk_bytes(int ranks, int beyond, int all, bool slow) {
+    constexpr std::size_t kBudget = 16u << 20, kLeast = 16u << 10, kSlow = 512u << 10;
+    const std::size_t most = all == ranks ? 64u << 10 : kBetweenNodes;
     const std::size_t share = kBudget / (static_cast<std::size_t>(ranks) + 1) / kSlots;
-    return std::max(std::clamp(std::bit_floor(share), kLeast, most),
+    return std::max(slow ? kSlow : std::clamp(std::bit_floor(share), kLeast, most),
                     std::bit_ceil(kAlignment * static_cast<std::size_t>(all) *
                                   static_cast<std::size_t>(std::max(1, beyond))));
+}
+
+// The same of one message, where a chunk may have up to `most`: some chunks overlap.
+inline std::size_t chunk_of_message(std::size_t bytes, std::size_t most) {
+    constexpr std::size_t kChunks = 2 * kSlots;
+    return std::min(most, std::max(kBetweenNodes, std::bit_floor(bytes / kChunks)));
 }
 
 inline std::uint64_t chunks_of(std::size_t count, std::size_t elements_per_chunk) {

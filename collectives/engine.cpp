@@ -139,7 +139,7 @@ batchai_coll_status Engine::wait(Request* request) {
             continue;
         }
         watch();
-        backoff.pause();
+        backoff.pause(chunk_time());
     }
     progress_.set_inside(false);
     return conclude(request);
@@ -147,8 +147,8 @@ batchai_coll_status Engine::wait(Request* request) {
 
 std::chrono::nanoseconds Engine::chunk_time() const {
     if (current_ == nullptr || context_.wire == nullptr) return {};
-    const std::size_t bytes =
-        std::min(bytes_of(current_->call().signature), context_.node.slot_bytes());
+    const std::size_t whole = bytes_of(current_->call().signature);
+    const std::size_t bytes = std::min(whole, chunk_of_message(whole, context_.node.slot_bytes()));
     const double seconds = static_cast<double>(bytes) * context_.planner.link().per_byte;
     return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
 }

@@ -18,6 +18,8 @@ struct Link {
     double message(std::size_t bytes) const {
         return latency + overhead + static_cast<double>(bytes) * per_byte;
     }
+    // Whether what a rail carries is far below what memory does.
+    bool is_slow() const { return per_byte > 2e-9; }
 };
 
 // Measures with the node next door (0 and 1, 2 and 3, …), all pairs and rails at once: some

@@ -11,6 +11,7 @@
 #include "collectives/algorithm/halving_doubling.hpp"
 #include "collectives/algorithm/recursive_doubling.hpp"
 #include "collectives/algorithm/ring.hpp"
+#include "collectives/chunking.hpp"
 
 namespace batchai::coll {
 
@@ -88,7 +89,8 @@ std::string Planner::text(std::size_t chunk_bytes, int rails) const {
     const Reduction reduction = reduction_of(BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM);
     std::optional<Algorithm> last;
     for (std::size_t bytes = reduction.element; bytes <= kMostBytes; bytes *= 2) {
-        const Load load{bytes / reduction.element, chunk_bytes / reduction.element, rails};
+        const Load load{bytes / reduction.element,
+                        chunk_of_message(bytes, chunk_bytes) / reduction.element, rails};
         const Algorithm algorithm = choose(reduction, load);
         if (algorithm == last) continue;
         text += fmt::format("\n  from {} bytes: {}, {:.1f} us", bytes, name_of(algorithm),

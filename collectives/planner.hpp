@@ -47,7 +47,7 @@ class Planner {
     // before it has arrived, the same without latencies.
     double predict(Algorithm algorithm, const Reduction& reduction, const Load& load) const;
     // The choice for float32 of every size, with what the link costs: a line for each change.
-    // chunk_bytes: of a whole chunk.
+    // chunk_bytes: of the largest chunk.
     std::string text(std::size_t chunk_bytes, int rails) const;
 
   private:

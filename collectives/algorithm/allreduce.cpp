@@ -13,10 +13,10 @@ Allreduce::Allreduce(Context& context) : Pipeline(context), inputs_(context.node
     // A rail's share of a chunk, rounded up to whole lines.
     const std::size_t share =
         context.node.slot_bytes() / static_cast<std::size_t>(reducers_) + 2 * kAlignment;
-    for (auto& scratch : scratch_) {
-        scratch.resize(
-            std::max(Direct::scratch_needed(nodes, share), Folded::scratch_needed(nodes, share)));
-    }
+    const std::size_t needed =
+        std::max(Direct::scratch_needed(nodes, share), Folded::scratch_needed(nodes, share));
+    // What is never used takes no memory.
+    for (auto& scratch : scratch_) scratch = std::make_unique_for_overwrite<std::byte[]>(needed);
 }
 
 std::uint64_t Allreduce::plan() {
@@ -38,9 +38,9 @@ std::uint64_t Allreduce::plan() {
     const std::span<const Piece> pieces =
         in_pieces ? call_.pieces : std::span<const Piece>(&whole_, 1);
     data_ = Pieces(pieces, reduction_.element);
-    streaming_ =
-        pieces.back().send != pieces.back().receive && count_ * reduction_.element >= kStreamFrom;
-    per_chunk_ = node().slot_bytes() / reduction_.element;
+    const std::size_t bytes = count_ * reduction_.element;
+    streaming_ = pieces.back().send != pieces.back().receive && bytes >= kStreamFrom;
+    per_chunk_ = chunk_of_message(bytes, node().slot_bytes()) / reduction_.element;
     if (context_.wire != nullptr) {
         algorithm_ = context_.planner.choose(reduction_, {count_, per_chunk_, topology().rails()});
     }
@@ -126,7 +126,7 @@ Exchange* Allreduce::exchange(std::uint64_t k, std::byte* result, std::size_t co
     const Scale after = {.after = scale_.after, .divisor = scale_.divisor};
     const auto start = [&](auto& algorithm) {
         algorithm.start(*context_.wire, tag(), s, me, nodes, reduction_, after, result,
-                        scratch_[s].data(), count);
+                        scratch_[s].get(), count);
         return &algorithm;
     };
     switch (algorithm_) {

@@ -18,6 +18,9 @@
 // CLUSTER 2020.
 #pragma once
 
+#include <array>
+#include <memory>
+
 #include "collectives/algorithm/direct.hpp"
 #include "collectives/algorithm/halving_doubling.hpp"
 #include "collectives/algorithm/pipeline.hpp"
@@ -73,7 +76,7 @@ class Allreduce final : public Pipeline {
     std::array<HalvingDoubling, kSlots> halving_;
     std::array<Direct, kSlots> direct_;
     std::array<Ring, kSlots> ring_;
-    std::array<std::vector<std::byte>, kSlots> scratch_;
+    std::array<std::unique_ptr<std::byte[]>, kSlots> scratch_;
 };
 
 }  // namespace batchai::coll

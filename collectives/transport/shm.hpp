@@ -101,6 +101,9 @@ class Node {
     int rank() const { return rank_; }
     int size() const { return size_; }
     std::size_t slot_bytes() const { return slot_bytes_; }
+    // Slots are smaller from now on than there is room for: on all of the node's ranks, before the
+    // first operation.
+    void shrink_slots(std::size_t slot_bytes) { slot_bytes_ = slot_bytes; }
 
     // `data`, at most kBoard bytes, travels along.
     void enter(std::uint64_t operation, const Signature& signature,

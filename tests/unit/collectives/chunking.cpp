@@ -51,10 +51,19 @@ BOOST_AUTO_TEST_CASE(chunks_cover_a_buffer) {
 
 BOOST_AUTO_TEST_CASE(a_chunk_fits_the_cache_and_holds_a_byte_of_every_rank) {
     for (const int ranks : {1, 2, 8, 128}) {
-        BOOST_TEST(chunk_bytes(ranks, 0, ranks) >= 16u << 10);
-        BOOST_TEST(chunk_bytes(ranks, 0, ranks) <= 256u << 10);
+        BOOST_TEST(chunk_bytes(ranks, 0, ranks, false) >= 16u << 10);
+        BOOST_TEST(chunk_bytes(ranks, 0, ranks, false) <= 256u << 10);
     }
-    BOOST_TEST(chunk_bytes(8, 0, 1'000'000) >= 1'000'000u);
+    BOOST_TEST(chunk_bytes(8, 0, 1'000'000, false) >= 1'000'000u);
+    BOOST_TEST(chunk_bytes(4, 0, 8, false) < chunk_bytes(4, 0, 8, true));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_has_chunks_that_overlap) {
+    const std::size_t slow = chunk_bytes(4, 0, 8, true);
+    BOOST_TEST(chunk_of_message(8, slow) == 128u << 10);
+    BOOST_TEST(chunk_of_message(4u << 20, slow) == 256u << 10);
+    BOOST_TEST(chunk_of_message(1u << 30, slow) == slow);
+    BOOST_TEST(chunk_of_message(1u << 30, 64u << 10) == 64u << 10);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
