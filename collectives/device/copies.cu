@@ -63,7 +63,8 @@ cudaError_t launch_copies(const Device::Copies& copies, int blocks, cudaStream_t
     std::copy_n(copies.from.begin(), copies.count, work.from);
     std::copy_n(copies.to.begin(), copies.count, work.to);
     std::copy_n(copies.bytes.begin(), copies.count, work.bytes);
-    const std::size_t longest = *std::max_element(work.bytes, work.bytes + copies.count);
+    const std::size_t longest =
+        *std::max_element(copies.bytes.begin(), copies.bytes.begin() + copies.count);
     const std::size_t most =
         std::max(2 * static_cast<std::size_t>(blocks) / copies.count, kLeastRow);
     const std::size_t row = std::clamp((longest + kBlock - 1) / kBlock, std::size_t{1}, most);
