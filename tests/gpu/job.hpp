@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Job: a rank of a job with a GPU, through the C interface, but for the launcher: ranks that were
-// forked find each other on their board. And a test of jobs of all shapes.
+// forked find each other on their board. QueueJob: the same with a queue. And a test of jobs of all
+// shapes.
 #pragma once
 
 #include <memory>
 #include <numeric>
+#include <type_traits>
 
 #include "collectives/api.hpp"
 #include "harness.hpp"
@@ -33,30 +35,41 @@ inline std::vector<Place> places() {
     return {Place::own, Place::shared};
 }
 
-class Job {
+// A rank, and the GPU that it takes. One that has failed ends with its process.
+class RankOnGpu {
   public:
-    Job(Board& board, int rank, int size, Place place) {
+    RankOnGpu(Board& board, int rank, int size, Place place) {
         auto made = Communicator::create(std::make_unique<BoardBootstrap>(board, 0, rank, size));
         if (!made) throw std::runtime_error(made.error().message);
         comm_ = new batchai_coll_comm{std::move(*made), {}};
         const int local = batchai_coll_local_rank(comm_);
-        int gpus = 0;
-        cuda(cudaGetDeviceCount(&gpus), "looking for GPUs");
-        gpu_ = place == Place::shared ? 0 : local % std::max(gpus, 1);
+        cuda(cudaGetDeviceCount(&gpus_), "looking for GPUs");
+        gpu_ = place == Place::shared ? 0 : local % std::max(gpus_, 1);
         cuda(cudaSetDevice(gpu_), "taking a GPU");
-        const bool chosen = place == Place::shared && gpus > 1;
-        check(batchai_coll_device_open(comm_, chosen ? gpu_ : -1, &device_));
     }
-    Job(const Job&) = delete;
-    Job& operator=(const Job&) = delete;
-    // A job that has failed ends with its process.
-    ~Job() = default;
+    RankOnGpu(const RankOnGpu&) = delete;
+    RankOnGpu& operator=(const RankOnGpu&) = delete;
+    ~RankOnGpu() = default;
 
     batchai_coll_comm* comm() const { return comm_; }
-    batchai_coll_device* device() const { return device_; }
     int rank() const { return batchai_coll_rank(comm_); }
     int size() const { return batchai_coll_size(comm_); }
     int gpu() const { return gpu_; }
+    int gpus() const { return gpus_; }
+
+  private:
+    batchai_coll_comm* comm_ = nullptr;
+    int gpu_ = 0, gpus_ = 0;
+};
+
+class Job : public RankOnGpu {
+  public:
+    Job(Board& board, int rank, int size, Place place) : RankOnGpu(board, rank, size, place) {
+        const bool chosen = place == Place::shared && gpus() > 1;
+        check(batchai_coll_device_open(comm(), chosen ? gpu() : -1, &device_));
+    }
+
+    batchai_coll_device* device() const { return device_; }
 
     batchai_coll_device_request* start(const void* send, void* receive, std::size_t count,
                                        batchai_coll_type type, batchai_coll_op op,
@@ -75,23 +88,65 @@ class Job {
     // Collective.
     void finish() {
         check(batchai_coll_device_close(device_));
-        check(batchai_coll_finalize(comm_));
+        check(batchai_coll_finalize(comm()));
     }
 
   private:
-    batchai_coll_comm* comm_ = nullptr;
     batchai_coll_device* device_ = nullptr;
-    int gpu_ = 0;
+};
+
+class QueueJob : public RankOnGpu {
+  public:
+    static constexpr std::size_t kFusion = std::size_t{1} << 20;  // bytes
+
+    QueueJob(Board& board, int rank, int size, Place place) : RankOnGpu(board, rank, size, place) {
+        auto options = batchai_coll_queue_defaults();
+        options.fusion_bytes = kFusion;
+        check(batchai_coll_queue_open(comm(), &options, &queue_));
+    }
+
+    batchai_coll_queue* queue() const { return queue_; }
+
+    // Of tensors in the GPU's memory.
+    batchai_coll_status submit(const std::string& name,
+                               const std::vector<batchai_coll_tensor>& tensors, batchai_coll_op op,
+                               const batchai_coll_scaling* scaling, cudaStream_t stream,
+                               batchai_coll_ticket** ticket) {
+        return batchai_coll_submit_device_allreduce(queue_, name.c_str(), nullptr, tensors.data(),
+                                                    tensors.size(), op, scaling, 0, gpu(), stream,
+                                                    ticket);
+    }
+    batchai_coll_status wait(batchai_coll_ticket* ticket) {
+        return batchai_coll_ticket_wait(queue_, ticket);
+    }
+
+    // Collective.
+    void finish() {
+        check(batchai_coll_queue_close(queue_));
+        batchai_coll_queue_free(queue_);
+        check(batchai_coll_finalize(comm()));
+    }
+    // After a failure.
+    void leave() {
+        (void)batchai_coll_queue_close(queue_);
+        batchai_coll_queue_free(queue_);
+        (void)batchai_coll_finalize(comm());
+    }
+
+  private:
+    batchai_coll_queue* queue_ = nullptr;
 };
 
 // A test of jobs of all shapes and places.
-inline void for_all(const std::vector<std::vector<int>>& shapes,
-                    const std::function<void(Job& job, cudaStream_t stream)>& body) {
+template <class Kind = Job>
+void for_all(
+    const std::vector<std::vector<int>>& shapes,
+    const std::type_identity_t<std::function<void(Kind& job, cudaStream_t stream)>>& body) {
     for (const Place place : places()) {
         for (const auto& shape : shapes) {
             const int size = std::accumulate(shape.begin(), shape.end(), 0);
             run_ranks(shape, [&](int rank, Board& board) {
-                Job job(board, rank, size, place);
+                Kind job(board, rank, size, place);
                 {
                     const Stream stream;
                     body(job, stream);

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<Row> all_rows() {
     std::vector<Row> rows = machine_rows();
-    for (const auto& more : {reduction_rows(), staging_rows(), allreduce_rows()}) {
+    for (const auto& more : {reduction_rows(), copy_rows(), staging_rows(), allreduce_rows()}) {
         rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;
@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
     } else {
         const bool good = measure("copies", measure_machine, figures) &
                           measure("reductions", measure_reductions, figures) &
+                          measure("packing", measure_copies, figures) &
                           measure("staging", measure_staging, figures) &
                           measure("allreduces", measure_allreduces, figures);
         code = good ? 0 : 1;

@@ -22,6 +22,10 @@ double staging_rate(const Figures& figures);
 std::vector<Row> reduction_rows();
 void measure_reductions(Figures& figures);
 
+// Many copies in one order, beside such a copy.
+std::vector<Row> copy_rows();
+void measure_copies(Figures& figures);
+
 // The way out of the GPU and back without anybody at the other end.
 std::vector<Row> staging_rows();
 void measure_staging(Figures& figures);
