@@ -9,8 +9,9 @@
 # Needs a GPU of NVIDIA's, a CUDA toolkit and CMake; NCCL where it is found (a Python package of it will do). No
 # network. Where UCX, PMIx, libmd and fmt are not installed, they come from the archive that --pack has
 # made: BATCHAI_GPU_DEPS=FILE.tar.gz, or build/gpu-deps.tar.gz. Builds in build/gpu; under ctest, takes what is built.
-# Ends with "N passed, M skipped, K failed". Exit: 0; 1 where a test failed or nothing could be built; without a
-# GPU it says "skipped: no GPU (why)" and exits 0, or 77 under ctest.
+# Where python3 has PyTorch that sees a GPU, horovod.torch is tested too, with one rank and with several on the GPUs
+# that there are. Ends with "N passed, M skipped, K failed". Exit: 0; 1 where a test failed or nothing could be built;
+# without a GPU it says "skipped: no GPU (why)" and exits 0, or 77 under ctest.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=${here%/*/*}
@@ -25,7 +26,7 @@ what=tests always=no json=()
 while [ $# -gt 0 ]; do
     case $1 in
         -h | --help)
-            sed -n '3,14s/^# \{0,1\}//p' "$0"
+            sed -n '3,15s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
         --pack) exec "$here/pack.sh" "${2:?"run.sh: --pack needs a file"}" ;;
@@ -86,7 +87,7 @@ build_alone() {
         exit 1
     }
     grep 'GPU support' "$build/configure.log"
-    cmake --build "$build" --target gpu_tests gpu_bench --parallel "${BATCHAI_JOBS:-$(nproc)}" >"$build/build.log" 2>&1 || {
+    cmake --build "$build" --target gpu_tests gpu_bench gpu_ranks batchai_collectives --parallel "${BATCHAI_JOBS:-$(nproc)}" >"$build/build.log" 2>&1 || {
         tail -n 60 "$build/build.log"
         exit 1
     }
@@ -118,17 +119,46 @@ check_memory() {
     echo "compute-sanitizer: ok ($(grep ' passed, ' "$log"))"
 }
 
+# CUDA tensors through Python: one more test.
+check_horovod() {
+    local log=$build/horovod.log rc=0
+    python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null || {
+        echo "horovod: skipped: there is no python3 with PyTorch that sees a GPU"
+        return 77
+    }
+    timeout 620 python3 "$here/horovod.py" "$libraries/libbatchai_collectives.so" "$programs/libgpu_ranks.so" \
+        >"$log" 2>&1 || rc=$?
+    if [ $rc != 0 ]; then
+        echo "horovod: FAILED (exit $rc), $log begins with"
+        head -n 100 "$log"
+        return 1
+    fi
+    cat "$log"
+    echo "horovod: ok"
+}
+
+# count COMMAND - as one more test, which says what has come of it: 0, 77 where it was skipped.
+count() {
+    local rc=0
+    "$@" || rc=$?
+    case $rc in
+        0) passed=$((passed + 1)) ;;
+        77) skipped=$((skipped + 1)) ;;
+        *) failed=$((failed + 1)) ;;
+    esac
+}
+
 why=$(why_no_gpu)
 [ -z "$why" ] || [ $always = yes ] || skip "no GPU ($why)"
 mkdir -p "$build"
 deps='' nccl=$(nccl_of_python)
 if [ -n "${BATCHAI_BUILD-}" ]; then
-    programs=$BATCHAI_BUILD/tests/gpu
+    programs=$BATCHAI_BUILD/tests/gpu libraries=$BATCHAI_BUILD/lib
     [ -x "$programs/gpu_tests" ] || skip "batchai is built without GPU support in $BATCHAI_BUILD"
 else
     PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null || skip "there is no CUDA compiler"
     build_alone
-    programs=$build/tests/gpu
+    programs=$build/tests/gpu libraries=$build/lib
 fi
 # What the loader does not find by itself.
 LD_LIBRARY_PATH=${deps:+$deps/lib:}${nccl:+$nccl/lib:}${LD_LIBRARY_PATH-}
@@ -151,12 +181,7 @@ read -r passed skipped failed < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) skipp
     echo "gpu_tests did not end (exit $rc)"
     passed=0 skipped=0 failed=1
 }
-rc=0
-check_memory || rc=$?
-case $rc in
-    0) passed=$((passed + 1)) ;;
-    77) skipped=$((skipped + 1)) ;;
-    *) failed=$((failed + 1)) ;;
-esac
+count check_horovod
+count check_memory
 echo "$passed passed, $skipped skipped, $failed failed"
 [ "$failed" = 0 ]
