@@ -219,7 +219,7 @@ batchai_coll_status batchai_coll_submit_device_allreduce(batchai_coll_queue* que
         std::string wrong = read(tensors, tensor_count, op, scaling, order.parts);
         if (!wrong.empty()) return bad_argument(kName, wrong);
         const auto device = queue->devices.device(number);
-        if (!device) return fail(BATCHAI_COLL_ERR_SYSTEM, device.error().message);
+        if (!device) return bad_argument(kName, device.error().message);
         wrong = wrong_with(**device, order.parts, order.stream);
         if (!wrong.empty()) return bad_argument(kName, wrong);
         const auto mark = queue->devices.mark(order.stream);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many copies in one kernel, as a launch for each would take longer than small ones do. A row of
-// blocks strides over each copy, in the largest words that its pointers allow.
-#include <algorithm>
+// Many copies in one kernel, as a launch for each would take longer than small ones do. All are cut
+// into chunks, each of which a block copies, in the largest words that its copy's pointers allow:
+// so a long one keeps as many blocks busy as it needs, whatever is beside it.
 #include <cstdint>
 
 #include "collectives/device/kernels.hpp"
@@ -10,31 +10,53 @@
 namespace batchai::coll {
 namespace {
 
+// Bytes of a chunk: four of the largest words for each thread.
+constexpr std::size_t kChunk = 4 * sizeof(uint4) * kReductionThreads;
+
 // What the copies are to a kernel.
 struct Copies {
     const std::byte* from[Device::Copies::kMost];
     std::byte* to[Device::Copies::kMost];
     std::size_t bytes[Device::Copies::kMost];
+    unsigned first[Device::Copies::kMost];  // of its blocks, which none has that has no bytes
+    unsigned count;
 };
 static_assert(sizeof(Copies) < 4096, "a kernel takes no more arguments");
 
+// The last copy whose first block is not after this one.
+__device__ unsigned copy_of(const Copies& copies, unsigned block) {
+    unsigned low = 0, high = copies.count - 1;
+    while (low < high) {
+        const unsigned middle = (low + high + 1) / 2;
+        if (copies.first[middle] <= block) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
 template <class Word>
-__device__ void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-    const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-    const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+__device__ void copy(std::byte* __restrict__ to, const std::byte* __restrict__ from,
+                     std::size_t bytes) {
     const std::size_t words = bytes / sizeof(Word);
 #pragma unroll 4
-    for (std::size_t at = begin; at < words; at += stride) {
+    for (std::size_t at = threadIdx.x; at < words; at += kReductionThreads) {
         reinterpret_cast<Word*>(to)[at] = reinterpret_cast<const Word*>(from)[at];
     }
-    for (std::size_t at = words * sizeof(Word) + begin; at < bytes; at += stride) to[at] = from[at];
+    const std::size_t rest = words * sizeof(Word) + threadIdx.x;
+    if (rest < bytes) to[rest] = from[rest];
 }
 
 __global__ void __launch_bounds__(kReductionThreads)
     copy_all(const __grid_constant__ Copies copies) {
-    std::byte* to = copies.to[blockIdx.y];
-    const std::byte* from = copies.from[blockIdx.y];
-    const std::size_t bytes = copies.bytes[blockIdx.y];
+    const unsigned which = copy_of(copies, blockIdx.x);
+    const std::size_t begin = (blockIdx.x - copies.first[which]) * kChunk;
+    const std::size_t left = copies.bytes[which] - begin;
+    const std::size_t bytes = left < kChunk ? left : kChunk;
+    std::byte* to = copies.to[which] + begin;
+    const std::byte* from = copies.from[which] + begin;
     const auto places =
         reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from);
     if (places % sizeof(uint4) == 0) {
@@ -44,7 +66,7 @@ __global__ void __launch_bounds__(kReductionThreads)
     } else if (places % sizeof(std::uint16_t) == 0) {
         copy<std::uint16_t>(to, from, bytes);
     } else {
-        copy<std::byte>(to, from, bytes);
+        copy<unsigned char>(to, from, bytes);
     }
 }
 
@@ -55,22 +77,20 @@ cudaError_t load_copies() {
     return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(copy_all));
 }
 
-cudaError_t launch_copies(const Device::Copies& copies, int blocks, cudaStream_t stream) {
-    if (copies.count == 0) return cudaSuccess;
-    constexpr std::size_t kLeastRow = 16;  // blocks, where there is work for them
-    constexpr std::size_t kBlock = 4 * sizeof(uint4) * kReductionThreads;  // bytes worth one
-    Copies work;
-    std::copy_n(copies.from.begin(), copies.count, work.from);
-    std::copy_n(copies.to.begin(), copies.count, work.to);
-    std::copy_n(copies.bytes.begin(), copies.count, work.bytes);
-    const std::size_t longest =
-        *std::max_element(copies.bytes.begin(), copies.bytes.begin() + copies.count);
-    const std::size_t most =
-        std::max(2 * static_cast<std::size_t>(blocks) / copies.count, kLeastRow);
-    const std::size_t row = std::clamp((longest + kBlock - 1) / kBlock, std::size_t{1}, most);
+cudaError_t launch_copies(const Device::Copies& copies, cudaStream_t stream) {
+    Copies work{};
+    unsigned blocks = 0;
+    for (std::size_t i = 0; i < copies.count; ++i) {
+        work.from[i] = copies.from[i];
+        work.to[i] = copies.to[i];
+        work.bytes[i] = copies.bytes[i];
+        work.first[i] = blocks;
+        blocks += static_cast<unsigned>((copies.bytes[i] + kChunk - 1) / kChunk);
+    }
+    if (blocks == 0) return cudaSuccess;
+    work.count = static_cast<unsigned>(copies.count);
     void* arguments[] = {&work};
-    return cudaLaunchKernel(reinterpret_cast<const void*>(copy_all),
-                            dim3(static_cast<unsigned>(row), static_cast<unsigned>(copies.count)),
+    return cudaLaunchKernel(reinterpret_cast<const void*>(copy_all), dim3(blocks),
                             dim3(kReductionThreads), arguments, 0, stream);
 }
 

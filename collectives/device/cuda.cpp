@@ -165,7 +165,7 @@ sys::Result<void> CudaDevice::copy(std::byte* to, const std::byte* from, std::si
 
 sys::Result<void> CudaDevice::copy_all(const Copies& copies, Stream stream) {
     const CurrentContext current(context_);
-    return checked(launch_copies(copies, blocks_, cuda(stream)), "copying on a GPU");
+    return checked(launch_copies(copies, cuda(stream)), "copying on a GPU");
 }
 
 sys::Result<void> CudaDevice::reduce(const Reduction& reduction, Stream stream) {

@@ -19,7 +19,7 @@ cudaError_t load_copies();
 // Puts a reduction, which Device::check has seen, into a stream of the device that is current. Up
 // to `blocks` blocks work on it: what the device runs at a time.
 cudaError_t launch_reduction(const Device::Reduction& reduction, int blocks, cudaStream_t stream);
-cudaError_t launch_copies(const Device::Copies& copies, int blocks, cudaStream_t stream);
+cudaError_t launch_copies(const Device::Copies& copies, cudaStream_t stream);
 // The threads of a block.
 constexpr int kReductionThreads = 512;
 

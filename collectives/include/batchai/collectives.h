@@ -281,12 +281,12 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_submit_allreduce(
     const batchai_coll_scaling* scaling, int priority, batchai_coll_ticket** ticket);
 
 /* The same of tensors in the memory of a GPU (see below): of what batchai_coll_device_open calls
- * number, which is the same one in all of a rank's submissions to this queue, or an error; ranks
- * may not have some of an operation's tensors on GPUs and some not. stream: as of
- * batchai_coll_device_allreduce_async. What is in it already comes before the operation; once
- * ticket_wait or ticket_test has reported the end, what is put into it comes after: nobody needs to
- * wait for the GPU. The first one opens the GPU, on all ranks, and the queue's close closes it. A
- * buffer of fusion_bytes is allocated there. */
+ * number, which is the same one in all of a rank's submissions to this queue, else
+ * BATCHAI_COLL_ERR_ARGUMENT. Ranks may not have some of an operation's tensors on GPUs and some
+ * not. stream: as of batchai_coll_device_allreduce_async. What is in it already comes before the
+ * operation; once ticket_wait or ticket_test has reported the end, what is put into it comes after:
+ * nobody needs to wait for the GPU. The first one opens the GPU, on all ranks, and the queue's
+ * close closes it. A buffer of fusion_bytes is allocated there. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_submit_device_allreduce(
     batchai_coll_queue* queue, const char* name, const char* details,
     const batchai_coll_tensor* tensors, size_t tensor_count, batchai_coll_op op,
