@@ -58,6 +58,19 @@ inline std::size_t chunk_of_message(std::size_t bytes, std::size_t most) {
     return std::min(most, std::max(kBetweenNodes, std::bit_floor(bytes / kChunks)));
 }
 
+// How many of the rails a message takes: a rank that would have to be woken up for a part of fewer
+// bytes costs more than it saves.
+constexpr std::size_t kLeastPart = 4u << 10;
+inline int rails_for(std::size_t bytes, int rails) {
+    return static_cast<int>(
+        std::clamp(bytes / kLeastPart, std::size_t{1}, static_cast<std::size_t>(rails)));
+}
+// Bytes of the largest part of a chunk that falls to a rail so.
+inline std::size_t largest_part(std::size_t chunk, int rails) {
+    return std::max(chunk / static_cast<std::size_t>(rails), std::min(chunk, 2 * kLeastPart)) +
+           2 * kAlignment;
+}
+
 inline std::uint64_t chunks_of(std::size_t count, std::size_t elements_per_chunk) {
     return count / elements_per_chunk + (count % elements_per_chunk != 0);
 }

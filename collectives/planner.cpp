@@ -90,7 +90,8 @@ std::string Planner::text(std::size_t chunk_bytes, int rails) const {
     std::optional<Algorithm> last;
     for (std::size_t bytes = reduction.element; bytes <= kMostBytes; bytes *= 2) {
         const Load load{bytes / reduction.element,
-                        chunk_of_message(bytes, chunk_bytes) / reduction.element, rails};
+                        chunk_of_message(bytes, chunk_bytes) / reduction.element,
+                        rails_for(bytes, rails)};
         const Algorithm algorithm = choose(reduction, load);
         if (algorithm == last) continue;
         text += fmt::format("\n  from {} bytes: {}, {:.1f} us", bytes, name_of(algorithm),

@@ -10,9 +10,7 @@ Allreduce::Allreduce(Context& context) : Pipeline(context), inputs_(context.node
     const int nodes = context.topology.nodes();
     reducers_ = nodes == 1 ? context.node.size() : context.topology.rails();
     if (context.wire == nullptr) return;
-    // A rail's share of a chunk, rounded up to whole lines.
-    const std::size_t share =
-        context.node.slot_bytes() / static_cast<std::size_t>(reducers_) + 2 * kAlignment;
+    const std::size_t share = largest_part(context.node.slot_bytes(), reducers_);
     const std::size_t needed =
         std::max(Direct::scratch_needed(nodes, share), Folded::scratch_needed(nodes, share));
     // What is never used takes no memory.
@@ -41,19 +39,20 @@ std::uint64_t Allreduce::plan() {
     const std::size_t bytes = count_ * reduction_.element;
     streaming_ = pieces.back().send != pieces.back().receive && bytes >= kStreamFrom;
     per_chunk_ = chunk_of_message(bytes, node().slot_bytes()) / reduction_.element;
+    parts_ = topology().nodes() == 1 ? reducers_ : rails_for(bytes, reducers_);
     if (context_.wire != nullptr) {
-        algorithm_ = context_.planner.choose(reduction_, {count_, per_chunk_, topology().rails()});
+        algorithm_ = context_.planner.choose(reduction_, {count_, per_chunk_, parts_});
     }
     return chunks_of(count_, per_chunk_);
 }
 
 Range Allreduce::part(std::uint64_t k, int reducer) const {
-    return part_of(chunk(k).size(), reduction_.element, reducer, reducers_);
+    return part_of(chunk(k).size(), reduction_.element, reducer, parts_);
 }
 
 Range Allreduce::own(std::uint64_t k) const {
     const std::size_t begin = chunk(k).begin;
-    if (node().rank() >= reducers_) return {begin, begin};
+    if (node().rank() >= parts_) return {begin, begin};
     const Range own = part(k, node().rank());
     return {begin + own.begin, begin + own.end};
 }
@@ -147,7 +146,7 @@ Exchange* Allreduce::exchange(std::uint64_t k, std::byte* result, std::size_t co
 }
 
 bool Allreduce::can_copy_out(std::uint64_t k) {
-    int last = reducers_;  // reducers without a part are not waited for
+    int last = parts_;  // reducers without a part are not waited for
     while (last > 1 && part(k, last - 1).size() == 0) --last;
     return all_reduced(k, last);
 }

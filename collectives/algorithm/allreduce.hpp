@@ -5,8 +5,8 @@
 // nodes it exchanges that part with its counterparts; all ranks then copy the parts from the out
 // slot.
 //
-// Reducers are all ranks of the only node, or the rails. Ranks beyond the rails bring their data
-// and take the result.
+// Reducers are all ranks of the only node, or the rails, of which a short message takes the first
+// ones only. Other ranks bring their data and take the result.
 //
 // Cost for S bytes, N nodes of G ranks, R rails, Bm bytes that a node's memory reads and writes a
 // second, Be on a rail: the larger of 2 G S / Bm, every number being read from memory once and
@@ -67,7 +67,7 @@ class Allreduce final : public Pipeline {
     Piece whole_;  // of a call without pieces
     Pieces data_;
     std::size_t count_ = 0, per_chunk_ = 0;
-    int reducers_ = 1;
+    int reducers_ = 1, parts_ = 1;             // of the node; that a chunk of the call is for
     bool streaming_ = false;                   // the receive buffer is larger than the caches
     Algorithm algorithm_ = Algorithm::direct;  // between nodes
     std::int32_t nothing_ = 0;                 // what a barrier reduces

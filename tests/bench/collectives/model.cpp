@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     for (int i = 6; i < argc; ++i) {
         const std::size_t bytes = std::strtoull(argv[i], nullptr, 10);
         const std::size_t chunk = chunk_of_message(bytes, most);
-        const Load load{bytes / sum.element, chunk / sum.element, rails};
+        const Load load{bytes / sum.element, chunk / sum.element, rails_for(bytes, rails)};
         const Algorithm algorithm = planner.choose(sum, load);
         const double seconds = planner.predict(algorithm, sum, load);
         std::printf("%zu %.1f %s\n", bytes, seconds * 1e6, name_of(algorithm));

@@ -58,6 +58,20 @@ BOOST_AUTO_TEST_CASE(a_chunk_fits_the_cache_and_holds_a_byte_of_every_rank) {
     BOOST_TEST(chunk_bytes(4, 0, 8, false) < chunk_bytes(4, 0, 8, true));
 }
 
+BOOST_AUTO_TEST_CASE(a_short_message_takes_few_rails) {
+    BOOST_TEST(rails_for(0, 4) == 1);
+    BOOST_TEST(rails_for(8191, 4) == 1);
+    BOOST_TEST(rails_for(8192, 4) == 2);
+    BOOST_TEST(rails_for(1u << 30, 4) == 4);
+    for (const int rails : {1, 3, 8, 64}) {
+        for (std::size_t bytes = 1; bytes <= 1u << 20; bytes += bytes / 7 + 1) {
+            const std::size_t chunk = std::min<std::size_t>(bytes, 128u << 10);
+            const Range first = part_of(chunk, 1, 0, rails_for(bytes, rails));
+            BOOST_TEST(first.size() <= largest_part(128u << 10, rails));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_message_has_chunks_that_overlap) {
     const std::size_t slow = chunk_bytes(4, 0, 8, true);
     BOOST_TEST(chunk_of_message(8, slow) == 128u << 10);
