@@ -32,9 +32,6 @@ inline Range part_of(std::size_t count, std::size_t element, int index, int part
     return {edge(index), edge(index + 1)};
 }
 
-// Bytes of a chunk, of which parts are messages.
-constexpr std::size_t kBetweenNodes = 128u << 10;
-
 // Bytes of a chunk, where the largest node has `ranks`, `beyond` of them beyond the rails, of `all`
 // in the job. The slots that a rank works on stay in a second-level cache, or, where parts of a
 // chunk are messages between nodes, all slots of a node in a last-level cache; a chunk is so large
@@ -45,17 +42,18 @@ constexpr std::size_t kBetweenNodes = 128u << 10;
 // busy for as long as the kernel may give a rank's core to others, some time slices.
 inline std::size_t chunk_bytes(int ranks, int beyond, int all, bool slow) {
     constexpr std::size_t kBudget = 16u << 20, kLeast = 16u << 10, kSlow = 512u << 10;
-    const std::size_t most = all == ranks ? 64u << 10 : kBetweenNodes;
+    const std::size_t most = all == ranks ? 64u << 10 : 128u << 10;
     const std::size_t share = kBudget / (static_cast<std::size_t>(ranks) + 1) / kSlots;
     return std::max(slow ? kSlow : std::clamp(std::bit_floor(share), kLeast, most),
                     std::bit_ceil(kAlignment * static_cast<std::size_t>(all) *
                                   static_cast<std::size_t>(std::max(1, beyond))));
 }
 
-// The same of one message, where a chunk may have up to `most`: some chunks overlap.
-inline std::size_t chunk_of_message(std::size_t bytes, std::size_t most) {
+// The same of one message, where a chunk may have `most`: fewer, down to `least`, which is good on
+// any link, so that some chunks overlap.
+inline std::size_t chunk_of_message(std::size_t bytes, std::size_t least, std::size_t most) {
     constexpr std::size_t kChunks = 2 * kSlots;
-    return std::min(most, std::max(kBetweenNodes, std::bit_floor(bytes / kChunks)));
+    return std::min(most, std::max(least, std::bit_floor(bytes / kChunks)));
 }
 
 // How many of the rails a message takes: a rank that would have to be woken up for a part of fewer

@@ -205,7 +205,7 @@ sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
         links.push_back(measured);
     }
     if (!links.empty()) link_ = typical(std::move(links));
-    node_->shrink_slots(slot_bytes(link_ && link_->is_slow()));
+    node_->shrink_slots(topology_.chunk_bytes(link_ && link_->is_slow()));
     node_->close();  // everybody has opened it
     return {};
 }
@@ -221,23 +221,19 @@ std::string Communicator::plan() const {
     if (topology_.nodes() == 1) return shape + ": shared memory";
     const int rails = topology_.rails();
     return fmt::format("{}, {} rail{}: {}", shape, rails, rails == 1 ? "" : "s",
-                       planner().text(node_->slot_bytes(), rails));
-}
-
-std::size_t Communicator::slot_bytes(bool slow) const {
-    return chunk_bytes(topology_.largest_node(), topology_.largest_node() - topology_.rails(),
-                       topology_.size, slow);
+                       planner().text(topology_.chunk_bytes(false), node_->slot_bytes(), rails));
 }
 
 // Room for the slots of any link, as the memory is there before the link is measured. What is not
 // used takes none.
 std::size_t Communicator::node_bytes() const {
-    return Node::bytes_needed(topology_.local_size(), slot_bytes(topology_.nodes() > 1));
+    return Node::bytes_needed(topology_.local_size(), topology_.chunk_bytes(topology_.nodes() > 1));
 }
 
 void Communicator::use(Segment memory) {
-    node_ = std::make_unique<Node>(std::move(memory), topology_.local_rank(),
-                                   topology_.local_size(), slot_bytes(topology_.nodes() > 1));
+    node_ =
+        std::make_unique<Node>(std::move(memory), topology_.local_rank(), topology_.local_size(),
+                               topology_.chunk_bytes(topology_.nodes() > 1));
 }
 
 Failure Communicator::finalize() {

@@ -58,7 +58,6 @@ class Communicator {
     sys::Result<void> start_watch();
     sys::Result<void> agree(const sys::Result<void>& own);
     Planner planner() const;
-    std::size_t slot_bytes(bool slow) const;
     std::size_t node_bytes() const;
     void use(Segment memory);
 

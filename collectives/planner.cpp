@@ -81,7 +81,7 @@ Algorithm Planner::choose(const Reduction& reduction, const Load& load) const {
     return best;
 }
 
-std::string Planner::text(std::size_t chunk_bytes, int rails) const {
+std::string Planner::text(std::size_t least, std::size_t most, int rails) const {
     std::string text = fmt::format(
         "{} nodes, {:.1f} us, {:.1f} us a message and {:.3f} ns a byte to the next one{}", nodes_,
         link_.latency * 1e6, link_.overhead * 1e6, link_.per_byte * 1e9,
@@ -90,7 +90,7 @@ std::string Planner::text(std::size_t chunk_bytes, int rails) const {
     std::optional<Algorithm> last;
     for (std::size_t bytes = reduction.element; bytes <= kMostBytes; bytes *= 2) {
         const Load load{bytes / reduction.element,
-                        chunk_of_message(bytes, chunk_bytes) / reduction.element,
+                        chunk_of_message(bytes, least, most) / reduction.element,
                         rails_for(bytes, rails)};
         const Algorithm algorithm = choose(reduction, load);
         if (algorithm == last) continue;

@@ -47,8 +47,8 @@ class Planner {
     // before it has arrived, the same without latencies.
     double predict(Algorithm algorithm, const Reduction& reduction, const Load& load) const;
     // The choice for float32 of every size, with what the link costs: a line for each change.
-    // chunk_bytes: of the largest chunk.
-    std::string text(std::size_t chunk_bytes, int rails) const;
+    // least, most: as of chunk_of_message.
+    std::string text(std::size_t least, std::size_t most, int rails) const;
 
   private:
     Link link_;

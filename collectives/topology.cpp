@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/topology.hpp"
 
+#include "collectives/chunking.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -24,6 +26,10 @@ Topology Topology::from_names(int rank, const std::vector<std::string>& node_nam
     topology.smallest_ = static_cast<int>(least->size());
     topology.largest_ = static_cast<int>(most->size());
     return topology;
+}
+
+std::size_t Topology::chunk_bytes(bool slow) const {
+    return coll::chunk_bytes(largest_node(), largest_node() - rails(), size, slow);
 }
 
 }  // namespace batchai::coll

@@ -27,6 +27,8 @@ struct Topology {
     int local_rank() const { return local_of[rank]; }
     int local_size() const { return static_cast<int>(members[node()].size()); }
     int rails() const { return smallest_; }
+    // As the function of that name (chunking.hpp) says.
+    std::size_t chunk_bytes(bool slow) const;
     int largest_node() const { return largest_; }
     // This rank's counterpart on another node. Only for ranks of a rail.
     int rail_rank(int other_node) const { return members[other_node][local_rank()]; }

@@ -33,10 +33,11 @@ int main(int argc, char** argv) {
     link.per_byte = rails / (std::atof(argv[5]) * 1e9);
     const Planner planner(link, nodes, {});
     const Reduction sum = reduction_of(BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM);
+    const std::size_t least = chunk_bytes(rails, 0, nodes * rails, false);
     const std::size_t most = chunk_bytes(rails, 0, nodes * rails, link.is_slow());
     for (int i = 6; i < argc; ++i) {
         const std::size_t bytes = std::strtoull(argv[i], nullptr, 10);
-        const std::size_t chunk = chunk_of_message(bytes, most);
+        const std::size_t chunk = chunk_of_message(bytes, least, most);
         const Load load{bytes / sum.element, chunk / sum.element, rails_for(bytes, rails)};
         const Algorithm algorithm = planner.choose(sum, load);
         const double seconds = planner.predict(algorithm, sum, load);

@@ -73,11 +73,12 @@ BOOST_AUTO_TEST_CASE(a_short_message_takes_few_rails) {
 }
 
 BOOST_AUTO_TEST_CASE(a_message_has_chunks_that_overlap) {
-    const std::size_t slow = chunk_bytes(4, 0, 8, true);
-    BOOST_TEST(chunk_of_message(8, slow) == 128u << 10);
-    BOOST_TEST(chunk_of_message(4u << 20, slow) == 256u << 10);
-    BOOST_TEST(chunk_of_message(1u << 30, slow) == slow);
-    BOOST_TEST(chunk_of_message(1u << 30, 64u << 10) == 64u << 10);
+    const std::size_t least = chunk_bytes(4, 0, 8, false), most = chunk_bytes(4, 0, 8, true);
+    BOOST_TEST(chunk_of_message(8, least, most) == least);
+    BOOST_TEST(chunk_of_message(4u << 20, least, most) == 256u << 10);
+    BOOST_TEST(chunk_of_message(1u << 30, least, most) == most);
+    BOOST_TEST(chunk_of_message(1u << 30, least, least) == least);
+    BOOST_TEST(chunk_of_message(1u << 30, least, 4096) == 4096u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
