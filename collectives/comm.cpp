@@ -146,7 +146,8 @@ sys::Result<void> Communicator::prepare() {
     if (!named) return named.error();
     algorithm_ = *named;
     if (topology_.local_rank() == 0) {
-        auto memory = Segment::create(node_bytes());
+        // What only a slow link takes is allocated once the link is known.
+        auto memory = Segment::create(node_bytes(true), node_bytes(false));
         if (!memory) return memory.error();
         use(std::move(*memory));
     }
@@ -167,7 +168,7 @@ sys::Result<void> Communicator::accept_offers() {
         if (!offer) return offer.error();
         const std::string path = Offer::from(*offer).memory;
         if (path.empty()) return {};
-        auto memory = Segment::open(path, node_bytes());
+        auto memory = Segment::open(path, node_bytes(true));
         if (!memory) return memory.error();
         use(std::move(*memory));
     }
@@ -205,7 +206,11 @@ sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
         links.push_back(measured);
     }
     if (!links.empty()) link_ = typical(std::move(links));
-    node_->shrink_slots(topology_.chunk_bytes(link_ && link_->is_slow()));
+    const bool slow = link_ && link_->is_slow();
+    if (slow && topology_.local_rank() == 0) {
+        if (auto allocated = node_->allocate_all(); !allocated) return allocated;
+    }
+    node_->resize_slots(topology_.chunk_bytes(slow));
     node_->close();  // everybody has opened it
     return {};
 }
@@ -224,10 +229,10 @@ std::string Communicator::plan() const {
                        planner().text(topology_.chunk_bytes(false), node_->slot_bytes(), rails));
 }
 
-// Room for the slots of any link, as the memory is there before the link is measured. What is not
-// used takes none.
-std::size_t Communicator::node_bytes() const {
-    return Node::bytes_needed(topology_.local_size(), topology_.chunk_bytes(topology_.nodes() > 1));
+// Of the node's memory, with room for the slots of a slow link or for those of a fast one.
+std::size_t Communicator::node_bytes(bool slow) const {
+    return Node::bytes_needed(topology_.local_size(),
+                              topology_.chunk_bytes(slow && topology_.nodes() > 1));
 }
 
 void Communicator::use(Segment memory) {

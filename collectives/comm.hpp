@@ -58,7 +58,7 @@ class Communicator {
     sys::Result<void> start_watch();
     sys::Result<void> agree(const sys::Result<void>& own);
     Planner planner() const;
-    std::size_t node_bytes() const;
+    std::size_t node_bytes(bool slow) const;
     void use(Segment memory);
 
     Progress progress_;

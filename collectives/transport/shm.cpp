@@ -35,19 +35,28 @@ bool in_user_namespace() {
                    outside != 0 || count != 4294967295);
 }
 
+sys::Result<void> allocate(const sys::UniqueFd& fd, std::size_t bytes) {
+    if (::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) == 0) return {};
+    return sys::errno_error(fmt::format("allocating {} bytes of shared memory", bytes));
+}
+
 }  // namespace
 
 sys::Result<Segment> Segment::create(std::size_t bytes) {
+    return create(bytes, bytes);
+}
+
+sys::Result<Segment> Segment::create(std::size_t bytes, std::size_t at_once) {
     std::string file = in_user_namespace() ? "/dev/shm/batchai-collectives-XXXXXX" : "";
     sys::UniqueFd fd(file.empty() ? ::memfd_create("batchai-collectives", MFD_CLOEXEC)
                                   : ::mkostemp(file.data(), O_CLOEXEC));
     if (!fd) return sys::errno_error("creating shared memory");
     Segment owner(nullptr, 0, {});
     owner.file_ = std::move(file);
-    if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
-        ::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
-        return sys::errno_error(fmt::format("allocating {} bytes of shared memory", bytes));
+    if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+        return sys::errno_error(fmt::format("making {} bytes of shared memory", bytes));
     }
+    if (auto allocated = allocate(fd, at_once); !allocated) return allocated.error();
     auto segment = map(std::move(fd), bytes);
     if (segment) std::swap(segment->file_, owner.file_);
     return segment;
@@ -63,6 +72,10 @@ sys::Result<Segment> Segment::open(const std::string& path, std::size_t bytes) {
                           "processes (one PID namespace)?"};
     }
     return map(std::move(file), bytes);
+}
+
+sys::Result<void> Segment::allocate_all() {
+    return allocate(fd_, bytes_);
 }
 
 Segment Segment::alias() const {

@@ -47,6 +47,9 @@ namespace batchai::coll {
 class Segment {
   public:
     static sys::Result<Segment> create(std::size_t bytes);
+    // Only the first bytes are allocated at once; the others with allocate_all(), before close().
+    static sys::Result<Segment> create(std::size_t bytes, std::size_t at_once);
+    sys::Result<void> allocate_all();
     // Maps what another process has created: its path and size there.
     static sys::Result<Segment> open(const std::string& path, std::size_t bytes);
 
@@ -101,9 +104,10 @@ class Node {
     int rank() const { return rank_; }
     int size() const { return size_; }
     std::size_t slot_bytes() const { return slot_bytes_; }
-    // Slots are smaller from now on than there is room for: on all of the node's ranks, before the
-    // first operation.
-    void shrink_slots(std::size_t slot_bytes) { slot_bytes_ = slot_bytes; }
+    // How large slots are from now on, up to what there is room for: on all of the node's ranks,
+    // before the first operation. All that they take is at the beginning of that room.
+    void resize_slots(std::size_t slot_bytes) { slot_bytes_ = slot_bytes; }
+    sys::Result<void> allocate_all() { return segment_.allocate_all(); }
 
     // `data`, at most kBoard bytes, travels along.
     void enter(std::uint64_t operation, const Signature& signature,
