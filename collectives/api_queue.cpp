@@ -231,6 +231,15 @@ batchai_coll_status batchai_coll_submit_device_allreduce(batchai_coll_queue* que
     });
 }
 
+batchai_coll_status batchai_coll_queue_open_gpu(batchai_coll_queue* queue, int number) {
+    return guarded([&] {
+        constexpr const char* kName = "queue_open_gpu";
+        if (queue == nullptr) return bad_argument(kName, "a null argument");
+        const auto device = queue->devices.device(number);
+        return device ? BATCHAI_COLL_OK : bad_argument(kName, device.error().message);
+    });
+}
+
 batchai_coll_status batchai_coll_submit_call(batchai_coll_queue* queue, const char* name,
                                              const char* details, int (*run)(void* argument),
                                              void* argument, int priority,

@@ -21,6 +21,7 @@ struct Driver {
     decltype(&::cuDevicePrimaryCtxRelease) release;
     decltype(&::cuCtxPushCurrent) push;
     decltype(&::cuCtxPopCurrent) pop;
+    decltype(&::cuThreadExchangeStreamCaptureMode) exchange_mode;
 };
 
 // The names are those of the interface that cuda.h declares: CUDA keeps old ones beside it.
@@ -28,14 +29,16 @@ sys::Result<Driver> Driver::load() {
     const auto library = Library::open("libcuda.so.1");
     if (!library) return library.error().in("CUDA's driver");
     Driver driver{};
-    for (const auto& found : {library->find("cuInit", driver.init),
-                              library->find("cuGetErrorString", driver.error_string),
-                              library->find("cuDeviceGetCount", driver.count),
-                              library->find("cuDeviceGet", driver.device),
-                              library->find("cuDevicePrimaryCtxRetain", driver.retain),
-                              library->find("cuDevicePrimaryCtxRelease_v2", driver.release),
-                              library->find("cuCtxPushCurrent_v2", driver.push),
-                              library->find("cuCtxPopCurrent_v2", driver.pop)}) {
+    for (const auto& found :
+         {library->find("cuInit", driver.init),
+          library->find("cuGetErrorString", driver.error_string),
+          library->find("cuDeviceGetCount", driver.count),
+          library->find("cuDeviceGet", driver.device),
+          library->find("cuDevicePrimaryCtxRetain", driver.retain),
+          library->find("cuDevicePrimaryCtxRelease_v2", driver.release),
+          library->find("cuCtxPushCurrent_v2", driver.push),
+          library->find("cuCtxPopCurrent_v2", driver.pop),
+          library->find("cuThreadExchangeStreamCaptureMode", driver.exchange_mode)}) {
         if (!found) return found.error().in("CUDA's driver");
     }
     return driver;
@@ -87,11 +90,20 @@ CudaContext::~CudaContext() {
 
 // Where it cannot be pushed, the calls under it fail, and say why.
 CurrentContext::CurrentContext(const CudaContext& context)
-    : pushed_(driver()->push(context.context_) == CUDA_SUCCESS) {}
+    : pushed_(driver()->push(context.context_) == CUDA_SUCCESS),
+      capture_mode_(CU_STREAM_CAPTURE_MODE_RELAXED) {
+    exchange_capture_mode();
+}
 
 CurrentContext::~CurrentContext() {
     CUcontext popped = nullptr;
     if (pushed_) (void)driver()->pop(&popped);
+    exchange_capture_mode();
+}
+
+void CurrentContext::exchange_capture_mode() {
+    auto mode = static_cast<CUstreamCaptureMode>(capture_mode_);
+    if (driver()->exchange_mode(&mode) == CUDA_SUCCESS) capture_mode_ = mode;
 }
 
 }  // namespace batchai::coll

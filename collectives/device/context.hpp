@@ -4,7 +4,8 @@
 // use too. CurrentContext: it is this thread's while this lives; then what was before, also where
 // that was none. cudaSetDevice, there and back, would be simpler, but make a context on the GPU
 // that the thread has not used so far, the first one of the node for most: hundreds of MB of it for
-// each rank.
+// each rank. Meanwhile what other threads capture into graphs is no matter of this one's, which by
+// itself would spoil it by asking for an event, and fail.
 //
 // Of the driver, whose library is loaded when the first context is opened.
 #pragma once
@@ -49,7 +50,10 @@ class CurrentContext {
     ~CurrentContext();
 
   private:
+    void exchange_capture_mode();
+
     bool pushed_;
+    int capture_mode_;  // the other one of two: this thread's before, and that which is good here
 };
 
 }  // namespace batchai::coll

@@ -73,6 +73,7 @@ Step DeviceMessages::step() {
             for (const Device::Event mark : marks_) orders_->wait(stream_, mark);
         }
         start_next();
+        look_for_errors();
         return Step::moved;
     }
     const auto status = communicator_->test(request_);
@@ -84,29 +85,34 @@ Step DeviceMessages::step() {
     unpack();
     const bool is_last = next_ == parts_.size();
     if (is_last) orders_->record(done_, stream_);
-    if (const auto& error = orders_->error()) {
-        comm_.engine().fail({BATCHAI_COLL_ERR_SYSTEM, error->message}, true);
-        return Step::moved;
-    }
-    return is_last ? Step::done : Step::moved;
+    return look_for_errors() || !is_last ? Step::moved : Step::done;
+}
+
+// What this rank's GPU has refused, the others cannot know.
+bool DeviceMessages::look_for_errors() {
+    const auto& error = orders_->error();
+    if (error) fail_all(error->message);
+    return error.has_value();
+}
+
+void DeviceMessages::fail_all(const std::string& why) {
+    comm_.engine().fail(
+        {BATCHAI_COLL_ERR_SYSTEM, fmt::format("rank {}: {}", comm_.topology().rank, why)}, true);
 }
 
 // Waits for the other ranks, which do the same.
 bool DeviceMessages::connect() {
     auto made = DeviceCommunicator::create(comm_, gpu_);
     if (!made) {
-        failure_ = {BATCHAI_COLL_ERR_SYSTEM, made.error().message};
+        failure_ = comm_.engine().failure();  // where a rank is lost meanwhile
+        if (failure_.status == BATCHAI_COLL_OK) {
+            failure_ = {BATCHAI_COLL_ERR_SYSTEM, made.error().message};
+        }
         return false;
     }
     communicator_ = std::move(*made);
     tell_(communicator_->plan());
-    // What this rank lacks, the others cannot know.
-    if (auto done = make_parts(); !done) {
-        comm_.engine().fail(
-            {BATCHAI_COLL_ERR_SYSTEM,
-             fmt::format("rank {}: {}", comm_.topology().rank, done.error().message)},
-            true);
-    }
+    if (auto done = make_parts(); !done) fail_all(done.error().message);
     return true;
 }
 
@@ -147,7 +153,7 @@ void DeviceMessages::start_next() {
         call.receive = parts_[first_]->receive;
         call.count = like.count;
     }
-    request_ = communicator_->start(call);
+    if (!orders_->error()) request_ = communicator_->start(call);
 }
 
 void DeviceMessages::pack() {

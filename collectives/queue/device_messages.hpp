@@ -57,6 +57,8 @@ class DeviceMessages {
   private:
     bool connect();
     sys::Result<void> make_parts();
+    bool look_for_errors();
+    void fail_all(const std::string& why);
     void start_next();
     void pack();
     void unpack();

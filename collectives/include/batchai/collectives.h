@@ -285,13 +285,18 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_submit_allreduce(
  * BATCHAI_COLL_ERR_ARGUMENT. Ranks may not have some of an operation's tensors on GPUs and some
  * not. stream: as of batchai_coll_device_allreduce_async. What is in it already comes before the
  * operation; once ticket_wait or ticket_test has reported the end, what is put into it comes after:
- * nobody needs to wait for the GPU. The first one opens the GPU, on all ranks, and the queue's
- * close closes it. A buffer of fusion_bytes is allocated there. */
+ * nobody needs to wait for the GPU. The stream has to live until then. The first one opens the GPU,
+ * on all ranks, and the queue's close closes it. A buffer of fusion_bytes is allocated there. After
+ * a failure of the communicator GPUs may still use the tensors. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_submit_device_allreduce(
     batchai_coll_queue* queue, const char* name, const char* details,
     const batchai_coll_tensor* tensors, size_t tensor_count, batchai_coll_op op,
     const batchai_coll_scaling* scaling, int priority, int number, void* stream,
     batchai_coll_ticket** ticket);
+
+/* Opens the GPU for the above, which does so too: to find out whether this rank can have it. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_queue_open_gpu(batchai_coll_queue* queue,
+                                                                 int number);
 
 /* An operation of the caller's own: run(argument) is called once all ranks have submitted it, in
  * the queue's order, by the queue's thread or one that waits, and may use the communicator. What it

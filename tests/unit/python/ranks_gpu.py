@@ -27,7 +27,7 @@ class _Pretended(gpu.GpuStream):
     def __init__(self):
         self.place = (0, 4711)
 
-    def join(self):
+    def join(self, tensors):
         self.log.append("join")
 
 
@@ -86,37 +86,41 @@ class Choice(unittest.TestCase):
     """Which tensors are left where they are."""
 
     def test_one_gpu_of_a_rank_is_taken(self):
-        queue = types.SimpleNamespace(takes_gpu=lambda number: number == 1)
+        queue = types.SimpleNamespace(takes_gpu=lambda number, count: (number, count) == (1, 2))
         one, other, here = (types.SimpleNamespace(device=torch.device(name))
                             for name in ("cuda:1", "cuda:0", "cpu"))
         stream = types.SimpleNamespace(cuda_stream=12)
-        with mock.patch.object(torch.cuda, "current_stream", return_value=stream):
+        with mock.patch.object(torch.cuda, "current_stream", return_value=stream), \
+                mock.patch.object(torch.cuda, "device_count", return_value=2):
             self.assertEqual(gpu.where(queue, [one, one]).place, (1, 12))
             for tensors in ([other], [here], [one, other], [one, here], [here, one]):
                 self.assertIsNone(gpu.where(queue, tensors).place)
 
-    def test_the_first_one_is_taken_where_the_library_uses_gpus(self):
+    def test_the_local_ranks_is_taken_where_the_library_can_use_it(self):
         queue = basics.queue()
-        with mock.patch.object(type(queue.communicator), "uses_gpus", return_value=False):
-            self.assertFalse(queue.takes_gpu(3))
-        with mock.patch.object(type(queue.communicator), "uses_gpus", return_value=True):
-            self.addCleanup(setattr, queue, "_gpu", None)
-            self.assertEqual([queue.takes_gpu(number) for number in (3, 0, 3)],
-                             [True, False, True])
+        own = hvd.local_rank() % 2
+        self.addCleanup(setattr, queue, "_gpu", None)
+        for usable in (True, False):
+            queue._gpu = None
+            with mock.patch.object(library.LibraryQueue, "opens_gpu", return_value=usable):
+                self.assertEqual([queue.takes_gpu(number, 2) for number in (1 - own, own, own)],
+                                 [False, usable, usable])
 
     def test_another_stream_waits(self):
         device = torch.device("cuda:0")
         first, second = mock.Mock(cuda_stream=1), mock.Mock(cuda_stream=2)
         with mock.patch.object(torch.cuda, "current_stream", return_value=first):
             stream = gpu.GpuStream(device)
-            stream.join()
+            stream.join([])
         first.wait_stream.assert_not_called()
+        tensor = mock.Mock()
         with mock.patch.object(torch.cuda, "current_stream", return_value=second):
-            stream.join()
+            stream.join([tensor])
         second.wait_stream.assert_called_once_with(first)
+        tensor.record_stream.assert_called_once_with(second)
 
-    def test_the_library_says_whether_it_uses_gpus(self):
-        self.assertIn(basics.communicator().uses_gpus(), (True, False))
+    def test_a_gpu_that_is_not_there_is_not_taken(self):
+        self.assertFalse(basics.queue()._library.opens_gpu(1000))
 
     def test_copies_stay_on_the_device(self):
         tensor = torch.ones(2, 3).t()

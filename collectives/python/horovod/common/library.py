@@ -68,6 +68,7 @@ _PROTOTYPES = {
     "alltoall": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int],
     "queue_open": [_POINTER, ctypes.POINTER(_QueueOptions), ctypes.POINTER(_POINTER)],
     "queue_close": [_POINTER],
+    "queue_open_gpu": [_POINTER, ctypes.c_int],
     "queue_timeline": [_POINTER, ctypes.c_char_p, ctypes.c_int],
     "submit_allreduce": [_POINTER, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(_Tensor),
                          ctypes.c_size_t, ctypes.c_int, ctypes.POINTER(_Scaling), ctypes.c_int,
@@ -109,9 +110,8 @@ def load():
         library.batchai_coll_queue_defaults.restype = _QueueOptions
         library.batchai_coll_queue_free.argtypes = [_POINTER]
         library.batchai_coll_queue_free.restype = None
-        for name in ("last_error", "gpu_support"):
-            function = getattr(library, "batchai_coll_" + name)
-            function.argtypes, function.restype = [], ctypes.c_char_p
+        library.batchai_coll_last_error.argtypes = []
+        library.batchai_coll_last_error.restype = ctypes.c_char_p
     except (OSError, AttributeError) as error:
         raise HorovodInternalError(
             "horovod: %s cannot be loaded: %s; set BATCHAI_COLLECTIVES_LIBRARY to its path"
@@ -161,10 +161,6 @@ class Communicator:
     def finalize(self):
         comm, self._comm = self._comm, _POINTER()
         self._check(self._library.batchai_coll_finalize(comm))
-
-    def uses_gpus(self):
-        """Whether the library reduces tensors in the memory of this machine's GPUs."""
-        return not self._library.batchai_coll_gpu_support().startswith(b"off")
 
     def open_queue(self, **options):
         """A LibraryQueue of this communicator. options: fields of batchai_coll_queue_options."""
@@ -295,6 +291,10 @@ class LibraryQueue:
             status = self._library.batchai_coll_submit_device_allreduce(*arguments, *place,
                                                                         ctypes.byref(ticket))
         return self._entered(status, ticket)
+
+    def opens_gpu(self, number):
+        """Whether submit_allreduce() takes tensors in that GPU's memory; no other one's then."""
+        return self._library.batchai_coll_queue_open_gpu(self._queue, number) == 0
 
     def submit_call(self, name, description, function):
         """function() is called at its turn, by some thread, and must not raise."""

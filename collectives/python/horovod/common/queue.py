@@ -88,7 +88,7 @@ class Queue:
     def __init__(self, communicator, **options):
         self.communicator = communicator
         self.optimizers = 0  # whose gradients have gone through it
-        self._gpu = None  # the number of the only one
+        self._gpu = None  # whether the library can use this rank's; None: nobody has asked
         self._under_way = set()  # operations that nobody else may hold
         self._sweep_at = _SWEEP
         self._library = communicator.open_queue(**options)
@@ -115,11 +115,17 @@ class Queue:
         return self._enter(operation, lambda: self._library.submit_allreduce(
             operation.name, details, tensors, op, factors, place))
 
-    def takes_gpu(self, number):
-        """Whether tensors in that GPU's memory are reduced there. The first one asked for is."""
-        if self._gpu is None and self.communicator.uses_gpus():
-            self._gpu = number
-        return self._gpu == number
+    def takes_gpu(self, number, count):
+        """Whether tensors in that GPU's memory, one of count, are reduced there.
+
+        Those of the one of the rank's local number are, if the library can use it: so it is not
+        left to the order of operations, which may be another one on each rank.
+        """
+        if number != self.communicator.local_rank % count:
+            return False
+        if self._gpu is None:
+            self._gpu = self._library.opens_gpu(number)
+        return self._gpu
 
     def wait(self, operation):
         """The operation's result. Raises the HorovodInternalError that it ended with."""

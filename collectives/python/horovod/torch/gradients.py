@@ -46,7 +46,7 @@ class Gradient:
         self._operation = self._wire = self._context = self._where = None
 
         def finish():
-            where.join()
+            where.join([wire])
             return self._compression.decompress(wire, context)
 
         operation.finish = finish

@@ -81,7 +81,7 @@ def _submit(tensors, outputs, name, op, factors, process_set):
                 for one, other in zip(sent, received)]
 
     def finish():
-        where.join()
+        where.join(received)
         results = [buffers.scaled(buffer, factors[1]) for buffer in received]
         return [result.to(tensor.device, tensor.dtype) if output is None
                 else buffers.copy_back(output, result)

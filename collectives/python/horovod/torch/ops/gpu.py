@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where tensors are reduced: in host memory, or in the memory of their GPU, without a wait for it.
 
-One GPU of a rank is used so: that of the first tensor of each process set. Tensors of others go
-through host memory.
+The GPU of the rank's local number is used so, from 0 again where there are fewer. Tensors of other
+ones go through host memory.
 """
 import torch
 
@@ -12,7 +12,7 @@ class Host:
 
     place = None
 
-    def join(self):
+    def join(self, tensors):
         """Nothing: who has waited for the operation has its results."""
 
 
@@ -28,11 +28,16 @@ class GpuStream:
         self._stream = torch.cuda.current_stream(device)
         self.place = (device.index, self._stream.cuda_stream)
 
-    def join(self):
-        """What is computed in the current stream from here on comes after the results, too."""
+    def join(self, tensors):
+        """What is computed in the current stream from here on comes after the results, too.
+
+        tensors: those with the results; their memory is not given away before what is computed.
+        """
         current = torch.cuda.current_stream(self._device)
         if current != self._stream:
             current.wait_stream(self._stream)
+            for tensor in tensors:
+                tensor.record_stream(current)
 
 
 _HOST = Host()
@@ -43,4 +48,5 @@ def where(queue, tensors):
     device = tensors[0].device
     if device.type != "cuda" or any(tensor.device != device for tensor in tensors):
         return _HOST
-    return GpuStream(device) if queue.takes_gpu(device.index) else _HOST
+    taken = queue.takes_gpu(device.index, torch.cuda.device_count())
+    return GpuStream(device) if taken else _HOST
