@@ -7,12 +7,15 @@
 bats_require_minimum_version 1.5.0
 load lib
 
-# found TEXT: the leftovers are exactly one, and it starts so.
-found() {
+# only TEXT: the leftovers are exactly one, and it starts so.
+only() {
     local all
     all=$(leftovers)
     [[ $all == "$1"* && $all != *$'\n'* ]] || { echo "found: $all" && return 1; }
 }
+
+# found TEXT: the same, soon: for a moment, a child of the test that has just ended is a process too.
+found() { eventually only "$1"; }
 
 @test "a mount that stays on a node is found" {
     on_node n2 mount -t tmpfs tmpfs /mnt
@@ -30,7 +33,7 @@ found() {
 
 @test "a process that stays on a node is found" {
     srun -w n1 sh -c 'setsid sleep 987 >/dev/null 2>&1 & echo $! >/run/minislurm/tmp/pid'
-    only_the_sleep() { found "running: " && [[ $(leftovers) == *"sleep 987" ]]; }
+    only_the_sleep() { only "running: " && [[ $(leftovers) == *"sleep 987" ]]; }
     eventually only_the_sleep
     on_node n1 kill "$(cat "$TMPDIR/pid")"
 }
