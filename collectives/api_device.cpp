@@ -42,7 +42,6 @@ namespace {
 thread_local std::string last_support;  // as it was asked for
 
 #ifdef BATCHAI_HAS_GPU
-
 std::string support() {
     const auto count = CudaContext::count();
     if (!count) return "off (" + count.error().message + ")";
@@ -109,11 +108,9 @@ batchai_coll_status start_on_device(const char* name, batchai_coll_device* devic
     if (const std::string wrong = wrong_with(communicator, call, blocks); !wrong.empty()) {
         return bad_argument(name, wrong);
     }
-    const auto captured = communicator.device().is_captured(call.stream);
-    if (!captured) return bad_argument(name, captured.error().message);
-    if (*captured)
-        return bad_argument(name,
-                            "the stream is captured into a graph: call it outside of the capture");
+    if (const std::string wrong = communicator.device().wrong_with(call.stream); !wrong.empty()) {
+        return bad_argument(name, wrong);
+    }
     *request = reinterpret_cast<batchai_coll_device_request*>(communicator.start(call));
     return BATCHAI_COLL_OK;
 }

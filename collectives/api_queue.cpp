@@ -99,6 +99,7 @@ std::string read(const batchai_coll_tensor* tensors, std::size_t count, batchai_
                  const batchai_coll_scaling* scaling, std::span<const Part>& parts) {
     static thread_local std::vector<Part> own;
     if (count == 0) return "no tensors";
+    if (tensors == nullptr) return "a null argument";
     own.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
         if (std::string wrong = read(tensors[i], op, scaling, own[i]); !wrong.empty()) return wrong;
@@ -118,9 +119,7 @@ std::string wrong_with(Device& device, std::span<const Part> parts, Device::Stre
         }
         if (!wrong.empty()) return wrong;
     }
-    const auto captured = device.is_captured(stream);
-    if (!captured) return captured.error().message;
-    return *captured ? "the stream is captured into a graph: call it outside of the capture" : "";
+    return device.wrong_with(stream);
 }
 
 batchai_coll_status submit(const char* function, batchai_coll_queue* queue,
@@ -190,9 +189,7 @@ batchai_coll_status batchai_coll_submit_allreduce(batchai_coll_queue* queue, con
                                                   batchai_coll_ticket** ticket) {
     return guarded([&] {
         constexpr const char* kName = "submit_allreduce";
-        if (queue == nullptr || ticket == nullptr || (tensors == nullptr && tensor_count > 0)) {
-            return bad_argument(kName, "a null argument");
-        }
+        if (queue == nullptr || ticket == nullptr) return bad_argument(kName, "a null argument");
         Queue::Order order{.name = view(name), .text = view(details), .priority = priority};
         if (const std::string wrong = read(tensors, tensor_count, op, scaling, order.parts);
             !wrong.empty()) {
@@ -211,9 +208,7 @@ batchai_coll_status batchai_coll_submit_device_allreduce(batchai_coll_queue* que
                                                          batchai_coll_ticket** ticket) {
     return guarded([&] {
         constexpr const char* kName = "submit_device_allreduce";
-        if (queue == nullptr || ticket == nullptr || (tensors == nullptr && tensor_count > 0)) {
-            return bad_argument(kName, "a null argument");
-        }
+        if (queue == nullptr || ticket == nullptr) return bad_argument(kName, "a null argument");
         Queue::Order order{.name = view(name), .text = view(details), .priority = priority};
         order.stream = static_cast<Device::Stream>(stream);
         std::string wrong = read(tensors, tensor_count, op, scaling, order.parts);
@@ -223,7 +218,7 @@ batchai_coll_status batchai_coll_submit_device_allreduce(batchai_coll_queue* que
         wrong = wrong_with(**device, order.parts, order.stream);
         if (!wrong.empty()) return bad_argument(kName, wrong);
         const auto mark = queue->devices.mark(order.stream);
-        if (!mark) return fail(BATCHAI_COLL_ERR_SYSTEM, mark.error().message);
+        if (!mark) return fail(BATCHAI_COLL_ERR_SYSTEM, mark.error().in(kName).message);
         order.mark = *mark;
         const auto status = submit(kName, queue, order, ticket);
         if (status != BATCHAI_COLL_OK) queue->devices.unmark(*mark);

@@ -231,14 +231,12 @@ std::string Communicator::plan() const {
 
 // Of the node's memory, with room for the slots of a slow link or for those of a fast one.
 std::size_t Communicator::node_bytes(bool slow) const {
-    return Node::bytes_needed(topology_.local_size(),
-                              topology_.chunk_bytes(slow && topology_.nodes() > 1));
+    return Node::bytes_needed(topology_.local_size(), topology_.chunk_bytes(slow));
 }
 
 void Communicator::use(Segment memory) {
-    node_ =
-        std::make_unique<Node>(std::move(memory), topology_.local_rank(), topology_.local_size(),
-                               topology_.chunk_bytes(topology_.nodes() > 1));
+    node_ = std::make_unique<Node>(std::move(memory), topology_.local_rank(),
+                                   topology_.local_size(), topology_.chunk_bytes(true));
 }
 
 Failure Communicator::finalize() {

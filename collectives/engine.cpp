@@ -148,9 +148,7 @@ batchai_coll_status Engine::wait(Request* request) {
 std::chrono::nanoseconds Engine::chunk_time() const {
     if (current_ == nullptr || context_.wire == nullptr) return {};
     const std::size_t whole = bytes_of(current_->call().signature);
-    const std::size_t chunk =
-        chunk_of_message(whole, context_.topology.chunk_bytes(false), context_.node.slot_bytes());
-    const std::size_t bytes = std::min(whole, chunk);
+    const std::size_t bytes = std::min(whole, context_.chunk_bytes(whole));
     const double seconds = static_cast<double>(bytes) * context_.planner.link().per_byte;
     return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/topology.hpp"
 
-#include "collectives/chunking.hpp"
-
 #include <algorithm>
 #include <unordered_map>
+
+#include "collectives/chunking.hpp"
 
 namespace batchai::coll {
 
@@ -29,7 +29,7 @@ Topology Topology::from_names(int rank, const std::vector<std::string>& node_nam
 }
 
 std::size_t Topology::chunk_bytes(bool slow) const {
-    return coll::chunk_bytes(largest_node(), largest_node() - rails(), size, slow);
+    return coll::chunk_bytes(largest_node(), largest_node() - rails(), size, slow && nodes() > 1);
 }
 
 }  // namespace batchai::coll

@@ -27,7 +27,7 @@ struct Topology {
     int local_rank() const { return local_of[rank]; }
     int local_size() const { return static_cast<int>(members[node()].size()); }
     int rails() const { return smallest_; }
-    // As the function of that name (chunking.hpp) says.
+    // As the function of that name (chunking.hpp) says; of links between nodes, if there are some.
     std::size_t chunk_bytes(bool slow) const;
     int largest_node() const { return largest_; }
     // This rank's counterpart on another node. Only for ranks of a rail.

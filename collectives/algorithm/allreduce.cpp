@@ -6,10 +6,7 @@
 
 namespace batchai::coll {
 
-Allreduce::Allreduce(Context& context)
-    : Pipeline(context),
-      least_chunk_(context.topology.chunk_bytes(false)),
-      inputs_(context.node.size()) {
+Allreduce::Allreduce(Context& context) : Pipeline(context), inputs_(context.node.size()) {
     const int nodes = context.topology.nodes();
     reducers_ = nodes == 1 ? context.node.size() : context.topology.rails();
     if (context.wire == nullptr) return;
@@ -41,7 +38,7 @@ std::uint64_t Allreduce::plan() {
     data_ = Pieces(pieces, reduction_.element);
     const std::size_t bytes = count_ * reduction_.element;
     streaming_ = pieces.back().send != pieces.back().receive && bytes >= kStreamFrom;
-    per_chunk_ = chunk_of_message(bytes, least_chunk_, node().slot_bytes()) / reduction_.element;
+    per_chunk_ = context_.chunk_bytes(bytes) / reduction_.element;
     parts_ = topology().nodes() == 1 ? reducers_ : rails_for(bytes, reducers_);
     if (context_.wire != nullptr) {
         algorithm_ = context_.planner.choose(reduction_, {count_, per_chunk_, parts_});

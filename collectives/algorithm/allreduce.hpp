@@ -62,7 +62,6 @@ class Allreduce final : public Pipeline {
     void combine_and_keep(std::byte* result, std::byte* keep, std::size_t total);
     Exchange* exchange(std::uint64_t k, std::byte* result, std::size_t count);
 
-    const std::size_t least_chunk_;  // bytes
     Reduction reduction_;
     Scale scale_;
     Piece whole_;  // of a call without pieces

@@ -22,6 +22,11 @@ struct Context {
     Planner planner = {};
     const Node* job = nullptr;    // of a part: the node's memory of the job's communicator
     FaultPoint* fault = nullptr;  // for tests
+
+    // Of one that combines a message of so many bytes.
+    std::size_t chunk_bytes(std::size_t message) const {
+        return chunk_of_message(message, topology.chunk_bytes(false), node.slot_bytes());
+    }
 };
 
 enum class Step { idle, moved, done, failed };

@@ -60,6 +60,12 @@ std::string Device::wrong_with(const std::byte* memory, batchai_coll_type type) 
                : "a buffer that is not aligned to its numbers";
 }
 
+std::string Device::wrong_with(Stream stream) {
+    const auto captured = is_captured(stream);
+    if (!captured) return captured.error().message;
+    return *captured ? "the stream is captured into a graph: call it outside of the capture" : "";
+}
+
 sys::Result<void> Device::make(const std::vector<Stream*>& streams,
                                const std::vector<Event*>& events) {
     for (Stream* stream : streams) {

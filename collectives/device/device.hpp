@@ -119,6 +119,8 @@ class Device {
 
     // Why a caller's buffer of numbers of a type cannot be; empty: it can.
     std::string wrong_with(const std::byte* memory, batchai_coll_type type) const;
+    // The same of a caller's stream.
+    std::string wrong_with(Stream stream);
 
     // Several at once; what fails first.
     sys::Result<void> make(const std::vector<Stream*>& streams, const std::vector<Event*>& events);

@@ -15,10 +15,6 @@ std::size_t bytes_in_buffer(const Part& part) {
 
 }  // namespace
 
-DeviceMessages::~DeviceMessages() {
-    communicator_.reset();
-}
-
 sys::Result<Device*> DeviceMessages::device(int number) {
     const std::scoped_lock held(lock_);
     if (gpu_.device == nullptr) {

@@ -31,7 +31,6 @@ class DeviceMessages {
         : comm_(comm), open_(std::move(open)), tell_(std::move(tell)), buffer_bytes_(buffer) {}
     DeviceMessages(const DeviceMessages&) = delete;
     DeviceMessages& operator=(const DeviceMessages&) = delete;
-    ~DeviceMessages();
 
     // For callers, in any thread.
     //

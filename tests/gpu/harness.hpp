@@ -74,4 +74,19 @@ inline void run_ranks(const std::vector<int>& nodes,
     if (!wrong.empty()) throw std::runtime_error(wrong);
 }
 
+// The same, but that the last rank kills itself.
+inline void run_ranks_and_lose_one(const std::vector<int>& nodes,
+                                   const std::function<void(int rank, Board& board)>& body) {
+    Processes processes(nodes);
+    const auto ends = processes.run([&](int rank, Board& board) -> std::string {
+        body(rank, board);
+        return "";
+    });
+    for (std::size_t r = 0; r < ends.size(); ++r) {
+        if (ends[r] == (r + 1 == ends.size() ? "signal 9" : "")) continue;
+        throw std::runtime_error("rank " + std::to_string(r) + " of " +
+                                 std::to_string(ends.size()) + ": " + ends[r]);
+    }
+}
+
 }  // namespace batchai::coll::gpu

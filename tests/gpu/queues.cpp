@@ -463,18 +463,9 @@ const Registered kKilled{
     "queue_killed_rank", false, [] {
         for (const Place place : places()) {
             for (const auto& shape : kShapes) {
-                Processes processes(shape);
-                const int size = processes.size();
-                const auto ends = processes.run([&](int rank, Board& board) -> std::string {
-                    lose_one(rank, size, board, place);
-                    return "";
-                });
-                for (int r = 0; r < size; ++r) {
-                    const std::string& end = ends[static_cast<std::size_t>(r)];
-                    if (end == (r == size - 1 ? "signal 9" : "")) continue;
-                    throw std::runtime_error("rank " + std::to_string(r) + " of " +
-                                             std::to_string(size) + ": " + end);
-                }
+                const int size = std::accumulate(shape.begin(), shape.end(), 0);
+                run_ranks_and_lose_one(
+                    shape, [&](int rank, Board& board) { lose_one(rank, size, board, place); });
             }
         }
     }};

@@ -80,7 +80,17 @@ class Trainer {
                               .mark = value_of(devices_.mark(stream_)),
                               .stream = stream_});
     }
-    // The same in the host's memory.
+    // Two tensors of 10 and 20 numbers that are nowhere on the device.
+    Submission* submit_elsewhere(const std::string& name) {
+        static float numbers[30];
+        auto* memory = reinterpret_cast<std::byte*>(numbers);
+        const std::vector<Part> parts = {part({0, 10}, memory), part({0, 20}, memory + 40)};
+        return queue_.submit({.name = name,
+                              .parts = parts,
+                              .mark = value_of(devices_.mark(stream_)),
+                              .stream = stream_});
+    }
+    // As submit(), of one in the host's memory.
     Submission* submit_on_host(const std::string& name, const Tensor& tensor) {
         const Part one = part(tensor, host_ + tensor.at);
         return queue_.submit({.name = name, .parts = std::span(&one, 1)});
@@ -289,6 +299,20 @@ BOOST_AUTO_TEST_CASE(memory_of_a_gpu_and_of_the_host_do_not_go_together) {
         }
         if (auto wrong = trainer.train({tensor}); !wrong.empty()) return wrong;
         return trainer.close();
+    }));
+}
+
+// Memory of another one, as nothing but the C interface looks at it before.
+BOOST_AUTO_TEST_CASE(what_a_gpu_refuses_is_an_error_on_all) {
+    Processes job({2, 1});
+    expect_well(job.run([&](int rank, Board& board) -> std::string {
+        Trainer trainer(board, rank, job.size());
+        const auto tensors = tensors_of({10, 20});
+        if (auto wrong = trainer.train(tensors); !wrong.empty()) return wrong;
+        const std::string sentence = rank == 1 ? trainer.end(trainer.submit_elsewhere("group"))
+                                               : trainer.end(trainer.submit("group", tensors));
+        const bool named = sentence.find("rank 1: a copy: ") != std::string::npos;
+        return named ? "" : "said: " + sentence;
     }));
 }
 

@@ -65,7 +65,7 @@ def _submit(tensors, outputs, name, op, factors, process_set):
         return queue.submit("allreduce", name, "of nothing", lambda: [], lambda: [])
     floating = [tensor.is_floating_point() for tensor in tensors]
     apart = factors != (1.0, 1.0) and any(floating) and not all(floating)
-    where = gpu.Host() if apart else gpu.where(queue, tensors)
+    where = gpu.HOST if apart else gpu.where(queue, tensors)
     sent = [buffers.for_reduction(tensor, op, factors, where.place is not None)
             for tensor in tensors]
     # A copy is reduced in place, and so is a tensor that is its own output.

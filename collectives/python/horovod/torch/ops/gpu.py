@@ -40,13 +40,13 @@ class GpuStream:
                 tensor.record_stream(current)
 
 
-_HOST = Host()
+HOST = Host()
 
 
 def where(queue, tensors):
     """Host or GpuStream: where a queue's operation on these tensors is done."""
     device = tensors[0].device
     if device.type != "cuda" or any(tensor.device != device for tensor in tensors):
-        return _HOST
+        return HOST
     taken = queue.takes_gpu(device.index, torch.cuda.device_count())
-    return GpuStream(device) if taken else _HOST
+    return GpuStream(device) if taken else HOST
