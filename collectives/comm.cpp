@@ -132,8 +132,9 @@ sys::Result<void> Communicator::meet() {
     }
     if (auto done = bootstrap_->publish(kOffer, own.text()); !done) return done;
     if (joined) joined = accept_offers();
-    if (joined && wire_ != nullptr)
+    if (joined && wire_ != nullptr && wire_->is_connected()) {
         link_ = measure_link(*wire_, topology_.node(), topology_.nodes());
+    }
     if (joined && job_ == nullptr) joined = start_watch();
     return agree(joined);
 }
@@ -161,7 +162,7 @@ sys::Result<void> Communicator::prepare() {
     return {};
 }
 
-// Who offers nothing has failed, and says so itself.
+// Who offers nothing has failed, and says so itself; not all others are connected then.
 sys::Result<void> Communicator::accept_offers() {
     if (node_ == nullptr) {
         const auto offer = bootstrap_->lookup(topology_.members[topology_.node()][0], kOffer);
@@ -178,7 +179,11 @@ sys::Result<void> Communicator::accept_offers() {
         if (!offer) return offer.error();
         const std::string address = Offer::from(*offer).address;
         if (address.empty()) return {};
-        if (auto done = wire_->connect(node, address); !done) return done;
+        if (auto done = wire_->connect(node, address); !done) {
+            return done.error().in(fmt::format("connecting to rank {} on node {}",
+                                               topology_.rail_rank(node),
+                                               roster_.nodes[static_cast<std::size_t>(node)]));
+        }
     }
     return {};
 }

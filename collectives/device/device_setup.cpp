@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 
 #include "collectives/backoff.hpp"
@@ -58,9 +59,10 @@ sys::Result<void> DeviceCommunicator::set_up(const sys::Result<Gpu>& gpu) {
     const auto found = gather(comm_, find(*cards));
     if (!found) return found.error();
     if (counts_) counts_->close();  // everybody has opened it
-    if (auto done = make_parts(); !done) return done;
     Word ready;
-    if (auto done = make_ways(*found); !done) ready.say(done.error().message);
+    auto made = make_parts();
+    if (made) made = make_ways(*found);
+    if (!made) ready.say(made.error().message);
     if (const auto all = gather(comm_, ready); !all) return all.error();
     return choose();
 }
@@ -185,28 +187,27 @@ std::unique_ptr<StreamComm> DeviceCommunicator::connect(const StreamComms::Id& i
     return nullptr;
 }
 
-// The communicators that ways have to themselves.
+// The communicators that ways have to themselves. What is wrong with one rail only its ranks know:
+// they take their part in making the others, too.
 sys::Result<void> DeviceCommunicator::make_parts() {
     const Topology& topology = comm_.topology();
-    const auto split = [&](const std::vector<int>& ranks,
-                           std::unique_ptr<Communicator>& part) -> sys::Result<void> {
+    sys::Result<void> good;
+    const auto split = [&](const std::vector<int>& ranks, std::unique_ptr<Communicator>& part) {
         auto made = comm_.split(ranks);
-        if (!made) return made.error();
-        if (*made != nullptr) part = std::move(*made);
-        return {};
+        if (!made && good) good = made.error();
+        if (made && *made != nullptr) part = std::move(*made);
     };
-    std::vector<int> all(static_cast<std::size_t>(topology.size));
-    for (std::size_t r = 0; r < all.size(); ++r) all[r] = static_cast<int>(r);
-    if (auto done = split(all, host_); !done) return done;
-    if (topology.nodes() == 1 || !has_rails()) return {};
-    for (int rail = 0; rail < topology.rails(); ++rail) {
+    for (int rail = 0; topology.nodes() > 1 && has_rails() && rail < topology.rails(); ++rail) {
         std::vector<int> ranks;
         for (const std::vector<int>& members : topology.members) {
             ranks.push_back(members[static_cast<std::size_t>(rail)]);
         }
-        if (auto done = split(ranks, rail_); !done) return done;
+        split(ranks, rail_);
     }
-    return {};
+    std::vector<int> all(static_cast<std::size_t>(topology.size));
+    std::iota(all.begin(), all.end(), 0);
+    split(all, host_);
+    return good;
 }
 
 sys::Result<void> DeviceCommunicator::make_ways(const std::vector<Found>& found) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/transport/ucx.hpp"
 
-#include <fmt/format.h>
 #include <ucs/debug/debug.h>
 #include <ucs/debug/log_def.h>
 
@@ -11,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
 #include "collectives/transport/devices.hpp"
 #include "collectives/watch/sockets.hpp"
@@ -20,6 +20,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+
+// How long a host may count as unreachable before it is: one whose cable has just been plugged in
+// again does until the kernel's last question for it, of three in three seconds, is out of date.
+constexpr milliseconds kComesBack{4000};
+constexpr milliseconds kBetweenTries{1000};  // of which UCX prints a line each
 
 sys::Error ucx_error(const std::string& what, ucs_status_t status) {
     return sys::Error{what + ": " + ucs_status_string(status)};
@@ -102,9 +107,20 @@ sys::Result<void> UcxWire::connect(int node, const std::string& address) {
     params.address = reinterpret_cast<const ucp_address_t*>(address.data());
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler = {on_endpoint_error, &peers_[node]};
-    const ucs_status_t status = ucp_ep_create(worker_, &params, &peers_[node].endpoint);
-    if (status != UCS_OK) return ucx_error(fmt::format("connecting to node {}", node), status);
+    ucs_status_t status = ucp_ep_create(worker_, &params, &peers_[node].endpoint);
+    for (const auto deadline = Clock::now() + kComesBack;
+         status == UCS_ERR_UNREACHABLE && Clock::now() < deadline;) {
+        std::this_thread::sleep_for(kBetweenTries);
+        status = ucp_ep_create(worker_, &params, &peers_[node].endpoint);
+    }
+    if (status != UCS_OK) return ucx_error("UCX", status);
     return {};
+}
+
+bool UcxWire::is_connected() const {
+    return std::all_of(peers_.begin(), peers_.end(), [this](const Peer& peer) {
+        return peer.node == node_ || peer.endpoint != nullptr;
+    });
 }
 
 void UcxWire::on_endpoint_error(void* peer, ucp_ep_h, ucs_status_t status) {

@@ -27,6 +27,8 @@ class UcxWire final : public Wire {
     // TCP ports that it listens on.
     const std::vector<std::uint16_t>& ports() const { return ports_; }
     sys::Result<void> connect(int node, const std::string& address);
+    // To all other nodes.
+    bool is_connected() const;
 
     void send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) override;
     void receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) override;

@@ -211,7 +211,7 @@ srun_behind() {
     behind=$!
 }
 
-all_told() { [ "$(cat out.* | grep -cE "$2")" -eq "$1" ]; }
+all_told() { [ "$(cat out* | grep -cE "$2")" -eq "$1" ]; }
 waits='; waiting: operation [0-9]+, .*gradient'
 
 @test "all ranks are told of a cable that is pulled, and begin again when it is plugged in" {
@@ -242,6 +242,21 @@ waits='; waiting: operation [0-9]+, .*gradient'
         eventually all_told 2 ": (node n[12] \(.*\) has not answered for 1 s|lost the connection to rank [0-3]: .*)$waits"
         minislurm link n3 up
         touch go
+        wait "$behind"
+        all_told 6 ' is fine$'
+    done
+}
+
+# As a host is for a moment whose cable has just been plugged in again.
+@test "a host that cannot be reached is tried again for some seconds" {
+    local other
+    other=$(scontrol show node -o n2 | grep -oP 'NodeAddr=\K\S+')
+    for ((i = 0; i < rounds; ++i)); do
+        on_node n3 ip route add unreachable "$other"
+        slurm_launch 3 6 "$check" compute 0 >out 2>&1 &
+        behind=$!
+        eventually grep 'No route to host' out
+        on_node n3 ip route del unreachable "$other"
         wait "$behind"
         all_told 6 ' is fine$'
     done

@@ -127,6 +127,18 @@ BOOST_AUTO_TEST_CASE(a_rank_without_a_device_is_an_error_on_all) {
     }));
 }
 
+// The ranks of the other rail have found nothing wrong by then.
+BOOST_AUTO_TEST_CASE(a_rail_that_cannot_be_made_is_an_error_on_all) {
+    Processes job({2, 2});
+    expect_well(job.run([&](int rank, Board& board) -> std::string {
+        Member member(board, rank, job.size());
+        if (rank == 3) ::setenv("BATCHAI_COLL_ALGORITHM", "magic", 1);
+        const std::string said = member.open(4096);
+        return said.find("BATCHAI_COLL_ALGORITHM: 'magic'") != std::string::npos ? ""
+                                                                                 : "said: " + said;
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(ranks_that_call_something_else_are_named) {
     Processes job({2, 2});
     expect_well(job.run([&](int rank, Board& board) -> std::string {

@@ -106,6 +106,25 @@ BOOST_AUTO_TEST_CASE(come_back_after_the_end) {
 }
 
 // The first and the last one, which are on two nodes where there are two; then all but the first.
+BOOST_AUTO_TEST_CASE(are_all_told_of_one_that_cannot_take_part) {
+    for (const auto& shape : kShapes) {
+        for (const int bad : {0, 1}) {
+            Processes processes(shape);
+            const int size = processes.size();
+            expect_well(processes.run([&](int rank, Board& board) -> std::string {
+                if (rank == bad) ::setenv("BATCHAI_COLL_ALGORITHM", "magic", 1);
+                const auto made =
+                    Communicator::create(std::make_unique<BoardBootstrap>(board, 0, rank, size));
+                if (made) return "it has joined";
+                const std::string& said = made.error().message;
+                return said.find("BATCHAI_COLL_ALGORITHM: 'magic'") != std::string::npos
+                           ? ""
+                           : "said: " + said;
+            }));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(split_off_some) {
     for (const auto& shape : kShapes) {
         Processes processes(shape);
