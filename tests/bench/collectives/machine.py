@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-CORES = len(os.sched_getaffinity(0))
+CORES = sorted(os.sched_getaffinity(0))
 
 
 def ticks():

@@ -47,7 +47,7 @@ class Measurement:
     def __init__(self, topology, options, libraries):
         self.topology, self.options = topology, options
         self.libraries = [library for library in libraries if library.nodes[0] <= topology.nodes <= library.nodes[1]]
-        self.crowded = topology.ranks > machine.CORES
+        self.crowded = topology.ranks > len(machine.CORES)
         sizes = [size for size in options.sizes if topology.nodes == 1 or size <= 64 << 20]
         self.result = Result(topology, sizes, self.libraries)
 
@@ -74,12 +74,18 @@ class Measurement:
             subprocess.run([self.options.minislurm, "link", f"n{node}", *how], check=True)
 
     def launch(self, each, bound, command):
-        """The command that starts so many ranks on each node of the topology."""
-        launcher = [os.path.join(self.options.build, "bin/batchai-launch"), "--bind", "core" if bound else "none"]
+        """The command that starts so many ranks on each node of the topology. Bound: on one node each rank to a core,
+        if there are so many; on several, as a node has cores to itself, all of its ranks to one."""
+        launcher = os.path.join(self.options.build, "bin/batchai-launch")
         if self.topology.nodes == 1:
-            return [*launcher, "--local", "1", "-n", str(each), "--", *command]
+            where = "core" if bound and not self.crowded else "none"
+            return [launcher, "--bind", where, "--local", "1", "-n", str(each), "--", *command]
+        if bound:
+            cores = " ".join(str(core) for core in machine.CORES)
+            core = f"$(echo {cores} | cut -d ' ' -f $((SLURM_NODEID % {len(machine.CORES)} + 1)))"
+            command = ["sh", "-c", f'exec taskset -c {core} "$@"', "-", *command]
         allocate = ["salloc", "--quiet", "--exclusive", "-N", str(self.topology.nodes)]
-        return [*allocate, *launcher, "--ranks-per-node", str(each), "--", *command]
+        return [*allocate, launcher, "--bind", "none", "--ranks-per-node", str(each), "--", *command]
 
     def started(self, command, environment):
         """(output, why it failed)."""
@@ -113,8 +119,7 @@ class Measurement:
             environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
         command = library.command(self.options.build) + [str(self.options.milliseconds)]
         command += [str(size) for size in self.result.sizes]
-        bound = library.unbound == "never" or (library.unbound == "crowded" and not self.crowded)
-        output, failure = self.started(self.launch(self.topology.each, bound, command), environment)
+        output, failure = self.started(self.launch(self.topology.each, library.bound, command), environment)
         given = set()
         for line in output.splitlines():
             words = line.split()

@@ -25,11 +25,11 @@ for node in $(seq "$nodes"); do contrib/minislurm link "n$node" rate 1gbit; done
 exec salloc --quiet --exclusive -N "$nodes" "$@" """
 
 
-def launch(options, nodes, ranks, command, word):
-    """The numbers of the line that begins with the word."""
+def launch(options, nodes, ranks, bind, command, word):
+    """The numbers of the line that begins with the word. bind: as of batchai-launch."""
     machine.wait_until_idle(options.patience)
     environment = {"PYTHONPATH": os.path.join(BUILD, "lib/batchai/python"), "OMP_NUM_THREADS": "1"}
-    command = ["--bind", "none", "--ranks-per-node", str(ranks), "--", *command]
+    command = ["--bind", bind, "--ranks-per-node", str(ranks), "--", *command]
     if nodes == 1:
         command = [os.path.join(BUILD, "bin/batchai-launch"), "--local", "1", *command]
     else:
@@ -44,12 +44,12 @@ def launch(options, nodes, ranks, command, word):
 
 def negotiation(options, ranks):
     program = os.path.join(BUILD, "tests/bench/queue")
-    return launch(options, 1, ranks, [program, str(TENSORS), "200" if options.quick else "1000"], "queue")[2:]
+    return launch(options, 1, ranks, "core", [program, str(TENSORS), "200" if options.quick else "1000"], "queue")[2:]
 
 
 def replay(options, library, nodes, network, work, steps):
     program = ["/usr/bin/python3", os.path.join(HERE, "replay.py"), LIBRARIES[library], network, str(steps), str(work)]
-    return launch(options, nodes, 2 // nodes, program, "replay")
+    return launch(options, nodes, 2 // nodes, "none", program, "replay")  # with threads of their own
 
 
 def medians(runs):

@@ -13,10 +13,10 @@ HAN = {"OMPI_MCA_coll_han_priority": "90"}
 
 
 class Library:
-    def __init__(self, name, program, environment=None, unbound="never", nodes=(1, 4)):
+    def __init__(self, name, program, environment=None, bound=True, nodes=(1, 4)):
         self.name, self.program = name, program
         self.environment = environment or {}
-        self.unbound = unbound  # ranks may run on any core: never, where they are crowded, always
+        self.bound = bound  # to cores, or the ranks run on any
         self.nodes = nodes  # from how many to how many: elsewhere it is the same as another one
 
     def command(self, build):
@@ -32,15 +32,15 @@ class Library:
 
 
 LIBRARIES = [
-    Library("batchai", "batchai", unbound="crowded"),
+    Library("batchai", "batchai"),
     Library("openmpi-ob1", "openmpi", OB1),
     Library("openmpi-ob1-sm", "openmpi", {**OB1, **SM}, nodes=(1, 1)),
     Library("openmpi-ob1-han", "openmpi", {**OB1, **HAN}, nodes=(2, 4)),
-    Library("openmpi-ucx", "openmpi", UCX, unbound="crowded"),
-    Library("openmpi-ucx-han", "openmpi", {**UCX, **HAN}, unbound="crowded", nodes=(2, 4)),
+    Library("openmpi-ucx", "openmpi", UCX),
+    Library("openmpi-ucx-han", "openmpi", {**UCX, **HAN}, nodes=(2, 4)),
     Library("mpich", "mpich"),
     # They have threads of their own beside the one that calls.
-    Library("gloo", "gloo", {"BENCH_GLOO_ALGORITHM": "ring"}, unbound="always"),
-    Library("gloo-bcube", "gloo", {"BENCH_GLOO_ALGORITHM": "bcube"}, unbound="always"),
-    Library("torch", "torch", unbound="always"),
+    Library("gloo", "gloo", {"BENCH_GLOO_ALGORITHM": "ring"}, bound=False),
+    Library("gloo-bcube", "gloo", {"BENCH_GLOO_ALGORITHM": "bcube"}, bound=False),
+    Library("torch", "torch", bound=False),
 ]
