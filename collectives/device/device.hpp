@@ -114,7 +114,7 @@ class Device {
     virtual sys::Result<bool> is_captured(Stream stream) = 0;
     // "NVIDIA H200 (GPU 0)".
     virtual const char* name() const = 0;
-    // The same for two processes of a node exactly if the device is.
+    // The same for two processes, of any nodes, exactly if the device is.
     virtual std::string identity() const = 0;
 
     // Why a caller's buffer of numbers of a type cannot be; empty: it can.

@@ -42,13 +42,21 @@ DeviceCommunicator::~DeviceCommunicator() {
     device_.reset();
 }
 
+// Of newer NCCLs, an end waits for that of the node's other ranks.
+void DeviceCommunicator::finish(StreamComm& comm) {
+    orders_->give([&] { return comm.finish(); });
+    Backoff backoff;
+    idle_since_.reset();
+    while (!orders_->is_ready(comm) && !comm_.engine().has_failed()) {
+        look();
+        backoff.pause();
+    }
+}
+
 // Nobody's memory goes while others use it.
 Failure DeviceCommunicator::close() {
     for (StreamComm* comm : {node_comm_.get(), all_comm_.get()}) {
-        if (comm == nullptr) continue;
-        orders_->give([&] { return comm->finish(); });
-        Backoff backoff;
-        while (!orders_->is_ready(*comm) && !comm_.engine().has_failed()) backoff.pause();
+        if (comm != nullptr) finish(*comm);
     }
     // The others would wait for what this rank has not ended.
     if (const auto& error = orders_->error()) {
@@ -158,7 +166,7 @@ void DeviceCommunicator::look() {
         {BATCHAI_COLL_ERR_TIMEOUT,
          fmt::format(
              "{}: the GPUs have not done it within {} s; BATCHAI_COLL_TIMEOUT sets the limit",
-             describe(signature_of(line_.front()->call)),
+             line_.empty() ? "closing" : describe(signature_of(line_.front()->call)),
              std::chrono::duration<double>(limit).count())},
         true);
 }

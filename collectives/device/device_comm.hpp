@@ -107,7 +107,7 @@ class DeviceCommunicator {
     void offer_comms(Card& card);
     Found find(const std::vector<Card>& cards);
     bool open_memories(const std::vector<Card>& cards);
-    bool has_several_of_one(const std::vector<Card>& cards) const;
+    static bool has_several_of_one(const std::vector<Card>& cards);
     std::unique_ptr<StreamComm> connect(const StreamComms::Id& id, int rank, int size);
     sys::Result<void> make_parts();
     sys::Result<void> make_ways(const std::vector<Found>& found);
@@ -124,6 +124,7 @@ class DeviceCommunicator {
     Step advance();
     void tell_failure(Failure failure);
     void look();
+    void finish(StreamComm& comm);
     void end_first(batchai_coll_status status);
     void end_all(batchai_coll_status status);
     batchai_coll_status conclude(Request* request);

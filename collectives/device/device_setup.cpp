@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
+#include <string_view>
 #include <type_traits>
 
 #include "collectives/backoff.hpp"
@@ -154,21 +154,12 @@ bool DeviceCommunicator::open_memories(const std::vector<Card>& cards) {
     return true;
 }
 
-// Of which NCCL wants nothing.
-bool DeviceCommunicator::has_several_of_one(const std::vector<Card>& cards) const {
-    const Topology& topology = comm_.topology();
-    for (const std::vector<int>& ranks : topology.members) {
-        for (std::size_t a = 0; a < ranks.size(); ++a) {
-            for (std::size_t b = 0; b < a; ++b) {
-                if (std::memcmp(cards[static_cast<std::size_t>(ranks[a])].identity,
-                                cards[static_cast<std::size_t>(ranks[b])].identity,
-                                sizeof(Card::identity)) == 0) {
-                    return true;
-                }
-            }
-        }
-    }
-    return false;
+// Of which NCCL wants nothing, on whatever nodes the job says that its ranks are.
+bool DeviceCommunicator::has_several_of_one(const std::vector<Card>& cards) {
+    std::vector<std::string_view> identities;
+    for (const Card& card : cards) identities.emplace_back(card.identity, sizeof card.identity);
+    std::sort(identities.begin(), identities.end());
+    return std::adjacent_find(identities.begin(), identities.end()) != identities.end();
 }
 
 // Null where they do not find each other in time.

@@ -26,8 +26,8 @@ inline void expect(batchai_coll_status wanted, batchai_coll_status got, const st
                              ")");
 }
 
-// Which GPU a rank takes: that of its local rank, where the machine has several; or the first one,
-// with all others.
+// Which GPU a rank takes: one of its own, where the machine has several; or the first one, with all
+// others. NCCL is only for ranks that share none, whatever nodes they are said to be on.
 enum class Place { own, shared };
 
 inline std::vector<Place> places() {
@@ -42,9 +42,8 @@ class RankOnGpu {
         auto made = Communicator::create(std::make_unique<BoardBootstrap>(board, 0, rank, size));
         if (!made) throw std::runtime_error(made.error().message);
         comm_ = new batchai_coll_comm{std::move(*made), {}};
-        const int local = batchai_coll_local_rank(comm_);
         cuda(cudaGetDeviceCount(&gpus_), "looking for GPUs");
-        gpu_ = place == Place::shared ? 0 : local % std::max(gpus_, 1);
+        gpu_ = place == Place::shared ? 0 : rank % std::max(gpus_, 1);
         cuda(cudaSetDevice(gpu_), "taking a GPU");
     }
     RankOnGpu(const RankOnGpu&) = delete;
@@ -65,8 +64,7 @@ class RankOnGpu {
 class Job : public RankOnGpu {
   public:
     Job(Board& board, int rank, int size, Place place) : RankOnGpu(board, rank, size, place) {
-        const bool chosen = place == Place::shared && gpus() > 1;
-        check(batchai_coll_device_open(comm(), chosen ? gpu() : -1, &device_));
+        check(batchai_coll_device_open(comm(), gpus() > 1 ? gpu() : -1, &device_));
     }
 
     batchai_coll_device* device() const { return device_; }

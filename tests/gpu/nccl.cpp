@@ -80,6 +80,7 @@ void reduce_through_nccl(int rank, Board& board) {
     comm.reset();  // it lets go of pinned memory, before the device does
 }
 
-const Registered kNccl{"nccl_of_one_rank", true, [] { run_ranks({1, 1}, reduce_through_nccl); }};
+// Not in a short run: compute-sanitizer would take minutes to go through NCCL's own kernels.
+const Registered kNccl{"nccl_of_one_rank", false, [] { run_ranks({1, 1}, reduce_through_nccl); }};
 
 }  // namespace
