@@ -42,6 +42,8 @@ void Guarded::remove(bool orderly) const {
 }
 
 Guarded start_guard(const std::string& job_directory) {
+    block_signals(handled_signals());  // from here on there is something to be removed
+    std::signal(SIGPIPE, SIG_IGN);
     sweep_scratch();
     auto scratch = Scratch::make();
     if (!scratch) give_up(scratch.error().message);
@@ -49,8 +51,6 @@ Guarded start_guard(const std::string& job_directory) {
     ::mkdir(guarded.server_directory().c_str(), 0700);
     ::mkdir(guarded.client_directory().c_str(), 0700);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    block_signals(handled_signals());
-    std::signal(SIGPIPE, SIG_IGN);
     const pid_t agent = ::fork();
     if (agent < 0) {
         guarded.remove(false);
