@@ -371,11 +371,12 @@ time.sleep(60)"' - "$group"
 
 @test "an agent that is told to end while it makes its directories leaves none" {
     strace -o /dev/null true || skip "needs strace, and its being permitted"
-    strace -f -o /dev/null -e trace=mkdir -e inject=mkdir:delay_exit=500000 batchai-launch --local 1 -n 1 -- true >out 2>&1 &
-    launcher=$!
+    strace -f -o /dev/null -e trace=mkdir -e inject=mkdir:delay_exit=500000 batchai-launch --local 1 -n 1 -- true &
     eventually compgen -G '/dev/shm/batchai.??????'
     pkill -TERM -f 'batchai-launch --agent'
-    run ! wait "$launcher"
+    status=0
+    wait $! || status=$?
+    [ "$status" -ne 0 ]
     none_there() { [ -z "$(compgen -G '/tmp/batchai.??????'; compgen -G '/dev/shm/batchai.??????')" ]; }
     eventually none_there
 }
