@@ -107,11 +107,12 @@ sys::Result<void> UcxWire::connect(int node, const std::string& address) {
     params.address = reinterpret_cast<const ucp_address_t*>(address.data());
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler = {on_endpoint_error, &peers_[node]};
-    ucs_status_t status = ucp_ep_create(worker_, &params, &peers_[node].endpoint);
-    for (const auto deadline = Clock::now() + kComesBack;
-         status == UCS_ERR_UNREACHABLE && Clock::now() < deadline;) {
-        std::this_thread::sleep_for(kBetweenTries);
+    const auto deadline = Clock::now() + kComesBack;
+    ucs_status_t status = UCS_OK;
+    while (true) {
         status = ucp_ep_create(worker_, &params, &peers_[node].endpoint);
+        if (status != UCS_ERR_UNREACHABLE || Clock::now() > deadline) break;
+        std::this_thread::sleep_for(kBetweenTries);
     }
     if (status != UCS_OK) return ucx_error("UCX", status);
     return {};
