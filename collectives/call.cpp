@@ -45,6 +45,10 @@ std::string describe(const Signature& signature) {
             return "all-to-all of " + what;
         case Kind::alltoallv:
             return fmt::format("all-to-all of {} blocks", kTypes[signature.type]);
+        case Kind::allocate:
+            return "allocate";
+        case Kind::free:
+            return fmt::format("free of memory {}", signature.root);
     }
     return "an unknown operation";
 }

@@ -24,13 +24,15 @@ enum class Kind : std::uint8_t {
     reduce_scatter,
     alltoall,
     alltoallv,
+    allocate,
+    free,
 };
-constexpr Kind kLastKind = Kind::alltoallv;
+constexpr Kind kLastKind = Kind::free;
 
 struct Signature {
     std::uint64_t count = 0;       // of alltoallv: 0
     double before = 1, after = 1;  // factors of a reduction
-    std::int32_t root = 0;         // of a broadcast or a reduce
+    std::int32_t root = 0;         // of a broadcast or a reduce; of free: which memory
     std::uint32_t layout = 0;      // of blocks of different lengths: a hash of the lengths
     Kind kind = Kind::barrier;
     std::uint8_t type = BATCHAI_COLL_UINT8;

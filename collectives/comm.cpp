@@ -85,6 +85,7 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::join(std::unique_ptr<Co
                           *comm->node_,
                           comm->wire_.get(),
                           comm->planner(),
+                          &comm->regions_.emplace(comm->topology_.local_rank()),
                           comm->job_ == nullptr ? nullptr : job.node_.get(),
                           comm->fault_ ? &*comm->fault_ : nullptr};
     const auto patience =

@@ -29,6 +29,14 @@ class Communicator {
     std::size_t children() const { return children_; }
     // Collective: returns when all ranks have called it. Not after a failure.
     Failure finalize();
+    // Memory of this rank that the other ranks of its node can address (Regions), zero, until it is
+    // released or the communicator ends. Collective; an error on one rank is an error on all, and
+    // all is as it was before.
+    sys::Result<std::byte*> allocate(std::size_t bytes);
+    // Of allocate(); 0: none.
+    std::uint32_t region_of(const void* memory) const { return regions_->number_of(memory); }
+    // Collective.
+    Failure release(std::uint32_t region);
     // All ranks of the job fail with this sentence, in this communicator and in all others. Any
     // thread.
     void abort(const std::string& sentence);
@@ -57,6 +65,8 @@ class Communicator {
         const std::vector<Invitation>& invitations) const;
     sys::Result<void> start_watch();
     sys::Result<void> agree(const sys::Result<void>& own);
+    Failure meet_for(Kind kind, std::uint32_t region = 0);
+    sys::Result<std::vector<Segment>> share(Bootstrap& ranks, std::size_t bytes) const;
     Planner planner() const;
     std::size_t node_bytes(bool slow) const;
     void use(Segment memory);
@@ -79,6 +89,7 @@ class Communicator {
     std::optional<Algorithm> algorithm_;  // that is to be taken always
     std::optional<Link> link_;            // as measured by this rank; then the middle of all
     std::unique_ptr<Node> node_;
+    std::optional<Regions> regions_;
     std::unique_ptr<Watchdog> watchdog_;
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<UcxWire> wire_;

@@ -6,7 +6,9 @@
 
 namespace batchai::coll {
 
-Allreduce::Allreduce(Context& context) : Pipeline(context), inputs_(context.node.size()) {
+Allreduce::Allreduce(Context& context)
+    : Pipeline(context), placed_(context), inputs_(context.node.size()) {
+    targets_.reserve(context.node.size());
     const int nodes = context.topology.nodes();
     reducers_ = nodes == 1 ? context.node.size() : context.topology.rails();
     if (context.wire == nullptr) return;
@@ -71,6 +73,7 @@ std::byte* Allreduce::out(std::uint64_t k, std::size_t element) const {
 
 // A reducer reads its own part where it is, if it is in one place.
 void Allreduce::copy_in(std::uint64_t k) {
+    if (placed_.sends()) return;
     const Range all = chunk(k), mine = own(k);
     const bool in_place = data_.source(mine) != nullptr;
     const Range before{all.begin, in_place ? mine.begin : all.end}, after{mine.end, all.end};
@@ -89,35 +92,61 @@ bool Allreduce::can_work(std::uint64_t k) {
 }
 
 Exchange* Allreduce::work(std::uint64_t k) {
+    if (k == 0) placed_.learn(number_);
     if (!reduces(k)) return nullptr;
     const Range mine = own(k);
-    for (int r = 0; r < node().size(); ++r) inputs_[r] = in(r, k, mine.begin);
-    if (const std::byte* source = data_.source(mine)) inputs_[node().rank()] = source;
+    find_inputs(k);
     std::byte* result = out(k, mine.begin);
     if (context_.wire != nullptr) {
         const Scale before = {.before = scale_.before};
         reduction_.combine(result, inputs_.data(), node().size(), mine.size(), before);
         return exchange(k, result, mine.size());
     }
-    if (keeps(k)) {
-        combine_and_keep(result, data_.target(mine), mine.size());
-    } else {
-        reduction_.combine(result, inputs_.data(), node().size(), mine.size(), scale_);
-    }
+    find_targets(k);
+    combine_for_node(placed_.all() ? nullptr : result, mine.size());
     return nullptr;
 }
 
-// The result for the neighbours, and for this rank while it is in the first-level cache.
-void Allreduce::combine_and_keep(std::byte* result, std::byte* keep, std::size_t total) {
-    const std::size_t step = kBlock / reduction_.element;
+// What this rank combines of the chunk.
+void Allreduce::find_inputs(std::uint64_t k) {
+    const Range mine = own(k);
+    for (int r = 0; r < node().size(); ++r) {
+        const std::byte* send = placed_.send(r);
+        inputs_[r] =
+            send != nullptr ? send + mine.begin * reduction_.element : in(r, k, mine.begin);
+    }
+    if (const std::byte* source = data_.source(mine)) inputs_[node().rank()] = source;
+}
+
+// Where those get it who get it as it is made.
+void Allreduce::find_targets(std::uint64_t k) {
+    const Range mine = own(k);
+    targets_.clear();
+    if (keeps(k)) targets_.push_back(data_.target(mine));
+    for (int r = 0; r < node().size(); ++r) {
+        std::byte* receive = placed_.receive(r);
+        if (receive == nullptr || r == node().rank()) continue;
+        targets_.push_back(receive + mine.begin * reduction_.element);
+    }
+}
+
+// result: for those of the node that take it from the out slot; null: nobody does. Targets get it
+// while it is in the first-level cache.
+void Allreduce::combine_for_node(std::byte* result, std::size_t total) {
+    const std::size_t block = result == nullptr && streaming_ ? kStreamedBlock : kBlock;
+    const std::size_t step = targets_.empty() ? total : block / reduction_.element;
     for (std::size_t i = 0; i < total; i += step) {
         const std::size_t count = std::min(step, total - i), bytes = count * reduction_.element;
-        reduction_.combine(result, inputs_.data(), node().size(), count, scale_);
-        copy(keep, result, bytes, streaming_);
-        result += bytes;
-        keep += bytes;
+        std::byte* made = result != nullptr ? result : block_;
+        reduction_.combine(made, inputs_.data(), node().size(), count, scale_);
+        for (std::byte*& target : targets_) {
+            copy(target, made, bytes, streaming_);
+            target += bytes;
+        }
+        if (result != nullptr) result += bytes;
         for (const void*& input : inputs_) input = static_cast<const std::byte*>(input) + bytes;
     }
+    if (streaming_) end_streaming();
 }
 
 Exchange* Allreduce::exchange(std::uint64_t k, std::byte* result, std::size_t count) {
@@ -152,7 +181,7 @@ bool Allreduce::can_copy_out(std::uint64_t k) {
 }
 
 void Allreduce::copy_out(std::uint64_t k) {
-    if (!gets_result()) return;
+    if (!gets_result() || placed_.receives()) return;
     if (call_.vetoed != nullptr) {
         if (k == 0) *call_.vetoed = is_veto(call_.signature.type, out(0, 0));
         if (*call_.vetoed) return;
@@ -162,6 +191,7 @@ void Allreduce::copy_out(std::uint64_t k) {
     const Range before{all.begin, kept ? mine.begin : all.end}, after{mine.end, all.end};
     data_.scatter(before, out(k, before.begin), streaming_);
     if (kept) data_.scatter(after, out(k, after.begin), streaming_);
+    if (streaming_) end_streaming();
 }
 
 }  // namespace batchai::coll

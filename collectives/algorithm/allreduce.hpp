@@ -14,6 +14,10 @@
 // root only, which is cheaper inside the nodes and for what goes directly between them. Barriers
 // are allreduces of one number.
 //
+// That a node's memory is the bound holds for buffers which all of its ranks can address
+// (placed.hpp). Others go through slots, and S bytes for each rank from another core's cache, at
+// the speed of that, besides.
+//
 // Source: Träff, Hunold, "Decomposing MPI Collectives for Exploiting Multi-lane Communication",
 // CLUSTER 2020.
 #pragma once
@@ -24,6 +28,7 @@
 #include "collectives/algorithm/direct.hpp"
 #include "collectives/algorithm/halving_doubling.hpp"
 #include "collectives/algorithm/pipeline.hpp"
+#include "collectives/algorithm/placed.hpp"
 #include "collectives/algorithm/recursive_doubling.hpp"
 #include "collectives/algorithm/ring.hpp"
 
@@ -34,6 +39,7 @@ class Allreduce final : public Pipeline {
     explicit Allreduce(Context& context);
 
   protected:
+    std::span<const std::byte> beside(const Call& call) override { return placed_.find(call); }
     std::uint64_t plan() override;
     void copy_in(std::uint64_t k) override;
     bool can_work(std::uint64_t k) override;
@@ -42,8 +48,10 @@ class Allreduce final : public Pipeline {
     void copy_out(std::uint64_t k) override;
 
   private:
-    // Bytes: of what is combined at a time; from which on messages do not go through the caches.
-    static constexpr std::size_t kBlock = 16u << 10, kStreamFrom = 8u << 20;
+    // Bytes: of what is combined at a time, and where nothing is kept of it in caches; from which
+    // on messages do not go through them.
+    static constexpr std::size_t kBlock = 16u << 10, kStreamedBlock = 1u << 10,
+                                 kStreamFrom = 8u << 20;
 
     Range chunk(std::uint64_t k) const { return chunk_of(count_, per_chunk_, k); }
     // Elements of the chunk, from its begin.
@@ -59,7 +67,9 @@ class Allreduce final : public Pipeline {
         return call_.signature.kind != Kind::reduce || call_.signature.root == topology().rank;
     }
     bool keeps(std::uint64_t k) const;
-    void combine_and_keep(std::byte* result, std::byte* keep, std::size_t total);
+    void find_inputs(std::uint64_t k);
+    void find_targets(std::uint64_t k);
+    void combine_for_node(std::byte* result, std::size_t total);
     Exchange* exchange(std::uint64_t k, std::byte* result, std::size_t count);
 
     Reduction reduction_;
@@ -71,7 +81,10 @@ class Allreduce final : public Pipeline {
     bool streaming_ = false;                   // the receive buffer is larger than the caches
     Algorithm algorithm_ = Algorithm::direct;  // between nodes
     std::int32_t nothing_ = 0;                 // what a barrier reduces
-    std::vector<const void*> inputs_;          // of the node's ranks
+    Placed placed_;
+    std::vector<const void*> inputs_;  // of the node's ranks
+    std::vector<std::byte*> targets_;  // of those that get their result as it is made
+    std::byte block_[kBlock];          // of a result that is in no slot
     std::array<RecursiveDoubling, kSlots> doubling_;
     std::array<HalvingDoubling, kSlots> halving_;
     std::array<Direct, kSlots> direct_;

@@ -8,6 +8,7 @@
 #include "collectives/planner.hpp"
 #include "collectives/reduce/kernels.hpp"
 #include "collectives/topology.hpp"
+#include "collectives/transport/regions.hpp"
 #include "collectives/transport/shm.hpp"
 #include "collectives/transport/wire.hpp"
 #include "collectives/watch/fault.hpp"
@@ -20,6 +21,7 @@ struct Context {
     Node& node;
     Wire* wire;  // null where there is one node, and on ranks that are on no rail
     Planner planner = {};
+    const Regions* regions = nullptr;
     const Node* job = nullptr;    // of a part: the node's memory of the job's communicator
     FaultPoint* fault = nullptr;  // for tests
 

@@ -4,7 +4,7 @@
 namespace batchai::coll {
 
 void Pipeline::begin(const Call& call, std::uint64_t number, std::uint64_t chunk) {
-    enter(call, number);
+    enter(call, number, beside(call));
     base_ = chunk;
     copied_ = worked_ = finished_ = delivered_ = 0;
     exchanges_.fill(nullptr);

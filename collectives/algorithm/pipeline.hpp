@@ -36,6 +36,8 @@ class Pipeline : public Operation {
     void abandon() final;
 
   protected:
+    // What the node's other ranks are to know of the call beside its signature.
+    virtual std::span<const std::byte> beside(const Call&) { return {}; }
     // How many chunks call_ takes, at least 1.
     virtual std::uint64_t plan() = 0;
     virtual void copy_in(std::uint64_t k) = 0;

@@ -11,8 +11,13 @@
 
 namespace batchai::coll {
 
-// to and from do not overlap. Streaming stores, too, come before whatever is stored after it.
+// to and from do not overlap. Where others are to see a streaming copy, end_streaming() comes
+// before the store that tells them.
 void copy(void* to, const void* from, std::size_t bytes, bool streaming,
           InstructionSet set = best_instruction_set());
+
+// Streaming copies of this thread come before whatever it stores from now on. Waits for them to
+// leave the processor: for many at once.
+void end_streaming();
 
 }  // namespace batchai::coll

@@ -46,7 +46,6 @@ void stream(void* to, const void* from, std::size_t bytes) {
     std::size_t at = before;
     for (; bytes - at >= kLine; at += kLine) stream_line(out + at, in + at);
     __builtin_memcpy(out + at, in + at, bytes - at);
-    _mm_sfence();
 }
 
 #else

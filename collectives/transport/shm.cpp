@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
+#include <string_view>
 
 #include "sys/file.hpp"
 
@@ -35,6 +37,15 @@ bool in_user_namespace() {
                    outside != 0 || count != 4294967295);
 }
 
+// Bytes that the machine has left for programs, as far as it says so.
+std::size_t available_memory() {
+    const auto text = sys::read_file("/proc/meminfo", 4096);
+    constexpr std::string_view kName = "MemAvailable:";
+    const std::size_t at = text ? text->find(kName) : std::string::npos;
+    if (at == std::string::npos) return std::numeric_limits<std::size_t>::max();
+    return std::strtoull(text->c_str() + at + kName.size(), nullptr, 10) << 10;
+}
+
 sys::Result<void> allocate(const sys::UniqueFd& fd, std::size_t bytes) {
     if (::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) == 0) return {};
     return sys::errno_error(fmt::format("allocating {} bytes of shared memory", bytes));
@@ -47,6 +58,11 @@ sys::Result<Segment> Segment::create(std::size_t bytes) {
 }
 
 sys::Result<Segment> Segment::create(std::size_t bytes, std::size_t at_once) {
+    // The kernel would end programs before it refused any part of what there is.
+    if (const std::size_t available = available_memory(); bytes > available) {
+        return sys::Error{fmt::format("allocating {} bytes of shared memory: {} are available",
+                                      bytes, available)};
+    }
     std::string file = in_user_namespace() ? "/dev/shm/batchai-collectives-XXXXXX" : "";
     sys::UniqueFd fd(file.empty() ? ::memfd_create("batchai-collectives", MFD_CLOEXEC)
                                   : ::mkostemp(file.data(), O_CLOEXEC));

@@ -13,11 +13,14 @@ namespace {
 const std::vector<std::vector<int>> kShapes = {
     {1}, {2}, {4}, {1, 1}, {2, 2}, {1, 1, 1}, {2, 3}, {3, 1, 2}, {2, 2, 2, 2}, {1, 4, 1, 1, 2}};
 
-void try_task(Ranks& ranks, const Task& task, std::size_t count) {
+// memory: by rank, for its buffers.
+void try_task(Ranks& ranks, const Task& task, std::size_t count,
+              const std::vector<std::pmr::memory_resource*>& memory = {}) {
     std::vector<std::unique_ptr<Trial>> trials;
     std::vector<Call> calls;
     for (int r = 0; r < ranks.size(); ++r) {
-        trials.push_back(std::make_unique<Trial>(task, r, ranks.size(), count));
+        auto* own = memory.empty() ? std::pmr::get_default_resource() : memory[r];
+        trials.push_back(std::make_unique<Trial>(task, r, ranks.size(), count, own));
         calls.push_back(trials.back()->call());
     }
     const auto statuses = ranks.run(calls);
@@ -28,6 +31,20 @@ void try_task(Ranks& ranks, const Task& task, std::size_t count) {
         }
         BOOST_TEST(ranks.left_over() == 0u);
     }
+}
+
+// The same with buffers that all ranks of the node can address: on all ranks, or on some.
+void try_shared(Ranks& ranks, const Task& task, std::size_t count, unsigned which) {
+    static constexpr std::size_t kBytes = 2u << 20;
+    std::vector<std::unique_ptr<std::pmr::monotonic_buffer_resource>> shared;
+    std::vector<std::pmr::memory_resource*> chosen;
+    for (std::byte* own : ranks.share(kBytes)) {
+        shared.push_back(std::make_unique<std::pmr::monotonic_buffer_resource>(
+            own, kBytes, std::pmr::null_memory_resource()));
+        const bool is_shared = (which >> chosen.size() & 1) != 0;
+        chosen.push_back(is_shared ? shared.back().get() : std::pmr::get_default_resource());
+    }
+    try_task(ranks, task, count, chosen);
 }
 
 }  // namespace
@@ -56,6 +73,26 @@ BOOST_AUTO_TEST_CASE(give_the_right_result_on_64_nodes_of_8_ranks) {
         try_task(ranks, {kind}, 5);
     }
     try_task(ranks, {Kind::allreduce}, 9000);
+}
+
+// Long ones, and in place short ones too, are read and written where they are.
+BOOST_AUTO_TEST_CASE(take_buffers_where_all_ranks_of_a_node_can_address_them) {
+    const std::vector<Task> tasks = {{Kind::allreduce},
+                                     {Kind::allreduce, true, true},
+                                     {Kind::reduce},
+                                     {Kind::reduce, true, true},
+                                     {Kind::allgather}};
+    for (const auto& shape : kShapes) {
+        Ranks ranks(shape, 1);
+        for (const unsigned which : {~0u, 0u, 1u, 0b1010u, ~1u}) {
+            BOOST_TEST_CONTEXT("nodes " << shape.size() << ", ranks " << ranks.size() << ", which "
+                                        << which) {
+                for (const std::size_t count : {1, 600, 3000, 20'000}) {
+                    for (const Task& task : tasks) try_shared(ranks, task, count, which);
+                }
+            }
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -41,10 +41,11 @@ class Ranks {
             if (first.nodes() > 1 && local < first.rails()) {
                 rank->wire = std::make_unique<MemoryWire>(*networks_[local], rank->topology.node());
             }
-            rank->engine =
-                std::make_unique<Engine>(Context{rank->topology, *rank->node, rank->wire.get(),
-                                                 Planner(Link(), first.nodes(), named)},
-                                         std::chrono::milliseconds(0), rank->progress);
+            rank->regions.emplace(local);
+            rank->engine = std::make_unique<Engine>(
+                Context{rank->topology, *rank->node, rank->wire.get(),
+                        Planner(Link(), first.nodes(), named), &*rank->regions},
+                std::chrono::milliseconds(0), rank->progress);
             ranks_.push_back(std::move(rank));
         }
     }
@@ -53,6 +54,22 @@ class Ranks {
     const Topology& topology(int rank) const { return ranks_[rank]->topology; }
     Engine& engine(int rank) { return *ranks_[rank]->engine; }
     Progress& progress(int rank) { return ranks_[rank]->progress; }
+
+    // Gives each rank so much memory that all ranks of its node can address.
+    std::vector<std::byte*> share(std::size_t bytes) {
+        std::vector<Segment> made;
+        for (int r = 0; r < size(); ++r) made.push_back(Segment::create(bytes).value());
+        std::vector<std::byte*> own;
+        for (const auto& rank : ranks_) {
+            std::vector<Segment> parts;
+            for (const int other : rank->topology.members[rank->topology.node()]) {
+                parts.push_back(Segment::open(made[other].path(), bytes).value());
+            }
+            own.push_back(parts[rank->topology.local_rank()].data());
+            rank->regions->add(std::move(parts));
+        }
+        return own;
+    }
 
     // A node's cable is pulled.
     void cut(int node) {
@@ -104,6 +121,7 @@ class Ranks {
     struct Rank {
         Topology topology;
         std::unique_ptr<Node> node;
+        std::optional<Regions> regions;
         Progress progress;
         std::unique_ptr<MemoryWire> wire;
         std::unique_ptr<Engine> engine;

@@ -81,6 +81,37 @@ BOOST_AUTO_TEST_CASE(follow_each_other_without_a_rest) {
     }
 }
 
+// The same in buffers that all can address: those behind must not find what they give overwritten,
+// nor those ahead what they have got.
+BOOST_AUTO_TEST_CASE(keep_off_each_others_buffers) {
+    const std::vector<Task> tasks = {{Kind::allreduce},
+                                     {Kind::allreduce, true, true},
+                                     {Kind::reduce},
+                                     {Kind::reduce, true, true}};
+    for (const int count : {2, 3, 4}) {
+        Threads(count).run_ranks([&](const Threads::Rank& rank) -> std::string {
+            const int number = rank.topology.rank;
+            Delay delay(number);
+            for (int round = 0; round < 10 * kRounds; ++round) {
+                std::pmr::monotonic_buffer_resource memory(rank.memory, Threads::kShared,
+                                                           std::pmr::null_memory_resource());
+                // Some ranks' buffers are elsewhere, now and then.
+                const bool shared = (round + number) % 4 != 0;
+                for (const std::size_t length : {100, 3000, 17'000}) {
+                    const Task& task = tasks[(static_cast<std::size_t>(round) + length) % 4];
+                    Trial trial(task, number, count, length,
+                                shared ? &memory : std::pmr::get_default_resource());
+                    delay.some();
+                    const auto status = rank.engine.wait(rank.engine.start(trial.call()));
+                    if (status != BATCHAI_COLL_OK) return ": " + rank.engine.failure().sentence;
+                    if (!trial.right()) return wrong_result(trial);
+                }
+            }
+            return "";
+        });
+    }
+}
+
 // After some that go well, one rank calls something else than the others; all but one of them
 // agree, so several may be the first to say so.
 BOOST_AUTO_TEST_CASE(all_see_that_one_calls_something_else) {

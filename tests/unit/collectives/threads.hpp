@@ -17,16 +17,19 @@ namespace batchai::coll {
 
 class Threads {
   public:
-    static constexpr std::size_t kSlotBytes = 1024;
+    static constexpr std::size_t kSlotBytes = 1024, kShared = 2u << 20;
 
     struct Rank {
         Engine& engine;
         Progress& progress;
         const Topology& topology;
+        std::byte* memory;  // kShared bytes, which all ranks can address
     };
 
     explicit Threads(int count)
-        : count_(count), memory_(Segment::create(Node::bytes_needed(count, kSlotBytes)).value()) {}
+        : count_(count), memory_(Segment::create(Node::bytes_needed(count, kSlotBytes)).value()) {
+        for (int r = 0; r < count; ++r) shared_.push_back(Segment::create(kShared).value());
+    }
 
     // Calls body(rank) in a thread for each rank; what it returns is what went wrong.
     template <class Body>
@@ -38,9 +41,14 @@ class Threads {
                 const Topology topology =
                     Topology::from_names(r, std::vector<std::string>(count_, "n0"));
                 Node node(memory_.alias(), r, count_, kSlotBytes);
+                Regions regions(r);
+                std::vector<Segment> parts;
+                for (const Segment& part : shared_) parts.push_back(part.alias());
+                regions.add(std::move(parts));
                 Progress progress(false);
-                Engine engine({topology, node, nullptr}, std::chrono::seconds(30), progress);
-                wrong[r] = body(Rank{engine, progress, topology});
+                Engine engine({topology, node, nullptr, {}, &regions}, std::chrono::seconds(30),
+                              progress);
+                wrong[r] = body(Rank{engine, progress, topology, shared_[r].data()});
             });
         }
         for (std::thread& thread : threads) thread.join();
@@ -55,6 +63,7 @@ class Threads {
   private:
     int count_;
     Segment memory_;
+    std::vector<Segment> shared_;
 };
 
 // Ranks come early and late.

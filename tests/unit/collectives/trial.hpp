@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory_resource>
 #include <numeric>
 #include <vector>
 
@@ -34,9 +35,10 @@ inline const std::vector<Task> kTasks = {
 
 class Trial {
   public:
-    // All ranks' have the same task and count, from which the root follows.
-    Trial(const Task& task, int rank, int size, std::size_t count)
-        : task_(task), rank_(rank), size_(size), count_(count) {
+    // All ranks' have the same task and count, from which the root follows. memory: for buffers.
+    Trial(const Task& task, int rank, int size, std::size_t count,
+          std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+        : task_(task), rank_(rank), size_(size), count_(count), send_(memory), receive_(memory) {
         call_.signature.kind = task.kind;
         call_.signature.type = BATCHAI_COLL_INT64;
         call_.signature.count = count;
@@ -56,7 +58,7 @@ class Trial {
     void reset() { fill(); }
 
   private:
-    using Numbers = std::vector<std::int64_t>;
+    using Numbers = std::pmr::vector<std::int64_t>;
 
     static constexpr std::size_t kPeriod = 101;
     static std::int64_t number(int rank, std::size_t i) {
@@ -182,7 +184,7 @@ class Trial {
     int rank_, size_;
     std::size_t count_;
     Call call_;
-    Numbers send_, given_, receive_, expected_;
+    Numbers send_, receive_, given_, expected_;
     std::vector<std::size_t> counts_, receive_counts_;
 };
 

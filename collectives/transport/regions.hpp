@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Regions: memory of a communicator's ranks that all ranks of the node have mapped. What lies in it
+// need not be copied for them: they read and write it where it is. Each rank has its own part of a
+// region, of any length. Regions are numbered from 1, alike on all ranks, which add and remove them
+// between the same operations.
+//
+// Pure but for the mappings, which it owns; it neither asks nor tells other ranks
+// (comm_memory.cpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/transport/shm.hpp"
+
+namespace batchai::coll {
+
+class Regions {
+  public:
+    // Where a buffer lies, in words that all ranks of the node understand.
+    struct Place {
+        std::uint32_t region = 0;  // 0: in none
+        std::uint64_t offset = 0;  // from the begin of its rank's part
+        explicit operator bool() const { return region != 0; }
+        bool operator==(const Place&) const = default;
+    };
+
+    explicit Regions(int local_rank) : local_rank_(local_rank) {}
+
+    // parts: by local rank. Returns the number.
+    std::uint32_t add(std::vector<Segment> parts);
+    // Unmaps it.
+    void remove(std::uint32_t number);
+
+    bool empty() const { return regions_.empty(); }
+    // The region whose part of this rank's begins there; 0: none.
+    std::uint32_t number_of(const void* memory) const;
+    // Where this rank's buffer lies.
+    Place find(const void* data, std::size_t bytes) const;
+    // What another rank of the node has found, in a region that there is.
+    std::byte* at(int local_rank, Place place) const;
+
+  private:
+    struct Region {
+        std::uint32_t number;
+        std::vector<Segment> parts;
+    };
+
+    int local_rank_;
+    std::uint32_t last_ = 0;
+    std::vector<Region> regions_;
+};
+
+}  // namespace batchai::coll

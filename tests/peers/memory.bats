@@ -1,0 +1,72 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# minislurm: -n 2
+#
+# The collective library: memory that the ranks of a node can address of each other. memory_check.c says what each
+# mode does.
+# shellcheck disable=SC2154 # output and status are set by run
+
+bats_require_minimum_version 1.5.0
+load ../cluster/lib
+
+setup() {
+    check=$BATCHAI_BUILD/tests/peers/memory_check
+}
+
+teardown() {
+    [ -n "${BATS_TEST_COMPLETED-}" ] || show_logs
+    assert_clean
+    [ -z "$(ls -A /dev/shm)" ]
+}
+
+local_launch() { timeout -k 2 60 batchai-launch --local "$1" -n "$2" -- "${@:3}"; }
+slurm_launch() { salloc --quiet "-N$1" batchai-launch -n "$2" -- "${@:3}"; }
+
+# fine COUNT: so many ranks are content.
+fine() {
+    [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]
+}
+
+# all_fine LAYOUT NODES RANKS COMMAND...: all ranks are content, and nothing else was said.
+all_fine() {
+    run "$@"
+    [ "$status" -eq 0 ]
+    fine "$3"
+    [ "$(wc -l <<<"$output")" -eq "$3" ]
+}
+
+@test "results are the same bit by bit, whichever ranks' buffers all can address" {
+    all_fine local_launch 1 1 "$check" bits
+    all_fine local_launch 1 2 "$check" bits
+    all_fine local_launch 1 4 "$check" bits
+    all_fine local_launch 3 4 "$check" bits
+    all_fine slurm_launch 2 5 "$check" bits
+}
+
+@test "what makes no sense is refused, and so is more memory than a rank has, and nothing is lost by it" {
+    all_fine local_launch 1 3 "$check" refused
+    all_fine slurm_launch 2 3 "$check" refused
+}
+
+# There ranks cannot open each other's descriptors.
+@test "ranks in user namespaces of their own have it as well" {
+    all_fine local_launch 1 3 unshare -Ur "$check" bits
+}
+
+@test "all ranks are told when one calls something else" {
+    for layout in "local_launch 1 3" "slurm_launch 2 3"; do
+        # shellcheck disable=SC2086 # words
+        all_fine $layout "$check" mismatch
+    done
+}
+
+# The launcher ends a job in which a rank fails: here the rank's shell says that all is well.
+# shellcheck disable=SC2016 # expanded by the rank's shell
+@test "all others are told when a rank is killed" {
+    for layout in "local_launch 1 3" "slurm_launch 2 4"; do
+        # shellcheck disable=SC2086 # words
+        run $layout sh -c '[ $RANK != 1 ] || exec 2>/dev/null; "$0" killed || [ $RANK = 1 ]' "$check"
+        [ "$status" -eq 0 ]
+        fine $((${layout##* } - 1))
+    done
+}
