@@ -48,6 +48,15 @@ std::uint64_t Allreduce::plan() {
     return chunks_of(count_, per_chunk_);
 }
 
+std::uint64_t Allreduce::plan_with_all() {
+    placed_.learn(number_);
+    if (placed_.all()) {
+        const std::size_t chunk = kPlacedPart * static_cast<std::size_t>(parts_);
+        per_chunk_ = std::max(per_chunk_, chunk / reduction_.element);
+    }
+    return chunks_of(count_, per_chunk_);
+}
+
 Range Allreduce::part(std::uint64_t k, int reducer) const {
     return part_of(chunk(k).size(), reduction_.element, reducer, parts_);
 }
@@ -92,18 +101,17 @@ bool Allreduce::can_work(std::uint64_t k) {
 }
 
 Exchange* Allreduce::work(std::uint64_t k) {
-    if (k == 0) placed_.learn(number_);
     if (!reduces(k)) return nullptr;
     const Range mine = own(k);
     find_inputs(k);
-    std::byte* result = out(k, mine.begin);
+    std::byte* result = placed_.all() ? nullptr : out(k, mine.begin);
     if (context_.wire != nullptr) {
         const Scale before = {.before = scale_.before};
         reduction_.combine(result, inputs_.data(), node().size(), mine.size(), before);
         return exchange(k, result, mine.size());
     }
     find_targets(k);
-    combine_for_node(placed_.all() ? nullptr : result, mine.size());
+    combine_for_node(result, mine.size());
     return nullptr;
 }
 

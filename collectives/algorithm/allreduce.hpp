@@ -41,6 +41,8 @@ class Allreduce final : public Pipeline {
   protected:
     std::span<const std::byte> beside(const Call& call) override { return placed_.find(call); }
     std::uint64_t plan() override;
+    bool waits_for_all() const override { return placed_.sends(); }
+    std::uint64_t plan_with_all() override;
     void copy_in(std::uint64_t k) override;
     bool can_work(std::uint64_t k) override;
     Exchange* work(std::uint64_t k) override;
@@ -52,6 +54,9 @@ class Allreduce final : public Pipeline {
     // on messages do not go through them.
     static constexpr std::size_t kBlock = 16u << 10, kStreamedBlock = 1u << 10,
                                  kStreamFrom = 8u << 20;
+    // Of a chunk that takes no slots, for each rank: so many that what is done once a chunk does
+    // not count, and so few that a rank soon looks how the others are.
+    static constexpr std::size_t kPlacedPart = 512u << 10;
 
     Range chunk(std::uint64_t k) const { return chunk_of(count_, per_chunk_, k); }
     // Elements of the chunk, from its begin.

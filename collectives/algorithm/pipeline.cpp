@@ -13,12 +13,13 @@ void Pipeline::begin(const Call& call, std::uint64_t number, std::uint64_t chunk
 }
 
 Step Pipeline::step() {
-    bool moved = try_copy_in();
+    bool moved = (agreed_ || !waits_for_all()) && try_copy_in();
     if (!agreed_) {
         const Agreement agreement = agree();
         if (agreement == Agreement::broken) return Step::failed;
         if (agreement == Agreement::waiting) return moved ? Step::moved : Step::idle;
         agreed_ = true;
+        chunks_ = plan_with_all();
     }
     moved |= try_work();
     moved |= try_exchange();

@@ -40,6 +40,10 @@ class Pipeline : public Operation {
     virtual std::span<const std::byte> beside(const Call&) { return {}; }
     // How many chunks call_ takes, at least 1.
     virtual std::uint64_t plan() = 0;
+    // Whether nothing is to be copied in before all ranks of the node have entered.
+    virtual bool waits_for_all() const { return false; }
+    // All have. How many chunks it takes after all; another number only where it has waited.
+    virtual std::uint64_t plan_with_all() { return chunks_; }
     virtual void copy_in(std::uint64_t k) = 0;
     // Whether work(k) has what it needs. This rank has copied in.
     virtual bool can_work(std::uint64_t k) = 0;

@@ -5,6 +5,10 @@
 // buffers take no slots: ranks read what another one gives where it lies, and write what it gets to
 // where it is to be.
 //
+// By entering, a rank leaves its buffers to the others, with all that it has written there; by
+// storing `reduced` of a chunk (shm.hpp) each of them has done its part. No two ranks read or write
+// the same number, so that is all the order there needs to be.
+//
 // Short messages that are not reduced in place go through slots all the same: a core has the result
 // sooner from there than from where another one has written into what was in its own cache.
 #pragma once
