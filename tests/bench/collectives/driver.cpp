@@ -12,7 +12,7 @@
 //   result BYTES CALLS BATCHES BEST MEDIAN
 //
 // and at the end what the library has held at most on each rank, after any of the sizes, in KiB
-// beyond what the process held before it joined, with both buffers (memory.hpp):
+// beyond both buffers and what the process held before it joined (memory.hpp):
 //
 //   memory RANK-0 RANK-1 ...
 //
@@ -55,7 +55,7 @@ float input(std::size_t index, int rank) {
 
 class Driver {
   public:
-    // With buffers for `most` bytes. before: KiB that the process held without the library.
+    // With buffers for `most` bytes. before: KiB that the process holds without the library.
     Driver(Library& library, Buffer& send, Buffer& receive, std::size_t most, double budget,
            std::size_t before)
         : library_(library),
@@ -169,10 +169,13 @@ int main(int argc, char** argv) {
     for (int i = 2; i < argc; ++i) sizes.push_back(std::strtoull(argv[i], nullptr, 10));
 
     const std::size_t most = *std::max_element(sizes.begin(), sizes.end());
-    batchai::bench::Buffer send(most), receive(most);
-    const std::size_t before = batchai::bench::held_kib();
+    const std::size_t alone = batchai::bench::held_kib();
     const auto library = batchai::bench::open_library();
-    batchai::bench::Driver driver(*library, send, receive, most, budget, before);
+    const std::size_t joined = batchai::bench::held_kib();
+    batchai::bench::Buffer send(most, library->allocate(most));
+    batchai::bench::Buffer receive(most, library->allocate(most));
+    const std::size_t buffers = batchai::bench::held_kib() - joined;
+    batchai::bench::Driver driver(*library, send, receive, most, budget, alone + buffers);
     for (const std::size_t bytes : sizes) driver.measure(bytes);
     driver.report_memory();
     return 0;

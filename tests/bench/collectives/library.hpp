@@ -20,6 +20,9 @@ class Library {
 
     virtual int rank() const = 0;
     virtual int size() const = 0;
+    // Collective: memory for a buffer, of a kind that the library is faster with, until its end;
+    // null: there is none.
+    virtual void* allocate(std::size_t) { return nullptr; }
     // The sum over all ranks. send and receive do not overlap.
     virtual void allreduce(const float* send, float* receive, std::size_t count) = 0;
     virtual void barrier() = 0;

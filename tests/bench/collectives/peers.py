@@ -33,6 +33,7 @@ class Library:
 
 LIBRARIES = [
     Library("batchai", "batchai"),
+    Library("batchai-plain", "batchai", {"BENCH_BUFFERS": "plain"}, nodes=(1, 1)),
     Library("openmpi-ob1", "openmpi", OB1),
     Library("openmpi-ob1-sm", "openmpi", {**OB1, **SM}, nodes=(1, 1)),
     Library("openmpi-ob1-han", "openmpi", {**OB1, **HAN}, nodes=(2, 4)),

@@ -5,8 +5,8 @@ import math
 
 import report
 
-COLORS = {"batchai": "#1d4ed8", "openmpi-ob1": "#b45309", "openmpi-ob1-sm": "#f59e0b", "openmpi-ob1-han": "#f59e0b",
-          "openmpi-ucx": "#15803d", "openmpi-ucx-han": "#84cc16", "mpich": "#86198f", "gloo": "#475569",
+COLORS = {"batchai": "#1d4ed8", "batchai-plain": "#60a5fa", "openmpi-ob1": "#b45309", "openmpi-ob1-sm": "#f59e0b",
+          "openmpi-ob1-han": "#f59e0b", "openmpi-ucx": "#15803d", "openmpi-ucx-han": "#84cc16", "mpich": "#86198f", "gloo": "#475569",
           "gloo-bcube": "#94a3b8", "torch": "#dc2626"}
 WIDTH, HEIGHT, LEFT, TOP, GAP = 380, 250, 60, 50, 90
 
