@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The C interface's memory that the ranks of a node can address of each other.
-#include <limits>
-
 #include "collectives/api.hpp"
 
 using namespace batchai::coll;
@@ -15,9 +13,6 @@ batchai_coll_status batchai_coll_allocate(batchai_coll_comm* comm, size_t bytes,
         constexpr const char* kName = "allocate";
         if (memory != nullptr) *memory = nullptr;
         if (comm == nullptr || memory == nullptr) return bad_argument(kName, "a null argument");
-        if (bytes > std::numeric_limits<std::ptrdiff_t>::max() / 2) {
-            return bad_argument(kName, "more bytes than there are addresses");
-        }
         const auto allocated = comm->communicator->allocate(bytes);
         const Engine& engine = comm->communicator->engine();
         if (engine.failure().status != BATCHAI_COLL_OK) {

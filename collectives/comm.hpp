@@ -66,6 +66,7 @@ class Communicator {
     sys::Result<void> start_watch();
     sys::Result<void> agree(const sys::Result<void>& own);
     Failure meet_for(Kind kind, std::uint32_t region = 0);
+    sys::Result<void> check_memory(Bootstrap& ranks, std::size_t bytes) const;
     sys::Result<std::vector<Segment>> share(Bootstrap& ranks, std::size_t bytes) const;
     Planner planner() const;
     std::size_t node_bytes(bool slow) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <numeric>
 
 #include "collectives/comm.hpp"
@@ -68,12 +69,34 @@ sys::Result<std::byte*> Communicator::allocate(std::size_t bytes) {
     std::vector<int> all(static_cast<std::size_t>(topology_.size));
     std::iota(all.begin(), all.end(), 0);
     Group ranks(*engine_, topology_.rank, topology_.size, all);
-    auto parts = share(ranks, (std::max<std::size_t>(bytes, 1) + kPage - 1) / kPage * kPage);
+    bytes = std::clamp<std::size_t>(bytes, 1, std::numeric_limits<std::ptrdiff_t>::max() - kPage);
+    bytes = (bytes + kPage - 1) / kPage * kPage;
+    if (auto enough = check_memory(ranks, bytes); !enough) return enough.error();
+    auto parts = share(ranks, bytes);
     if (!parts) return parts.error();
     for (Segment& part : *parts) part.close();  // everybody has opened it
     std::byte* memory = (*parts)[static_cast<std::size_t>(topology_.local_rank())].data();
     regions_->add(std::move(*parts));
     return memory;
+}
+
+// Collective over all ranks: whether each node has what all of its ranks ask for.
+sys::Result<void> Communicator::check_memory(Bootstrap& ranks, std::size_t bytes) const {
+    const auto sizes = exchange(ranks, "bytes", std::to_string(bytes));
+    if (!sizes) return sizes.error();
+    std::size_t needed = 0;
+    for (const int rank : topology_.members[topology_.node()]) {
+        const std::size_t more = std::stoull((*sizes)[static_cast<std::size_t>(rank)]);
+        needed += std::min(more, std::numeric_limits<std::size_t>::max() - needed);
+    }
+    const std::size_t available = available_memory();
+    Word enough("");
+    if (needed > available) {
+        enough = sys::Error{fmt::format("{} bytes of memory for {}: {} are available", needed,
+                                        roster_.node(topology_.node()), available)};
+    }
+    const auto all = exchange(ranks, "enough", enough);
+    return all ? sys::Result<void>() : all.error();
 }
 
 // Collective over all ranks: memory of each rank of the node, by local rank.

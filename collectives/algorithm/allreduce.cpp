@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/allreduce.hpp"
 
+#include <algorithm>
+#include <atomic>
+
 #include "collectives/reduce/copy.hpp"
 #include "collectives/veto.hpp"
 
@@ -200,6 +203,14 @@ void Allreduce::copy_out(std::uint64_t k) {
     data_.scatter(before, out(k, before.begin), streaming_);
     if (kept) data_.scatter(after, out(k, after.begin), streaming_);
     if (streaming_) end_streaming();
+}
+
+// What a rank that has failed gave may have been overwritten, by its program, before all had read
+// it there. It has said so before.
+bool Allreduce::may_end() {
+    if (!placed_.any_sends()) return true;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return !node().failed();
 }
 
 }  // namespace batchai::coll

@@ -48,6 +48,7 @@ class Allreduce final : public Pipeline {
     Exchange* work(std::uint64_t k) override;
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
+    bool may_end() override;
 
   private:
     // Bytes: of what is combined at a time, and where nothing is kept of it in caches; from which

@@ -48,7 +48,7 @@ class Operation {
     // number: counts the communicator's operations, from 1. chunk: how many chunks they have used.
     virtual void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) = 0;
     virtual Step step() = 0;
-    // Chunks that this operation uses. After begin.
+    // Chunks that this operation has used. Once it is done.
     virtual std::uint64_t chunks() const = 0;
     // Whose arrival or data is missing, instead of what `missing` held; its memory is used again.
     virtual void find_missing(Missing& missing) const = 0;

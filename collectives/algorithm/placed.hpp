@@ -6,8 +6,8 @@
 // where it is to be.
 //
 // By entering, a rank leaves its buffers to the others, with all that it has written there; by
-// storing `reduced` of a chunk (shm.hpp) each of them has done its part. No two ranks read or write
-// the same number, so that is all the order there needs to be.
+// storing `reduced` of a chunk (shm.hpp) each of them has read and written its part of it. Nobody
+// else reads or writes that part before.
 //
 // Short messages that are not reduced in place go through slots all the same: a core has the result
 // sooner from there than from where another one has written into what was in its own cache.
@@ -37,8 +37,10 @@ class Placed {
     // Those of a local rank; null: it is to be found in slots. After learn().
     const std::byte* send(int rank) const { return sends_[rank]; }
     std::byte* receive(int rank) const { return receives_[rank]; }
-    // Whether no rank uses slots. Not before learn().
+    // Whether no rank uses slots; whether any rank's buffer is read where it is. Not before
+    // learn().
     bool all() const { return all_; }
+    bool any_sends() const { return any_sends_; }
 
   private:
     static constexpr std::size_t kFrom = 128u << 10;  // bytes
@@ -48,8 +50,7 @@ class Placed {
     };
 
     const Context& context_;
-    bool are_told_ = false;  // ranks say where their buffers are, if anywhere
-    bool all_ = false;
+    bool all_ = false, any_sends_ = false;
     Places own_;
     std::vector<const std::byte*> sends_;
     std::vector<std::byte*> receives_;

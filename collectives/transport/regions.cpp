@@ -36,7 +36,7 @@ std::byte* Regions::at(int local_rank, Place place) const {
     const auto found = std::find_if(regions_.begin(), regions_.end(), [&](const Region& region) {
         return region.number == place.region;
     });
-    return found->parts[local_rank].data() + place.offset;
+    return found == regions_.end() ? nullptr : found->parts[local_rank].data() + place.offset;
 }
 
 }  // namespace batchai::coll

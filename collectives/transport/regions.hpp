@@ -38,7 +38,7 @@ class Regions {
     std::uint32_t number_of(const void* memory) const;
     // Where this rank's buffer lies.
     Place find(const void* data, std::size_t bytes) const;
-    // What another rank of the node has found, in a region that there is.
+    // What another rank of the node has found. Null: there is no such region.
     std::byte* at(int local_rank, Place place) const;
 
   private:

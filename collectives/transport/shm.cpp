@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
@@ -37,7 +38,22 @@ bool in_user_namespace() {
                    outside != 0 || count != 4294967295);
 }
 
-// Bytes that the machine has left for programs, as far as it says so.
+// In slices: a signal undoes the one under way.
+sys::Result<void> allocate(const sys::UniqueFd& fd, std::size_t bytes) {
+    constexpr std::size_t kSlice = 64u << 20;
+    for (std::size_t at = 0; at < bytes;) {
+        const std::size_t length = std::min(kSlice, bytes - at);
+        if (::fallocate(fd.get(), 0, static_cast<off_t>(at), static_cast<off_t>(length)) == 0) {
+            at += length;
+        } else if (errno != EINTR) {
+            return sys::errno_error(fmt::format("allocating {} bytes of shared memory", bytes));
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
 std::size_t available_memory() {
     const auto text = sys::read_file("/proc/meminfo", 4096);
     constexpr std::string_view kName = "MemAvailable:";
@@ -46,23 +62,11 @@ std::size_t available_memory() {
     return std::strtoull(text->c_str() + at + kName.size(), nullptr, 10) << 10;
 }
 
-sys::Result<void> allocate(const sys::UniqueFd& fd, std::size_t bytes) {
-    if (::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) == 0) return {};
-    return sys::errno_error(fmt::format("allocating {} bytes of shared memory", bytes));
-}
-
-}  // namespace
-
 sys::Result<Segment> Segment::create(std::size_t bytes) {
     return create(bytes, bytes);
 }
 
 sys::Result<Segment> Segment::create(std::size_t bytes, std::size_t at_once) {
-    // The kernel would end programs before it refused any part of what there is.
-    if (const std::size_t available = available_memory(); bytes > available) {
-        return sys::Error{fmt::format("allocating {} bytes of shared memory: {} are available",
-                                      bytes, available)};
-    }
     std::string file = in_user_namespace() ? "/dev/shm/batchai-collectives-XXXXXX" : "";
     sys::UniqueFd fd(file.empty() ? ::memfd_create("batchai-collectives", MFD_CLOEXEC)
                                   : ::mkostemp(file.data(), O_CLOEXEC));

@@ -11,6 +11,7 @@
 // The protocol. Every counter and slot has one writer, its owner; readers only read. Counters
 // number chunks, count from 1, only grow and are never reset. For each chunk a rank
 //   1. copies its data into its in slot          and stores `copied`
+//      (or leaves it where all can address it: algorithm/placed.hpp)
 //   2. a reducer makes the result in the out slot and stores `reduced`
 //   3. reads what it needs from all slots        and stores `taken`.
 // Stores are releases and loads acquires, so whoever sees the counter sees the slot as it was
@@ -43,6 +44,10 @@
 #include "sys/unique_fd.hpp"
 
 namespace batchai::coll {
+
+// Bytes that the machine has left for programs, as far as it says so. Whoever allocates more makes
+// the kernel end some.
+std::size_t available_memory();
 
 class Segment {
   public:

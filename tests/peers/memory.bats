@@ -43,6 +43,12 @@ all_fine() {
     all_fine slurm_launch 2 5 "$check" bits
 }
 
+@test "so are those of messages that are longer than the caches" {
+    all_fine local_launch 1 2 "$check" long
+    all_fine local_launch 1 3 "$check" long
+    all_fine local_launch 2 4 "$check" long
+}
+
 @test "what makes no sense is refused, and so is more memory than a rank has, and nothing is lost by it" {
     all_fine local_launch 1 3 "$check" refused
     all_fine slurm_launch 2 3 "$check" refused

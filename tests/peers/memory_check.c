@@ -8,6 +8,7 @@
 //   bits       allreduces and reduces of all types give the bits that they give elsewhere,
 //   whichever
 //              ranks' buffers lie there
+//   long       the same of some that are longer than the caches
 //   refused    what is refused, and a lack of memory; the communicator survives it
 //   mismatch   a rank calls something else than allocate: all ranks get MISMATCH
 //   killed     a rank kills itself amid operations: all others get PEER
@@ -21,8 +22,8 @@
 #include "numbers.h"
 #include "rank.h"
 
-enum { kMost = 1200000 };  // bytes
-static char *mine, *own;   // that all ranks of the node can address; that no other one can
+static size_t most = 1200000;  // bytes
+static char *mine, *own;       // that all ranks of the node can address; that no other one can
 
 static void* allocated(size_t bytes) {
     void* memory = NULL;
@@ -34,7 +35,7 @@ static void* allocated(size_t bytes) {
 
 // Into the first half of `at` from the second one, or in place.
 static void reduce_at(char* at, size_t count, batchai_coll_type type, int in_place, int root) {
-    char* send = in_place ? at : at + kMost / 2;
+    char* send = in_place ? at : at + most / 2;
     for (size_t i = 0; i < count; ++i)
         put(send, i, type, sin((double)(i % 97 + 1) * (rank + 1)) * 50);
     if (root < 0) {
@@ -49,7 +50,7 @@ static void reduce_at(char* at, size_t count, batchai_coll_type type, int in_pla
 static void check_bits(size_t count, batchai_coll_type type, int in_place, int root) {
     reduce_at(own, count, type, in_place, root);
     for (unsigned which = 0; which < 3; ++which) {  // no ranks, some, all
-        char* at = which == 2 || (which == 1 && rank % 2 == 0) ? mine : own + kMost;
+        char* at = which == 2 || (which == 1 && rank % 2 == 0) ? mine : own + most;
         at += (which + 1) * bytes_of(type);  // off what is aligned
         reduce_at(at, count, type, in_place, root);
         const int gets = root < 0 || root == rank;
@@ -61,11 +62,15 @@ static void check_bits(size_t count, batchai_coll_type type, int in_place, int r
     }
 }
 
-static void bits(void) {
-    mine = allocated(kMost + 64);
-    own = malloc(2 * kMost + 64);
+static void make_buffers(void) {
+    mine = allocated(most + 64);
+    own = malloc(2 * most + 64);
     if (own == NULL) fail("out of memory");
-    static const size_t counts[] = {1, 1000, 5000, 40001, kMost / 2 / 8};
+}
+
+static void bits(void) {
+    make_buffers();
+    static const size_t counts[] = {1, 1000, 5000, 40001, 75000};
     for (int type = BATCHAI_COLL_FLOAT32; type <= BATCHAI_COLL_BOOL; ++type) {
         for (int c = 0; c < 5; ++c) {
             for (int in_place = 0; in_place < 2; ++in_place) {
@@ -75,6 +80,17 @@ static void bits(void) {
         }
     }
     expect(batchai_coll_free(comm, mine), "free");
+    free(own);
+}
+
+static void long_ones(void) {
+    most = 26000000;
+    make_buffers();
+    for (int round = 0; round < 3; ++round) {
+        check_bits(3200003, BATCHAI_COLL_FLOAT32, round % 2, -1);
+        check_bits(9000, BATCHAI_COLL_FLOAT32, 0, -1);
+        check_bits(3200003, BATCHAI_COLL_FLOAT32, round % 2, 0);
+    }
     free(own);
 }
 
@@ -93,14 +109,15 @@ static void refused(void) {
     void* memory = NULL;
     expect_status(batchai_coll_allocate(NULL, 1, &memory), argument, "allocate: a null argument");
     expect_status(batchai_coll_allocate(comm, 1, NULL), argument, "allocate: a null argument");
-    expect_status(batchai_coll_allocate(comm, SIZE_MAX, &memory), argument, "addresses");
+    expect_status(batchai_coll_allocate(comm, SIZE_MAX, &memory), BATCHAI_COLL_ERR_SYSTEM,
+                  "available");
     expect_status(batchai_coll_free(NULL, memory), argument, "free: comm is null");
     expect_status(batchai_coll_free(comm, NULL), argument, "not memory that allocate has given");
     expect_status(batchai_coll_free(comm, &memory), argument, "not memory that allocate has given");
     for (int poor = 0; poor < size; ++poor) {
         const batchai_coll_status status =
             batchai_coll_allocate(comm, rank == poor ? (size_t)1 << 60 : 1, &memory);
-        expect_status(status, BATCHAI_COLL_ERR_SYSTEM, "bytes of shared memory");
+        expect_status(status, BATCHAI_COLL_ERR_SYSTEM, "are available");
         if (memory != NULL) fail("memory that is not there");
     }
     float* numbers = allocated(100000 * sizeof(float));
@@ -124,8 +141,8 @@ static void mismatch(void) {
 }
 
 static void killed(void) {
-    const size_t count = kMost / sizeof(float);
-    float* numbers = allocated(kMost);
+    const size_t count = most / sizeof(float);
+    float* numbers = allocated(most);
     for (int i = 0;; ++i) {
         if (rank == 1 && i == 20) raise(SIGKILL);
         const batchai_coll_status status = batchai_coll_allreduce(
@@ -142,6 +159,8 @@ int main(int count, char** words) {
     start();
     if (strcmp(mode, "bits") == 0) {
         bits();
+    } else if (strcmp(mode, "long") == 0) {
+        long_ones();
     } else if (strcmp(mode, "refused") == 0) {
         refused();
     } else if (strcmp(mode, "mismatch") == 0) {

@@ -139,12 +139,14 @@ BATCHAI_COLL_API int batchai_coll_node_count(const batchai_coll_comm* comm);
  * rank's, any number, zero, from the begin of a page on. Allreduces and reduces of comm read a
  * buffer that lies in it where it is, and allreduces of ranks of one node write it there, instead
  * of copying it through shared memory: about twice as fast for long messages (docs/collectives.md).
- * For all else it is memory like any other. Results have the same bits.
+ * For all else it is memory like any other, but that a child of fork() shares it. Results have the
+ * same bits.
  *
- * Allocate and free are collective, in the same order on all ranks. An error on one rank is an
- * error on all; a lack of memory leaves the communicator as it was. Free waits for the operations
- * of all ranks. What has not been freed is gone with finalize. After any other error a rank that is
- * late may still write into the others' memory of this kind, until it has learned of the error. */
+ * Allocate and free are collective, in the same order on all ranks. If memory is lacking on one, it
+ * is BATCHAI_COLL_ERR_SYSTEM on all, and the communicator stays of use. Free waits for comm's
+ * operations on all ranks. What has not been freed is gone with finalize. After any other error a
+ * rank that is late may still write into the others' memory of this kind, until it has learned of
+ * the error. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_allocate(batchai_coll_comm* comm, size_t bytes,
                                                            void** memory);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_free(batchai_coll_comm* comm, void* memory);

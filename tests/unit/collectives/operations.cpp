@@ -95,4 +95,28 @@ BOOST_AUTO_TEST_CASE(take_buffers_where_all_ranks_of_a_node_can_address_them) {
     }
 }
 
+// Its program may go on with its buffer as soon as it knows of the failure.
+BOOST_AUTO_TEST_CASE(fail_where_a_rank_that_failed_has_changed_what_others_read_in_place) {
+    Ranks ranks({2});
+    constexpr std::size_t kBytes = 2u << 20;
+    std::vector<std::unique_ptr<std::pmr::monotonic_buffer_resource>> memory;
+    std::vector<std::unique_ptr<Trial>> trials;
+    std::vector<Engine::Request*> requests;
+    const auto shared = ranks.share(kBytes);
+    for (int r = 0; r < 2; ++r) {
+        memory.push_back(std::make_unique<std::pmr::monotonic_buffer_resource>(shared[r], kBytes));
+        trials.push_back(std::make_unique<Trial>(Task{Kind::allreduce, true, true}, r, 2, 20'000,
+                                                 memory.back().get()));
+        requests.push_back(ranks.engine(r).start(trials.back()->call()));
+    }
+    Engine &early = ranks.engine(0), &late = ranks.engine(1);
+    late.test(requests[1]);
+    for (int i = 0; i < 10; ++i) early.test(requests[0]);
+    early.fail({BATCHAI_COLL_ERR_ABORTED, "rank 0 has aborted"}, true);
+    std::fill_n(shared[0], kBytes, std::byte{});
+    batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
+    while (status == BATCHAI_COLL_IN_PROGRESS) status = late.test(requests[1]);
+    BOOST_TEST(status == BATCHAI_COLL_ERR_ABORTED);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -83,6 +83,7 @@ class Trial {
     }
 
     void give(std::size_t count) {
+        send_.reserve(count);
         for (std::size_t i = 0; i < count; ++i) send_.push_back(number(rank_, i));
     }
     void set_root() {
