@@ -8,26 +8,11 @@
 
 bats_require_minimum_version 1.5.0
 load ../cluster/lib
+load ranks
 
 setup() {
     check=$BATCHAI_BUILD/tests/peers/blocks_check
-}
-
-teardown() {
-    [ -n "${BATS_TEST_COMPLETED-}" ] || show_logs
-    assert_clean
-    [ -z "$(ls -A /dev/shm)" ]
-}
-
-local_launch() { timeout -k 2 60 batchai-launch --local "$1" -n "$2" -- "${@:3}"; }
-slurm_launch() { salloc --quiet "-N$1" batchai-launch -n "$2" -- "${@:3}"; }
-
-# all_fine LAYOUT NODES RANKS COMMAND...: all ranks are content, and nothing else was said.
-all_fine() {
-    run "$@"
-    [ "$status" -eq 0 ]
-    [ "$(grep -c ' is fine$' <<<"$output")" -eq "$3" ]
-    ! grep -qv '^rank ' <<<"$output"
+    deadline=60
 }
 
 @test "blocks of any lengths arrive where they should, on nodes of any number of ranks" {

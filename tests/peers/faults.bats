@@ -9,6 +9,7 @@
 
 bats_require_minimum_version 1.5.0
 load ../cluster/lib
+load ranks
 
 setup() {
     check=$BATCHAI_BUILD/tests/peers/faults_check
@@ -28,13 +29,9 @@ teardown() {
     [ -z "$(ls -A /dev/shm)" ]
 }
 
-# Layouts: local_launch NODES RANKS, slurm_launch NODES RANKS; the ranks are dealt out evenly, the
-# first nodes get one more.
-local_launch() { timeout -k 2 "$deadline" batchai-launch --local "$1" -n "$2" -- "${@:3}"; }
-slurm_launch() { salloc --quiet "-N$1" batchai-launch -n "$2" -- "${@:3}"; }
 layouts=("local_launch 1 3" "local_launch 2 4" "slurm_launch 3 7")
 
-# fine COUNT: so many ranks are content.
+# fine COUNT: so many ranks are content, whatever else was said.
 fine() { [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]; }
 
 # told COUNT PATTERN: so many ranks have been told this, and which operation waits.

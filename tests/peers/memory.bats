@@ -8,31 +8,11 @@
 
 bats_require_minimum_version 1.5.0
 load ../cluster/lib
+load ranks
 
 setup() {
     check=$BATCHAI_BUILD/tests/peers/memory_check
-}
-
-teardown() {
-    [ -n "${BATS_TEST_COMPLETED-}" ] || show_logs
-    assert_clean
-    [ -z "$(ls -A /dev/shm)" ]
-}
-
-local_launch() { timeout -k 2 60 batchai-launch --local "$1" -n "$2" -- "${@:3}"; }
-slurm_launch() { salloc --quiet "-N$1" batchai-launch -n "$2" -- "${@:3}"; }
-
-# fine COUNT: so many ranks are content.
-fine() {
-    [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]
-}
-
-# all_fine LAYOUT NODES RANKS COMMAND...: all ranks are content, and nothing else was said.
-all_fine() {
-    run "$@"
-    [ "$status" -eq 0 ]
-    fine "$3"
-    [ "$(wc -l <<<"$output")" -eq "$3" ]
+    deadline=60
 }
 
 @test "results are the same bit by bit, whichever ranks' buffers all can address" {

@@ -15,11 +15,7 @@ namespace {
 // One rank's part.
 class Member {
   public:
-    Member(Board& board, int rank, int size) {
-        auto made = Communicator::create(std::make_unique<BoardBootstrap>(board, 0, rank, size));
-        if (!made) throw std::runtime_error(made.error().message);
-        comm_ = std::move(*made);
-    }
+    Member(Board& board, int rank, int size) : comm_(join(board, 0, rank, size)) {}
 
     // Why it cannot be opened; memory: bytes for each of two buffers.
     std::string open(std::size_t bytes) {

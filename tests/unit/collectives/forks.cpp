@@ -17,12 +17,6 @@ namespace {
 
 const std::vector<std::vector<int>> kShapes = {{3}, {1, 1}, {2, 2}, {2, 1}};
 
-std::unique_ptr<Communicator> join(Board& board, int epoch, int rank, int size) {
-    auto made = Communicator::create(std::make_unique<BoardBootstrap>(board, epoch, rank, size));
-    if (!made) throw std::runtime_error(made.error().message);
-    return std::move(*made);
-}
-
 void try_all(Communicator& comm, const std::vector<std::size_t>& counts) {
     const Topology& topology = comm.topology();
     for (const std::size_t count : counts) {

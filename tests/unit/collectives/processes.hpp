@@ -31,7 +31,7 @@
 #include <thread>
 #include <vector>
 
-#include "collectives/bootstrap.hpp"
+#include "collectives/comm.hpp"
 
 namespace batchai::coll {
 
@@ -181,5 +181,12 @@ class Processes {
     std::vector<int> pids_;  // by rank; 0: it has ended
     Board* board_;
 };
+
+// The communicator of all ranks. epoch: counts those that they have had.
+inline std::unique_ptr<Communicator> join(Board& board, int epoch, int rank, int size) {
+    auto made = Communicator::create(std::make_unique<BoardBootstrap>(board, epoch, rank, size));
+    if (!made) throw std::runtime_error(made.error().message);
+    return std::move(*made);
+}
 
 }  // namespace batchai::coll

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(keep_off_each_others_buffers) {
                 std::pmr::monotonic_buffer_resource memory(rank.memory, Threads::kShared,
                                                            std::pmr::null_memory_resource());
                 // Some ranks' buffers are elsewhere, now and then.
-                const bool shared = (round + number) % 4 != 0;
+                const bool shared = (round / 4 + number) % 4 != 0;
                 for (const std::size_t length : {100, 3000, 17'000}) {
                     const Task& task = tasks[(static_cast<std::size_t>(round) + length) % 4];
                     Trial trial(task, number, count, length,
