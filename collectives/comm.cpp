@@ -80,12 +80,13 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::split(const std::vector
 sys::Result<std::unique_ptr<Communicator>> Communicator::join(std::unique_ptr<Communicator> comm) {
     if (auto found = comm->find_others(); !found) return found.error();
     if (auto met = comm->meet(); !met) return met.error();
+    comm->regions_.emplace(comm->topology_.local_rank());
     const Communicator& job = comm->job_ == nullptr ? *comm : *comm->job_;
     const Context context{comm->topology_,
                           *comm->node_,
                           comm->wire_.get(),
                           comm->planner(),
-                          &comm->regions_.emplace(comm->topology_.local_rank()),
+                          &*comm->regions_,
                           comm->job_ == nullptr ? nullptr : job.node_.get(),
                           comm->fault_ ? &*comm->fault_ : nullptr};
     const auto patience =
@@ -246,9 +247,9 @@ void Communicator::use(Segment memory) {
 }
 
 Failure Communicator::finalize() {
-    Signature signature;
-    signature.kind = Kind::finalize;
-    if (engine_->wait(engine_->start({signature})) != BATCHAI_COLL_OK) return engine_->failure();
+    if (Failure failure = meet_for(Kind::finalize); failure.status != BATCHAI_COLL_OK) {
+        return failure;
+    }
     // Nobody closes a connection before everybody has what was sent on it.
     if (wire_ != nullptr) wire_->flush();
     if (auto done = bootstrap_->fence(); !done) {

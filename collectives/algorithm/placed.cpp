@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/placed.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace batchai::coll {

@@ -5,9 +5,8 @@
 
 namespace batchai::coll {
 
-std::uint32_t Regions::add(std::vector<Segment> parts) {
+void Regions::add(std::vector<Segment> parts) {
     regions_.push_back({++last_, std::move(parts)});
-    return last_;
 }
 
 void Regions::remove(std::uint32_t number) {

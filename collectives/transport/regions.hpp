@@ -23,17 +23,15 @@ class Regions {
         std::uint32_t region = 0;  // 0: in none
         std::uint64_t offset = 0;  // from the begin of its rank's part
         explicit operator bool() const { return region != 0; }
-        bool operator==(const Place&) const = default;
     };
 
     explicit Regions(int local_rank) : local_rank_(local_rank) {}
 
-    // parts: by local rank. Returns the number.
-    std::uint32_t add(std::vector<Segment> parts);
+    // parts: by local rank.
+    void add(std::vector<Segment> parts);
     // Unmaps it.
     void remove(std::uint32_t number);
 
-    bool empty() const { return regions_.empty(); }
     // The region whose part of this rank's begins there; 0: none.
     std::uint32_t number_of(const void* memory) const;
     // Where this rank's buffer lies.
