@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backoff: how to wait for another process, from one sign of life to the next. Spin for as long as
-// a cache line or two take; then give the core away, to the process that is waited for, perhaps;
-// then sleep, longer the longer it takes, but never so long that it adds more than an eighth to the
-// wait. Sleeping matters where ranks share cores: a scheduler that knows groups of processes gives
-// a core away only inside the group. Where what comes is known to take long and more of it is under
-// way, sleep at once: others that share the core have packets to send.
+// Backoff: how to wait for another process, from one sign of life to the next. Where looking for it
+// takes no system call, spin for as long as a cache line or two take; then give the core away, to
+// the process that is waited for, perhaps; then sleep, longer the longer it takes, but never so
+// long that it adds more than an eighth to the wait. Sleeping matters where ranks share cores: a
+// scheduler that knows groups of processes gives a core away only inside the group. Where what
+// comes is known to take long and more of it is under way, sleep at once: others that share the
+// core have packets to send.
 //
 // A thread in the background may share its core with one that computes and does not wait. Giving
 // the core to that one costs a time slice, milliseconds, for each chunk of a message. After such a
@@ -39,15 +40,15 @@ class Backoff {
     }
 
     // Something has happened: the next wait begins.
-    void reset() { count_ = 0; }
+    void reset() { since_ = {}; }
 
-    // least: that what is waited for takes.
-    void pause(std::chrono::nanoseconds least = {}) {
+    // least: that what is waited for takes. spin: for how long to spin.
+    void pause(std::chrono::nanoseconds least = {}, std::chrono::nanoseconds spin = {}) {
         using namespace std::chrono_literals;
-        if (count_++ < kSpins) return relax();
         const auto now = Clock::now();
-        if (count_ == kSpins + 1) since_ = now;
+        if (since_ == Clock::time_point()) since_ = now;
         const auto waited = now - since_;
+        if (waited < spin) return relax();
         const auto late = least < kLong ? 0ns : least / kParts;
         if (now < crowded_until_) {
             least = std::min<std::chrono::nanoseconds>(least, 2ms);
@@ -65,7 +66,6 @@ class Backoff {
 
   private:
     using Clock = std::chrono::steady_clock;
-    static constexpr int kSpins = 10;
     // What takes so long comes from a slow link, in a row of such: a small part of one is no delay.
     static constexpr std::chrono::nanoseconds kLong{500'000};
     static constexpr int kParts = 32;
@@ -94,9 +94,8 @@ class Backoff {
 
     bool in_background_;
     Clock::time_point crowded_until_;  // the core counts as taken
-    int count_ = 0;
-    int slack_ = 0;  // nanoseconds, as it was; 0: it is as it was
-    Clock::time_point since_;
+    int slack_ = 0;                    // nanoseconds, as it was; 0: it is as it was
+    Clock::time_point since_;          // the first pause of this wait; the epoch: there was none
 };
 
 }  // namespace batchai::coll

@@ -139,12 +139,18 @@ batchai_coll_status Engine::wait(Request* request) {
             continue;
         }
         watch();
-        backoff.pause(chunk_time());
+        pause(backoff);
     }
     progress_.set_inside(false);
     return conclude(request);
 }
 
+// Asking a wire is a system call, and costs what giving the core away costs.
+void Engine::pause(Backoff& backoff) const {
+    backoff.pause(chunk_time(), context_.wire == nullptr ? kSpin : std::chrono::nanoseconds(0));
+}
+
+// What a chunk of the operation under way takes on the wire, at least. 0: none is on a wire.
 std::chrono::nanoseconds Engine::chunk_time() const {
     if (current_ == nullptr || context_.wire == nullptr) return {};
     const std::size_t whole = bytes_of(current_->call().signature);

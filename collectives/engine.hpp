@@ -62,8 +62,8 @@ class Engine {
     // destroyed.
     void abandon();
 
-    // What a chunk of the operation under way takes on the wire, at least. 0: none is on a wire.
-    std::chrono::nanoseconds chunk_time() const;
+    // Between two looks, the first of which has found nothing.
+    void pause(Backoff& backoff) const;
 
     // Whose arrival or data is missing in the operation under way.
     Missing waiting_for() const {
@@ -78,6 +78,7 @@ class Engine {
   private:
     using Clock = std::chrono::steady_clock;
     static constexpr unsigned kStepsPerWatch = 32;  // reading the clock costs as much as a step
+    static constexpr std::chrono::nanoseconds kSpin{500};  // some cache lines between two cores
 
     Request* take_request();
     void enqueue(Request* request);
@@ -85,6 +86,7 @@ class Engine {
     void end(Request* request, batchai_coll_status status);
     void find_facts(Request* request);
     Operation& operation_for(const Signature& signature);
+    std::chrono::nanoseconds chunk_time() const;
     Step advance();
     void complete_head();
     void watch();

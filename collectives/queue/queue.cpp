@@ -231,7 +231,7 @@ void Queue::drive(Lock& held, const Submission* submission, Backoff& backoff) {
         if (resting) {
             rest(*resting);
         } else if (step == Step::idle) {
-            backoff.pause(engine_.chunk_time());
+            engine_.pause(backoff);
         }
     }
     held.lock();
