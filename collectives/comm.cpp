@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "collectives/backoff.hpp"
 #include "collectives/group.hpp"
 #include "collectives/offers.hpp"
 
@@ -135,10 +136,24 @@ sys::Result<void> Communicator::meet() {
     if (auto done = bootstrap_->publish(kOffer, own.text()); !done) return done;
     if (joined) joined = accept_offers();
     if (joined && wire_ != nullptr && wire_->is_connected()) {
-        link_ = measure_link(*wire_, topology_.node(), topology_.nodes());
+        link_ = measure_link(*wire_, topology_.node(), topology_.nodes(), [this] { meet_rails(); });
     }
     if (joined && job_ == nullptr) joined = start_watch();
     return agree(joined);
+}
+
+// What rails cost is measured on all of them at once. One that cannot be connected does not come.
+void Communicator::meet_rails() {
+    constexpr std::chrono::milliseconds kPatience(100);
+    node_->publish(node_->connected(node_->rank()), 1);
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    Backoff backoff;
+    for (int rail = 0; rail < topology_.rails(); ++rail) {
+        while (!Node::reached(node_->connected(rail), 1)) {
+            if (std::chrono::steady_clock::now() > deadline) return;
+            backoff.pause();
+        }
+    }
 }
 
 sys::Result<void> Communicator::prepare() {

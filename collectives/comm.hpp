@@ -57,6 +57,7 @@ class Communicator {
     static sys::Result<std::unique_ptr<Communicator>> join(std::unique_ptr<Communicator> comm);
     sys::Result<void> find_others();
     sys::Result<void> meet();
+    void meet_rails();
     sys::Result<void> prepare();
     sys::Result<void> prepare_watch();
     sys::Result<void> accept_offers();

@@ -127,6 +127,8 @@ class Node {
 
     // Grows for as long as the rank's watchdog runs.
     Counter& beats(int rank) { return ranks_[rank].beats; }
+    // 1: the rank's rail is connected.
+    Counter& connected(int rank) { return ranks_[rank].connected; }
     Counter& copied(int rank) { return ranks_[rank].copied; }
     Counter& reduced(int rank) { return ranks_[rank].reduced; }
     Counter& taken(int rank) { return ranks_[rank].taken; }
@@ -162,7 +164,7 @@ class Node {
     };
     struct Rank {
         Entry entries[2];
-        Counter beats, copied, reduced, taken;
+        Counter beats, connected, copied, reduced, taken;
     };
 
     std::byte* board(int rank, std::uint64_t operation) const {
