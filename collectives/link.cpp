@@ -83,7 +83,7 @@ std::optional<double> stream(Probe& probe, int step, int messages, std::size_t b
     return seconds_since(begin) / messages;
 }
 
-// Of some streams, from the fastest on.
+// Seconds a message of some streams, the fastest one first.
 std::optional<std::array<double, kStreams>> streams(Probe& probe, int step, int messages,
                                                     std::size_t bytes) {
     std::array<double, kStreams> times;
