@@ -155,7 +155,9 @@ std::chrono::nanoseconds Engine::chunk_time() const {
     if (current_ == nullptr || context_.wire == nullptr) return {};
     const std::size_t whole = bytes_of(current_->call().signature);
     const std::size_t bytes = std::min(whole, context_.chunk_bytes(whole));
-    const double seconds = static_cast<double>(bytes) * context_.planner.link().per_byte;
+    // A byte's time is a rail's, with all rails at once, which share the chunk.
+    const double seconds =
+        static_cast<double>(bytes) / context_.topology.rails() * context_.planner.link().per_byte;
     return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
 }
 

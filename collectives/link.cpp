@@ -116,9 +116,10 @@ std::optional<Link> measure_link(Wire& wire, int node, int nodes,
     if (!small) return std::nullopt;
     const auto large = streams(probe, 2, kMessages, kStreamBytes);
     if (!large) return std::nullopt;
-    // Not the best one: where ranks share cores, that is luck, and what comes after is no quieter.
+    // Not the best ones: where ranks share cores, these are luck, and what comes after is no
+    // quieter.
     link.overhead = (*small)[kStreams / 3];
-    link.per_byte = large->front() / kStreamBytes;
+    link.per_byte = (*large)[kStreams / 3] / kStreamBytes;
     return link;
 }
 
