@@ -13,6 +13,8 @@ namespace batchai::coll {
 
 constexpr int kSlots = 8;  // chunks under way at a time
 constexpr std::size_t kAlignment = 64;
+// Bytes of a chunk between nodes whose links are fast.
+constexpr std::size_t kMostBetweenNodes = 128u << 10;
 
 struct Range {
     std::size_t begin = 0, end = 0;
@@ -42,7 +44,7 @@ inline Range part_of(std::size_t count, std::size_t element, int index, int part
 // busy for as long as the kernel may give a rank's core to others, some time slices.
 inline std::size_t chunk_bytes(int ranks, int beyond, int all, bool slow) {
     constexpr std::size_t kBudget = 16u << 20, kLeast = 16u << 10, kSlow = 512u << 10;
-    const std::size_t most = all == ranks ? 64u << 10 : 128u << 10;
+    const std::size_t most = all == ranks ? 64u << 10 : kMostBetweenNodes;
     const std::size_t share = kBudget / (static_cast<std::size_t>(ranks) + 1) / kSlots;
     return std::max(slow ? kSlow : std::clamp(std::bit_floor(share), kLeast, most),
                     std::bit_ceil(kAlignment * static_cast<std::size_t>(all) *

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "collectives/chunking.hpp"
 #include "collectives/transport/devices.hpp"
 #include "collectives/watch/sockets.hpp"
 
@@ -26,8 +27,18 @@ using std::chrono::milliseconds;
 constexpr milliseconds kComesBack{4000};
 constexpr milliseconds kBetweenTries{1000};  // of which UCX prints a line each
 
+constexpr std::size_t kHeaders = 8u << 10;  // at most
+
 sys::Error ucx_error(const std::string& what, ucs_status_t status) {
     return sys::Error{what + ": " + ucs_status_string(status)};
+}
+
+// What ucp_config_modify calls a setting of the TCP transport: the transport's name comes with
+// UCX 1.17.
+std::string tcp_setting(const std::string& name) {
+    unsigned major = 0, minor = 0, release = 0;
+    ucp_get_version(&major, &minor, &release);
+    return major > 1 || minor >= 17 ? "TCP_" + name : name;
 }
 
 sys::Result<ucp_context_h> open_context(bool one_host) {
@@ -39,6 +50,13 @@ sys::Result<ucp_context_h> open_context(bool one_host) {
             ucp_config_modify(config, name, value.c_str());
         }
     };
+    // A chunk of fast links goes through a socket in one piece, with UCX's headers. A host that
+    // gets longer pieces than it has room for ends there, so this depends on nothing that may
+    // differ between hosts but the variable itself.
+    if (std::getenv("UCX_TCP_RX_SEG_SIZE") == nullptr) {
+        const std::string size = std::to_string(kMostBetweenNodes + kHeaders);
+        ucp_config_modify(config, tcp_setting("RX_SEG_SIZE").c_str(), size.c_str());
+    }
     set("TLS", "^sm");
     set("NET_DEVICES", network_devices(one_host));
     set("KEEPALIVE_INTERVAL", "3s");  // a host that goes away silently
@@ -62,6 +80,14 @@ ucs_log_func_rc_t no_warnings(const char*, unsigned, const char*, ucs_log_level_
     return level >= UCS_LOG_LEVEL_WARN ? UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
+// UCX warns of settings of a transport that it does not use, as ours of TCP may be.
+ucs_log_func_rc_t no_unused_settings(const char*, unsigned, const char*, ucs_log_level_t,
+                                     const ucs_log_component_config_t*, const char* message,
+                                     va_list) {
+    return std::strstr(message, "invalid configuration") != nullptr ? UCS_LOG_FUNC_RC_STOP
+                                                                    : UCS_LOG_FUNC_RC_CONTINUE;
+}
+
 }  // namespace
 
 void remove_signal_handlers() {
@@ -82,7 +108,9 @@ sys::Result<std::unique_ptr<UcxWire>> UcxWire::create(int node, int node_count, 
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
     const std::vector<std::uint16_t> before = listening_ports();
+    ucs_log_push_handler(no_unused_settings);
     ucs_status_t status = ucp_worker_create(wire->context_, &params, &wire->worker_);
+    ucs_log_pop_handler();
     if (status != UCS_OK) return ucx_error("starting a UCX worker", status);
     wire->ports_ = listening_ports();
     std::erase_if(wire->ports_, [&](std::uint16_t port) {

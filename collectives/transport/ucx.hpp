@@ -2,7 +2,7 @@
 //
 // UcxWire: the Wire through UCX. Never inside a node, so UCX's own shared memory is off and nodes
 // that share a host really talk through a socket. UCX_TLS and UCX_NET_DEVICES, where set, decide
-// instead.
+// instead. UCX_TCP_RX_SEG_SIZE, where set, has to be the same on all hosts: UCX does not check it.
 #pragma once
 
 #include <ucp/api/ucp.h>
