@@ -25,7 +25,8 @@ Dispatcher::Options internal(const batchai_coll_queue_options& options, int size
     return {.fusion_bytes = options.fusion_bytes,
             .cycle = nanoseconds(options.cycle),
             .cache_capacity = options.cache_capacity,
-            .autotune = options.autotune != 0,
+            .tune_fusion = (options.autotune & BATCHAI_COLL_TUNE_FUSION) != 0,
+            .tune_cycle = (options.autotune & BATCHAI_COLL_TUNE_CYCLE) != 0,
             .stall = nanoseconds(options.stall_warning),
             .numbers = std::move(numbers),
             .devices = &devices};
@@ -70,6 +71,8 @@ std::string wrong_with(const batchai_coll_queue_options& options) {
     if (!(options.stall_warning >= 0 && options.stall_warning < kYear)) {
         return fmt::format("a stall_warning of {} s", options.stall_warning);
     }
+    constexpr int kTune = BATCHAI_COLL_TUNE_FUSION | BATCHAI_COLL_TUNE_CYCLE;
+    if ((options.autotune & ~kTune) != 0) return fmt::format("an autotune of {}", options.autotune);
     if (options.cache_capacity == 0 || options.cache_capacity > (1u << 20)) {
         return fmt::format("a cache_capacity of {}", options.cache_capacity);
     }

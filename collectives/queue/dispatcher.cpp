@@ -26,8 +26,12 @@ Dispatcher::Dispatcher(Engine& engine, Progress& progress, const Topology& topol
       options_(std::move(options)),
       cache_(options_.cache_capacity),
       negotiation_(engine, topology, cache_, options_.numbers),
-      tuner_(options_.fusion_bytes, options_.autotune),
-      by_id_(options_.cache_capacity, nullptr) {}
+      fusion_tuner_(options_.fusion_bytes, options_.tune_fusion),
+      cycle_tuner_(static_cast<std::size_t>(options_.cycle.count()), options_.tune_cycle),
+      by_id_(options_.cache_capacity, nullptr) {
+    // The first one holds as long as there is nothing to time.
+    cycle_tuner_.begin({cycle_tuner_.value(), 0, 100'000, 2'000'000, 10'000'000});
+}
 
 void Dispatcher::add(Submission* submission, Clock::time_point now) {
     submission->since = now;
@@ -105,7 +109,8 @@ void Dispatcher::fail_everything(const Failure& failure) {
     on_device_ = false;
     negotiation_.abandon();
     if (in_bucket_) together_.clear();  // they are in line
-    in_bucket_ = tuning_ = false;
+    in_bucket_ = false;
+    tuning_ = nullptr;
     if (!together_.empty()) listener_.on_ended(together_, &failure);
     together_.clear();
     for (const auto& together : batch_) listener_.on_ended(together, &failure);
@@ -124,7 +129,7 @@ std::optional<Dispatcher::Rest> Dispatcher::rest() const {
         return rest;
     }
     if (closed_ || (line_.empty() && !closing_)) return rest;
-    rest.until = fresh_ && !line_.empty() ? line_.front()->since + options_.cycle : retry_at_;
+    rest.until = fresh_ && !line_.empty() ? line_.front()->since + cycle() : retry_at_;
     rest.submissions = fresh_ ? options_.cache_capacity : 1;
     if (options_.fusion_bytes > line_bytes_) rest.bytes = options_.fusion_bytes - line_bytes_;
     return rest;
@@ -165,7 +170,7 @@ Step Dispatcher::choose() {
 bool Dispatcher::is_due(Clock::time_point now) const {
     if (!fresh_) return now >= retry_at_;
     return closing_ || blocked_ || line_bytes_ >= options_.fusion_bytes ||
-           line_.size() >= options_.cache_capacity || now >= line_.front()->since + options_.cycle;
+           line_.size() >= options_.cache_capacity || now >= line_.front()->since + cycle();
 }
 
 void Dispatcher::begin_round(Clock::time_point now) {
@@ -213,6 +218,7 @@ void Dispatcher::take_outcome() {
     leave_line(outcome.start);
     listener_.on_agreed(outcome.start);
     make_messages(outcome.start);
+    time_round(outcome);
     schedule_.started(outcome.start, outcome.settled, options_.cache_capacity);
     if (schedule_.may_freeze()) freeze();
 }

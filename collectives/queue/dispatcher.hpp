@@ -37,9 +37,9 @@ class Listener {
     // As one message of so many bytes. It may be vetoed, and its submissions stay in line then.
     virtual void on_started(const std::vector<Submission*>&, std::size_t /*bytes*/) {}
     virtual void on_cycle() {}  // of the schedule: it begins anew
-    // On one rank: as describe_stall() has it; the fastest of all thresholds that were tried.
+    // On one rank: as describe_stall() has it; the fastest value of a setting, as "cycle 0.5 ms".
     virtual void on_stall(const std::string&) {}
-    virtual void on_tuned(std::size_t /*threshold*/) {}
+    virtual void on_tuned(const std::string&) {}
 };
 
 class Dispatcher {
@@ -53,7 +53,7 @@ class Dispatcher {
         // long a caller waits until nothing more is expected of this rank.
         std::chrono::nanoseconds patience{1'000'000'000};
         std::size_t cache_capacity = 1024;  // keys that ranks remember
-        bool autotune = false;
+        bool tune_fusion = false, tune_cycle = false;
         std::chrono::nanoseconds stall{0};  // after which a report is asked for; 0: never
         std::vector<int> numbers;           // what ranks are called in sentences
         DeviceMessages* devices = nullptr;  // null: nothing is submitted of a GPU's memory
@@ -93,6 +93,9 @@ class Dispatcher {
 
     // Negotiation.
     Step choose();
+    std::chrono::nanoseconds cycle() const {
+        return std::chrono::nanoseconds(cycle_tuner_.value());
+    }
     bool is_due(Clock::time_point now) const;
     bool is_stuck(Clock::time_point now) const;
     void begin_round(Clock::time_point now);
@@ -115,9 +118,13 @@ class Dispatcher {
     bool has_to_veto(Clock::time_point now) const;
     void start_bucket(bool veto);
     void finish_bucket();
-    void agree_on_times();
-    void tune();
     void freeze();
+
+    // Tuning.
+    void time_round(const Outcome& outcome);
+    void time_schedule();
+    void agree_on_times(Tuner& tuner);
+    void tune();
 
     void start_call(const FusionKey& key, std::size_t elements, bool* vetoed);
     void add_piece(const Part& part);
@@ -133,7 +140,7 @@ class Dispatcher {
     ResponseCache cache_;
     Negotiation negotiation_;
     Schedule schedule_;
-    Tuner tuner_;
+    Tuner fusion_tuner_, cycle_tuner_;  // bytes, nanoseconds
 
     std::vector<Submission*> line_;   // in the order of submission
     std::vector<Submission*> by_id_;  // in line, the first one of each id; null: none
@@ -153,9 +160,12 @@ class Dispatcher {
     std::vector<Piece> pieces_;
     Engine::Request* request_ = nullptr;
     bool on_device_ = false;  // the message under way
-    bool in_bucket_ = false, tuning_ = false, vetoed_ = false;
-    alignas(8) std::byte head_[8];  // of a bucket (veto.hpp)
-    Clock::time_point cycle_began_{};
+    bool in_bucket_ = false, vetoed_ = false;
+    alignas(8) std::byte head_[8];              // of a bucket (veto.hpp)
+    Clock::time_point cycle_began_{};           // of the schedule
+    std::optional<Clock::time_point> settled_;  // the last time, since ranks negotiate
+    std::size_t bytes_since_settled_ = 0;
+    Tuner* tuning_ = nullptr;  // ranks agree on its times
     std::string label_;
 };
 

@@ -84,8 +84,8 @@ void Queue::on_stall(const std::string& stall) {
                  stall.c_str());
 }
 
-void Queue::on_tuned(std::size_t threshold) {
-    std::fprintf(stderr, "collectives: autotune: fusion threshold %zu bytes\n", threshold);
+void Queue::on_tuned(const std::string& setting) {
+    std::fprintf(stderr, "collectives: autotune: %s\n", setting.c_str());
 }
 
 sys::Result<void> Queue::trace(const std::string& path, bool mark_cycles) {

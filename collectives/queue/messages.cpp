@@ -92,7 +92,7 @@ Step Dispatcher::await_request() {
     if (status == BATCHAI_COLL_IN_PROGRESS) return engine_.has_moved() ? Step::moved : Step::idle;
     request_ = nullptr;
     if (status != BATCHAI_COLL_OK) return Step::moved;
-    if (tuning_) {
+    if (tuning_ != nullptr) {
         tune();
     } else if (in_bucket_) {
         finish_bucket();
@@ -188,37 +188,15 @@ void Dispatcher::finish_bucket() {
     together_.clear();
     if (!schedule_.advance()) return;
     listener_.on_cycle();
-    if (!options_.autotune) return;
-    const auto now = Clock::now();
-    const std::chrono::duration<double> cycle = now - cycle_began_;
-    cycle_began_ = now;
-    if (tuner_.cycle(cycle.count())) schedule_.cut(tuner_.threshold());
-    if (tuner_.is_undecided()) agree_on_times();
-}
-
-void Dispatcher::agree_on_times() {
-    Call call;
-    call.signature.kind = Kind::allreduce;
-    call.signature.count = tuner_.times().size();
-    call.signature.type = BATCHAI_COLL_FLOAT64;
-    call.receive = reinterpret_cast<std::byte*>(tuner_.times().data());
-    call.send = call.receive;
-    tuning_ = true;
-    request_ = engine_.start(call);
-}
-
-void Dispatcher::tune() {
-    tuning_ = false;
-    tuner_.decide();
-    schedule_.cut(tuner_.threshold());
-    if (topology_.rank == 0) listener_.on_tuned(tuner_.threshold());
+    time_schedule();
 }
 
 void Dispatcher::freeze() {
     schedule_.freeze();
-    tuner_.begin(schedule_.cycle_bytes());
-    schedule_.cut(tuner_.threshold());
+    fusion_tuner_.begin(fusion_thresholds(schedule_.cycle_bytes()));
+    schedule_.cut(fusion_tuner_.value());
     cycle_began_ = Clock::now();
+    settled_.reset();
 }
 
 }  // namespace batchai::coll

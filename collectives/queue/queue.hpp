@@ -70,7 +70,7 @@ class Queue final : private Listener {
     void on_started(const std::vector<Submission*>& together, std::size_t bytes) override;
     void on_cycle() override;
     void on_stall(const std::string& stall) override;
-    void on_tuned(std::size_t threshold) override;
+    void on_tuned(const std::string& setting) override;
 
     using Lock = std::unique_lock<std::mutex>;
 

@@ -5,35 +5,39 @@
 
 namespace batchai::coll {
 
-void Tuner::begin(std::size_t cycle_bytes) {
-    if (!enabled_ || cycle_bytes == cycle_bytes_) return;
-    cycle_bytes_ = cycle_bytes;
-    tried_.clear();
-    constexpr std::size_t kLeast = 1u << 20;
-    for (std::size_t threshold = kLeast; tried_.empty() || threshold < 2 * cycle_bytes;
-         threshold *= 2) {
-        tried_.push_back(threshold);
-    }
-    times_.assign(tried_.size(), 0);
+void Tuner::begin(const std::vector<std::size_t>& candidates) {
+    if (!enabled_ || candidates == candidates_) return;
+    candidates_ = candidates;
+    times_.assign(candidates_.size(), 0);
     at_ = 0;
-    cycles_ = 0;
-    threshold_ = tried_.front();
+    steps_ = 0;
+    value_ = candidates_.front();
 }
 
-bool Tuner::cycle(double seconds) {
-    if (!enabled_ || at_ == tried_.size()) return false;
-    if (++cycles_ > kWarmUp) times_[at_] += seconds;
-    if (cycles_ < kWarmUp + kCycles) return false;
-    cycles_ = 0;
-    if (++at_ < tried_.size()) threshold_ = tried_[at_];
-    return at_ < tried_.size();
+bool Tuner::step(double seconds) {
+    if (times_.empty() || is_undecided()) return false;
+    if (++steps_ > kWarmUp) times_[at_] += seconds;
+    if (steps_ < kWarmUp + kSteps) return false;
+    steps_ = 0;
+    if (++at_ == candidates_.size()) return false;
+    value_ = candidates_[at_];
+    return true;
 }
 
 void Tuner::decide() {
     const auto best = std::min_element(times_.begin(), times_.end());
-    threshold_ = tried_[static_cast<std::size_t>(best - times_.begin())];
-    tried_.clear();
-    at_ = 0;
+    value_ = candidates_[static_cast<std::size_t>(best - times_.begin())];
+    times_.clear();
+}
+
+std::vector<std::size_t> fusion_thresholds(std::size_t step_bytes) {
+    std::vector<std::size_t> thresholds;
+    constexpr std::size_t kLeast = 1u << 20;
+    for (std::size_t threshold = kLeast; thresholds.empty() || threshold < 2 * step_bytes;
+         threshold *= 2) {
+        thresholds.push_back(threshold);
+    }
+    return thresholds;
 }
 
 }  // namespace batchai::coll

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tuner: looks for the fusion threshold with which the cycles of a frozen schedule are shortest. It
-// tries every power of two from 1 MiB up to all of a cycle's bytes at once, some cycles each, and
-// stays with the best. Pure; all ranks try the same thresholds in the same cycles, and decide on
-// the sums of their times. Results do not change: their bits do not depend on fusion.
+// Tuner: looks for the value of a setting with which a job's steps are shortest. It tries every
+// candidate, some steps each, and stays with the best. Pure; all ranks try the same candidates in
+// the same steps, and decide on the sums of their times. Results do not change: their bits depend
+// neither on what is fused nor on when.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,34 @@ namespace batchai::coll {
 
 class Tuner {
   public:
-    // enabled: else the threshold stays.
-    Tuner(std::size_t threshold, bool enabled) : threshold_(threshold), enabled_(enabled) {}
+    // enabled: else the value stays.
+    Tuner(std::size_t value, bool enabled) : value_(value), enabled_(enabled) {}
 
-    std::size_t threshold() const { return threshold_; }
-    // A schedule of so many bytes a cycle was frozen.
-    void begin(std::size_t cycle_bytes);
-    // A cycle took so long. True: threshold() is another one from here on.
-    bool cycle(double seconds);
+    bool is_enabled() const { return enabled_; }
+    std::size_t value() const { return value_; }
+    // Which are to be tried. Goes on, or keeps what was found, where they are those of the last
+    // time.
+    void begin(const std::vector<std::size_t>& candidates);
+    // A step took so long. True: value() is another one from here on.
+    bool step(double seconds);
     // All have been tried: times() of all ranks are to be added up and given to decide().
-    bool is_undecided() const { return enabled_ && !tried_.empty() && at_ == tried_.size(); }
+    bool is_undecided() const { return !times_.empty() && at_ == candidates_.size(); }
     std::vector<double>& times() { return times_; }
     void decide();
 
   private:
-    static constexpr int kWarmUp = 2, kCycles = 10;  // of each threshold
+    static constexpr int kWarmUp = 2, kSteps = 10;  // of each candidate
 
-    std::size_t threshold_;
+    std::size_t value_;
     bool enabled_;
-    std::size_t cycle_bytes_ = 0;
-    std::vector<std::size_t> tried_;  // thresholds
-    std::vector<double> times_;       // seconds, of each
+    std::vector<std::size_t> candidates_;
+    std::vector<double> times_;  // of each, in sum; none: nothing is to be tried
     std::size_t at_ = 0;
-    int cycles_ = 0;
+    int steps_ = 0;
 };
+
+// Fusion thresholds for a job that reduces so many bytes a step: every power of two from 1 MiB up
+// to all of them at once.
+std::vector<std::size_t> fusion_thresholds(std::size_t step_bytes);
 
 }  // namespace batchai::coll

@@ -258,11 +258,18 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_barrier(batchai_coll_comm* com
 typedef struct batchai_coll_queue batchai_coll_queue;
 typedef struct batchai_coll_ticket batchai_coll_ticket; /* an operation that was submitted */
 
+/* What a queue finds out for itself while it works. */
+enum {
+    BATCHAI_COLL_TUNE_FUSION = 1, /* the best fusion_bytes, in the first cycles of a job that
+                                     repeats itself */
+    BATCHAI_COLL_TUNE_CYCLE = 2   /* the best cycle, in the first steps of one that does not */
+};
+
 typedef struct {
     size_t fusion_bytes;   /* tensors are fused up to so many bytes; 0: none are */
     double cycle;          /* seconds that a tensor waits for others to be negotiated with it */
     size_t cache_capacity; /* operations that ranks know by number */
-    int autotune;          /* 1: look for the best fusion_bytes in the first cycles */
+    int autotune;          /* some of BATCHAI_COLL_TUNE_*, added up; 0: nothing */
     double stall_warning;  /* seconds until stderr says who has not submitted what; 0: never */
     const int* numbers;    /* what messages call the ranks; null: by their numbers */
 } batchai_coll_queue_options;

@@ -112,6 +112,8 @@ class Caller final : public Listener {
     int rounds() const { return rounds_; }
     int messages() const { return messages_; }
     const std::vector<std::string>& order() const { return order_; }
+    // That it was told of.
+    const std::vector<std::string>& tuned() const { return tuned_; }
 
   private:
     struct Work {
@@ -132,11 +134,15 @@ class Caller final : public Listener {
     }
     void on_negotiation(bool begins) override { rounds_ += begins; }
     void on_started(const std::vector<Submission*>&, std::size_t) override { ++messages_; }
+    void on_tuned(const std::string& setting) override {
+        const Counting off(false);
+        tuned_.push_back(setting);
+    }
 
     int rank_;
     std::map<std::string, Work> works_;
     int rounds_ = 0, messages_ = 0, own_calls_ = 0;
-    std::vector<std::string> order_;
+    std::vector<std::string> order_, tuned_;
     Dispatcher dispatcher_;
 };
 

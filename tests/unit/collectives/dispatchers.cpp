@@ -229,9 +229,25 @@ BOOST_AUTO_TEST_CASE(a_full_response_cache_begins_anew) {
 
 BOOST_AUTO_TEST_CASE(autotuning_changes_no_result) {
     Dispatcher::Options options;
-    options.autotune = true;
+    options.tune_fusion = options.tune_cycle = true;
     Job job({2, 1}, options);
     for (int step = 0; step < 60; ++step) job.train({"a", "b"}, 300'000);
+}
+
+BOOST_AUTO_TEST_CASE(the_cycle_is_settled_once_where_ranks_negotiate) {
+    for (const bool wanted : {true, false}) {
+        Dispatcher::Options options;
+        options.tune_cycle = wanted;
+        Job job({2, 1}, options);
+        for (int step = 0; step < 100; ++step) {
+            job.train(
+                step % 2 == 0 ? std::vector<std::string>{"a", "b"} : std::vector<std::string>{"a"},
+                5);
+        }
+        BOOST_TEST(job[0].tuned().size() == (wanted ? 1u : 0u));
+        if (wanted) BOOST_TEST(job[0].tuned()[0].starts_with("cycle "));
+        BOOST_TEST(job[1].tuned().empty());
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

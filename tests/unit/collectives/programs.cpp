@@ -51,7 +51,8 @@ class Program {
         Dispatcher::Options options;
         options.fusion_bytes = pick<std::size_t>({0, 100, 4000, 16u << 20});
         options.cache_capacity = pick<std::size_t>({1, 4, 1024, 1024});
-        options.autotune = chance(3);
+        options.tune_fusion = chance(3);
+        options.tune_cycle = chance(3);
         options.patience = std::chrono::microseconds(pick<int>({0, 200, 5000}));
         options.stall = std::chrono::microseconds(chance(4) ? 1 : 0);
         return options;
@@ -189,7 +190,7 @@ BOOST_AUTO_TEST_CASE(end_on_all_ranks_when_the_network_breaks) {
     const std::vector<std::string> names = {"a", "b", "c", "d"};
     for (unsigned seed = 1; seed <= kPrograms; ++seed) {
         Dispatcher::Options options;
-        options.autotune = seed % 3 == 0;
+        options.tune_fusion = seed % 3 == 0;
         options.fusion_bytes = seed % 4 == 0 ? 0 : 1u << 20;
         Job job({2, 1, 1}, options, seed);
         for (unsigned step = 0; step < seed % 8; ++step) job.train(names, 600);

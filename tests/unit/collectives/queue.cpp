@@ -221,30 +221,35 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(queue_tuner)
 
-BOOST_AUTO_TEST_CASE(the_fastest_threshold_wins) {
+BOOST_AUTO_TEST_CASE(the_fastest_candidate_wins) {
+    const auto candidates = fusion_thresholds(10u << 20);
+    BOOST_TEST(candidates.size() == 5u);  // 1, 2, 4, 8 and 16 MiB
     Tuner tuner(16u << 20, true);
-    tuner.begin(10u << 20);  // 1, 2, 4, 8 and 16 MiB
+    BOOST_TEST(!tuner.step(0.1));
+    tuner.begin(candidates);
     std::vector<std::size_t> tried;
     while (!tuner.is_undecided()) {
-        if (tried.empty() || tried.back() != tuner.threshold()) tried.push_back(tuner.threshold());
-        tuner.cycle(tuner.threshold() == 4u << 20 ? 0.5 : 1.0);
+        if (tried.empty() || tried.back() != tuner.value()) tried.push_back(tuner.value());
+        tuner.step(tuner.value() == 4u << 20 ? 0.5 : 1.0);
     }
-    BOOST_TEST(tried.size() == 5u);
+    BOOST_TEST(tried == candidates, boost::test_tools::per_element());
     BOOST_TEST(tuner.times().size() == 5u);
     tuner.decide();
-    BOOST_TEST(tuner.threshold() == 4u << 20);
+    BOOST_TEST(tuner.value() == 4u << 20);
     BOOST_TEST(!tuner.is_undecided());
-    BOOST_TEST(!tuner.cycle(0.1));
-    tuner.begin(10u << 20);  // the same job again
-    BOOST_TEST(tuner.threshold() == 4u << 20);
+    BOOST_TEST(!tuner.step(0.1));
+    tuner.begin(candidates);  // the same job again
+    BOOST_TEST(tuner.value() == 4u << 20);
+    tuner.begin({7});
+    BOOST_TEST(tuner.value() == 7u);
 }
 
-BOOST_AUTO_TEST_CASE(without_tuning_the_threshold_stays) {
+BOOST_AUTO_TEST_CASE(without_tuning_a_setting_stays) {
     Tuner tuner(123, false);
-    tuner.begin(1u << 30);
-    for (int i = 0; i < 100; ++i) BOOST_TEST(!tuner.cycle(i));
+    tuner.begin(fusion_thresholds(1u << 30));
+    for (int i = 0; i < 100; ++i) BOOST_TEST(!tuner.step(i));
     BOOST_TEST(!tuner.is_undecided());
-    BOOST_TEST(tuner.threshold() == 123u);
+    BOOST_TEST(tuner.value() == 123u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -66,13 +66,17 @@ class Helpers(unittest.TestCase):
 
     def test_what_horovods_variables_say_about_the_queue(self):
         with mock.patch.dict(os.environ, clear=True):
-            self.assertEqual(queue_options(), {"autotune": 0})
+            self.assertEqual(queue_options(), {})
         said = {"HOROVOD_FUSION_THRESHOLD": "5", "HOROVOD_CYCLE_TIME": "2.5",
                 "HOROVOD_CACHE_CAPACITY": "0", "HOROVOD_AUTOTUNE": "1",
                 "HOROVOD_STALL_CHECK_TIME_SECONDS": "7"}
         with mock.patch.dict(os.environ, said, clear=True):
-            self.assertEqual(queue_options(), {"fusion_bytes": 5, "cycle": 0.0025, "autotune": 1,
+            self.assertEqual(queue_options(), {"fusion_bytes": 5, "cycle": 0.0025, "autotune": 0,
                                                "cache_capacity": 1, "stall_warning": 7})
+        for fixed, tuned in (({"HOROVOD_FUSION_THRESHOLD": "5"}, 2),
+                             ({"HOROVOD_CYCLE_TIME": "5"}, 1), ({}, 3)):
+            with mock.patch.dict(os.environ, {"HOROVOD_AUTOTUNE": "1", **fixed}, clear=True):
+                self.assertEqual(queue_options()["autotune"], tuned)
         with mock.patch.dict(os.environ, {"HOROVOD_STALL_CHECK_DISABLE": "1"}, clear=True):
             self.assertEqual(queue_options()["stall_warning"], 0)
         for wrong in ("-1", "nan", "soon"):
