@@ -70,6 +70,7 @@ batchai_coll_status concluded(const Engine& engine, batchai_coll_status status) 
 }
 
 bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+    if (a_bytes == 0 || b_bytes == 0) return false;
     const std::less<const char*> before;
     const auto *left = static_cast<const char*>(a), *right = static_cast<const char*>(b);
     return before(left, right + b_bytes) && before(right, left + a_bytes);
@@ -79,6 +80,21 @@ bool fits(std::size_t count, batchai_coll_type type, int ranks) {
     const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
     return count <=
            most / type_size(static_cast<std::uint8_t>(type)) / static_cast<std::size_t>(ranks);
+}
+
+std::uint32_t layout_of(std::span<const std::size_t> counts) {
+    std::uint64_t hash = 0xcbf29ce484222325ull;
+    for (const std::size_t count : counts) hash = (hash ^ count) * 0x100000001b3ull ^ hash >> 29;
+    return static_cast<std::uint32_t>(hash >> 32) | 1;  // 0 is no hash
+}
+
+bool sum_of(std::span<const std::size_t> counts, batchai_coll_type type, std::size_t* sum) {
+    *sum = 0;
+    for (const std::size_t count : counts) {
+        if (!fits(count, type, 1) || !fits(*sum + count, type, 1)) return false;
+        *sum += count;
+    }
+    return true;
 }
 
 bool is_type(batchai_coll_type type) {

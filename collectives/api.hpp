@@ -58,6 +58,10 @@ bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_by
 bool is_type(batchai_coll_type type);
 // Whether count elements of type, from each of `ranks`, are a number of bytes at all.
 bool fits(std::size_t count, batchai_coll_type type, int ranks);
+// The sum of the counts, if so many elements can be.
+bool sum_of(std::span<const std::size_t> counts, batchai_coll_type type, std::size_t* sum);
+// Of blocks of different lengths: what has to be the same on all ranks. Not 0.
+std::uint32_t layout_of(std::span<const std::size_t> counts);
 // Gives the signature of a reduction its operation and factors; scaling may be null. Returns what
 // is wrong with them, or nothing.
 std::string set_reduction(Signature& signature, batchai_coll_op op,

@@ -12,23 +12,6 @@ using namespace batchai::coll::api;
 
 namespace {
 
-// What all ranks have to have the same numbers of.
-std::uint32_t hash_of(std::span<const std::size_t> counts) {
-    std::uint64_t hash = 0xcbf29ce484222325ull;
-    for (const std::size_t count : counts) hash = (hash ^ count) * 0x100000001b3ull ^ hash >> 29;
-    return static_cast<std::uint32_t>(hash >> 32) | 1;  // 0 is no hash
-}
-
-// The sum of the counts, if so many elements can be.
-bool sum_of(std::span<const std::size_t> counts, batchai_coll_type type, std::size_t* sum) {
-    *sum = 0;
-    for (const std::size_t count : counts) {
-        if (!fits(count, type, 1) || !fits(*sum + count, type, 1)) return false;
-        *sum += count;
-    }
-    return true;
-}
-
 struct Buffers {
     const void* send;
     std::size_t sent;  // elements
@@ -73,7 +56,7 @@ batchai_coll_status batchai_coll_allgatherv_async(batchai_coll_comm* comm, const
             return bad_argument(kName, "the counts are too large");
         }
         Signature signature = signature_of(Kind::allgather, buffers.received, type);
-        signature.layout = hash_of(blocks);
+        signature.layout = layout_of(blocks);
         const std::size_t before = std::accumulate(counts, counts + topology.rank, std::size_t{0}) *
                                    type_size(signature.type);
         const bool in_place = send != nullptr && send == static_cast<char*>(receive) + before;
@@ -108,7 +91,7 @@ batchai_coll_status batchai_coll_reduce_scatter_async(batchai_coll_comm* comm, c
         }
         if (const char* what = wrong(buffers, type)) return bad_argument(kName, what);
         Signature signature = signature_of(Kind::reduce_scatter, buffers.sent, type);
-        signature.layout = hash_of(blocks);
+        signature.layout = layout_of(blocks);
         if (const std::string what = set_reduction(signature, op, scaling); !what.empty()) {
             return bad_argument(kName, what);
         }

@@ -77,7 +77,7 @@ Engine::Request* Engine::start(const Call& call) {
     request->receive_counts.assign(call.receive_counts.begin(), call.receive_counts.end());
     request->call.counts = request->counts;
     request->call.receive_counts = request->receive_counts;
-    if (call.signature.kind == Kind::alltoallv) find_facts(request);
+    if (call.signature.kind == Kind::alltoallv && !is_empty(call.signature)) find_facts(request);
     enqueue(request);
     advance();
     return request;

@@ -18,6 +18,7 @@ Signature signature_of(const DeviceCall& call) {
     signature.root = call.root;
     signature.before = call.before;
     signature.after = call.after;
+    signature.layout = call.layout;
     return signature;
 }
 
@@ -78,7 +79,14 @@ DeviceCommunicator::Request* DeviceCommunicator::start(const DeviceCall& call) {
     if (unused_.empty()) unused_.push_back(&requests_.emplace_back());
     Request* request = unused_.back();
     unused_.pop_back();
-    *request = {this, call, BATCHAI_COLL_IN_PROGRESS, comm_.engine().start({signature_of(call)})};
+    request->owner = this;
+    request->call = call;
+    request->counts.assign(call.counts.begin(), call.counts.end());
+    request->receive_counts.assign(call.receive_counts.begin(), call.receive_counts.end());
+    request->call.counts = request->counts;
+    request->call.receive_counts = request->receive_counts;
+    request->status = BATCHAI_COLL_IN_PROGRESS;
+    request->meeting = comm_.engine().start({signature_of(call)});
     line_.push_back(request);
     advance();
     return request;

@@ -38,6 +38,7 @@ class DeviceCommunicator {
     struct Request {
         DeviceCommunicator* owner = nullptr;
         DeviceCall call;
+        std::vector<std::size_t> counts, receive_counts;  // the call's
         batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
         Engine::Request* meeting = nullptr;
     };
@@ -53,7 +54,7 @@ class DeviceCommunicator {
     // Not after a failure.
     Failure close();
 
-    // Only while there is no failure.
+    // Only while there is no failure. Copies the call's counts.
     Request* start(const DeviceCall& call);
     // Other than IN_PROGRESS, of test only: the request has ended and is gone.
     batchai_coll_status test(Request* request);

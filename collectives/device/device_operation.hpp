@@ -21,8 +21,10 @@ struct DeviceCall {
     batchai_coll_op op = BATCHAI_COLL_SUM;
     double before = 1, after = 1;
     Device::Stream stream = nullptr;  // what is in it already comes before the operation
-    Kind kind = Kind::allreduce;      // as in Call, with blocks of `count` each
-    int root = 0;                     // of a broadcast or a reduce
+    Kind kind = Kind::allreduce;      // this and all below as in Call and its signature
+    int root = 0;
+    std::span<const std::size_t> counts = {}, receive_counts = {};
+    std::uint32_t layout = 0;
 };
 
 // How many of `count` numbers go into a chunk, where `slots` of them are under way and at most

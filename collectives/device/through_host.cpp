@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/device/through_host.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numeric>
 
 namespace batchai::coll {
 
@@ -25,25 +28,87 @@ sys::Result<std::unique_ptr<ThroughHost>> ThroughHost::create(Device& device, Or
 }
 
 void ThroughHost::begin(const DeviceCall& call) {
-    const bool is_root = call.root == rank_;
-    const bool gives_all = call.kind == Kind::reduce_scatter || call.kind == Kind::alltoall;
-    const bool gets_all = call.kind == Kind::allgather || call.kind == Kind::alltoall;
     call_ = call;
-    gives_ = call.kind == Kind::broadcast && !is_root ? 0 : gives_all ? ranks_ : 1;
-    gets_ = call.kind == Kind::reduce && !is_root ? 0 : gets_all ? ranks_ : 1;
-    if (call.kind == Kind::broadcast && is_root) gets_ = 0;
-    apart_ = gives_all || gets_all;
-    const std::size_t element = type_size(call.type);
-    const std::size_t room = apart_ ? chunk_bytes_ / 2 / ranks_ : chunk_bytes_;
-    per_chunk_ = numbers_per_chunk(call.count, element, kSlots, room / element);
     first_ += chunks_;
-    chunks_ = chunks_of(call.count, per_chunk_);
-    taken_ = begun_ = brought_ = 0;
+    chunks_ = taken_ = begun_ = brought_ = 0;
+    lay_out_blocks();
     orders_.record(started_, call.stream);
     orders_.wait(out_, started_);
+    if (call.kind == Kind::alltoallv) {
+        ask_for_longest();
+    } else {
+        divide(longest_known());
+    }
+}
+
+void ThroughHost::lay_out_blocks() {
+    const Kind kind = call_.kind;
+    const bool is_root = call_.root == rank_;
+    const bool exchanges = kind == Kind::alltoall || kind == Kind::alltoallv;
+    const bool gives_all = kind == Kind::reduce_scatter || exchanges;
+    const bool gets_all = kind == Kind::allgather || exchanges;
+    const bool gives = kind != Kind::broadcast || is_root;
+    const bool gets = kind == Kind::broadcast ? !is_root : kind != Kind::reduce || is_root;
+    const std::size_t own =
+        call_.counts.empty() ? call_.count : call_.counts[static_cast<std::size_t>(rank_)];
+    const auto set = [&](Blocks& blocks, bool any, bool all, std::span<const std::size_t> counts) {
+        if (all) {
+            blocks.set(ranks_, counts, call_.count, element());
+        } else {
+            blocks.set(any ? 1 : 0, {}, own, element());
+        }
+    };
+    set(given_, gives, gives_all, call_.counts);
+    set(got_, gets, gets_all, kind == Kind::alltoallv ? call_.receive_counts : call_.counts);
+    apart_ = gives_all || gets_all;
+}
+
+// As far as this rank can tell: in numbers.
+std::size_t ThroughHost::longest_known() const {
+    std::size_t longest = call_.counts.empty() ? call_.count : 0;
+    for (const auto counts : {call_.counts, call_.receive_counts}) {
+        for (const std::size_t count : counts) longest = std::max(longest, count);
+    }
+    return longest;
+}
+
+void ThroughHost::ask_for_longest() {
+    failure_ = engine_.failure();
+    if (failure_.status != BATCHAI_COLL_OK) return;
+    longest_ = longest_known();
+    Call call;
+    call.signature.kind = Kind::allreduce;
+    call.signature.count = 1;
+    call.signature.type = BATCHAI_COLL_INT64;
+    call.signature.op = BATCHAI_COLL_MAX;
+    call.receive = reinterpret_cast<std::byte*>(&longest_);
+    call.send = call.receive;
+    asked_ = engine_.start(call);
+}
+
+// Whether that is still to be awaited.
+bool ThroughHost::find_longest() {
+    if (asked_ == nullptr) return false;
+    const auto status = engine_.test(asked_);
+    if (status == BATCHAI_COLL_IN_PROGRESS) return true;
+    asked_ = nullptr;
+    if (status == BATCHAI_COLL_OK) {
+        divide(longest_);
+    } else {
+        failure_ = engine_.failure();
+    }
+    return false;
+}
+
+void ThroughHost::divide(std::size_t longest) {
+    const std::size_t room =
+        apart_ ? chunk_bytes_ / 2 / static_cast<std::size_t>(ranks_) : chunk_bytes_;
+    per_chunk_ = numbers_per_chunk(longest, element(), kSlots, room / element());
+    chunks_ = chunks_of(longest, per_chunk_);
 }
 
 Step ThroughHost::step() {
+    if (find_longest()) return engine_.has_moved() ? Step::moved : Step::idle;
     const bool took = take_out(), began = start(), brought = bring_in();
     if (failure_.status != BATCHAI_COLL_OK) return Step::failed;
     if (const auto& error = orders_.error()) {
@@ -59,21 +124,22 @@ Step ThroughHost::step() {
 bool ThroughHost::take_out() {
     if (taken_ == std::min<std::uint64_t>(chunks_, brought_ + kSlots)) return false;
     Slot& slot = this->slot(taken_);
-    const Range range = chunk(taken_++);
-    const std::size_t element = type_size(call_.type);
     orders_.wait(out_, slot.in);  // the last chunk has left the slot
-    for (std::size_t block = 0; block < gives_; ++block) {
-        orders_.copy(slot.pinned + block * range.size() * element,
-                     call_.send + (block * call_.count + range.begin) * element,
-                     range.size() * element, out_);
+    std::byte* to = slot.pinned;
+    for (int block = 0; block < given_.ranks(); ++block) {
+        const Range range = piece(given_, block, taken_);
+        orders_.copy(to, call_.send + range.begin, range.size(), out_);
+        to += range.size();
     }
     orders_.record(slot.out, out_);
+    ++taken_;
     return true;
 }
 
 bool ThroughHost::start() {
     if (begun_ == taken_ || !orders_.is_done(slot(begun_).out) || orders_.error()) return false;
     if (engine_.failure().status != BATCHAI_COLL_OK) {
+        if (brought_ < begun_) return false;  // bring_in() finds the one that has failed
         failure_ = engine_.failure();
         return true;
     }
@@ -85,15 +151,38 @@ bool ThroughHost::start() {
 Call ThroughHost::operation(std::uint64_t k) {
     Call call;
     call.signature.kind = call_.kind;
-    call.signature.count = chunk(k).size();
+    if (call_.counts.empty()) {
+        call.signature.count = chunk_of(call_.count, per_chunk_, k).size();
+    } else {
+        cut_blocks(k);
+        call.counts = pieces_;
+        if (call_.kind == Kind::alltoallv) {
+            call.receive_counts = received_pieces_;
+        } else {
+            call.signature.count = std::accumulate(pieces_.begin(), pieces_.end(), std::size_t{0});
+        }
+    }
     call.signature.type = static_cast<std::uint8_t>(call_.type);
     call.signature.op = static_cast<std::uint8_t>(call_.op);
     call.signature.root = call_.root;
+    call.signature.layout = call_.layout;
     call.signature.before = call_.before;
     call.signature.after = call_.after;
     call.send = slot(k).pinned;
     call.receive = result(slot(k).pinned);
     return call;
+}
+
+// The chunk's part of blocks of different lengths.
+void ThroughHost::cut_blocks(std::uint64_t k) {
+    const auto cut = [&](const Blocks& blocks, std::vector<std::size_t>& pieces) {
+        pieces.clear();
+        for (int block = 0; block < blocks.ranks(); ++block) {
+            pieces.push_back(piece(blocks, block, k).size() / element());
+        }
+    };
+    cut(call_.kind == Kind::allgather ? got_ : given_, pieces_);
+    if (call_.kind == Kind::alltoallv) cut(got_, received_pieces_);
 }
 
 bool ThroughHost::bring_in() {
@@ -103,16 +192,19 @@ bool ThroughHost::bring_in() {
     if (status == BATCHAI_COLL_IN_PROGRESS) return engine_.has_moved();
     if (status != BATCHAI_COLL_OK) {
         failure_ = engine_.failure();
+        if (status == BATCHAI_COLL_ERR_MISMATCH && brought_ > 0) {
+            failure_.sentence += fmt::format(", after {} of the block", brought_ * per_chunk_);
+        }
         return true;
     }
-    const Range range = chunk(brought_++);
-    const std::size_t element = type_size(call_.type);
-    for (std::size_t block = 0; block < gets_; ++block) {
-        orders_.copy(call_.receive + (block * call_.count + range.begin) * element,
-                     result(slot.pinned) + block * range.size() * element, range.size() * element,
-                     in_);
+    const std::byte* from = result(slot.pinned);
+    for (int block = 0; block < got_.ranks(); ++block) {
+        const Range range = piece(got_, block, brought_);
+        orders_.copy(call_.receive + range.begin, from, range.size(), in_);
+        from += range.size();
     }
     orders_.record(slot.in, in_);
+    ++brought_;
     return true;
 }
 

@@ -5,15 +5,19 @@
 // what comes of it back. Some chunks are under way, so that both directions of PCIe and the engine
 // are busy together.
 //
-// A chunk of blocks, of which the ranks give or get one each, is the same piece of every block.
+// A chunk of blocks, of which the ranks give or get one each, is the same piece of every block, or
+// what of it a shorter block has. How many there are in an alltoallv, of which no rank knows the
+// longest block, the ranks agree on first.
 //
 // Cost for S bytes given and R bytes got, Bp being what PCIe carries one way while it carries as
 // much the other way: max(S / Bp, R / Bp, what the engine takes) + (the others) / chunks.
+// An alltoallv of different lengths takes an allreduce of one number more, and two for each chunk.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "collectives/algorithm/blocks.hpp"
 #include "collectives/device/device_operation.hpp"
 #include "collectives/device/orders.hpp"
 #include "collectives/engine.hpp"
@@ -42,36 +46,46 @@ class ThroughHost final : public DeviceOperation {
     };
 
     ThroughHost(Orders& orders, Engine& engine, int rank, int ranks, std::size_t chunk_bytes)
-        : orders_(orders),
-          engine_(engine),
-          rank_(rank),
-          ranks_(static_cast<std::size_t>(ranks)),
-          chunk_bytes_(chunk_bytes) {}
+        : orders_(orders), engine_(engine), rank_(rank), ranks_(ranks), chunk_bytes_(chunk_bytes) {}
 
     Slot& slot(std::uint64_t chunk) { return slots_[(first_ + chunk) % kSlots]; }
-    Range chunk(std::uint64_t k) const { return chunk_of(call_.count, per_chunk_, k); }
+    std::size_t element() const { return type_size(static_cast<std::uint8_t>(call_.type)); }
+    // Where chunk k of a block is in the call's buffer.
+    Range piece(const Blocks& blocks, int block, std::uint64_t k) const {
+        return blocks.chunk(block, per_chunk_ * element(), k);
+    }
     // Where the operation's result is, of what begins at `pinned`.
     std::byte* result(std::byte* pinned) const {
         return apart_ ? pinned + chunk_bytes_ / 2 : pinned;
     }
+    void lay_out_blocks();
+    std::size_t longest_known() const;
+    void ask_for_longest();
+    bool find_longest();
+    void divide(std::size_t longest);
+
     bool take_out();
     bool start();
     bool bring_in();
     Call operation(std::uint64_t k);
+    void cut_blocks(std::uint64_t k);
 
     Orders& orders_;
     Engine& engine_;
-    int rank_;
-    std::size_t ranks_, chunk_bytes_;
+    int rank_, ranks_;
+    std::size_t chunk_bytes_;
     Slot slots_[kSlots];
     Device::Stream out_ = nullptr, in_ = nullptr;
     Device::Event started_ = nullptr, ended_ = nullptr;
 
     DeviceCall call_;
-    std::size_t gives_ = 1, gets_ = 1;  // blocks; 0: nothing
-    bool apart_ = false;                // what is given and what is got have places of their own
-    std::size_t per_chunk_ = 1;         // numbers of a block
-    std::uint64_t first_ = 0;           // chunk of this call, of all
+    Blocks given_, got_;         // in bytes
+    bool apart_ = false;         // what is given and what is got have places of their own
+    std::size_t per_chunk_ = 1;  // numbers of a block
+    std::vector<std::size_t> pieces_, received_pieces_;  // of a chunk, as a call's counts
+    std::uint64_t longest_ = 0;                          // numbers of the longest block of all
+    Engine::Request* asked_ = nullptr;                   // for it
+    std::uint64_t first_ = 0;                            // chunk of this call, of all
     std::uint64_t chunks_ = 0, taken_ = 0, begun_ = 0, brought_ = 0;
 };
 

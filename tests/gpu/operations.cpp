@@ -3,6 +3,8 @@
 // The operations on GPU memory other than allreduces: every number of all that a rank has on the
 // GPU, results, inputs and what is beside them, against numbers that are exact; of one node and of
 // two, in place where that is allowed, of nothing and of several chunks; and what is refused.
+#include <numeric>
+
 #include "job.hpp"
 
 using namespace batchai::coll;
@@ -15,7 +17,38 @@ struct Task {
     std::size_t count = 0;  // of a block
     int root = 0;
     bool in_place = false;
+    bool even = true;  // else blocks are of `count` and less, some of nothing
 };
+
+bool exchanges(const Task& task) {
+    return task.kind == Kind::alltoall || task.kind == Kind::alltoallv;
+}
+
+// Numbers of the block that a rank gives another one; of those that have one for each rank, of it.
+std::size_t block(const Task& task, int from, int to) {
+    const auto index = static_cast<std::size_t>(exchanges(task) ? from * 5 + to : to);
+    if (task.even) return task.count;
+    return index % 3 == 1 ? 0 : task.count / (index % 4 + 1);
+}
+
+// Of all ranks, what `from` gives.
+std::vector<std::size_t> given_by(const Task& task, int from, int ranks) {
+    std::vector<std::size_t> counts;
+    for (int to = 0; to < ranks; ++to) counts.push_back(block(task, from, to));
+    return counts;
+}
+// Of all ranks, what `to` gets.
+std::vector<std::size_t> got_by(const Task& task, int to, int ranks) {
+    if (!exchanges(task)) return given_by(task, 0, ranks);
+    std::vector<std::size_t> counts;
+    for (int from = 0; from < ranks; ++from) counts.push_back(block(task, from, to));
+    return counts;
+}
+
+// Where a rank's block begins.
+std::size_t before(const std::vector<std::size_t>& counts, int rank) {
+    return std::accumulate(counts.begin(), counts.begin() + rank, std::size_t{0});
+}
 
 // Small whole numbers: sums are exact in every type.
 int input(int rank, std::size_t i) {
@@ -28,21 +61,33 @@ int sum(int ranks, std::size_t i) {
     return all;
 }
 
-// Number i of what a rank gets.
-int result(const Task& task, int rank, int ranks, std::size_t i) {
-    const std::size_t own = static_cast<std::size_t>(rank) * task.count;
+// What a rank gets.
+std::vector<int> result(const Task& task, int rank, int ranks) {
+    std::vector<int> numbers;
+    const auto from = [&](int other, std::size_t begin, std::size_t count) {
+        for (std::size_t i = begin; i < begin + count; ++i) numbers.push_back(input(other, i));
+    };
+    const std::vector<std::size_t> counts = got_by(task, rank, ranks);
+    const std::size_t own = before(counts, rank);
     switch (task.kind) {
         case Kind::reduce:
-            return sum(ranks, i);
+            for (std::size_t i = 0; i < task.count; ++i) numbers.push_back(sum(ranks, i));
+            break;
         case Kind::reduce_scatter:
-            return sum(ranks, own + i);
+            for (std::size_t i = 0; i < counts[rank]; ++i) numbers.push_back(sum(ranks, own + i));
+            break;
         case Kind::broadcast:
-            return input(task.root, i);
+            from(task.root, 0, task.count);
+            break;
         case Kind::allgather:
-            return input(static_cast<int>(i / task.count), i % task.count);
-        default:  // alltoall
-            return input(static_cast<int>(i / task.count), own + i % task.count);
+            for (int r = 0; r < ranks; ++r) from(r, 0, counts[r]);
+            break;
+        default:  // alltoall, alltoallv
+            for (int r = 0; r < ranks; ++r)
+                from(r, before(given_by(task, r, ranks), rank), counts[r]);
+            break;
     }
+    return numbers;
 }
 
 // Starts it with what the rank gives and where it gets, and waits.
@@ -52,6 +97,8 @@ batchai_coll_status run(Job& job, const Task& task, const void* send, void* rece
     const auto type = std::is_same_v<Number, float> ? BATCHAI_COLL_FLOAT32 : BATCHAI_COLL_INT64;
     batchai_coll_device* device = job.device();
     batchai_coll_device_request* request = nullptr;
+    const auto given = given_by(task, job.rank(), job.size());
+    const auto got = got_by(task, job.rank(), job.size());
     batchai_coll_status status = BATCHAI_COLL_OK;
     switch (task.kind) {
         case Kind::reduce:
@@ -60,7 +107,7 @@ batchai_coll_status run(Job& job, const Task& task, const void* send, void* rece
                                                       &request);
             break;
         case Kind::reduce_scatter:
-            status = batchai_coll_device_reduce_scatter_async(device, send, receive, task.count,
+            status = batchai_coll_device_reduce_scatter_async(device, send, receive, given.data(),
                                                               type, BATCHAI_COLL_SUM, nullptr,
                                                               stream, &request);
             break;
@@ -69,8 +116,14 @@ batchai_coll_status run(Job& job, const Task& task, const void* send, void* rece
                                                          task.root, stream, &request);
             break;
         case Kind::allgather:
-            status = batchai_coll_device_allgather_async(device, send, receive, task.count, type,
-                                                         stream, &request);
+            status = task.even ? batchai_coll_device_allgather_async(
+                                     device, send, receive, task.count, type, stream, &request)
+                               : batchai_coll_device_allgatherv_async(
+                                     device, send, receive, given.data(), type, stream, &request);
+            break;
+        case Kind::alltoallv:
+            status = batchai_coll_device_alltoallv_async(device, send, given.data(), receive,
+                                                         got.data(), type, stream, &request);
             break;
         default:  // alltoall
             status = batchai_coll_device_alltoall_async(device, send, receive, task.count, type,
@@ -84,29 +137,32 @@ batchai_coll_status run(Job& job, const Task& task, const void* send, void* rece
 // one. In place, what is given is this rank's part of what is got.
 template <class Number>
 void expect_exact(Job& job, const Task& task, cudaStream_t stream) {
-    const auto ranks = static_cast<std::size_t>(job.size());
-    const bool is_root = job.rank() == task.root;
-    const bool gives_all = task.kind == Kind::reduce_scatter || task.kind == Kind::alltoall;
-    const bool gets_all = task.kind == Kind::allgather || task.kind == Kind::alltoall;
-    const bool gives = task.kind != Kind::broadcast || is_root;
-    const bool gets = task.kind != Kind::reduce || is_root;
-    const std::size_t given = task.count * (gives_all ? ranks : 1);
-    const std::size_t got = task.count * (gets_all ? ranks : 1);
-    const std::size_t own = gets_all ? static_cast<std::size_t>(job.rank()) * task.count : 0;
+    const int rank = job.rank();
+    const bool gives = task.kind != Kind::broadcast || rank == task.root;
+    const bool gets = task.kind != Kind::reduce || rank == task.root;
+    const auto counts = given_by(task, rank, job.size());
+    std::size_t given = task.count, own = 0;
+    if (exchanges(task) || task.kind == Kind::reduce_scatter) given = before(counts, job.size());
+    if (task.kind == Kind::allgather) {
+        given = counts[rank];
+        own = before(counts, rank);
+    }
+    const std::vector<int> results = result(task, rank, job.size());
+    const std::size_t got = results.size();
     const std::size_t receive = given + 2;
     const std::size_t send = task.in_place || task.kind == Kind::broadcast ? receive + own : 1;
 
-    std::vector<Number> before(receive + got + 1, Number{-77});
+    std::vector<Number> first(receive + got + 1, Number{-77});
     for (std::size_t i = 0; i < given && gives; ++i)
-        before[send + i] = static_cast<Number>(input(job.rank(), i));
-    std::vector<Number> wanted = before, after(before.size());
+        first[send + i] = static_cast<Number>(input(rank, i));
+    std::vector<Number> wanted = first, after(first.size());
     for (std::size_t i = 0; i < got && gets; ++i)
-        wanted[receive + i] = static_cast<Number>(result(task, job.rank(), job.size(), i));
+        wanted[receive + i] = static_cast<Number>(results[i]);
 
-    const std::size_t bytes = before.size() * sizeof(Number);
+    const std::size_t bytes = first.size() * sizeof(Number);
     const GpuMemory memory(bytes);
     auto* numbers = reinterpret_cast<Number*>(memory.data());
-    cuda(cudaMemcpyAsync(numbers, before.data(), bytes, cudaMemcpyHostToDevice, stream), "copying");
+    cuda(cudaMemcpyAsync(numbers, first.data(), bytes, cudaMemcpyHostToDevice, stream), "copying");
     // Where a rank gets nothing, its buffer need not be there.
     check(run<Number>(job, task, numbers + send, gets ? numbers + receive : nullptr, stream));
     cuda(cudaMemcpyAsync(after.data(), numbers, bytes, cudaMemcpyDeviceToHost, stream), "copying");
@@ -115,9 +171,10 @@ void expect_exact(Job& job, const Task& task, cudaStream_t stream) {
     const auto wrong = std::mismatch(after.begin(), after.end(), wanted.begin());
     throw std::runtime_error(
         "operation " + std::to_string(static_cast<int>(task.kind)) + ", blocks of " +
-        std::to_string(task.count) + (task.in_place ? " in place" : "") + ", root " +
-        std::to_string(task.root) + ": number " + std::to_string(wrong.first - after.begin()) +
-        " is " + std::to_string(*wrong.first) + " instead of " + std::to_string(*wrong.second));
+        std::to_string(task.count) + (task.even ? "" : " and less") +
+        (task.in_place ? " in place" : "") + ", root " + std::to_string(task.root) + ": number " +
+        std::to_string(wrong.first - after.begin()) + " is " + std::to_string(*wrong.first) +
+        " instead of " + std::to_string(*wrong.second));
 }
 
 // Blocks of nothing, of less and of more than a chunk.
@@ -132,7 +189,11 @@ void try_everything(Job& job, cudaStream_t stream) {
                                                   {Kind::broadcast, count, 0, false},
                                                   {Kind::allgather, count, 0, false},
                                                   {Kind::allgather, count, 0, true},
-                                                  {Kind::alltoall, count, 0, false}}) {
+                                                  {Kind::alltoall, count, 0, false},
+                                                  {Kind::reduce_scatter, count, 0, false, false},
+                                                  {Kind::allgather, count, 0, false, false},
+                                                  {Kind::allgather, count, 0, true, false},
+                                                  {Kind::alltoallv, count, 0, false, false}}) {
             expect_exact<std::int64_t>(job, task, stream);
             expect_exact<float>(job, task, stream);
         }
@@ -165,11 +226,23 @@ void try_bad_arguments(Job& job, cudaStream_t stream) {
         refused(task, nullptr, there, "no memory");
         refused(task, there + kCount / 2, there, "an overlap");
     }
-    for (const Kind kind : {Kind::reduce_scatter, Kind::alltoall})
+    for (const Kind kind : {Kind::reduce_scatter, Kind::alltoall, Kind::alltoallv})
         refused({kind, kCount}, there, there, "in place");
     const int other = (job.rank() + 1) % job.size();
     refused({Kind::allgather, kCount}, there + static_cast<std::size_t>(other) * kCount, there,
             "another rank's place");
+    const auto huge = std::vector<std::size_t>(static_cast<std::size_t>(job.size()), SIZE_MAX / 4);
+    batchai_coll_device_request* request = nullptr;
+    expect(BATCHAI_COLL_ERR_ARGUMENT,
+           batchai_coll_device_allgatherv_async(job.device(), there, apart, huge.data(),
+                                                BATCHAI_COLL_FLOAT32, stream, &request),
+           "counts that are too large");
+    auto counts = std::vector<std::size_t>(static_cast<std::size_t>(job.size()), 1), more = counts;
+    ++more[static_cast<std::size_t>(job.rank())];
+    expect(BATCHAI_COLL_ERR_ARGUMENT,
+           batchai_coll_device_alltoallv_async(job.device(), there, counts.data(), apart,
+                                               more.data(), BATCHAI_COLL_FLOAT32, stream, &request),
+           "another count to itself");
     expect_exact<float>(job, {Kind::alltoall, kCount}, stream);
 }
 

@@ -375,14 +375,13 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_device_allreduce_async(
     batchai_coll_device* device, const void* send, void* receive, size_t count,
     batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,
     batchai_coll_device_request** request);
-/* The others, through host memory, as those without "device": blocks are of `count` elements each,
- * and a reduce-scatter gives one to each rank. */
+/* The others, through host memory, as those without "device". */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_reduce_async(
     batchai_coll_device* device, const void* send, void* receive, size_t count,
     batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, int root,
     void* stream, batchai_coll_device_request** request);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_reduce_scatter_async(
-    batchai_coll_device* device, const void* send, void* receive, size_t count,
+    batchai_coll_device* device, const void* send, void* receive, const size_t* counts,
     batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,
     batchai_coll_device_request** request);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_broadcast_async(
@@ -391,9 +390,16 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_device_broadcast_async(
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_allgather_async(
     batchai_coll_device* device, const void* send, void* receive, size_t count,
     batchai_coll_type type, void* stream, batchai_coll_device_request** request);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_device_allgatherv_async(
+    batchai_coll_device* device, const void* send, void* receive, const size_t* counts,
+    batchai_coll_type type, void* stream, batchai_coll_device_request** request);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_alltoall_async(
     batchai_coll_device* device, const void* send, void* receive, size_t count,
     batchai_coll_type type, void* stream, batchai_coll_device_request** request);
+BATCHAI_COLL_API batchai_coll_status batchai_coll_device_alltoallv_async(
+    batchai_coll_device* device, const void* send, const size_t* send_counts, void* receive,
+    const size_t* receive_counts, batchai_coll_type type, void* stream,
+    batchai_coll_device_request** request);
 
 /* OK or an error: the request is gone. IN_PROGRESS (test only): call again. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_test(batchai_coll_device_request* request);

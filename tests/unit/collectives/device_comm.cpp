@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allreduces of device memory between real processes, on HostDevices: how they find what their
+// Operations on device memory between real processes, on HostDevices: how they find what their
 // devices can do together, all ways that there are, and what happens when one of them dies.
 #include "collectives/device/device_comm.hpp"
 
@@ -50,18 +50,47 @@ class Member {
             const std::size_t first = count * c / calls;
             requests.push_back(device_->start(call(first, count * (c + 1) / calls - first)));
         }
-        for (auto* request : requests) {
-            if (device_->wait(request) != BATCHAI_COLL_OK) return device_->failure().sentence;
-        }
-        Device& device = device_->device();
-        (void)device.record(event_, stream_);
-        while (!device.query(event_).value()) {
-        }
+        if (std::string failed = await(requests); !failed.empty()) return failed;
         const int ranks = topology.size;
         for (std::size_t i = 0; i < count; ++i) {
             const auto expected =
                 static_cast<float>(ranks * static_cast<int>(i % 13) + ranks * (ranks - 1) / 2);
             if (receive_[i] != expected) return "a sum is wrong";
+        }
+        return {};
+    }
+
+    // Blocks of different lengths from every rank to every rank, twice under way together.
+    // expected: how much more this rank expects of rank 0 than it is sent.
+    std::string exchange(std::size_t count, std::size_t expected = 0) {
+        const int ranks = comm_->topology().size, own = comm_->topology().rank;
+        const auto length = [&](int from, int to) {
+            return static_cast<std::size_t>((from * 2 + to) % 3) * count / 2;
+        };
+        const auto value = [](int from, int to, std::size_t i) {
+            return static_cast<float>(from * 100 + to * 10) + static_cast<float>(i % 7);
+        };
+        float* at = send_;
+        std::vector<DeviceCommunicator::Request*> requests;
+        {
+            std::vector<std::size_t> sent, received;
+            for (int r = 0; r < ranks; ++r) {
+                sent.push_back(length(own, r));
+                received.push_back(length(r, own) + (r == 0 ? expected : 0));
+                for (std::size_t i = 0; i < sent.back(); ++i) *at++ = value(own, r, i);
+            }
+            DeviceCall call = this->call(0, 0);
+            call.kind = Kind::alltoallv;
+            call.counts = sent;
+            call.receive_counts = received;
+            for (int c = 0; c < 2; ++c) requests.push_back(device_->start(call));
+        }
+        if (std::string failed = await(requests); !failed.empty()) return failed;
+        const float* got = receive_;
+        for (int r = 0; r < ranks; ++r) {
+            for (std::size_t i = 0; i < length(r, own); ++i) {
+                if (*got++ != value(r, own, i)) return "a block is wrong";
+            }
         }
         return {};
     }
@@ -76,6 +105,18 @@ class Member {
     DeviceCommunicator& device() { return *device_; }
 
   private:
+    // Their ends, and that of what they have ordered.
+    std::string await(const std::vector<DeviceCommunicator::Request*>& requests) {
+        for (auto* request : requests) {
+            if (device_->wait(request) != BATCHAI_COLL_OK) return device_->failure().sentence;
+        }
+        Device& device = device_->device();
+        (void)device.record(event_, stream_);
+        while (!device.query(event_).value()) {
+        }
+        return {};
+    }
+
     std::unique_ptr<Communicator> comm_;
     std::unique_ptr<DeviceCommunicator> device_;
     float *send_ = nullptr, *receive_ = nullptr;
@@ -144,6 +185,48 @@ BOOST_AUTO_TEST_CASE(ranks_that_call_something_else_are_named) {
         const bool named =
             failed.find("rank 2 calls allreduce (sum) of 999 float32 on GPUs") != std::string::npos;
         return named ? "" : "said: " + failed;
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_exchange_blocks_of_different_lengths) {
+    for (const std::vector<int>& nodes : {std::vector<int>{1}, {3}, {2, 1}, {2, 2}}) {
+        Processes job(nodes);
+        expect_well(job.run([&](int rank, Board& board) -> std::string {
+            Member member(board, rank, job.size());
+            constexpr std::size_t kMost = 300'000;
+            if (auto wrong = member.open(4 * kMost * sizeof(float)); !wrong.empty()) return wrong;
+            for (const std::size_t count : {std::size_t{0}, std::size_t{10}, kMost}) {
+                if (auto wrong = member.exchange(count); !wrong.empty()) return wrong;
+            }
+            return member.close();
+        }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_other_lengths_than_expected_are_an_error_on_all) {
+    Processes job({2, 1});
+    for (const std::size_t count : {1000u, 300'000u}) {  // in one chunk, and in some
+        expect_well(job.run([&](int rank, Board& board) -> std::string {
+            Member member(board, rank, job.size());
+            if (auto wrong = member.open(4 << 20); !wrong.empty()) return wrong;
+            const std::string failed = member.exchange(count, rank == 1 ? 1 : 0);
+            const std::string end =
+                count == 1000 ? "sends 500 elements to rank 1, which expects 501" : " of the block";
+            return failed.ends_with(end) ? "" : "said: " + failed;
+        }));
+    }
+    expect_well(job.run([&](int rank, Board& board) -> std::string {
+        Member member(board, rank, job.size());
+        if (auto wrong = member.open(1 << 20); !wrong.empty()) return wrong;
+        const std::vector<std::size_t> counts{rank == 2 ? 3u : 1u, 2, rank == 2 ? 1u : 3u};
+        DeviceCall call = member.call(0, 6);
+        call.kind = Kind::allgather;
+        call.counts = counts;
+        call.layout = rank == 2 ? 7 : 8;
+        const auto status = member.device().wait(member.device().start(call));
+        const std::string& said = member.device().failure().sentence;
+        const bool named = said.find("lengths #00000007") != std::string::npos;
+        return status == BATCHAI_COLL_ERR_MISMATCH && named ? "" : "said: " + said;
     }));
 }
 
