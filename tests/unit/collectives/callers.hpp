@@ -81,6 +81,10 @@ class Caller final : public Listener {
         if (step == Step::idle) dispatcher_.rest();
         return step;
     }
+    // How long a driver sleeps that has been given this one just now, if nothing else happens.
+    std::chrono::nanoseconds rest_after(const std::string& name) const {
+        return dispatcher_.rest().value().until - works_.at(name).submission.since;
+    }
     bool has_closed() const { return dispatcher_.has_closed(); }
     bool has_ended(const std::string& name) const {
         const auto found = works_.find(name);

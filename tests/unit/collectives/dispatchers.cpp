@@ -250,4 +250,19 @@ BOOST_AUTO_TEST_CASE(the_cycle_is_settled_once_where_ranks_negotiate) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_line_waits_as_long_as_is_tried) {
+    Dispatcher::Options options;
+    options.tune_cycle = true;
+    Job job({2, 1}, options);
+    std::map<int, int> rests;  // by microseconds
+    for (int step = 0; step < 70; ++step) {
+        for (int r = 0; r < job.size(); ++r) job[r].submit("a", static_cast<std::size_t>(step) + 1);
+        ++rests[static_cast<int>(job[0].rest_after("a") / std::chrono::microseconds(1))];
+        for (int r = 0; r < job.size(); ++r) job[r].block(true);
+        job.run();
+        for (int r = 0; r < job.size(); ++r) job[r].block(false);
+    }
+    for (const int cycle : {0, 100, 2000, 10'000}) BOOST_TEST(rests[cycle] >= 12);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
