@@ -87,6 +87,18 @@ setup() {
     all_fine slurm_launch 4 7 "$check" bits
 }
 
+# UCX cuts what it sends at a limit of its own, which is half a chunk unless it is told otherwise.
+@test "a chunk is given to TCP in one piece" {
+    strace -o /dev/null true || skip "needs strace, and its being permitted"
+    local calls=$BATS_TEST_TMPDIR/calls
+    for limit in "" 64k; do
+        [ -z "$limit" ] || export UCX_TCP_RX_SEG_SIZE=$limit
+        all_fine local_launch 2 2 strace -ff -e trace=sendmsg -e signal=none -o "$calls$limit" "$check" bits
+    done
+    grep -q 'iov_len=131072}' "$calls".*
+    run ! grep -q 'iov_len=131072}' "$calls"64k.*
+}
+
 @test "arguments that make no sense are refused, and nothing is lost by it" {
     all_fine slurm_launch 2 3 "$check" arguments
 }
