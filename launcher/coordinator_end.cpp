@@ -57,11 +57,12 @@ void Coordinator::say_bye() {
     timeout_.stop();
     deadline_.start(kByeDeadline);
     to_all(Bye{});
-    listener_.reset();
-    // Agents that have not come yet find nobody.
+    close_door();  // agents that have not greeted yet find nobody, and clean up
+    // From SIGINT srun gives up to wait for a step, and leaves one that runs alone. From SIGTERM it
+    // would kill the agents and their guards, who then could not clean up.
     if (greeted_ < agents_.size()) {
         for (const Starter& starter : starters_) {
-            if (starter.pid > 0) ::kill(starter.pid, SIGTERM);
+            if (starter.pid > 0) ::kill(starter.pid, SIGINT);
         }
     }
     check_gone();

@@ -65,7 +65,7 @@ void Coordinator::on_hello(Peer& peer, Reader& reader) {
     if (greeted_ == agents_.size() && state_ == State::starting) launch();
 }
 
-// All agents are here: nobody else gets in, and nobody's connection keeps the root busy.
+// All agents are here, or the job ends: nobody else gets in, and who has not greeted is sent away.
 void Coordinator::close_door() {
     listener_.reset();
     for (const auto& peer : peers_)

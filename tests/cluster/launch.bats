@@ -204,6 +204,23 @@ listening() {
     wait_job "$job"
 }
 
+is_closed() { [ -z "$(listening n1 "$1")" ]; }
+has_directory() { on_node "$1" find /tmp/ -name 'batchai.??????' | grep -q .; }
+
+@test "nothing is left when the job is cancelled while its agents start" {
+    # An agent reads hwloc's file when it has made its directories, before it greets the launcher.
+    topology=$BATS_TEST_TMPDIR/topology
+    mkfifo "$topology"
+    HWLOC_XMLFILE=$topology submit -N2 --output="$BATS_TEST_TMPDIR/out" --wrap 'batchai-launch true; echo "code $?"'
+    for node in n1 n2; do eventually has_directory $node; done
+    root=$(on_node n1 pgrep -f 'batchai-launch tru[e]' | tail -n 1)
+    run ! is_closed "$root"
+    scancel "$job"
+    eventually is_closed "$root"
+    while [ -n "$(squeue -h -j "$job")" ]; do timeout 0.2 sh -c ': >"$1"' - "$topology" || true; done
+    grep -qx 'batchai-launch: asked to end by SIGTERM: the job was cancelled' "$BATS_TEST_TMPDIR/out"
+}
+
 @test "srun of several launchers starts the job once, and the others say what to do" {
     run salloc --quiet -N2 srun --overlap -N2 --ntasks-per-node=1 batchai-launch -n 2 sh -c 'echo "rank $RANK"'
     [ "$status" -eq 125 ]
