@@ -153,9 +153,11 @@ Step DeviceCommunicator::advance() {
     return step;
 }
 
-// What has gone wrong on this rank's device, the others cannot know.
+// What has gone wrong on this rank's device, the others cannot know. Other failures say already
+// whose they are: those of the way's own engine may come before this one's.
 void DeviceCommunicator::tell_failure(Failure failure) {
-    if (failure.status == BATCHAI_COLL_ERR_SYSTEM) {
+    const auto& error = orders_->error();
+    if (error && failure.sentence == error->message) {
         failure.sentence =
             fmt::format("rank {}: {}: {}", comm_.topology().rank,
                         describe(signature_of(line_.front()->call)), failure.sentence);
