@@ -64,9 +64,10 @@ sys::Result<std::vector<double>> DeviceCommunicator::time_ways() {
     const auto memory = device_->allocate(kSizes.back());
     const auto stream = device_->make_stream();
     const auto event = device_->make_event();
-    if (!memory) return memory.error();
-    if (!stream) return stream.error();
-    if (!event) return event.error();
+    const std::string who = fmt::format("rank {}", rank());
+    if (!memory) return memory.error().in(who);
+    if (!stream) return stream.error().in(who);
+    if (!event) return event.error().in(who);
     std::vector<double> times;
     for (const std::size_t bytes : kSizes) {
         for (const Way& way : ways_) {
@@ -87,6 +88,7 @@ sys::Result<double> DeviceCommunicator::time(DeviceOperation& way, const Trial& 
     call.count = bytes / sizeof(float);
     call.op = BATCHAI_COLL_MAX;  // whatever numbers there are
     call.stream = trial.stream;
+    const std::string doing = "timing " + way.name();
     double best = 0;
     for (int run = 0; run < kRuns; ++run) {
         const auto begun = Clock::now();
@@ -99,7 +101,7 @@ sys::Result<double> DeviceCommunicator::time(DeviceOperation& way, const Trial& 
         way.begin(call);
         Backoff backoff;
         for (Step step = Step::idle; step != Step::done; step = way.step()) {
-            if (step == Step::failed) return sys::Error{way.failure().sentence};
+            if (step == Step::failed) return sys::Error{failure_of(way, doing).sentence};
             if (step == Step::moved) {
                 backoff.reset();
                 continue;
@@ -111,7 +113,7 @@ sys::Result<double> DeviceCommunicator::time(DeviceOperation& way, const Trial& 
         while (!orders_->is_done(trial.event)) {
             if (auto good = look(); !good) return good.error();
         }
-        if (const auto& error = orders_->error()) return *error;
+        if (orders_->error()) return sys::Error{failure_of(way, doing).sentence};
         const std::chrono::duration<double> took = Clock::now() - begun;
         if (run == 1 || (run > 1 && took.count() < best)) best = took.count();
     }

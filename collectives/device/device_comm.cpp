@@ -136,7 +136,9 @@ Step DeviceCommunicator::advance() {
     }
     if (!ordered_ && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
-        if (ordered == Step::failed) tell_failure(way_->failure());
+        if (ordered == Step::failed) {
+            engine.fail(failure_of(*way_, describe(signature_of(request.call))), true);
+        }
         ordered_ = ordered == Step::done;
         if (ordered != Step::idle) step = Step::moved;
     }
@@ -153,16 +155,12 @@ Step DeviceCommunicator::advance() {
     return step;
 }
 
-// What has gone wrong on this rank's device, the others cannot know. Other failures say already
-// whose they are: those of the way's own engine may come before this one's.
-void DeviceCommunicator::tell_failure(Failure failure) {
-    const auto& error = orders_->error();
-    if (error && failure.sentence == error->message) {
-        failure.sentence =
-            fmt::format("rank {}: {}: {}", comm_.topology().rank,
-                        describe(signature_of(line_.front()->call)), failure.sentence);
-    }
-    comm_.engine().fail(failure, true);
+// Of this rank's device the others know nothing, so it says whose that is. Other failures do so
+// already.
+Failure DeviceCommunicator::failure_of(const DeviceOperation& way, const std::string& doing) const {
+    if (way.failure().status != BATCHAI_COLL_OK) return way.failure();
+    return {BATCHAI_COLL_ERR_SYSTEM,
+            fmt::format("rank {}: {}: {}", rank(), doing, orders_->error()->message)};
 }
 
 // While nothing moves here.

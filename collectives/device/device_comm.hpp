@@ -123,7 +123,7 @@ class DeviceCommunicator {
     DeviceOperation& way_for(const DeviceCall& call);
 
     Step advance();
-    void tell_failure(Failure failure);
+    Failure failure_of(const DeviceOperation& way, const std::string& doing) const;
     void look();
     void finish(StreamComm& comm);
     void end_first(batchai_coll_status status);

@@ -50,7 +50,7 @@ class DeviceOperation {
     virtual Step step() = 0;
     // For people: "split rails, NCCL inside nodes".
     virtual std::string name() const = 0;
-    // Why step() has failed.
+    // Why step() has failed, on the host; OK where the device has, of which Orders knows why.
     const Failure& failure() const { return failure_; }
 
   protected:

@@ -22,10 +22,7 @@ void FlatAllreduce::begin(const DeviceCall& call) {
 
 Step FlatAllreduce::step() {
     const bool ready = orders_.is_ready(comm_);
-    if (const auto& error = orders_.error()) {
-        failure_ = {BATCHAI_COLL_ERR_SYSTEM, error->message};
-        return Step::failed;
-    }
+    if (orders_.error()) return Step::failed;
     if (!ready) return Step::idle;
     if (!given_ && call_.count > 0) {
         given_ = true;

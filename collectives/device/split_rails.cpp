@@ -68,11 +68,7 @@ Step SplitRails::step() {
         moved |= send_next();
         moved |= receive_next();
     }
-    if (failure_.status != BATCHAI_COLL_OK) return Step::failed;
-    if (const auto& error = parts_.orders.error()) {
-        failure_ = {BATCHAI_COLL_ERR_SYSTEM, error->message};
-        return Step::failed;
-    }
+    if (failure_.status != BATCHAI_COLL_OK || parts_.orders.error()) return Step::failed;
     if (gathered_ == chunks_) return finish();
     return moved ? Step::moved : Step::idle;
 }

@@ -110,11 +110,7 @@ void ThroughHost::divide(std::size_t longest) {
 Step ThroughHost::step() {
     if (find_longest()) return engine_.has_moved() ? Step::moved : Step::idle;
     const bool took = take_out(), began = start(), brought = bring_in();
-    if (failure_.status != BATCHAI_COLL_OK) return Step::failed;
-    if (const auto& error = orders_.error()) {
-        failure_ = {BATCHAI_COLL_ERR_SYSTEM, error->message};
-        return Step::failed;
-    }
+    if (failure_.status != BATCHAI_COLL_OK || orders_.error()) return Step::failed;
     if (brought_ < chunks_) return took || began || brought ? Step::moved : Step::idle;
     orders_.record(ended_, in_);
     orders_.wait(call_.stream, ended_);

@@ -10,6 +10,7 @@
 #include "collectives/device/nccl.hpp"
 #include "collectives/device/split_rails.hpp"
 #include "collectives/device/stream_exchange.hpp"
+#include "drive.hpp"
 #include "harness.hpp"
 #include "memory.hpp"
 
@@ -27,15 +28,6 @@ std::unique_ptr<StreamComm> comm_of_one() {
     while (!value_of(comm->ready())) {
     }
     return comm;
-}
-
-void run(DeviceOperation& allreduce, const DeviceCall& call) {
-    allreduce.begin(call);
-    Step step = Step::idle;
-    while (step != Step::done) {
-        step = allreduce.step();
-        if (step == Step::failed) throw std::runtime_error(allreduce.failure().sentence);
-    }
 }
 
 void reduce_through_nccl(int rank, Board& board) {
@@ -59,7 +51,7 @@ void reduce_through_nccl(int rank, Board& board) {
         DeviceCall call{memory, in_place ? memory : memory + bytes, kCount};
         call.op = BATCHAI_COLL_AVERAGE;
         call.stream = stream;
-        run(*rails, call);
+        drive(*rails, orders, call);
         value_of(device->copy(reinterpret_cast<std::byte*>(host), call.receive, bytes, stream));
         value_of(device->record(end, stream));
         while (!value_of(device->query(end))) {

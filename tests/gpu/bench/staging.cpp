@@ -7,6 +7,7 @@
 // Bound: all S bytes go out and all come in, and both directions can be busy at once: S / the rate
 // of the slower direction while both are. What the first chunk takes to go out and the last one to
 // come in is above it.
+#include "../drive.hpp"
 #include "../harness.hpp"
 #include "clock.hpp"
 #include "collectives/comm.hpp"
@@ -40,13 +41,7 @@ class Staging {
         DeviceCall call{memory_, memory_, bytes / sizeof(float)};
         call.stream = stream_;
         return 1000 * seconds(bytes, [&] {
-                   staged_->begin(call);
-                   Step step = Step::idle;
-                   while (step != Step::done) {
-                       step = staged_->step();
-                       if (step == Step::failed)
-                           throw std::runtime_error(staged_->failure().sentence);
-                   }
+                   drive(*staged_, orders_, call);
                    value_of(device_->record(end_, stream_));
                    while (!value_of(device_->query(end_))) {
                    }

@@ -73,7 +73,8 @@ class DeviceRanks {
     Device::Stream stream(int rank) { return ranks_[rank]->stream; }
 
     // Brings each rank's input to its device and begins calls[r] on it, in some order, and steps
-    // until all are done, on the devices too. The sentence of the first failure, or nothing.
+    // until all are done, on the devices too. Whose the first failure is, and its sentence; or
+    // nothing.
     std::string run(const std::vector<DeviceCall>& calls) {
         enum { before, during, after };
         std::vector<int> phases(ranks_.size(), before);
@@ -89,7 +90,7 @@ class DeviceRanks {
                 phases[r] = during;
             } else if (phases[r] == during) {
                 const Step step = rank.allreduce->step();
-                if (step == Step::failed) return rank.allreduce->failure().sentence;
+                if (step == Step::failed) return rank.why_failed();
                 if (step == Step::done) {
                     phases[r] = after;
                     value_of(rank.device.record(rank.done, calls[r].stream));
@@ -104,9 +105,21 @@ class DeviceRanks {
         return {};
     }
 
+    // As if the ranks had heard of it by the engines that the way uses.
+    void fail_engines(const Failure& failure) {
+        for (const auto& wire : wires_) {
+            for (int r = 0; r < wire->size(); ++r) wire->engine(r).fail(failure, false);
+        }
+    }
+
   private:
     struct Rank {
         explicit Rank(unsigned seed) : device(seed), orders(device) {}
+        std::string why_failed() const {
+            const Failure& failure = allreduce->failure();
+            return failure.status != BATCHAI_COLL_OK ? "the host's: " + failure.sentence
+                                                     : "the device's: " + orders.error()->message;
+        }
 
         HostDevice device;
         Orders orders;

@@ -221,4 +221,33 @@ BOOST_AUTO_TEST_CASE(other_operations_go_through_the_host) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_failure_is_the_device_s_or_the_host_s) {
+    using Path = DeviceRanks::Path;
+    const std::vector<std::byte> elsewhere(400);
+    const auto run = [&](DeviceRanks& job, bool device_fails) {
+        std::vector<DeviceCall> calls(static_cast<std::size_t>(job.size()));
+        for (int r = 0; r < job.size(); ++r) {
+            calls[r].send = calls[r].receive = job.memory(r);
+            calls[r].count = elsewhere.size() / sizeof(float);
+            calls[r].before = 2;  // so that NCCL's ways have an order of their own
+            calls[r].stream = job.stream(r);
+        }
+        if (device_fails) calls[1].send = elsewhere.data();
+        return job.run(calls);
+    };
+    for (const Path path : {Path::shared, Path::stream, Path::flat, Path::host}) {
+        BOOST_TEST_CONTEXT("path " << static_cast<int>(path)) {
+            DeviceRanks job(2, 2, path, kChunk, 1);
+            const std::string said = run(job, true);
+            BOOST_TEST(said.starts_with("the device's: "), said);
+            BOOST_TEST(said.ends_with("400 bytes that the device does not reach"), said);
+        }
+    }
+    for (const Path path : {Path::shared, Path::stream, Path::host}) {
+        DeviceRanks job(2, 2, path, kChunk, 1);
+        job.fail_engines({BATCHAI_COLL_ERR_PEER, "rank 7 is lost"});
+        BOOST_TEST(run(job, false) == "the host's: rank 7 is lost");
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
