@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NCCL between emulated GPUs: ranks meet in memory that the maker of an id has, and bring their
+// data there piece by piece. As NCCL's communicators that do not block: a call returns at once, and
+// a thread of the communicator's own waits for the other ranks and puts the operation into its
+// stream, a little later.
+#include <nccl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "emulation.hpp"
+
+namespace {
+
+constexpr int kMostRanks = 8;
+constexpr std::size_t kPiece = 256u << 10;  // bytes
+
+// Zeros at first.
+struct Meeting {
+    std::atomic<int> joined, finished;
+    std::atomic<std::uint64_t> arrived[2];  // at the two gates of a piece, all ranks together
+    std::byte pieces[kMostRanks][kPiece];
+};
+
+struct Address {
+    int process, file;
+};
+
+template <class Stored>
+double read(Stored stored) {
+    return static_cast<double>(stored);
+}
+struct Brain {
+    std::uint16_t bits;
+};
+double read(Brain stored) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(stored.bits) << 16);
+}
+template <class Stored>
+void write(Stored& to, double value) {
+    to = static_cast<Stored>(value);
+}
+void write(Brain& to, double value) {
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    to.bits = static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+double combined(ncclRedOp_t op, double a, double b) {
+    switch (op) {
+        case ncclMin:
+            return std::min(a, b);
+        case ncclMax:
+            return std::max(a, b);
+        case ncclProd:
+            return a * b;
+        default:
+            return a + b;
+    }
+}
+
+std::uint64_t combined(ncclRedOp_t op, std::int64_t a, std::int64_t b) {
+    switch (op) {
+        case ncclMin:
+            return static_cast<std::uint64_t>(std::min(a, b));
+        case ncclMax:
+            return static_cast<std::uint64_t>(std::max(a, b));
+        case ncclProd:
+            return static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b);
+        default:
+            return static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b);
+    }
+}
+
+// to[i] = op over ranks of what they have at from[i]; integers wrap.
+template <class Stored>
+void reduce(const Meeting& meeting, int ranks, std::size_t first, std::size_t count, ncclRedOp_t op,
+            std::byte* to) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto at = [&](int rank) {
+            return reinterpret_cast<const Stored*>(meeting.pieces[rank])[first + i];
+        };
+        Stored& result = reinterpret_cast<Stored*>(to)[i];
+        if constexpr (std::is_integral_v<Stored>) {
+            auto value = static_cast<std::int64_t>(at(0));
+            for (int r = 1; r < ranks; ++r) {
+                value = static_cast<std::int64_t>(
+                    combined(op, value, static_cast<std::int64_t>(at(r))));
+            }
+            result = static_cast<Stored>(value);
+        } else {
+            double value = read(at(0));
+            for (int r = 1; r < ranks; ++r) value = combined(op, value, read(at(r)));
+            write(result, value);
+        }
+    }
+}
+
+using Reduce = void (*)(const Meeting&, int, std::size_t, std::size_t, ncclRedOp_t, std::byte*);
+struct Type {
+    std::size_t bytes;
+    Reduce reduce;
+};
+template <class Stored>
+constexpr Type type() {
+    return {sizeof(Stored), reduce<Stored>};
+}
+Type type_of(ncclDataType_t wanted) {
+    switch (wanted) {
+        case ncclFloat64:
+            return type<double>();
+        case ncclInt32:
+            return type<std::int32_t>();
+        case ncclInt64:
+            return type<std::int64_t>();
+        case ncclInt8:
+            return type<std::int8_t>();
+        case ncclUint8:
+            return type<std::uint8_t>();
+        case ncclFloat16:
+            return type<_Float16>();
+        case ncclBfloat16:
+            return type<Brain>();
+        default:
+            return type<float>();
+    }
+}
+
+}  // namespace
+
+struct ncclComm {
+    ncclComm(Meeting& where, int own, int all, int on)
+        : meeting(where), rank(own), ranks(all), gpu(on), thread([this] { run(); }) {}
+    ~ncclComm() {
+        {
+            const std::scoped_lock held(lock);
+            ends = true;
+        }
+        changed.notify_all();
+        thread.join();
+    }
+
+    // Of the thread that is the communicator's own.
+    void run() {
+        (void)cudaSetDevice(gpu);
+        ++meeting.joined;
+        wait_for(meeting.joined);
+        std::unique_lock held(lock);
+        while (true) {
+            is_working = false;
+            changed.wait(held, [this] { return ends || !work.empty(); });
+            if (work.empty()) return;
+            const auto next = std::move(work.front());
+            work.pop_front();
+            held.unlock();
+            ::usleep(random() % 300);
+            next();
+            held.lock();
+        }
+    }
+    void wait_for(const std::atomic<int>& count) const {
+        while (count < ranks && !is_aborted) ::usleep(50);
+    }
+    ncclResult_t begin(std::function<void()> what) {
+        const std::scoped_lock held(lock);
+        if (is_working) return ncclInvalidUsage;  // the caller is to ask for the state first
+        is_working = true;
+        work.push_back(std::move(what));
+        changed.notify_all();
+        return ncclInProgress;
+    }
+
+    // All ranks' data, a piece at a time: use(piece, bytes) once all of it is there.
+    template <class Use>
+    void exchange(const std::byte* from, std::size_t bytes, Use use) {
+        for (std::size_t at = 0; at < bytes; at += kPiece) {
+            const std::size_t now = std::min(kPiece, bytes - at);
+            std::memcpy(meeting.pieces[rank], from + at, now);
+            pass(0);
+            if (is_aborted) return;
+            use(at, now);
+            pass(1);
+        }
+    }
+    void pass(int gate) {
+        const std::uint64_t all = static_cast<std::uint64_t>(ranks);
+        const std::uint64_t wanted = (meeting.arrived[gate]++ / all + 1) * all;
+        while (meeting.arrived[gate] < wanted && !is_aborted) std::this_thread::yield();
+    }
+
+    Meeting& meeting;
+    const int rank, ranks, gpu;
+    std::atomic<bool> is_aborted = false;
+    std::minstd_rand random;
+    std::mutex lock;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> work;
+    bool ends = false, is_working = true;
+    std::thread thread;  // last, as it uses the others
+};
+
+namespace {
+
+Meeting* open_meeting(int process, int file) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/fd/%d", process, file);
+    std::FILE* const opened = std::fopen(path, "r+e");
+    if (opened == nullptr) return nullptr;
+    void* memory =
+        ::mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED, ::fileno(opened), 0);
+    std::fclose(opened);
+    return memory == MAP_FAILED ? nullptr : static_cast<Meeting*>(memory);
+}
+
+}  // namespace
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) {
+    *version = NCCL_VERSION_CODE;
+    return ncclSuccess;
+}
+const char* ncclGetErrorString(ncclResult_t) {
+    return "an error of the emulated NCCL";
+}
+const char* ncclGetLastError(ncclComm_t) {
+    return "";
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+    const int file = ::memfd_create("NCCL", MFD_CLOEXEC);  // until the process ends
+    if (file < 0 || ::ftruncate(file, sizeof(Meeting)) != 0) return ncclSystemError;
+    const Address address{::getpid(), file};
+    std::memcpy(id, &address, sizeof address);
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
+                                    ncclConfig_t* config) {
+    Address address;
+    std::memcpy(&address, &id, sizeof address);
+    Meeting* const meeting = open_meeting(address.process, address.file);
+    if (meeting == nullptr || ranks > kMostRanks || config->blocking != 0) return ncclSystemError;
+    *comm = new ncclComm(*meeting, rank, ranks, emulation::current_gpu());
+    return ncclInProgress;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
+    const std::scoped_lock held(comm->lock);
+    *state = comm->is_working ? ncclInProgress : ncclSuccess;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t count,
+                               ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
+                               cudaStream_t stream) {
+    const auto body = [=] {
+        const auto [element, reduce] = type_of(type);
+        const std::size_t bytes = count * element;
+        const std::size_t own = static_cast<std::size_t>(comm->rank) * bytes;
+        comm->exchange(
+            static_cast<const std::byte*>(send), bytes * static_cast<std::size_t>(comm->ranks),
+            [&, reduce = reduce, element = element](std::size_t at, std::size_t now) {
+                const std::size_t begin = std::max(at, own);
+                const std::size_t end = std::min(at + now, own + bytes);
+                if (begin >= end) return;
+                reduce(comm->meeting, comm->ranks, (begin - at) / element, (end - begin) / element,
+                       op, static_cast<std::byte*>(receive) + (begin - own));
+            });
+    };
+    return comm->begin([=] { emulation::enqueue(stream, body); });
+}
+
+ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
+    const auto body = [=] {
+        const std::size_t bytes = count * type_of(type).bytes;
+        comm->exchange(
+            static_cast<const std::byte*>(send), bytes, [&](std::size_t at, std::size_t now) {
+                for (int r = 0; r < comm->ranks; ++r) {
+                    std::byte* const block =
+                        static_cast<std::byte*>(receive) + static_cast<std::size_t>(r) * bytes;
+                    std::memcpy(block + at, comm->meeting.pieces[r], now);
+                }
+            });
+    };
+    return comm->begin([=] { emulation::enqueue(stream, body); });
+}
+
+ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
+                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+    const auto body = [=] {
+        const auto [element, reduce] = type_of(type);
+        comm->exchange(static_cast<const std::byte*>(send), count * element,
+                       [&, reduce = reduce, element = element](std::size_t at, std::size_t now) {
+                           reduce(comm->meeting, comm->ranks, 0, now / element, op,
+                                  static_cast<std::byte*>(receive) + at);
+                       });
+    };
+    return comm->begin([=] { emulation::enqueue(stream, body); });
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+    return comm->begin([comm] {
+        emulation::wait_for_all_streams();
+        ++comm->meeting.finished;
+        comm->wait_for(comm->meeting.finished);
+    });
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+    delete comm;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+    comm->is_aborted = true;
+    emulation::wait_for_all_streams();
+    delete comm;
+    return ncclSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams, events, copies, launches and the capture of streams. What is put into a captured stream
+// is dropped: nothing launches a graph here.
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "emulation.hpp"
+
+using Clock = std::chrono::steady_clock;
+
+struct CUevent_st {
+    std::mutex lock;
+    std::condition_variable changed;
+    std::uint64_t recorded = 0, done = 0;
+    Clock::time_point at;
+};
+
+struct CUstream_st {
+    CUstream_st() : thread([this] { run(); }) {}
+    ~CUstream_st() {
+        {
+            const std::scoped_lock held(lock);
+            ends = true;
+        }
+        changed.notify_all();
+        thread.join();
+    }
+
+    void add(std::function<void()> what) {
+        const std::scoped_lock held(lock);
+        if (is_captured) return;
+        work.push_back(std::move(what));
+        changed.notify_all();
+    }
+    void wait() {
+        std::unique_lock held(lock);
+        changed.wait(held, [this] { return work.empty(); });
+    }
+    void run() {
+        std::unique_lock held(lock);
+        while (true) {
+            changed.wait(held, [this] { return ends || !work.empty(); });
+            if (work.empty()) return;
+            const auto& next = work.front();  // stays there, as others add behind it
+            held.unlock();
+            next();
+            held.lock();
+            work.pop_front();
+            changed.notify_all();
+        }
+    }
+
+    std::mutex lock;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> work;
+    bool ends = false, is_captured = false;
+    std::thread thread;  // last, as it uses the others
+};
+
+namespace {
+
+// Never destroyed: threads that a failed rank leaves behind may use them to the end.
+struct All {
+    std::mutex lock;
+    std::set<cudaStream_t> streams;
+    std::map<const void*, emulation::Kernel> kernels;
+    cudaStream_t usual = nullptr;  // the default stream
+};
+All& all() {
+    static All* const made = new All;
+    return *made;
+}
+
+cudaStream_t own(cudaStream_t stream) {
+    if (stream != nullptr) return stream;
+    const std::scoped_lock held(all().lock);
+    if (all().usual == nullptr) all().usual = *all().streams.insert(new CUstream_st).first;
+    return all().usual;
+}
+
+void wait(CUevent_st& event, std::uint64_t version) {
+    std::unique_lock held(event.lock);
+    event.changed.wait(held, [&] { return event.done >= version; });
+}
+
+}  // namespace
+
+namespace emulation {
+
+void enqueue(cudaStream_t stream, std::function<void()> work) {
+    own(stream)->add(std::move(work));
+}
+
+void wait_for_all_streams() {
+    std::set<cudaStream_t> streams;
+    {
+        const std::scoped_lock held(all().lock);
+        streams = all().streams;
+    }
+    for (cudaStream_t stream : streams) stream->wait();
+}
+
+void add_kernel(const void* function, Kernel kernel) {
+    all().kernels[function] = std::move(kernel);
+}
+
+}  // namespace emulation
+
+extern "C" {
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int) {
+    const std::scoped_lock held(all().lock);
+    *stream = *all().streams.insert(new CUstream_st).first;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    {
+        const std::scoped_lock held(all().lock);
+        all().streams.erase(stream);
+    }
+    delete stream;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    own(stream)->wait();
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+    emulation::wait_for_all_streams();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int) {
+    *event = new CUevent_st;
+    return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+    return cudaEventCreateWithFlags(event, 0);
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    wait(*event, event->recorded);
+    delete event;
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    const std::scoped_lock held(event->lock);
+    emulation::enqueue(stream, [event, version = ++event->recorded] {
+        const std::scoped_lock its(event->lock);
+        event->done = version;
+        event->at = Clock::now();
+        event->changed.notify_all();
+    });
+    return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
+    const std::scoped_lock held(event->lock);
+    emulation::enqueue(stream, [event, version = event->recorded] { wait(*event, version); });
+    return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+    const std::scoped_lock held(event->lock);
+    return event->done == event->recorded ? cudaSuccess : emulation::fail(cudaErrorNotReady);
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    wait(*event, event->recorded);
+    return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+    *milliseconds = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
+    return cudaSuccess;
+}
+
+// Other memory of the host is copied before it returns.
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+    emulation::enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+    if (emulation::is_reachable(to) && emulation::is_reachable(from)) return cudaSuccess;
+    return cudaStreamSynchronize(stream);
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    const cudaError_t status = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+    return status == cudaSuccess ? cudaStreamSynchronize(nullptr) : status;
+}
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+    emulation::enqueue(stream, [=] { std::memset(to, value, bytes); });
+    return cudaSuccess;
+}
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+    return cudaMemsetAsync(to, value, bytes, nullptr);
+}
+
+cudaError_t cudaLaunchKernel(const void* function, dim3 blocks, dim3 threads, void** arguments,
+                             std::size_t, cudaStream_t stream) {
+    const auto kernel = all().kernels.find(function);
+    if (kernel == all().kernels.end()) return emulation::fail(cudaErrorInvalidDeviceFunction);
+    if (blocks.x == 0 || threads.x == 0 || threads.x > 1024) {
+        return emulation::fail(cudaErrorInvalidConfiguration);
+    }
+    emulation::enqueue(
+        stream, [launch = kernel->second(arguments), blocks, threads] { launch(blocks, threads); });
+    return cudaSuccess;
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+    emulation::enqueue(stream, [=] { function(data); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+    const std::scoped_lock held(stream->lock);
+    stream->is_captured = true;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+    cudaStream_t const it = own(stream);
+    const std::scoped_lock held(it->lock);
+    *status = it->is_captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+    const std::scoped_lock held(stream->lock);
+    stream->is_captured = false;
+    *graph = nullptr;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t) {
+    return cudaSuccess;
+}
+
+}  // extern "C"
