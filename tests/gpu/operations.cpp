@@ -216,8 +216,8 @@ void try_bad_arguments(Job& job, cudaStream_t stream) {
         refused({kind, kCount, -1}, there, apart, "no root");
         refused({kind, kCount, job.size()}, there, apart, "a root too many");
     }
-    for (const Kind kind :
-         {Kind::reduce, Kind::reduce_scatter, Kind::broadcast, Kind::allgather, Kind::alltoall}) {
+    for (const Kind kind : {Kind::reduce, Kind::reduce_scatter, Kind::broadcast, Kind::allgather,
+                            Kind::alltoall, Kind::alltoallv}) {
         const Task task{kind, kCount, job.rank()};
         refused(task, there, host.data(), "to the host's memory");
         refused(task, there, nullptr, "to no memory");
@@ -243,6 +243,19 @@ void try_bad_arguments(Job& job, cudaStream_t stream) {
            batchai_coll_device_alltoallv_async(job.device(), there, counts.data(), apart,
                                                more.data(), BATCHAI_COLL_FLOAT32, stream, &request),
            "another count to itself");
+    const std::size_t* none = nullptr;
+    const auto type = BATCHAI_COLL_FLOAT32;
+    for (const auto status :
+         {batchai_coll_device_reduce_scatter_async(job.device(), there, apart, none, type,
+                                                   BATCHAI_COLL_SUM, nullptr, stream, &request),
+          batchai_coll_device_allgatherv_async(job.device(), there, apart, none, type, stream,
+                                               &request),
+          batchai_coll_device_alltoallv_async(job.device(), there, none, apart, more.data(), type,
+                                              stream, &request),
+          batchai_coll_device_alltoallv_async(job.device(), there, more.data(), apart, none, type,
+                                              stream, &request)}) {
+        expect(BATCHAI_COLL_ERR_ARGUMENT, status, "no counts");
+    }
     expect_exact<float>(job, {Kind::alltoall, kCount}, stream);
 }
 
