@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
-#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
@@ -21,6 +19,7 @@
 #include <thread>
 
 #include "emulation.hpp"
+#include "nccl_types.hpp"
 
 namespace {
 
@@ -37,105 +36,6 @@ struct Meeting {
 struct Address {
     int process, file;
 };
-
-template <class Stored>
-double read(Stored stored) {
-    return static_cast<double>(stored);
-}
-struct Brain {
-    std::uint16_t bits;
-};
-double read(Brain stored) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(stored.bits) << 16);
-}
-template <class Stored>
-void write(Stored& to, double value) {
-    to = static_cast<Stored>(value);
-}
-void write(Brain& to, double value) {
-    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-    to.bits = static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-double combined(ncclRedOp_t op, double a, double b) {
-    switch (op) {
-        case ncclMin:
-            return std::min(a, b);
-        case ncclMax:
-            return std::max(a, b);
-        case ncclProd:
-            return a * b;
-        default:
-            return a + b;
-    }
-}
-
-std::uint64_t combined(ncclRedOp_t op, std::int64_t a, std::int64_t b) {
-    switch (op) {
-        case ncclMin:
-            return static_cast<std::uint64_t>(std::min(a, b));
-        case ncclMax:
-            return static_cast<std::uint64_t>(std::max(a, b));
-        case ncclProd:
-            return static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b);
-        default:
-            return static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b);
-    }
-}
-
-// to[i] = op over ranks of what they have at from[i]; integers wrap.
-template <class Stored>
-void reduce(const Meeting& meeting, int ranks, std::size_t first, std::size_t count, ncclRedOp_t op,
-            std::byte* to) {
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto at = [&](int rank) {
-            return reinterpret_cast<const Stored*>(meeting.pieces[rank])[first + i];
-        };
-        Stored& result = reinterpret_cast<Stored*>(to)[i];
-        if constexpr (std::is_integral_v<Stored>) {
-            auto value = static_cast<std::int64_t>(at(0));
-            for (int r = 1; r < ranks; ++r) {
-                value = static_cast<std::int64_t>(
-                    combined(op, value, static_cast<std::int64_t>(at(r))));
-            }
-            result = static_cast<Stored>(value);
-        } else {
-            double value = read(at(0));
-            for (int r = 1; r < ranks; ++r) value = combined(op, value, read(at(r)));
-            write(result, value);
-        }
-    }
-}
-
-using Reduce = void (*)(const Meeting&, int, std::size_t, std::size_t, ncclRedOp_t, std::byte*);
-struct Type {
-    std::size_t bytes;
-    Reduce reduce;
-};
-template <class Stored>
-constexpr Type type() {
-    return {sizeof(Stored), reduce<Stored>};
-}
-Type type_of(ncclDataType_t wanted) {
-    switch (wanted) {
-        case ncclFloat64:
-            return type<double>();
-        case ncclInt32:
-            return type<std::int32_t>();
-        case ncclInt64:
-            return type<std::int64_t>();
-        case ncclInt8:
-            return type<std::int8_t>();
-        case ncclUint8:
-            return type<std::uint8_t>();
-        case ncclFloat16:
-            return type<_Float16>();
-        case ncclBfloat16:
-            return type<Brain>();
-        default:
-            return type<float>();
-    }
-}
 
 }  // namespace
 
@@ -266,18 +166,19 @@ ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t coun
                                ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
                                cudaStream_t stream) {
     const auto body = [=] {
-        const auto [element, reduce] = type_of(type);
+        const auto [element, reduce] = emulation::type_of(type);
         const std::size_t bytes = count * element;
         const std::size_t own = static_cast<std::size_t>(comm->rank) * bytes;
-        comm->exchange(
-            static_cast<const std::byte*>(send), bytes * static_cast<std::size_t>(comm->ranks),
-            [&, reduce = reduce, element = element](std::size_t at, std::size_t now) {
-                const std::size_t begin = std::max(at, own);
-                const std::size_t end = std::min(at + now, own + bytes);
-                if (begin >= end) return;
-                reduce(comm->meeting, comm->ranks, (begin - at) / element, (end - begin) / element,
-                       op, static_cast<std::byte*>(receive) + (begin - own));
-            });
+        comm->exchange(static_cast<const std::byte*>(send),
+                       bytes * static_cast<std::size_t>(comm->ranks),
+                       [&, reduce = reduce, element = element](std::size_t at, std::size_t now) {
+                           const std::size_t begin = std::max(at, own);
+                           const std::size_t end = std::min(at + now, own + bytes);
+                           if (begin >= end) return;
+                           reduce(comm->meeting.pieces[0] + (begin - at), kPiece, comm->ranks,
+                                  (end - begin) / element, op,
+                                  static_cast<std::byte*>(receive) + (begin - own));
+                       });
     };
     return comm->begin([=] { emulation::enqueue(stream, body); });
 }
@@ -285,7 +186,7 @@ ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t coun
 ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream) {
     const auto body = [=] {
-        const std::size_t bytes = count * type_of(type).bytes;
+        const std::size_t bytes = count * emulation::type_of(type).bytes;
         comm->exchange(
             static_cast<const std::byte*>(send), bytes, [&](std::size_t at, std::size_t now) {
                 for (int r = 0; r < comm->ranks; ++r) {
@@ -301,10 +202,10 @@ ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, n
 ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
     const auto body = [=] {
-        const auto [element, reduce] = type_of(type);
+        const auto [element, reduce] = emulation::type_of(type);
         comm->exchange(static_cast<const std::byte*>(send), count * element,
                        [&, reduce = reduce, element = element](std::size_t at, std::size_t now) {
-                           reduce(comm->meeting, comm->ranks, 0, now / element, op,
+                           reduce(comm->meeting.pieces[0], kPiece, comm->ranks, now / element, op,
                                   static_cast<std::byte*>(receive) + at);
                        });
     };
