@@ -10,16 +10,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdio>
 #include <cstring>
-#include <deque>
-#include <mutex>
 #include <random>
 #include <thread>
 
 #include "emulation.hpp"
 #include "nccl_types.hpp"
+#include "worker.hpp"
 
 namespace {
 
@@ -40,44 +38,23 @@ struct Address {
 }  // namespace
 
 struct ncclComm {
-    ncclComm(Meeting& where, int own, int all, int on)
-        : meeting(where), rank(own), ranks(all), gpu(on), thread([this] { run(); }) {}
-    ~ncclComm() {
-        {
-            const std::scoped_lock held(lock);
-            ends = true;
-        }
-        changed.notify_all();
-        thread.join();
+    ncclComm(Meeting& where, int own, int all, int on) : meeting(where), rank(own), ranks(all) {
+        worker.add([this, on] {
+            (void)cudaSetDevice(on);
+            ++meeting.joined;
+            wait_for(meeting.joined);
+        });
     }
 
-    // Of the thread that is the communicator's own.
-    void run() {
-        (void)cudaSetDevice(gpu);
-        ++meeting.joined;
-        wait_for(meeting.joined);
-        std::unique_lock held(lock);
-        while (true) {
-            is_working = false;
-            changed.wait(held, [this] { return ends || !work.empty(); });
-            if (work.empty()) return;
-            const auto next = std::move(work.front());
-            work.pop_front();
-            held.unlock();
-            ::usleep(random() % 300);
-            next();
-            held.lock();
-        }
-    }
     void wait_for(const std::atomic<int>& count) const {
         while (count < ranks && !is_aborted) ::usleep(50);
     }
     ncclResult_t begin(std::function<void()> what) {
-        const std::scoped_lock held(lock);
-        if (is_working) return ncclInvalidUsage;  // the caller is to ask for the state first
-        is_working = true;
-        work.push_back(std::move(what));
-        changed.notify_all();
+        if (!worker.is_idle()) return ncclInvalidUsage;  // the caller is to ask for the state first
+        worker.add([this, what = std::move(what)] {
+            ::usleep(random() % 300);
+            what();
+        });
         return ncclInProgress;
     }
 
@@ -100,14 +77,10 @@ struct ncclComm {
     }
 
     Meeting& meeting;
-    const int rank, ranks, gpu;
+    const int rank, ranks;
     std::atomic<bool> is_aborted = false;
-    std::minstd_rand random;
-    std::mutex lock;
-    std::condition_variable changed;
-    std::deque<std::function<void()>> work;
-    bool ends = false, is_working = true;
-    std::thread thread;  // last, as it uses the others
+    std::minstd_rand random;   // the worker's
+    emulation::Worker worker;  // last, as it uses the others
 };
 
 namespace {
@@ -157,8 +130,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
-    const std::scoped_lock held(comm->lock);
-    *state = comm->is_working ? ncclInProgress : ncclSuccess;
+    *state = comm->worker.is_idle() ? ncclSuccess : ncclInProgress;
     return ncclSuccess;
 }
 
@@ -227,6 +199,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
     comm->is_aborted = true;
+    comm->worker.wait();  // it puts no more into streams
     emulation::wait_for_all_streams();
     delete comm;
     return ncclSuccess;

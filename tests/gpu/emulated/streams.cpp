@@ -2,17 +2,16 @@
 //
 // Streams, events, copies, launches and the capture of streams. What is put into a captured stream
 // is dropped: nothing launches a graph here.
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
-#include <thread>
 
 #include "emulation.hpp"
+#include "worker.hpp"
 
 using Clock = std::chrono::steady_clock;
 
@@ -23,46 +22,8 @@ struct CUevent_st {
     Clock::time_point at;
 };
 
-struct CUstream_st {
-    CUstream_st() : thread([this] { run(); }) {}
-    ~CUstream_st() {
-        {
-            const std::scoped_lock held(lock);
-            ends = true;
-        }
-        changed.notify_all();
-        thread.join();
-    }
-
-    void add(std::function<void()> what) {
-        const std::scoped_lock held(lock);
-        if (is_captured) return;
-        work.push_back(std::move(what));
-        changed.notify_all();
-    }
-    void wait() {
-        std::unique_lock held(lock);
-        changed.wait(held, [this] { return work.empty(); });
-    }
-    void run() {
-        std::unique_lock held(lock);
-        while (true) {
-            changed.wait(held, [this] { return ends || !work.empty(); });
-            if (work.empty()) return;
-            const auto& next = work.front();  // stays there, as others add behind it
-            held.unlock();
-            next();
-            held.lock();
-            work.pop_front();
-            changed.notify_all();
-        }
-    }
-
-    std::mutex lock;
-    std::condition_variable changed;
-    std::deque<std::function<void()>> work;
-    bool ends = false, is_captured = false;
-    std::thread thread;  // last, as it uses the others
+struct CUstream_st : emulation::Worker {
+    std::atomic<bool> is_captured = false;
 };
 
 namespace {
@@ -70,7 +31,7 @@ namespace {
 // Never destroyed: threads that a failed rank leaves behind may use them to the end.
 struct All {
     std::mutex lock;
-    std::set<cudaStream_t> streams;
+    std::map<cudaStream_t, std::shared_ptr<CUstream_st>> streams;
     std::map<const void*, emulation::Kernel> kernels;
     cudaStream_t usual = nullptr;  // the default stream
 };
@@ -79,10 +40,18 @@ All& all() {
     return *made;
 }
 
+// With the lock of all().
+cudaStream_t add_stream() {
+    auto made = std::make_shared<CUstream_st>();
+    cudaStream_t const stream = made.get();
+    all().streams[stream] = std::move(made);
+    return stream;
+}
+
 cudaStream_t own(cudaStream_t stream) {
     if (stream != nullptr) return stream;
     const std::scoped_lock held(all().lock);
-    if (all().usual == nullptr) all().usual = *all().streams.insert(new CUstream_st).first;
+    if (all().usual == nullptr) all().usual = add_stream();
     return all().usual;
 }
 
@@ -96,16 +65,17 @@ void wait(CUevent_st& event, std::uint64_t version) {
 namespace emulation {
 
 void enqueue(cudaStream_t stream, std::function<void()> work) {
-    own(stream)->add(std::move(work));
+    cudaStream_t const it = own(stream);
+    if (!it->is_captured) it->add(std::move(work));
 }
 
 void wait_for_all_streams() {
-    std::set<cudaStream_t> streams;
+    std::map<cudaStream_t, std::shared_ptr<CUstream_st>> streams;  // another thread may end some
     {
         const std::scoped_lock held(all().lock);
         streams = all().streams;
     }
-    for (cudaStream_t stream : streams) stream->wait();
+    for (const auto& [handle, stream] : streams) stream->wait();
 }
 
 void add_kernel(const void* function, Kernel kernel) {
@@ -118,15 +88,14 @@ extern "C" {
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int) {
     const std::scoped_lock held(all().lock);
-    *stream = *all().streams.insert(new CUstream_st).first;
+    *stream = add_stream();
     return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    {
-        const std::scoped_lock held(all().lock);
-        all().streams.erase(stream);
-    }
-    delete stream;
+    std::shared_ptr<CUstream_st> last;  // it ends without the lock
+    const std::scoped_lock held(all().lock);
+    last = std::move(all().streams[stream]);
+    all().streams.erase(stream);
     return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -208,24 +177,17 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 blocks, dim3 threads, vo
         stream, [launch = kernel->second(arguments), blocks, threads] { launch(blocks, threads); });
     return cudaSuccess;
 }
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-    emulation::enqueue(stream, [=] { function(data); });
-    return cudaSuccess;
-}
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-    const std::scoped_lock held(stream->lock);
     stream->is_captured = true;
     return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-    cudaStream_t const it = own(stream);
-    const std::scoped_lock held(it->lock);
-    *status = it->is_captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    *status =
+        own(stream)->is_captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-    const std::scoped_lock held(stream->lock);
     stream->is_captured = false;
     *graph = nullptr;
     return cudaSuccess;
