@@ -34,15 +34,15 @@ constexpr std::size_t kOverlapped = 64 * kMiB;
 
 class Bench {
   public:
-    Bench(Job& job, Figures& figures) : job_(job), figures_(figures), memory_(kLarge) {
-        cuda(cudaMemset(memory_.data(), 0, kLarge), "clearing");
+    Bench(Job& job, Figures& figures) : job_(job), figures_(figures), memory_(sizes().back()) {
+        cuda(cudaMemset(memory_.data(), 0, sizes().back()), "clearing");
         cuda(cudaDeviceSynchronize(), "clearing");
     }
 
     // Milliseconds of a call on the slowest rank, the median.
     template <class Call>
     double milliseconds(std::size_t bytes, Call call) {
-        for (int i = 0; i < 3; ++i) call();
+        for (int i = 0; i < idle_calls(); ++i) call();
         std::vector<double> times;
         for (int i = 0; i < calls_of(bytes); ++i) {
             check(batchai_coll_barrier(job_.comm()));
@@ -135,7 +135,7 @@ double bound(double pcie, double wire, std::size_t bytes) {
 void measure_two_nodes(Job& job, Figures& figures, double rate) {
     Bench bench(job, figures);
     double overlapped = 0;
-    for (const std::size_t bytes : kSizes) {
+    for (const std::size_t bytes : sizes()) {
         const double wire = bench.wire(bytes), whole = bench.allreduce(bytes);
         const double serial = bench.serial(bytes);
         if (bytes == kOverlapped) overlapped = whole;
@@ -163,18 +163,18 @@ void run_job(const std::vector<int>& shape, const std::function<void(Job& job)>&
 
 std::vector<Row> allreduce_rows() {
     std::vector<Row> rows;
-    for (const std::size_t bytes : kSizes) rows.push_back({kWire, bytes, "ms"});
-    for (const std::size_t bytes : kSizes) {
+    for (const std::size_t bytes : sizes()) rows.push_back({kWire, bytes, "ms"});
+    for (const std::size_t bytes : sizes()) {
         // 1 / 1.15
         rows.push_back({kTwoNodes, bytes, "ms", bytes >= 64 * kMiB ? 0.87 : 0,
                         "the slowest stage and the fill"});
     }
-    for (const std::size_t bytes : kSizes) rows.push_back({kSerial, bytes, "ms"});
-    for (const std::size_t bytes : kSizes) rows.push_back({kAhead, bytes, "x"});
+    for (const std::size_t bytes : sizes()) rows.push_back({kSerial, bytes, "ms"});
+    for (const std::size_t bytes : sizes()) rows.push_back({kAhead, bytes, "x"});
     rows.push_back({kWork, kOverlapped, "ms"});
     rows.push_back({kTogether, kOverlapped, "ms", 0, "the longer one of both"});
     rows.push_back({kHidden, kOverlapped, "%"});
-    for (const std::size_t bytes : kSizes) rows.push_back({kOneNode, bytes, "ms"});
+    for (const std::size_t bytes : sizes()) rows.push_back({kOneNode, bytes, "ms"});
     return rows;
 }
 
@@ -183,7 +183,7 @@ void measure_allreduces(Figures& figures) {
     run_job({1, 1}, [&](Job& job) { measure_two_nodes(job, figures, rate); });
     run_job({2}, [&](Job& job) {
         Bench bench(job, figures);
-        for (const std::size_t bytes : kSizes) {
+        for (const std::size_t bytes : sizes()) {
             const double took = bench.allreduce(bytes);
             if (job.rank() == 0) figures.set(kOneNode, bytes, took);
         }

@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the bench takes its times: the median of some calls, after some that do not count, each from
-// its start to its end on the host, and the end of the stream.
+// its start to its end on the host, and the end of the stream. In a brief
+// run all is done once.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
+#include "../harness.hpp"
 #include "../memory.hpp"
 
 namespace batchai::coll::gpu {
 
 // How often something of so many bytes is done: enough for a median, and not for ever.
 inline int calls_of(std::size_t bytes) {
+    if (machine().brief) return 1;
     return static_cast<int>(std::clamp<std::size_t>((std::size_t{1} << 30) / bytes, 5, 41));
+}
+
+// Before any that counts.
+inline int idle_calls() {
+    return machine().brief ? 0 : 3;
+}
+
+// Between two looks at the clock, of something that is over soon.
+inline int together() {
+    return machine().brief ? 1 : 20;
 }
 
 inline double now() {
@@ -31,7 +44,7 @@ inline double median(std::vector<double> times) {
 // Seconds of a call, which ends with what it says is done.
 template <class Call>
 double seconds(std::size_t bytes, Call call) {
-    for (int i = 0; i < 3; ++i) call();
+    for (int i = 0; i < idle_calls(); ++i) call();
     std::vector<double> times;
     for (int i = 0; i < calls_of(bytes); ++i) {
         const double begin = now();

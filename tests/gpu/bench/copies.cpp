@@ -13,7 +13,6 @@ namespace {
 const std::string kPacking = "packing 161 gradients of ResNet-50";
 constexpr std::size_t kAlignment = 512;  // of tensors, as frameworks allocate them
 constexpr std::size_t kPlace = 16;       // in the buffer
-constexpr int kTogether = 20;            // times between two looks at the clock
 
 // The parameters of ResNet-50, tensor by tensor, in numbers.
 std::vector<std::size_t> gradients() {
@@ -68,18 +67,18 @@ std::vector<Row> copy_rows() {
 }
 
 void measure_copies(Figures& figures) {
-    const double bound = figures.get("copy on the GPU, read and written", kLarge);
+    const double bound = figures.get("copy on the GPU, read and written", large());
     run_ranks({1}, [&](int, Board&) {
         const auto device = value_of(CudaDevice::create(0));
-        const std::size_t memory = kLarge / 2;  // more than they take
+        constexpr std::size_t memory = 128 * kMiB;  // more than they take
         std::byte* from = value_of(device->allocate(2 * memory));
         cuda(cudaMemset(from, 0, 2 * memory), "clearing");
         cuda(cudaDeviceSynchronize(), "clearing");
         const auto stream = value_of(device->make_stream());
         const auto end = value_of(device->make_event());
         const auto orders = packing(from, from + memory);
-        const double took = seconds(kLarge, [&] {
-            for (int i = 0; i < kTogether; ++i) {
+        const double took = seconds(large(), [&] {
+            for (int i = 0; i < together(); ++i) {
                 for (const Device::Copies& each : orders) {
                     value_of(device->copy_all(each, stream));
                 }
@@ -89,7 +88,7 @@ void measure_copies(Figures& figures) {
             }
         });
         figures.set(kPacking, all_bytes(),
-                    static_cast<double>(kTogether * 2 * all_bytes()) / took / 1e9, bound);
+                    static_cast<double>(2 * all_bytes()) * together() / took / 1e9, bound);
     });
 }
 

@@ -47,7 +47,7 @@ double gigabytes(std::size_t bytes, double seconds) {
 }
 
 void copy_all(std::byte* to, const std::byte* from, cudaStream_t stream) {
-    cuda(cudaMemcpyAsync(to, from, kLarge, cudaMemcpyDefault, stream), "copying");
+    cuda(cudaMemcpyAsync(to, from, large(), cudaMemcpyDefault, stream), "copying");
 }
 
 // GB/s of copies one after another, the median of some.
@@ -55,11 +55,11 @@ double alone(std::byte* to, const std::byte* from) {
     const Stream stream;
     const Timer timer(stream);
     std::vector<double> rates;
-    for (int round = 0; round < 5; ++round) {
+    for (int round = 0; round < calls_of(large()); ++round) {
         timer.begin();
         for (int i = 0; i < kCopies; ++i) copy_all(to, from, stream);
         timer.end();
-        rates.push_back(gigabytes(kLarge * kCopies, timer.seconds()));
+        rates.push_back(gigabytes(large() * kCopies, timer.seconds()));
     }
     return median(rates);
 }
@@ -70,8 +70,8 @@ void both(Figures& figures, const GpuMemory& memory, const PinnedMemory& host) {
     const Timer in_timer(in), out_timer(out);
     std::vector<double> in_rates, out_rates;
     const auto in_one = [&] { copy_all(memory.data(), host.data(), in); };
-    const auto out_one = [&] { copy_all(host.data() + kLarge, memory.data() + kLarge, out); };
-    for (int round = 0; round < 5; ++round) {
+    const auto out_one = [&] { copy_all(host.data() + large(), memory.data() + large(), out); };
+    for (int round = 0; round < calls_of(large()); ++round) {
         in_one();
         out_one();
         in_timer.begin();
@@ -86,38 +86,38 @@ void both(Figures& figures, const GpuMemory& memory, const PinnedMemory& host) {
             in_one();
             out_one();
         }
-        in_rates.push_back(gigabytes(kLarge * kCopies, in_timer.seconds()));
-        out_rates.push_back(gigabytes(kLarge * kCopies, out_timer.seconds()));
+        in_rates.push_back(gigabytes(large() * kCopies, in_timer.seconds()));
+        out_rates.push_back(gigabytes(large() * kCopies, out_timer.seconds()));
         in.wait();
         out.wait();
     }
-    figures.set(kBothIn, kLarge, median(in_rates));
-    figures.set(kBothOut, kLarge, median(out_rates));
+    figures.set(kBothIn, large(), median(in_rates));
+    figures.set(kBothOut, large(), median(out_rates));
 }
 
 }  // namespace
 
 std::vector<Row> machine_rows() {
-    return {{kIn, kLarge, "GB/s"},
-            {kOut, kLarge, "GB/s"},
-            {kBothIn, kLarge, "GB/s"},
-            {kBothOut, kLarge, "GB/s"},
-            {kOnGpu, kLarge, "GB/s"}};
+    return {{kIn, large(), "GB/s"},
+            {kOut, large(), "GB/s"},
+            {kBothIn, large(), "GB/s"},
+            {kBothOut, large(), "GB/s"},
+            {kOnGpu, large(), "GB/s"}};
 }
 
 double staging_rate(const Figures& figures) {
-    return std::min(figures.get(kBothIn, kLarge), figures.get(kBothOut, kLarge)) * 1e9;
+    return std::min(figures.get(kBothIn, large()), figures.get(kBothOut, large())) * 1e9;
 }
 
 void measure_machine(Figures& figures) {
     run_ranks({1}, [&](int, Board&) {
-        const GpuMemory memory(2 * kLarge);
-        const PinnedMemory host(2 * kLarge);
+        const GpuMemory memory(2 * large());
+        const PinnedMemory host(2 * large());
         (void)alone(memory.data(), host.data());  // clocks rise
-        figures.set(kIn, kLarge, alone(memory.data(), host.data()));
-        figures.set(kOut, kLarge, alone(host.data(), memory.data()));
+        figures.set(kIn, large(), alone(memory.data(), host.data()));
+        figures.set(kOut, large(), alone(host.data(), memory.data()));
         both(figures, memory, host);
-        figures.set(kOnGpu, kLarge, 2 * alone(memory.data(), memory.data() + kLarge));
+        figures.set(kOnGpu, large(), 2 * alone(memory.data(), memory.data() + large()));
     });
 }
 

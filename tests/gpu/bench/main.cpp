@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gpu_bench [--json FILE] - measures one GPU and the library on it, and prints a table in which
-// each figure stands beside its bound. Exit: 0; 1 where a part failed; 77 where there is no GPU:
-// then every row says "not measured".
+// gpu_bench [--brief] [--json FILE] - measures one GPU and the library on it, and prints a table in
+// which each figure stands beside its bound. --brief: does all once, and with less memory, to see
+// that it runs. Exit: 0; 1 where a part failed; 2 for wrong usage; 77 where there is no GPU: then
+// every row says "not measured".
 #include <cstdio>
 #include <fstream>
 
@@ -35,11 +36,16 @@ bool measure(const char* what, void (*part)(Figures&), Figures& figures) {
 
 int main(int argc, char** argv) {
     const char* json = nullptr;
-    if (argc == 3 && std::string(argv[1]) == "--json") {
-        json = argv[2];
-    } else if (argc != 1) {
-        std::fputs("usage: gpu_bench [--json FILE]\n", stderr);
-        return 2;
+    for (int i = 1; i < argc; ++i) {
+        const std::string given = argv[i];
+        if (given == "--brief") {
+            machine().brief = true;
+        } else if (given == "--json" && i + 1 < argc) {
+            json = argv[++i];
+        } else {
+            std::fputs("usage: gpu_bench [--brief] [--json FILE]\n", stderr);
+            return 2;
+        }
     }
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     Figures figures(all_rows());

@@ -4,13 +4,21 @@
 // own, and throws what has gone wrong there; its rows are then not measured.
 #pragma once
 
+#include "../harness.hpp"
 #include "figures.hpp"
 
 namespace batchai::coll::gpu {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::size_t kSizes[] = {1 * kMiB, 4 * kMiB, 16 * kMiB, 64 * kMiB, 256 * kMiB};
-constexpr std::size_t kLarge = 256 * kMiB;  // of rates
+// From small to large.
+inline std::vector<std::size_t> sizes() {
+    if (machine().brief) return {1 * kMiB, 64 * kMiB};
+    return {1 * kMiB, 4 * kMiB, 16 * kMiB, 64 * kMiB, 256 * kMiB};
+}
+// Of rates.
+inline std::size_t large() {
+    return (machine().brief ? 16 : 256) * kMiB;
+}
 
 // What the machine gives: copies between host and GPU and on the GPU.
 std::vector<Row> machine_rows();

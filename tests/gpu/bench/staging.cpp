@@ -31,7 +31,7 @@ class Staging {
     Staging(Communicator& comm, std::size_t chunk_bytes)
         : device_(value_of(CudaDevice::create(0))),
           orders_(*device_),
-          memory_(value_of(device_->allocate(kLarge))),
+          memory_(value_of(device_->allocate(sizes().back()))),
           stream_(value_of(device_->make_stream())),
           end_(value_of(device_->make_event())),
           staged_(
@@ -61,7 +61,7 @@ class Staging {
 
 std::vector<Row> staging_rows() {
     std::vector<Row> rows;
-    for (const std::size_t bytes : kSizes) {
+    for (const std::size_t bytes : sizes()) {
         rows.push_back(
             {kStaging, bytes, "ms", bytes >= 64 * kMiB ? 0.9 : 0, "both directions at once"});
     }
@@ -79,7 +79,7 @@ void measure_staging(Figures& figures) {
             value_of(Communicator::create(std::make_unique<BoardBootstrap>(board, 0, rank, 1)));
         {
             Staging staging(*comm, kUsual);
-            for (const std::size_t bytes : kSizes) {
+            for (const std::size_t bytes : sizes()) {
                 figures.set(kStaging, bytes, staging.milliseconds(bytes), bound(bytes));
             }
         }
