@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the bench takes its times: the median of some calls, after some that do not count, each from
-// its start to its end on the host, and the end of the stream. In a brief
-// run all is done once.
+// its start to its end on the host, and the end of the stream. In a brief run
+// all is done once.
 #pragma once
 
 #include <algorithm>

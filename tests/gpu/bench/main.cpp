@@ -2,8 +2,8 @@
 //
 // gpu_bench [--brief] [--json FILE] - measures one GPU and the library on it, and prints a table in
 // which each figure stands beside its bound. --brief: does all once, and with less memory, to see
-// that it runs. Exit: 0; 1 where a part failed; 2 for wrong usage; 77 where there is no GPU: then
-// every row says "not measured".
+// that it runs. Exit: 0; 1 where a part failed or left out a row; 2 for wrong usage; 77 where there
+// is no GPU: then every row says "not measured".
 #include <cstdio>
 #include <fstream>
 
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
                           measure("packing", measure_copies, figures) &
                           measure("staging", measure_staging, figures) &
                           measure("allreduces", measure_allreduces, figures);
-        code = good ? 0 : 1;
+        code = good && figures.complete() ? 0 : 1;
     }
     std::fputs(figures.table().c_str(), stdout);
     if (json != nullptr && !(std::ofstream(json) << figures.json())) {
