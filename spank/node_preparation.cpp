@@ -27,9 +27,11 @@ bool for_all_nodes_step(const char* entry) {
 }
 
 // What the step runs, once its node is prepared: a node without the plugin would know of nothing.
+// It sleeps so that srun has the line before it knows of the failure (failure.cpp, let_pass).
 constexpr char kIsReady[] =
     "[ \"$BATCHAI_NODE_READY\" = \"$SLURM_JOB_ID\" ] || { echo \"batchai: $SLURMD_NODENAME: the "
-    "plugin is not active here: the node's plugstack.conf lacks its line\" >&2; exit 1; }";
+    "plugin is not active here: the node's plugstack.conf lacks its line\" >&2; /bin/sleep 1; exit "
+    "1; }";
 
 // Runs batchai-prep, which reads the command from input, or logs a failure that it could not log
 // itself. Nothing of the user's that it starts holds a file of ours.
