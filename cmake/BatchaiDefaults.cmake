@@ -53,6 +53,7 @@ function(batchai_unit_test name)
   # Fixtures lie in anonymous namespaces, which a unity build includes from another file.
   target_compile_options(${name} PRIVATE -Wno-subobject-linkage)
   batchai_sanitize(${name})
+  add_dependencies(unit_tests ${name})
   add_test(NAME unit/${name} COMMAND ${name} --color_output=no)
   set_tests_properties(unit/${name} PROPERTIES LABELS unit TIMEOUT 600)
 endfunction()

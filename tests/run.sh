@@ -27,8 +27,8 @@ esac
 
 contrib/install-packages.sh test
 
-build() { # preset kind-of-tests
-    cmake --preset "$1" -DBATCHAI_BUILD_TESTS="$2" -Wno-dev >/dev/null
+build() { # preset kind-of-tests [option]
+    cmake --preset "$1" -DBATCHAI_BUILD_TESTS="$2" "${@:3}" -Wno-dev >/dev/null
     cmake --build --preset "$1"
 }
 
@@ -37,7 +37,7 @@ build dev unit
 ctest --preset dev -L 'unit|lint' || rc=1
 build fuzz fuzz
 ctest --preset fuzz || rc=1
-build release cluster
+build release cluster -DBATCHAI_WERROR=ON
 ctest --preset release -L 'cluster|peers|gpu' -j 3 || rc=1 # mostly they wait for Slurm
 if [ "$BATCHAI_SOAK" = 1 ]; then
     build tsan unit
