@@ -56,9 +56,11 @@ class Summed {
         }
         BOOST_TEST_REQUIRE(job_.run(calls) == "");
         std::size_t wrong = 0;
-        for (int r = 0; r < job_.size(); ++r) {
-            const auto* got = reinterpret_cast<const Stored*>(calls[r].receive);
-            for (std::size_t i = 0; i < count_; ++i) wrong += !same<Type>(got[i], expected(i));
+        for (std::size_t i = 0; i < count_; ++i) {
+            const Stored sum = expected(i);
+            for (const DeviceCall& call : calls) {
+                wrong += !same<Type>(reinterpret_cast<const Stored*>(call.receive)[i], sum);
+            }
         }
         BOOST_TEST(wrong == 0u);
     }
