@@ -34,11 +34,11 @@ build() { # preset kind-of-tests [option]
 
 rc=0
 build dev unit
-ctest --preset dev -L 'unit|lint' || rc=1
+ctest --preset dev -L 'unit|lint' -j 2 || rc=1
 build fuzz fuzz
 ctest --preset fuzz || rc=1
 build release cluster -DBATCHAI_WERROR=ON
-ctest --preset release -L 'cluster|peers|gpu' -j 3 || rc=1 # mostly they wait for Slurm
+ctest --preset release -L 'cluster|peers|gpu' -j 4 || rc=1 # mostly they wait for Slurm
 if [ "$BATCHAI_SOAK" = 1 ]; then
     build tsan unit
     setarch -R ctest --preset tsan -L unit || rc=1 # TSan's map of memory has no place for much randomness
