@@ -90,7 +90,7 @@ std::string wrong_with(const DeviceCommunicator& communicator, const DeviceCall&
 }  // namespace
 
 batchai_coll_status api::start_on_device(const char* name, batchai_coll_device* device,
-                                         const DeviceCall& call, const DeviceBuffers& buffers,
+                                         DeviceCall call, const DeviceBuffers& buffers,
                                          batchai_coll_device_request** request) {
     DeviceCommunicator& communicator = *device->communicator;
     if (communicator.failure().status != BATCHAI_COLL_OK) {
@@ -99,8 +99,13 @@ batchai_coll_status api::start_on_device(const char* name, batchai_coll_device* 
     if (const std::string wrong = wrong_with(communicator, call, buffers); !wrong.empty()) {
         return bad_argument(name, wrong);
     }
-    if (const std::string wrong = communicator.device().wrong_with(call.stream); !wrong.empty()) {
-        return bad_argument(name, wrong);
+    const auto captured = communicator.device().is_captured(call.stream);
+    if (!captured) return bad_argument(name, captured.error().message);
+    call.captured = *captured;
+    if (call.captured && !communicator.can_be_captured(call)) {
+        return bad_argument(name,
+                            "the stream is captured into a graph, which takes an allreduce where "
+                            "NCCL connects all ranks: call it outside of the capture");
     }
     *request = reinterpret_cast<batchai_coll_device_request*>(communicator.start(call));
     return BATCHAI_COLL_OK;

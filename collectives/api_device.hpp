@@ -21,9 +21,10 @@ struct DeviceBuffers {
     std::optional<std::size_t> own = {};
 };
 
-// Checks the call, but for what its operation alone knows, and starts it.
-batchai_coll_status start_on_device(const char* name, batchai_coll_device* device,
-                                    const DeviceCall& call, const DeviceBuffers& buffers,
+// Checks the call, but for what its operation alone knows, finds out whether its stream is
+// captured, and starts it.
+batchai_coll_status start_on_device(const char* name, batchai_coll_device* device, DeviceCall call,
+                                    const DeviceBuffers& buffers,
                                     batchai_coll_device_request** request);
 
 }  // namespace batchai::coll::api

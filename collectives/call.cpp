@@ -16,8 +16,9 @@ constexpr const char* kOps[] = {"sum", "average", "min", "max", "product"};
 }  // namespace
 
 std::string describe(const Signature& signature) {
-    const std::string what = fmt::format("{} {}{}", signature.count, kTypes[signature.type],
-                                         signature.on_devices ? " on GPUs" : "");
+    const std::string what = fmt::format("{} {}{}{}", signature.count, kTypes[signature.type],
+                                         signature.on_devices ? " on GPUs" : "",
+                                         signature.captured ? " in a graph" : "");
     const std::string blocks =
         signature.layout == 0 ? "" : fmt::format(" in blocks (lengths #{:08x})", signature.layout);
     const std::string scaled =

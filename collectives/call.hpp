@@ -38,6 +38,7 @@ struct Signature {
     std::uint8_t type = BATCHAI_COLL_UINT8;
     std::uint8_t op = BATCHAI_COLL_SUM;
     bool on_devices = false;  // the ranks only meet: the data takes other ways (device/)
+    bool captured = false;    // on devices, into a graph
 
     bool operator==(const Signature&) const = default;
 };

@@ -26,6 +26,7 @@ std::string in_words(std::size_t bytes) {
 // The host's is the last one, and the only one for others than allreduces.
 DeviceOperation& DeviceCommunicator::way_for(const DeviceCall& call) {
     if (call.kind != Kind::allreduce) return *ways_.back().allreduce;
+    if (call.captured) return *flat_;
     const std::size_t bytes = call.count * type_size(call.type);
     const auto choice = std::find_if(choices_.begin(), choices_.end() - 1,
                                      [&](const Choice& it) { return bytes <= it.bytes; });

@@ -11,6 +11,7 @@ namespace {
 Signature signature_of(const DeviceCall& call) {
     Signature signature;
     signature.on_devices = true;
+    signature.captured = call.captured;
     signature.kind = call.kind;
     signature.count = call.count;
     signature.type = static_cast<std::uint8_t>(call.type);
@@ -79,6 +80,7 @@ DeviceCommunicator::Request* DeviceCommunicator::start(const DeviceCall& call) {
     if (unused_.empty()) unused_.push_back(&requests_.emplace_back());
     Request* request = unused_.back();
     unused_.pop_back();
+    captured_ |= call.captured;
     request->owner = this;
     request->call = call;
     request->counts.assign(call.counts.begin(), call.counts.end());
@@ -170,11 +172,13 @@ void DeviceCommunicator::look() {
     if (comm_.engine().has_failed()) return;
     const auto limit = comm_.timeout();
     if (limit.count() == 0 || now - *idle_since_ < limit) return;
+    const std::string closing =
+        captured_ ? "closing, which waits for the end of graphs with its operations" : "closing";
     comm_.engine().fail(
         {BATCHAI_COLL_ERR_TIMEOUT,
          fmt::format(
              "{}: the GPUs have not done it within {} s; BATCHAI_COLL_TIMEOUT sets the limit",
-             line_.empty() ? "closing" : describe(signature_of(line_.front()->call)),
+             line_.empty() ? closing : describe(signature_of(line_.front()->call)),
              std::chrono::duration<double>(limit).count())},
         true);
 }

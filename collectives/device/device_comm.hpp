@@ -54,6 +54,10 @@ class DeviceCommunicator {
     // Not after a failure.
     Failure close();
 
+    // Whether a call may be captured into a graph, which is done later without the host.
+    bool can_be_captured(const DeviceCall& call) const {
+        return call.kind == Kind::allreduce && flat_ != nullptr;
+    }
     // Only while there is no failure. Copies the call's counts.
     Request* start(const DeviceCall& call);
     // Other than IN_PROGRESS, of test only: the request has ended and is gone.
@@ -139,6 +143,8 @@ class DeviceCommunicator {
     std::vector<std::byte*> memories_;  // of exchanges, by local rank
     std::unique_ptr<StreamComm> node_comm_, all_comm_;
     std::vector<Way> ways_;
+    DeviceOperation* flat_ = nullptr;  // of them: NCCL over all ranks
+    bool captured_ = false;            // some call was
     // Which way is taken up to so many bytes; the last one for more.
     struct Choice {
         std::size_t bytes, way;

@@ -21,6 +21,7 @@ struct DeviceCall {
     batchai_coll_op op = BATCHAI_COLL_SUM;
     double before = 1, after = 1;
     Device::Stream stream = nullptr;  // what is in it already comes before the operation
+    bool captured = false;            // the stream is: all that is ordered is kept for a graph
     Kind kind = Kind::allreduce;      // this and all below as in Call and its signature
     int root = 0;
     std::span<const std::size_t> counts = {}, receive_counts = {};

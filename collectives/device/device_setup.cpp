@@ -206,6 +206,7 @@ sys::Result<void> DeviceCommunicator::make_ways(const std::vector<Found>& found)
     if (all_have(found, &Found::all_comm)) {
         auto flat = FlatAllreduce::create(*device_, *orders_, *all_comm_, topology.size);
         if (!flat) return flat.error();
+        flat_ = flat->get();
         ways_.push_back({nullptr, std::move(*flat)});
     }
     if (all_have(found, &Found::node_comm)) {

@@ -5,6 +5,10 @@
 //
 // Cost for S bytes on P ranks, as of NCCL's rings: 2 (P-1)/P S / B, B being the bandwidth of the
 // slowest link on the ring, which between nodes is that of all rails together.
+//
+// Where the call's stream is captured, all is ordered in that stream alone, and so becomes a part
+// of the graph: this one's own stream would be captured with it, for others' calls too. NCCL keeps
+// what graphs hold in order with what it is given outside of them.
 #pragma once
 
 #include <memory>
@@ -27,6 +31,7 @@ class FlatAllreduce final : public DeviceOperation {
   private:
     FlatAllreduce(Orders& orders, StreamComm& comm, int ranks)
         : orders_(orders), comm_(comm), ranks_(ranks) {}
+    Device::Stream stream() const { return call_.captured ? call_.stream : stream_; }
     void order();
     void scale();
 

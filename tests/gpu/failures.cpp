@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes wrong: memory that is not the GPU's, a stream that is captured, ranks that call
-// something else, a rank that is killed. No rank waits for ever, whatever the others do: each has
+// What goes wrong: memory that is not the GPU's, ranks that call something else, a rank that is
+// killed. No rank waits for ever, whatever the others do: each has
 // an alarm, which would fail the test.
 #include "job.hpp"
 
@@ -48,29 +48,6 @@ const Registered kArguments{
                 expect(bad, start(job, there, there + sizeof(float), stream, &request),
                        "an overlap");
                 expect(bad, start(job, there + 1, there + 1, stream, &request), "half a number");
-                expect_to_work(job, memory, stream);
-            }
-            job.finish();
-        });
-    }};
-
-const Registered kCapture{
-    "captured_stream", true, [] {
-        run_ranks({1, 1}, [](int rank, Board& board) {
-            Job job(board, rank, 2, places().front());
-            {
-                const Stream stream;
-                const GpuMemory memory(kCount * sizeof(float));
-                cuda(cudaMemset(memory.data(), 0, kCount * sizeof(float)), "clearing");
-                cuda(cudaDeviceSynchronize(), "clearing");
-                cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capturing");
-                batchai_coll_device_request* request = nullptr;
-                expect(BATCHAI_COLL_ERR_ARGUMENT,
-                       start(job, memory.data(), memory.data(), stream, &request),
-                       "while captured");
-                cudaGraph_t graph = nullptr;
-                cuda(cudaStreamEndCapture(stream, &graph), "capturing");
-                cuda(cudaGraphDestroy(graph), "a graph");
                 expect_to_work(job, memory, stream);
             }
             job.finish();

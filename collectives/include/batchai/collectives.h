@@ -370,7 +370,14 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_device_close(batchai_coll_devi
  * stream); what is in it already comes before the allreduce. Once wait or test has reported the
  * end, what is put into the stream comes after it: nobody needs to wait for the GPU. Progress is
  * made in test and wait only. Several may be under way; they are done in the order of their start.
- * Not while the stream is captured into a graph: BATCHAI_COLL_ERR_ARGUMENT. */
+ *
+ * While the stream is captured, on all ranks, the allreduce becomes a part of the graph, once wait
+ * or test has reported its end; the capture is not to end before. That takes NCCL between all ranks
+ * (each has a GPU of its own): else BATCHAI_COLL_ERR_ARGUMENT, as from the other operations. All
+ * ranks launch the graph equally often, in the same order with other operations. Launches are not
+ * seen here: one that not all ranks make, or during which a rank dies, waits on the GPU, as NCCL's
+ * own would, until the graph's process ends. The graph has to be destroyed before the device is
+ * closed. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_allreduce_async(
     batchai_coll_device* device, const void* send, void* receive, size_t count,
     batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,

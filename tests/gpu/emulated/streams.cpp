@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams, events, copies, launches and the capture of streams. What is put into a captured stream
-// is dropped: nothing launches a graph here.
-#include <atomic>
+// Streams, events, copies, launches, and graphs. A graph is what one captured stream was given;
+// other streams, and events, cannot be captured with it here.
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "emulation.hpp"
 #include "worker.hpp"
@@ -22,8 +24,14 @@ struct CUevent_st {
     Clock::time_point at;
 };
 
+struct CUgraph_st {
+    std::vector<std::function<void()>> work;
+};
+struct CUgraphExec_st : CUgraph_st {};
+
 struct CUstream_st : emulation::Worker {
-    std::atomic<bool> is_captured = false;
+    std::mutex lock;
+    cudaGraph_t graph = nullptr;  // into which it is captured
 };
 
 namespace {
@@ -55,6 +63,12 @@ cudaStream_t own(cudaStream_t stream) {
     return all().usual;
 }
 
+bool is_captured(cudaStream_t stream) {
+    cudaStream_t const it = own(stream);
+    const std::scoped_lock held(it->lock);
+    return it->graph != nullptr;
+}
+
 void wait(CUevent_st& event, std::uint64_t version) {
     std::unique_lock held(event.lock);
     event.changed.wait(held, [&] { return event.done >= version; });
@@ -66,7 +80,12 @@ namespace emulation {
 
 void enqueue(cudaStream_t stream, std::function<void()> work) {
     cudaStream_t const it = own(stream);
-    if (!it->is_captured) it->add(std::move(work));
+    const std::scoped_lock held(it->lock);
+    if (it->graph != nullptr) {
+        it->graph->work.push_back(std::move(work));
+    } else {
+        it->add(std::move(work));
+    }
 }
 
 void wait_for_all_streams() {
@@ -99,6 +118,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    if (is_captured(stream)) return emulation::fail(cudaErrorStreamCaptureUnsupported);
     own(stream)->wait();
     return cudaSuccess;
 }
@@ -120,6 +140,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    if (is_captured(stream)) return emulation::fail(cudaErrorStreamCaptureUnsupported);
     const std::scoped_lock held(event->lock);
     emulation::enqueue(stream, [event, version = ++event->recorded] {
         const std::scoped_lock its(event->lock);
@@ -130,6 +151,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
+    if (is_captured(stream)) return emulation::fail(cudaErrorStreamCaptureIsolation);
     const std::scoped_lock held(event->lock);
     emulation::enqueue(stream, [event, version = event->recorded] { wait(*event, version); });
     return cudaSuccess;
@@ -179,20 +201,34 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 blocks, dim3 threads, vo
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-    stream->is_captured = true;
+    if (is_captured(stream)) return emulation::fail(cudaErrorIllegalState);
+    const std::scoped_lock held(stream->lock);
+    stream->graph = new CUgraph_st;
     return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-    *status =
-        own(stream)->is_captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    *status = is_captured(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-    stream->is_captured = false;
-    *graph = nullptr;
+    const std::scoped_lock held(stream->lock);
+    *graph = std::exchange(stream->graph, nullptr);
+    return *graph != nullptr ? cudaSuccess : emulation::fail(cudaErrorIllegalState);
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    delete graph;
     return cudaSuccess;
 }
-cudaError_t cudaGraphDestroy(cudaGraph_t) {
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
+    *made = new CUgraphExec_st{*graph};
+    return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+    for (const auto& work : graph->work) emulation::enqueue(stream, work);
+    return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+    delete graph;
     return cudaSuccess;
 }
 
