@@ -173,9 +173,11 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
         case Kind::node_done:
             agents_[node].done = true;
             return check_over();
-        default:
+        default: {
+            const double came = wall_clock();  // what the relay passes on may end ranks
             relay_.on_message(node, kind, reader);
-            return check_awaited();
+            return check_awaited(came);
+        }
     }
 }
 
@@ -199,18 +201,20 @@ void Coordinator::on_rank_end(int node, RankEnd end) {
     } else if (outcome_.failed()) {
         end_job();
     } else {
-        check_awaited();
+        check_awaited(wall_clock());
     }
 }
 
 // A rank that ends well, but leaves the others waiting for it, is a failure like any other.
-void Coordinator::check_awaited() {
+void Coordinator::check_awaited(double now) {
     const int rank = relay_.awaited();
     if (rank < 0 || state_ != State::running) return;
-    fail(fmt::format("rank {} on {} ended with code 0 while others wait for it (in MPI_Init, a "
-                     "barrier or MPI_Finalize)",
-                     rank, map_.nodes[map_.node_of(rank)]),
-         1, Cause::rank);
+    outcome_.add({now,
+                  fmt::format("batchai-launch: rank {} on {} ended with code 0 while others wait "
+                              "for it (in MPI_Init, a barrier or MPI_Finalize)",
+                              rank, map_.nodes[map_.node_of(rank)]),
+                  1, Cause::rank});
+    end_job();
 }
 
 void Coordinator::on_agent_lost(int node) {

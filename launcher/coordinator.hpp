@@ -113,7 +113,7 @@ class Coordinator : private Relay::Sender {
     void on_prepared(int node, Prepared prepared);
     Go go() const;
     void on_rank_end(int node, RankEnd end);
-    void check_awaited();
+    void check_awaited(double now);
     void on_agent_lost(int node);
     void on_output(int node, Output output);
     void start_input();
