@@ -205,7 +205,7 @@ listening() {
 }
 
 is_closed() { [ -z "$(listening n1 "$1")" ]; }
-has_directory() { on_node "$1" find /tmp/ -name 'batchai.??????' | grep -q .; }
+has_directory() { on_node "$1" find /tmp/ -maxdepth 1 -name 'batchai.??????' | grep -q .; }
 
 @test "nothing is left when the job is cancelled while its agents start" {
     # An agent reads hwloc's file when it has made its directories, before it greets the launcher.
