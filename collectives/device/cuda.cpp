@@ -203,6 +203,14 @@ sys::Result<bool> CudaDevice::is_captured(Stream stream) {
     return captured != cudaStreamCaptureStatusNone;
 }
 
+void CudaDevice::enter() {
+    entered_.emplace(context_);
+}
+
+void CudaDevice::leave() {
+    entered_.reset();
+}
+
 bool CudaDevice::holds(const void* memory) const {
     const CurrentContext current(context_);
     cudaPointerAttributes attributes;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "batchai/collectives.h"
+#include "collectives/memory.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::coll {
@@ -30,11 +31,11 @@ class Device {
         std::array<std::byte, 64> bytes;
     };
 
-    // to[i] = (op over k of (from[k][i] * before)) / divisor * after, in the order of k; numbers of
-    // 16 bits as float32, rounded once; integers as they are, with before and after 1, and the
-    // division truncates. `to` may be one of `from`, but overlaps none otherwise. All pointers are
-    // aligned to the type's size; to 16 bytes, it is fastest. (The kernels of reduce/ have a
-    // Reduction of their own.)
+    // to[i] = (op over k of (from[k][i] * before)) / divisor * after, in the order of k or as a
+    // tree; numbers of 16 bits as float32, rounded once; integers as they are, with before and
+    // after 1, and the division truncates. `to` may be one of `from`, but overlaps none otherwise.
+    // All pointers are aligned to the type's size; to 16 bytes, it is fastest. (The kernels of
+    // reduce/ have a Reduction of their own.)
     struct Reduction {
         static constexpr std::size_t kSources = 16;
 
@@ -46,6 +47,7 @@ class Device {
         batchai_coll_op op = BATCHAI_COLL_SUM;  // not average: that is a sum with a divisor
         double before = 1, after = 1;
         int divisor = 1;
+        bool tree = false;  // combined as nodes are (reduce/tree.hpp), not one after another
 
         // Of one source: numbers that are only changed, by what is set in it then.
         static Reduction of_one(const std::byte* from, std::byte* to, std::size_t count,
@@ -112,6 +114,20 @@ class Device {
     virtual bool holds(const void* memory) const = 0;
     // Whether orders in the stream are being kept for later instead of done (a CUDA graph).
     virtual sys::Result<bool> is_captured(Stream stream) = 0;
+    // What it keeps its memory in, as a wire would have to carry it.
+    virtual Memory memory() const = 0;
+    // While this lives, the device is this thread's own for other libraries that are given its
+    // memory.
+    class Entered {
+      public:
+        explicit Entered(Device& device) : device_(device) { device_.enter(); }
+        Entered(const Entered&) = delete;
+        Entered& operator=(const Entered&) = delete;
+        ~Entered() { device_.leave(); }
+
+      private:
+        Device& device_;
+    };
     // "NVIDIA H200 (GPU 0)".
     virtual const char* name() const = 0;
     // The same for two processes, of any nodes, exactly if the device is.
@@ -126,6 +142,8 @@ class Device {
     sys::Result<void> make(const std::vector<Stream*>& streams, const std::vector<Event*>& events);
 
   protected:
+    virtual void enter() {}
+    virtual void leave() {}
     // Whether it is one that the above allows.
     static sys::Result<void> check(const Reduction& reduction);
 };

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "collectives/reduce/kernels.hpp"
+#include "collectives/reduce/tree.hpp"
 
 namespace batchai::coll {
 
@@ -59,10 +60,10 @@ void HostDevice::close() {
     const std::scoped_lock held(lock_);
     while (step()) {
     }
-    std::erase_if(memory_, [](const Memory& memory) { return memory.kind == Kind::opened; });
+    std::erase_if(memory_, [](const Piece& memory) { return memory.kind == Kind::opened; });
 }
 
-bool HostDevice::Memory::contains(const void* at, std::size_t bytes) const {
+bool HostDevice::Piece::contains(const void* at, std::size_t bytes) const {
     const auto begin = reinterpret_cast<std::uintptr_t>(segment.data());
     const auto place = reinterpret_cast<std::uintptr_t>(at);
     return place >= begin && place - begin < segment.size() &&
@@ -103,7 +104,7 @@ sys::Result<Device::Event> HostDevice::make_event() {
 
 sys::Result<Device::Handle> HostDevice::share(const std::byte* memory) {
     const std::scoped_lock held(lock_);
-    const auto found = std::find_if(memory_.begin(), memory_.end(), [&](const Memory& other) {
+    const auto found = std::find_if(memory_.begin(), memory_.end(), [&](const Piece& other) {
         return other.kind == Kind::own && other.segment.data() == memory;
     });
     if (found == memory_.end())
@@ -130,7 +131,7 @@ std::string HostDevice::identity() const {
 }
 
 sys::Result<void> HostDevice::reaches(const void* memory, std::size_t bytes) const {
-    if (bytes == 0 || std::any_of(memory_.begin(), memory_.end(), [&](const Memory& other) {
+    if (bytes == 0 || std::any_of(memory_.begin(), memory_.end(), [&](const Piece& other) {
             return other.contains(memory, bytes);
         })) {
         return {};
@@ -166,11 +167,17 @@ sys::Result<void> HostDevice::reduce(const Reduction& reduction, Stream stream) 
     }
     stream->orders.push_back(
         {[=] {
+             const Scale scale{reduction.before, reduction.after, reduction.divisor};
+             const auto sources = static_cast<int>(reduction.sources);
+             if (reduction.tree) {
+                 std::vector<std::byte> scratch(tree_scratch_needed(sources));
+                 combine_tree(kernels, {reduction.from.data(), reduction.sources}, reduction.to,
+                              reduction.count, scale, scratch.data());
+                 return;
+             }
              std::array<const void*, Reduction::kSources> from{};
              std::copy_n(reduction.from.begin(), reduction.sources, from.begin());
-             kernels.combine(reduction.to, from.data(), static_cast<int>(reduction.sources),
-                             reduction.count,
-                             {reduction.before, reduction.after, reduction.divisor});
+             kernels.combine(reduction.to, from.data(), sources, reduction.count, scale);
          },
          nullptr});
     return {};
@@ -215,7 +222,7 @@ sys::Result<bool> HostDevice::query(Event event) {
 
 bool HostDevice::holds(const void* memory) const {
     const std::scoped_lock held(lock_);
-    return std::any_of(memory_.begin(), memory_.end(), [&](const Memory& other) {
+    return std::any_of(memory_.begin(), memory_.end(), [&](const Piece& other) {
         return other.kind != Kind::pinned && other.contains(memory, 1);
     });
 }

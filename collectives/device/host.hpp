@@ -45,12 +45,13 @@ class HostDevice final : public Device {
     sys::Result<bool> query(Event event) override;
     bool holds(const void* memory) const override;
     sys::Result<bool> is_captured(Stream) override { return false; }
+    Memory memory() const override { return Memory::host; }
     const char* name() const override { return name_.c_str(); }
     std::string identity() const override;
 
   private:
     enum class Kind { own, pinned, opened };
-    struct Memory {
+    struct Piece {
         Segment segment;
         Kind kind;
         bool contains(const void* at, std::size_t bytes) const;
@@ -66,7 +67,7 @@ class HostDevice final : public Device {
     mutable std::mutex lock_;  // of all that follows
     std::mt19937_64 random_;
     int idle_ = 0;  // queries in a row that have done nothing
-    std::vector<Memory> memory_;
+    std::vector<Piece> memory_;
     std::vector<std::unique_ptr<DeviceStream>> streams_;
     std::vector<std::unique_ptr<DeviceEvent>> events_;
 };

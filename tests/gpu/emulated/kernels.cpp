@@ -27,11 +27,7 @@ namespace {
 const struct Registered {
     Registered() {
         emulation::add_kernel(&copy_all);
-        for (const Kernels& kernels : kAll) {
-            for (const Kernel kernel : {kernels.sum, kernels.min, kernels.max, kernels.product}) {
-                emulation::add_kernel(kernel);
-            }
-        }
+        for_all_kernels([](Kernel kernel) { emulation::add_kernel(kernel); });
     }
 } registered;
 
