@@ -50,6 +50,10 @@ std::string describe(const Signature& signature) {
             return "allocate";
         case Kind::free:
             return fmt::format("free of memory {}", signature.root);
+        case Kind::direct_scatter:
+            return fmt::format("direct scatter ({}) of {}", kOps[signature.op], what);
+        case Kind::direct_gather:
+            return "direct gather of " + what;
     }
     return "an unknown operation";
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "batchai/collectives.h"
+#include "collectives/memory.hpp"
 #include "collectives/pieces.hpp"
 
 namespace batchai::coll {
@@ -26,8 +27,10 @@ enum class Kind : std::uint8_t {
     alltoallv,
     allocate,
     free,
+    direct_scatter,  // these two: algorithm/direct_halves.hpp
+    direct_gather,
 };
-constexpr Kind kLastKind = Kind::free;
+constexpr Kind kLastKind = Kind::direct_gather;
 
 struct Signature {
     std::uint64_t count = 0;       // of alltoallv: 0
@@ -61,6 +64,7 @@ struct Call {
     const BlockFacts* facts = nullptr;                 // of an alltoallv
     // Of an allreduce: its data, instead of send and receive.
     std::span<const Piece> pieces = {};
+    Memory memory = Memory::host;  // of send and receive; another one in direct halves alone
     // Of pieces that begin with a number of this rank's own: set where the result of that is NaN,
     // by which some rank has said that the result is not wanted. Nothing is received then.
     bool* vetoed = nullptr;

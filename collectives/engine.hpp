@@ -21,6 +21,7 @@
 #include "collectives/algorithm/alltoall.hpp"
 #include "collectives/algorithm/beside.hpp"
 #include "collectives/algorithm/broadcast.hpp"
+#include "collectives/algorithm/direct_halves.hpp"
 #include "collectives/algorithm/reduce_scatter.hpp"
 #include "collectives/backoff.hpp"
 #include "collectives/progress.hpp"
@@ -55,6 +56,10 @@ class Engine {
     batchai_coll_status wait(Request* request);
     // Whether the last test() has moved anything.
     bool has_moved() const { return moved_; }
+    // Whether direct halves may be of such memory.
+    bool carries(Memory memory) const {
+        return context_.wire != nullptr && context_.wire->carries(memory);
+    }
     // For operations that go other ways: whether the job has failed meanwhile, as far as anybody
     // has said so. Moves messages, not operations.
     bool has_failed();
@@ -110,6 +115,7 @@ class Engine {
     Allgather allgather_;
     ReduceScatter reduce_scatter_;
     Alltoall alltoall_;
+    DirectHalves direct_halves_;
 
     Operation* current_ = nullptr;  // runs first_
     std::uint64_t operations_ = 0, chunks_ = 0;

@@ -2,7 +2,8 @@
 //
 // Exchange: what one rail does with one chunk between the nodes. A state machine: start() of a
 // derived class posts the first messages, step() posts the next ones when those have arrived. It
-// never waits. Works on memory of the library, never on the caller's buffers.
+// never waits. Works on memory of the library, never on the caller's buffers (but for those of
+// direct halves).
 #pragma once
 
 #include <algorithm>
@@ -40,8 +41,9 @@ class Exchange {
     }
 
   protected:
-    void begin(Wire& wire, Tag tag, int slot) {
+    void begin(Wire& wire, Tag tag, int slot, Memory memory = Memory::host) {
         wire_ = &wire;
+        memory_ = memory;
         tag_ = tag;
         slot_ = slot;
         tickets_.clear();
@@ -50,13 +52,18 @@ class Exchange {
     virtual bool advance() = 0;
 
     void send(int node, int step, const void* data, std::size_t bytes) {
-        wire_->send(node, tag_.at(slot_, step), data, bytes, tickets_.emplace_back());
+        wire_->send(node, tag_.at(slot_, step), data, bytes, ticket());
     }
     void receive(int node, int step, void* data, std::size_t bytes) {
-        wire_->receive(node, tag_.at(slot_, step), data, bytes, tickets_.emplace_back());
+        wire_->receive(node, tag_.at(slot_, step), data, bytes, ticket());
     }
 
   private:
+    Ticket& ticket() {
+        Ticket& made = tickets_.emplace_back();
+        made.memory = memory_;
+        return made;
+    }
     bool arrived() {
         std::erase_if(tickets_, [this](Ticket& ticket) { return wire_->done(ticket); });
         return tickets_.empty();
@@ -65,6 +72,7 @@ class Exchange {
     Wire* wire_ = nullptr;
     Tag tag_;
     int slot_ = 0;
+    Memory memory_ = Memory::host;
     std::vector<Ticket> tickets_;  // keeps its memory
 };
 

@@ -25,12 +25,12 @@ std::string in_words(std::size_t bytes) {
 
 // The host's is the last one, and the only one for others than allreduces.
 DeviceOperation& DeviceCommunicator::way_for(const DeviceCall& call) {
-    if (call.kind != Kind::allreduce) return *ways_.back().allreduce;
+    if (call.kind != Kind::allreduce) return *ways_.back();
     if (call.captured) return *flat_;
     const std::size_t bytes = call.count * type_size(call.type);
     const auto choice = std::find_if(choices_.begin(), choices_.end() - 1,
                                      [&](const Choice& it) { return bytes <= it.bytes; });
-    return *ways_[choice->way].allreduce;
+    return *ways_[choice->way];
 }
 
 sys::Result<void> DeviceCommunicator::choose() {
@@ -39,7 +39,7 @@ sys::Result<void> DeviceCommunicator::choose() {
         fmt::format("{} of {} ranks on {} nodes", device_->name(), topology.size, topology.nodes());
     if (ways_.size() == 1) {
         choices_ = {{0, 0}};
-        plan_ += ": " + ways_[0].allreduce->name() + ", there is no other way";
+        plan_ += ": " + ways_[0]->name() + ", there is no other way";
         return {};
     }
     auto times = time_ways();
@@ -71,8 +71,8 @@ sys::Result<std::vector<double>> DeviceCommunicator::time_ways() {
     if (!event) return event.error().in(who);
     std::vector<double> times;
     for (const std::size_t bytes : kSizes) {
-        for (const Way& way : ways_) {
-            const auto took = time(*way.allreduce, {*memory, *stream, *event}, bytes);
+        for (const auto& way : ways_) {
+            const auto took = time(*way, {*memory, *stream, *event}, bytes);
             if (!took) return took.error();
             times.push_back(*took);
         }
@@ -132,13 +132,11 @@ void DeviceCommunicator::take_fastest(const std::vector<double>& times) {
         while (limit * limit < kSizes[i] * next) limit *= 2;
         if (!choices_.empty() && choices_.back().way == best) choices_.pop_back();
         choices_.push_back({limit, best});
-        plan_ += fmt::format("\n  {}: {}", in_words(kSizes[i]), ways_[best].allreduce->name());
+        plan_ += fmt::format("\n  {}: {}", in_words(kSizes[i]), ways_[best]->name());
         for (std::size_t way = 0; way < ways_.size(); ++way) {
-            plan_ += fmt::format("{} {:.3f} ms{}", way == 0 ? " (" : ", ",
-                                 first[static_cast<std::ptrdiff_t>(way)] * 1e3,
-                                 " " + ways_[way].allreduce->name());
+            plan_ += fmt::format("\n  {:>10.3f} ms  {}",
+                                 first[static_cast<std::ptrdiff_t>(way)] * 1e3, ways_[way]->name());
         }
-        plan_ += ")";
     }
 }
 

@@ -32,12 +32,16 @@ sys::Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::create(
     return made;
 }
 
-// What is under way on the devices ends with the StreamComms, and the wires let go of pinned memory
-// with their communicators: both before the device.
+// What is under way on the devices ends with the StreamComms, and the wires let go of the device's
+// and of pinned memory with their communicators: both before the device.
 DeviceCommunicator::~DeviceCommunicator() {
-    for (Way& way : ways_) way.allreduce.reset();
     ways_.clear();
-    rail_.reset();
+    rail_exchanges_.clear();
+    node_exchanges_.clear();
+    if (rail_ != nullptr) {
+        const Device::Entered here(*device_);
+        rail_.reset();
+    }
     host_.reset();
     node_comm_.reset();
     all_comm_.reset();

@@ -22,6 +22,7 @@
 #include "collectives/device/device_operation.hpp"
 #include "collectives/device/node_exchange.hpp"
 #include "collectives/device/orders.hpp"
+#include "collectives/device/rail_exchange.hpp"
 #include "collectives/transport/shm.hpp"
 
 namespace batchai::coll {
@@ -93,9 +94,9 @@ class DeviceCommunicator {
     struct Found : Word {
         bool memory = false, node_comm = false, all_comm = false;
     };
-    struct Way {
-        std::unique_ptr<NodeExchange> exchange;  // null: none
-        std::unique_ptr<DeviceOperation> allreduce;
+    // What its parts are like.
+    struct Parts : Word {
+        bool direct = false;  // the rail carries the device's memory
     };
     struct Trial {
         std::byte* memory;
@@ -114,9 +115,10 @@ class DeviceCommunicator {
     bool open_memories(const std::vector<Card>& cards);
     static bool has_several_of_one(const std::vector<Card>& cards);
     std::unique_ptr<StreamComm> connect(const StreamComms::Id& id, int rank, int size);
-    sys::Result<void> make_parts();
-    sys::Result<void> make_ways(const std::vector<Found>& found);
-    sys::Result<void> add_rails(std::unique_ptr<NodeExchange> exchange);
+    Parts make_parts();
+    sys::Result<void> make_ways(const std::vector<Found>& found, bool direct);
+    sys::Result<void> add_rails(std::unique_ptr<NodeExchange> exchange, bool direct);
+    sys::Result<void> add_rails(NodeExchange& exchange, std::unique_ptr<RailExchange> rail);
     bool has_rails() const;
 
     // In device_choice.cpp.
@@ -142,7 +144,9 @@ class DeviceCommunicator {
     std::optional<Segment> counts_;
     std::vector<std::byte*> memories_;  // of exchanges, by local rank
     std::unique_ptr<StreamComm> node_comm_, all_comm_;
-    std::vector<Way> ways_;
+    std::vector<std::unique_ptr<NodeExchange>> node_exchanges_;
+    std::vector<std::unique_ptr<RailExchange>> rail_exchanges_;
+    std::vector<std::unique_ptr<DeviceOperation>> ways_;
     DeviceOperation* flat_ = nullptr;  // of them: NCCL over all ranks
     bool captured_ = false;            // some call was
     // Which way is taken up to so many bytes; the last one for more.

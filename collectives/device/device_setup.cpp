@@ -11,7 +11,9 @@
 
 #include "collectives/backoff.hpp"
 #include "collectives/device/device_comm.hpp"
+#include "collectives/device/direct_rail.hpp"
 #include "collectives/device/flat.hpp"
+#include "collectives/device/pinned_rail.hpp"
 #include "collectives/device/shared_exchange.hpp"
 #include "collectives/device/split_rails.hpp"
 #include "collectives/device/stream_exchange.hpp"
@@ -59,9 +61,10 @@ sys::Result<void> DeviceCommunicator::set_up(const sys::Result<Gpu>& gpu) {
     const auto found = gather(comm_, find(*cards));
     if (!found) return found.error();
     if (counts_) counts_->close();  // everybody has opened it
+    const auto parts = gather(comm_, make_parts());
+    if (!parts) return parts.error();
     Word ready;
-    auto made = make_parts();
-    if (made) made = make_ways(*found);
+    const auto made = make_ways(*found, all_have(*parts, &Parts::direct));
     if (!made) ready.say(made.error().message);
     if (const auto all = gather(comm_, ready); !all) return all.error();
     return choose();
@@ -180,12 +183,12 @@ std::unique_ptr<StreamComm> DeviceCommunicator::connect(const StreamComms::Id& i
 
 // The communicators that ways have to themselves. What is wrong with one rail only its ranks know:
 // they take their part in making the others, too.
-sys::Result<void> DeviceCommunicator::make_parts() {
+DeviceCommunicator::Parts DeviceCommunicator::make_parts() {
     const Topology& topology = comm_.topology();
-    sys::Result<void> good;
+    Parts parts;
     const auto split = [&](const std::vector<int>& ranks, std::unique_ptr<Communicator>& part) {
         auto made = comm_.split(ranks);
-        if (!made && good) good = made.error();
+        if (!made && parts.wrong[0] == '\0') parts.say(made.error().message);
         if (made && *made != nullptr) part = std::move(*made);
     };
     for (int rail = 0; topology.nodes() > 1 && has_rails() && rail < topology.rails(); ++rail) {
@@ -198,42 +201,61 @@ sys::Result<void> DeviceCommunicator::make_parts() {
     std::vector<int> all(static_cast<std::size_t>(topology.size));
     std::iota(all.begin(), all.end(), 0);
     split(all, host_);
-    return good;
+    parts.direct = rail_ != nullptr && rail_->engine().carries(device_->memory()) &&
+                   topology.nodes() <= static_cast<int>(Device::Reduction::kSources);
+    return parts;
 }
 
-sys::Result<void> DeviceCommunicator::make_ways(const std::vector<Found>& found) {
+sys::Result<void> DeviceCommunicator::make_ways(const std::vector<Found>& found, bool direct) {
     const Topology& topology = comm_.topology();
     if (all_have(found, &Found::all_comm)) {
         auto flat = FlatAllreduce::create(*device_, *orders_, *all_comm_, topology.size);
         if (!flat) return flat.error();
         flat_ = flat->get();
-        ways_.push_back({nullptr, std::move(*flat)});
+        ways_.push_back(std::move(*flat));
     }
     if (all_have(found, &Found::node_comm)) {
         auto made = StreamExchange::create(*device_, *orders_, *node_comm_, topology.local_rank(),
                                            topology.local_size(), kChunk);
         if (!made) return made.error();
-        if (auto done = add_rails(std::move(*made)); !done) return done;
+        if (auto done = add_rails(std::move(*made), direct); !done) return done;
     }
     if (all_have(found, &Found::memory)) {
         auto made = SharedExchange::create(*device_, *orders_, topology.local_rank(), memories_,
                                            counts_->alias(), kChunk);
         if (!made) return made.error();
-        if (auto done = add_rails(std::move(*made)); !done) return done;
+        if (auto done = add_rails(std::move(*made), direct); !done) return done;
     }
     auto host = ThroughHost::create(*device_, *orders_, host_->engine(), topology.rank,
                                     topology.size, kChunk);
     if (!host) return host.error();
-    ways_.push_back({nullptr, std::move(*host)});
+    ways_.push_back(std::move(*host));
     return {};
 }
 
-sys::Result<void> DeviceCommunicator::add_rails(std::unique_ptr<NodeExchange> exchange) {
-    auto made =
-        SplitRails::create({*device_, *orders_, *exchange,
-                            rail_ == nullptr ? nullptr : &rail_->engine(), comm_.topology().size});
+// One way for each kind of rail that there is.
+sys::Result<void> DeviceCommunicator::add_rails(std::unique_ptr<NodeExchange> exchange,
+                                                bool direct) {
+    NodeExchange& inside = *node_exchanges_.emplace_back(std::move(exchange));
+    if (rail_ == nullptr) return add_rails(inside, nullptr);
+    Engine& wire = rail_->engine();
+    auto pinned = PinnedRail::create(*device_, *orders_, wire, inside.part_bytes());
+    if (!pinned) return pinned.error();
+    if (auto done = add_rails(inside, std::move(*pinned)); !done || !direct) return done;
+    const Topology& topology = rail_->topology();
+    auto straight = DirectRail::create(*device_, *orders_, wire, topology.rank, topology.size,
+                                       inside.part_bytes());
+    if (!straight) return straight.error();
+    return add_rails(inside, std::move(*straight));
+}
+
+sys::Result<void> DeviceCommunicator::add_rails(NodeExchange& exchange,
+                                                std::unique_ptr<RailExchange> rail) {
+    RailExchange* between = rail.get();
+    if (rail != nullptr) rail_exchanges_.push_back(std::move(rail));
+    auto made = SplitRails::create({*device_, *orders_, exchange, between, comm_.topology().size});
     if (!made) return made.error();
-    ways_.push_back({std::move(exchange), std::move(*made)});
+    ways_.push_back(std::move(*made));
     return {};
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "collectives/call.hpp"
 #include "collectives/chunking.hpp"
@@ -36,6 +37,11 @@ class NodeExchange {
     NodeExchange& operator=(const NodeExchange&) = delete;
     virtual ~NodeExchange() = default;
 
+    // The first one of the numbers of so many chunks. Those before are gathered.
+    std::uint64_t take_numbers(std::uint64_t chunks) {
+        return std::exchange(next_, next_ + chunks);
+    }
+
     // Whether all is ordered; if not, to be called again, once others have moved.
     virtual bool reduce(const Chunk& chunk) = 0;
     // The same, of what stands in place() after the event. Null: it does already.
@@ -50,6 +56,9 @@ class NodeExchange {
     virtual std::size_t chunk_bytes() const = 0;  // of a chunk, at most
     virtual std::size_t part_bytes() const = 0;   // of a rank's part of one, at most
     virtual const char* name() const = 0;
+
+  private:
+    std::uint64_t next_ = 0;
 };
 
 }  // namespace batchai::coll

@@ -88,6 +88,16 @@ ucs_log_func_rc_t no_unused_settings(const char*, unsigned, const char*, ucs_log
                                                                     : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
+// UCX would look for a device's memory by itself, and not always find it.
+ucp_request_param_t param_of(const Ticket& ticket) {
+    ucp_request_param_t param{};
+    if (ticket.memory == Memory::cuda) {
+        param.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+        param.memory_type = UCS_MEMORY_TYPE_CUDA;
+    }
+    return param;
+}
+
 }  // namespace
 
 void remove_signal_handlers() {
@@ -103,6 +113,11 @@ sys::Result<std::unique_ptr<UcxWire>> UcxWire::create(int node, int node_count, 
     auto context = open_context(one_host);
     if (!context) return context.error();
     wire->context_ = *context;
+    ucp_context_attr_t attributes{};
+    attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+    if (ucp_context_query(wire->context_, &attributes) == UCS_OK) {
+        wire->memory_types_ = attributes.memory_types;
+    }
 
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
@@ -158,8 +173,12 @@ void UcxWire::on_endpoint_error(void* peer, ucp_ep_h, ucs_status_t status) {
     self->wire->lose(self->node, ucs_status_string(status));
 }
 
+bool UcxWire::carries(Memory memory) const {
+    return memory == Memory::host || (memory_types_ & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
+}
+
 void UcxWire::send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) {
-    ucp_request_param_t param{};
+    ucp_request_param_t param = param_of(ticket);
     ticket.receives = false;
     ticket.node = node;
     ticket.request =
@@ -167,8 +186,8 @@ void UcxWire::send(int node, Tag tag, const void* data, std::size_t bytes, Ticke
 }
 
 void UcxWire::receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) {
-    ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // the request knows what has arrived
+    ucp_request_param_t param = param_of(ticket);
+    param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // the request knows what has arrived
     ticket.receives = true;
     ticket.node = node;
     ticket.expected = bytes;

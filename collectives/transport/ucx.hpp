@@ -32,6 +32,7 @@ class UcxWire final : public Wire {
 
     void send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) override;
     void receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) override;
+    bool carries(Memory memory) const override;
     bool done(Ticket& ticket) override;
     void cancel(Ticket& ticket) override;
     bool progress() override { return ucp_worker_progress(worker_) != 0; }
@@ -61,6 +62,7 @@ class UcxWire final : public Wire {
 
     int node_;
     ucp_context_h context_ = nullptr;
+    std::uint64_t memory_types_ = 0;  // that it carries, as UCX counts them: bits
     ucp_worker_h worker_ = nullptr;
     std::string address_;
     std::vector<std::uint16_t> ports_;

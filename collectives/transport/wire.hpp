@@ -23,6 +23,7 @@ struct Ticket {
     std::size_t expected = 0;  // bytes
     int node = -1;
     bool receives = false;
+    Memory memory = Memory::host;  // what the data lies in, as whoever sends or receives says
 };
 
 class Wire {
@@ -37,6 +38,9 @@ class Wire {
     virtual bool done(Ticket& ticket) = 0;
     // Gives the message up. Its buffer has to stay until the Wire is destroyed.
     virtual void cancel(Ticket& ticket) = 0;
+
+    // Whether it reads and writes such memory. The host's: always.
+    virtual bool carries(Memory memory) const { return memory == Memory::host; }
 
     // Moves messages; returns whether there was something to move.
     virtual bool progress() = 0;

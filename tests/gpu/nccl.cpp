@@ -8,6 +8,7 @@
 #include "collectives/comm.hpp"
 #include "collectives/device/cuda.hpp"
 #include "collectives/device/nccl.hpp"
+#include "collectives/device/pinned_rail.hpp"
 #include "collectives/device/split_rails.hpp"
 #include "collectives/device/stream_exchange.hpp"
 #include "drive.hpp"
@@ -37,7 +38,9 @@ void reduce_through_nccl(int rank, Board& board) {
     Orders orders(*device);
     const auto nccl = comm_of_one();
     const auto exchange = value_of(StreamExchange::create(*device, orders, *nccl, 0, 1, kChunk));
-    auto rails = value_of(SplitRails::create({*device, orders, *exchange, &comm->engine(), 2}));
+    const auto rail =
+        value_of(PinnedRail::create(*device, orders, comm->engine(), exchange->part_bytes()));
+    auto rails = value_of(SplitRails::create({*device, orders, *exchange, rail.get(), 2}));
 
     const std::size_t bytes = kCount * sizeof(float);
     std::byte* memory = value_of(device->allocate(2 * bytes));

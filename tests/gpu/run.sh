@@ -6,12 +6,13 @@
 #   --bench  measures instead, and prints figures beside their bounds; --json FILE: writes them too
 #   --build  builds even where there is no GPU
 #
-# Needs a GPU of NVIDIA's, a CUDA toolkit and CMake; NCCL where it is found (a Python package of it will do). No
-# network. Where UCX, PMIx, libmd and fmt are not installed, they come from the archive that --pack has
-# made: BATCHAI_GPU_DEPS=FILE.tar.gz, or build/gpu-deps.tar.gz. Builds in build/gpu; under ctest, takes what is built.
-# Where python3 has PyTorch that sees a GPU, horovod.torch is tested too, with one rank and with several on the GPUs
-# that there are. Ends with "N passed, M skipped, K failed". Exit: 0; 1 where a test failed or nothing could be built;
-# without a GPU it says "skipped: no GPU (why)" and exits 0, or 77 under ctest.
+# Needs a GPU of NVIDIA's, a CUDA toolkit and CMake; NCCL where it is found (a Python package of it will do), and for
+# rails from GPU to GPU a UCX that was built for CUDA (the Python package libucx-cu13). No network. Where UCX, PMIx,
+# libmd and fmt are not installed, they come from the archive that --pack has made: BATCHAI_GPU_DEPS=FILE.tar.gz, or
+# build/gpu-deps.tar.gz. Builds in build/gpu; under ctest, takes what is built. Where python3 has PyTorch that sees a
+# GPU, horovod.torch is tested too, with one rank and with several on the GPUs that there are. Ends with "N passed,
+# M skipped, K failed". Exit: 0; 1 where a test failed or nothing could be built; without a GPU it says "skipped: no
+# GPU (why)" and exits 0, or 77 under ctest.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=${here%/*/*}
@@ -53,11 +54,11 @@ why_no_gpu() {
         echo "there is no /dev/nvidia0"
 }
 
-# Where NCCL's include/ and lib/ are, if it is a Python package.
-nccl_of_python() {
-    python3 - 2>/dev/null <<'PYTHON' || true
+# of_python PATTERN - where the include/ and lib/ are of a library that is a Python package.
+of_python() {
+    python3 - "$1" 2>/dev/null <<'PYTHON' || true
 import glob, os, sys
-found = [file for path in sys.path for file in glob.glob(path + "/nvidia/*/lib/libnccl.so.2")]
+found = [file for path in sys.path for file in glob.glob(path + "/" + sys.argv[1])]
 print(os.path.dirname(os.path.dirname(found[0])) if found else "")
 PYTHON
 }
@@ -151,7 +152,8 @@ count() {
 why=$(why_no_gpu)
 [ -z "$why" ] || [ $always = yes ] || skip "no GPU ($why)"
 mkdir -p "$build"
-deps='' nccl=$(nccl_of_python)
+deps='' nccl=$(of_python 'nvidia/*/lib/libnccl.so.2')
+ucx=$(of_python libucx/lib/libucp.so.0) # it was built for CUDA, other than Debian's
 if [ -n "${BATCHAI_BUILD-}" ]; then
     programs=$BATCHAI_BUILD/tests/gpu libraries=$BATCHAI_BUILD/lib
     [ -x "$programs/gpu_tests" ] || skip "batchai is built without GPU support in $BATCHAI_BUILD"
@@ -161,7 +163,7 @@ else
     programs=$build/tests/gpu libraries=$build/lib
 fi
 # What the loader does not find by itself.
-LD_LIBRARY_PATH=${deps:+$deps/lib:}${nccl:+$nccl/lib:}${LD_LIBRARY_PATH-}
+LD_LIBRARY_PATH=${ucx:+$ucx/lib:}${deps:+$deps/lib:}${nccl:+$nccl/lib:}${LD_LIBRARY_PATH-}
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH%:}
 nvidia-smi -L 2>/dev/null || true
 

@@ -344,9 +344,9 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_queue_timeline(batchai_coll_qu
 
 /* Memory of GPUs. An allreduce of it is hierarchical: the node's GPUs reduce among themselves (by
  * NCCL, or in memory that they share where there is none or ranks share a GPU), equal local ranks
- * of the nodes combine their parts through host memory, and the node's GPUs gather them, in chunks
- * that overlap; or NCCL does it all; or the host. Open measures what there is and takes the fastest
- * for each size.
+ * of the nodes combine their parts, through host memory or, where UCX carries that of GPUs, from
+ * GPU to GPU, and the node's GPUs gather them, in chunks that overlap; or NCCL does it all; or the
+ * host. Open measures what there is and takes the fastest for each size.
  *
  * Sums inside a node are NCCL's where it is taken: the promise about bits above is not for them,
  * and minima and maxima may lose a NaN. */

@@ -7,6 +7,7 @@
 #include "collectives/device/host.hpp"
 #include "ends.hpp"
 #include "processes.hpp"
+#include "rails_compared.hpp"
 
 using namespace batchai::coll;
 
@@ -141,12 +142,27 @@ BOOST_AUTO_TEST_CASE(ranks_find_their_ways_and_sums_are_right) {
                 }
                 if (auto wrong = member.sum(kCount, 1); !wrong.empty()) return wrong;
                 const bool shares = nodes[0] > 1 && nodes[0] == nodes.back();
-                if ((member.device().plan().find("shared memory") != std::string::npos) != shares) {
-                    return "the plan is " + member.device().plan();
+                const std::string& plan = member.device().plan();
+                const auto has = [&](const char* way) { return plan.find(way) != plan.npos; };
+                const bool direct = shares && nodes.size() > 1;
+                if (has("shared memory") != shares || has(", GPUDirect between") != direct) {
+                    return "the plan is " + plan;
                 }
                 return member.close();
             }));
         }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(both_kinds_of_rails_give_the_same_bits) {
+    for (const int nodes : {2, 3, 4, 6}) {
+        Processes job(std::vector<int>(static_cast<std::size_t>(nodes), 1));
+        expect_well(job.run([&](int rank, Board& board) -> std::string {
+            const auto comm = join(board, 0, rank, nodes);
+            HostDevice device(static_cast<std::uint64_t>(rank) + 1);
+            const std::string wrong = test::compare_rails(*comm, device);
+            return wrong.empty() ? comm->finalize().sentence : wrong;
+        }));
     }
 }
 

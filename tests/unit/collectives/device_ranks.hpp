@@ -5,8 +5,10 @@
 // steps in a random order.
 #pragma once
 
+#include "collectives/device/direct_rail.hpp"
 #include "collectives/device/flat.hpp"
 #include "collectives/device/host.hpp"
+#include "collectives/device/pinned_rail.hpp"
 #include "collectives/device/shared_exchange.hpp"
 #include "collectives/device/split_rails.hpp"
 #include "collectives/device/stream_exchange.hpp"
@@ -20,13 +22,13 @@ namespace batchai::coll {
 class DeviceRanks {
   public:
     static constexpr std::size_t kMemory = 1u << 20;  // of each rank, for what is reduced
-    // Rails with devices that share memory, or that have a StreamComm; one StreamComm of all;
-    // everything through the host.
-    enum class Path { shared, stream, flat, host };
+    // Rails with devices that share memory, through pinned memory or from device to device, or that
+    // have a StreamComm; one StreamComm of all; everything through the host.
+    enum class Path { shared, direct, stream, flat, host };
 
     DeviceRanks(int nodes, int per_node, Path path, std::size_t chunk_bytes, unsigned seed)
         : random_(seed), per_node_(per_node) {
-        const bool rails = path == Path::shared || path == Path::stream;
+        const bool rails = path != Path::flat && path != Path::host;
         for (int g = 0; rails && nodes > 1 && g < per_node; ++g) {
             wires_.push_back(std::make_unique<Ranks>(std::vector<int>(nodes, 1), seed + g));
         }
@@ -45,7 +47,7 @@ class DeviceRanks {
                                                                     *rank.comm, nodes * per_node));
                     continue;
                 }
-                if (path == Path::shared) {
+                if (path == Path::shared || path == Path::direct) {
                     share(rank, first, g, counts, chunk_bytes);
                 } else if (path == Path::stream) {
                     meet(rank, meeting, g, per_node);
@@ -57,9 +59,9 @@ class DeviceRanks {
                                             first + g, nodes * per_node, chunk_bytes));
                     continue;
                 }
-                Engine* wire = wires_.empty() ? nullptr : &wires_[g]->engine(n);
+                if (!wires_.empty()) connect(rank, wires_[g]->engine(n), path, n, nodes);
                 rank.allreduce = value_of(SplitRails::create(
-                    {rank.device, rank.orders, *rank.exchange, wire, nodes * per_node}));
+                    {rank.device, rank.orders, *rank.exchange, rank.rail.get(), nodes * per_node}));
             }
             counts_.push_back(std::move(counts));
         }
@@ -128,6 +130,7 @@ class DeviceRanks {
         Device::Stream stream = nullptr;
         Device::Event done = nullptr;
         std::unique_ptr<NodeExchange> exchange;
+        std::unique_ptr<RailExchange> rail;
         std::unique_ptr<MeetingComm> comm;
         std::unique_ptr<DeviceOperation> allreduce;
     };
@@ -138,6 +141,16 @@ class DeviceRanks {
         rank.input = value_of(rank.device.allocate_pinned(kMemory));
         rank.stream = value_of(rank.device.make_stream());
         rank.done = value_of(rank.device.make_event());
+    }
+
+    static void connect(Rank& rank, Engine& wire, Path path, int node, int nodes) {
+        const std::size_t part = rank.exchange->part_bytes();
+        if (path == Path::direct) {
+            rank.rail =
+                value_of(DirectRail::create(rank.device, rank.orders, wire, node, nodes, part));
+        } else {
+            rank.rail = value_of(PinnedRail::create(rank.device, rank.orders, wire, part));
+        }
     }
 
     void meet(Rank& rank, MeetingComm::Meeting& meeting, int number, int count) {

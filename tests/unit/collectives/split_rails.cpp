@@ -88,8 +88,9 @@ void for_each_shape(const std::function<void(const Shape&, unsigned seed)>& body
     for (unsigned seed = 1; seed <= 8; ++seed) {
         for (const auto& [nodes, per_node] :
              {std::pair{1, 2}, {1, 3}, {2, 1}, {2, 2}, {3, 2}, {4, 2}}) {
-            for (const auto path : {DeviceRanks::Path::shared, DeviceRanks::Path::stream,
-                                    DeviceRanks::Path::flat, DeviceRanks::Path::host}) {
+            for (const auto path :
+                 {DeviceRanks::Path::shared, DeviceRanks::Path::direct, DeviceRanks::Path::stream,
+                  DeviceRanks::Path::flat, DeviceRanks::Path::host}) {
                 BOOST_TEST_CONTEXT(nodes << " nodes of " << per_node << ", path "
                                          << static_cast<int>(path) << ", seed " << seed) {
                     body({nodes, per_node, path}, seed);
@@ -237,7 +238,7 @@ BOOST_AUTO_TEST_CASE(a_failure_is_the_device_s_or_the_host_s) {
         if (device_fails) calls[1].send = elsewhere.data();
         return job.run(calls);
     };
-    for (const Path path : {Path::shared, Path::stream, Path::flat, Path::host}) {
+    for (const Path path : {Path::shared, Path::direct, Path::stream, Path::flat, Path::host}) {
         BOOST_TEST_CONTEXT("path " << static_cast<int>(path)) {
             DeviceRanks job(2, 2, path, kChunk, 1);
             const std::string said = run(job, true);
@@ -245,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_failure_is_the_device_s_or_the_host_s) {
             BOOST_TEST(said.ends_with("400 bytes that the device does not reach"), said);
         }
     }
-    for (const Path path : {Path::shared, Path::stream, Path::host}) {
+    for (const Path path : {Path::shared, Path::direct, Path::stream, Path::host}) {
         DeviceRanks job(2, 2, path, kChunk, 1);
         job.fail_engines({BATCHAI_COLL_ERR_PEER, "rank 7 is lost"});
         BOOST_TEST(run(job, false) == "the host's: rank 7 is lost");
