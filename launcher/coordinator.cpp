@@ -173,11 +173,9 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
         case Kind::node_done:
             agents_[node].done = true;
             return check_over();
-        default: {
-            const double came = wall_clock();  // what the relay passes on may end ranks
+        default:
             relay_.on_message(node, kind, reader);
-            return check_awaited(came);
-        }
+            return check_awaited();
     }
 }
 
@@ -201,20 +199,19 @@ void Coordinator::on_rank_end(int node, RankEnd end) {
     } else if (outcome_.failed()) {
         end_job();
     } else {
-        check_awaited(wall_clock());
+        check_awaited();
     }
 }
 
-// A rank that ends well, but leaves the others waiting for it, is a failure like any other.
-void Coordinator::check_awaited(double now) {
+// A rank that ends well, but leaves the others waiting for it, is a failure like any other: the
+// first one, as those who were told that it is gone have ended since.
+void Coordinator::check_awaited() {
     const int rank = relay_.awaited();
     if (rank < 0 || state_ != State::running) return;
-    outcome_.add({now,
-                  fmt::format("batchai-launch: rank {} on {} ended with code 0 while others wait "
-                              "for it (in MPI_Init, a barrier or MPI_Finalize)",
-                              rank, map_.nodes[map_.node_of(rank)]),
-                  1, Cause::rank});
-    end_job();
+    fail(fmt::format("rank {} on {} ended with code 0 while others wait for it (in MPI_Init, a "
+                     "barrier or MPI_Finalize)",
+                     rank, map_.nodes[map_.node_of(rank)]),
+         1, Cause::rank, outcome_.ended_at(rank));
 }
 
 void Coordinator::on_agent_lost(int node) {

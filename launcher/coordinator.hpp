@@ -113,7 +113,7 @@ class Coordinator : private Relay::Sender {
     void on_prepared(int node, Prepared prepared);
     Go go() const;
     void on_rank_end(int node, RankEnd end);
-    void check_awaited(double now);
+    void check_awaited();
     void on_agent_lost(int node);
     void on_output(int node, Output output);
     void start_input();
@@ -141,7 +141,9 @@ class Coordinator : private Relay::Sender {
     void on_quiet(int node, const Quiet& quiet);
     void check_quiet();
 
-    void fail(const std::string& line, int code = 125, Cause cause = Cause::other);
+    // since: when, by our clock; none: now.
+    void fail(const std::string& line, int code = 125, Cause cause = Cause::other,
+              std::optional<double> since = {});
     void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = Ranks::kGrace);
     void check_over();
     void say_bye();

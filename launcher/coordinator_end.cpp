@@ -20,8 +20,9 @@ constexpr std::chrono::milliseconds kByeDeadline{5000};
 
 }  // namespace
 
-void Coordinator::fail(const std::string& line, int code, Cause cause) {
-    outcome_.add({wall_clock(), "batchai-launch: " + line, code, cause});
+void Coordinator::fail(const std::string& line, int code, Cause cause,
+                       std::optional<double> since) {
+    outcome_.add({since.value_or(wall_clock()), "batchai-launch: " + line, code, cause});
     end_job();
 }
 

@@ -58,6 +58,11 @@ class Outcome {
     std::string text(const RankMap& map, bool with_tail) const;
     std::size_t ended() const { return ends_.size(); }
     bool has_ended(int rank) const { return ends_.contains(rank); }
+    // None: it has not, as far as anybody has said.
+    std::optional<double> ended_at(int rank) const {
+        const auto end = ends_.find(rank);
+        return end == ends_.end() ? std::nullopt : std::optional(end->second.time);
+    }
 
   private:
     const RankEnd* first_rank() const;
