@@ -107,6 +107,9 @@ batchai_coll_status api::start_on_device(const char* name, batchai_coll_device* 
                             "the stream is captured into a graph, which takes an allreduce where "
                             "NCCL connects all ranks: call it outside of the capture");
     }
+    if (call.captured && communicator.has_uncaptured()) {
+        return bad_argument(name, "operations that were started before the capture have not ended");
+    }
     *request = reinterpret_cast<batchai_coll_device_request*>(communicator.start(call));
     return BATCHAI_COLL_OK;
 }
@@ -154,6 +157,9 @@ batchai_coll_status batchai_coll_device_close(batchai_coll_device* device) {
         if (failure.status == BATCHAI_COLL_OK && communicator.under_way() > 0) {
             return bad_argument(
                 kName, fmt::format("operations that have not ended: {}", communicator.under_way()));
+        }
+        if (failure.status == BATCHAI_COLL_OK && !communicator.outlasts_graphs()) {
+            return bad_argument(kName, "graphs that have its operations: destroy them first");
         }
         const std::unique_ptr<batchai_coll_device> closed(device);
         if (failure.status == BATCHAI_COLL_OK) failure = communicator.close();

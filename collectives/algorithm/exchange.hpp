@@ -2,8 +2,7 @@
 //
 // Exchange: what one rail does with one chunk between the nodes. A state machine: start() of a
 // derived class posts the first messages, step() posts the next ones when those have arrived. It
-// never waits. Works on memory of the library, never on the caller's buffers (but for those of
-// direct halves).
+// never waits. Works on memory of the library, never on the caller's buffers.
 #pragma once
 
 #include <algorithm>

@@ -46,6 +46,7 @@ class CudaDevice final : public Device {
     sys::Result<bool> query(Event event) override;
     bool holds(const void* memory) const override;
     sys::Result<bool> is_captured(Stream stream) override;
+    sys::Result<void> keep(Stream captured, std::shared_ptr<void> token) override;
     Memory memory() const override { return Memory::cuda; }
     const char* name() const override { return name_.c_str(); }
     std::string identity() const override { return identity_; }

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -114,10 +115,13 @@ class Device {
     virtual bool holds(const void* memory) const = 0;
     // Whether orders in the stream are being kept for later instead of done (a CUDA graph).
     virtual sys::Result<bool> is_captured(Stream stream) = 0;
+    // The graph into which the stream is captured has the token from now on, and whatever is made
+    // of the graph, too, as long as there is any of them.
+    virtual sys::Result<void> keep(Stream captured, std::shared_ptr<void> token) = 0;
     // What it keeps its memory in, as a wire would have to carry it.
     virtual Memory memory() const = 0;
-    // While this lives, the device is this thread's own for other libraries that are given its
-    // memory.
+    // While this lives, one at a time, the device is this thread's own for other libraries that are
+    // given its memory.
     class Entered {
       public:
         explicit Entered(Device& device) : device_(device) { device_.enter(); }

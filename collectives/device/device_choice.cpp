@@ -26,7 +26,7 @@ std::string in_words(std::size_t bytes) {
 // The host's is the last one, and the only one for others than allreduces.
 DeviceOperation& DeviceCommunicator::way_for(const DeviceCall& call) {
     if (call.kind != Kind::allreduce) return *ways_.back();
-    if (call.captured) return *flat_;
+    if (call.captured) return *capturable_;
     const std::size_t bytes = call.count * type_size(call.type);
     const auto choice = std::find_if(choices_.begin(), choices_.end() - 1,
                                      [&](const Choice& it) { return bytes <= it.bytes; });
@@ -35,8 +35,8 @@ DeviceOperation& DeviceCommunicator::way_for(const DeviceCall& call) {
 
 sys::Result<void> DeviceCommunicator::choose() {
     const Topology& topology = comm_.topology();
-    plan_ =
-        fmt::format("{} of {} ranks on {} nodes", device_->name(), topology.size, topology.nodes());
+    plan_ = fmt::format("{} of {} ranks on {} nodes{}", device_->name(), topology.size,
+                        topology.nodes(), plan_);
     if (ways_.size() == 1) {
         choices_ = {{0, 0}};
         plan_ += ": " + ways_[0]->name() + ", there is no other way";

@@ -32,20 +32,40 @@ sys::Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::create(
     return made;
 }
 
-// What is under way on the devices ends with the StreamComms, and the wires let go of the device's
-// and of pinned memory with their communicators: both before the device.
+// What is under way on the devices ends with the StreamComms. Messages under way, after a failure,
+// end with the wires of communicators that know of it; other wires have nothing to do any more.
+// Both before the device, whose memory, and pinned memory, they use.
 DeviceCommunicator::~DeviceCommunicator() {
     ways_.clear();
     rail_exchanges_.clear();
     node_exchanges_.clear();
-    if (rail_ != nullptr) {
-        const Device::Entered here(*device_);
-        rail_.reset();
-    }
-    host_.reset();
+    for (auto* part : {&rail_, &direct_, &host_}) end(*part, failure());
     node_comm_.reset();
+    // NCCL would wait for the end of graphs, on which nobody here has an influence.
+    if (has_graphs()) (void)all_comm_.release();
     all_comm_.reset();
     device_.reset();
+}
+
+// failure: of messages that may be under way; OK: there are none.
+void DeviceCommunicator::end(std::unique_ptr<Communicator>& part, const Failure& failure) {
+    if (part == nullptr) return;
+    const Device::Entered here(*device_);
+    const bool knows = part->engine().failure().status != BATCHAI_COLL_OK;
+    if (failure.status != BATCHAI_COLL_OK && !knows) part->engine().fail(failure, false);
+    part.reset();
+}
+
+// Graphs end a little after they are destroyed, at times.
+bool DeviceCommunicator::outlasts_graphs() const {
+    constexpr std::chrono::seconds kPatience(2);
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    Backoff backoff;
+    while (has_graphs()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        backoff.pause();
+    }
+    return true;
 }
 
 // Of newer NCCLs, an end waits for that of the node's other ranks.
@@ -71,7 +91,7 @@ Failure DeviceCommunicator::close() {
     // Then what others are to take part in may never end.
     if (failure().status != BATCHAI_COLL_OK) return failure();
     device_->close();
-    for (Communicator* part : {rail_.get(), host_.get()}) {
+    for (Communicator* part : {rail_.get(), direct_.get(), host_.get()}) {
         if (part == nullptr || failure().status != BATCHAI_COLL_OK) continue;
         const Failure failed = part->finalize();
         if (failed.status != BATCHAI_COLL_OK) return failed;
@@ -84,7 +104,6 @@ DeviceCommunicator::Request* DeviceCommunicator::start(const DeviceCall& call) {
     if (unused_.empty()) unused_.push_back(&requests_.emplace_back());
     Request* request = unused_.back();
     unused_.pop_back();
-    captured_ |= call.captured;
     request->owner = this;
     request->call = call;
     request->counts.assign(call.counts.begin(), call.counts.end());
@@ -138,9 +157,14 @@ Step DeviceCommunicator::advance() {
         if (status != BATCHAI_COLL_IN_PROGRESS) {
             request.meeting = nullptr;
             step = Step::moved;
+            if (request.call.captured && status == BATCHAI_COLL_OK) {
+                orders_->give([&] { return device_->keep(request.call.stream, graphs_); });
+            }
         }
     }
-    if (!ordered_ && failure().status == BATCHAI_COLL_OK) {
+    // What is captured stays in the graph: nothing is, before all ranks agree.
+    const bool may_step = !request.call.captured || request.meeting == nullptr;
+    if (!ordered_ && may_step && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
         if (ordered == Step::failed) {
             engine.fail(failure_of(*way_, describe(signature_of(request.call))), true);
@@ -176,13 +200,11 @@ void DeviceCommunicator::look() {
     if (comm_.engine().has_failed()) return;
     const auto limit = comm_.timeout();
     if (limit.count() == 0 || now - *idle_since_ < limit) return;
-    const std::string closing =
-        captured_ ? "closing, which waits for the end of graphs with its operations" : "closing";
     comm_.engine().fail(
         {BATCHAI_COLL_ERR_TIMEOUT,
          fmt::format(
              "{}: the GPUs have not done it within {} s; BATCHAI_COLL_TIMEOUT sets the limit",
-             line_.empty() ? closing : describe(signature_of(line_.front()->call)),
+             line_.empty() ? "closing" : describe(signature_of(line_.front()->call)),
              std::chrono::duration<double>(limit).count())},
         true);
 }

@@ -10,6 +10,7 @@
 // asked for. Ways have engines of their own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <deque>
@@ -57,8 +58,10 @@ class DeviceCommunicator {
 
     // Whether a call may be captured into a graph, which is done later without the host.
     bool can_be_captured(const DeviceCall& call) const {
-        return call.kind == Kind::allreduce && flat_ != nullptr;
+        return call.kind == Kind::allreduce && capturable_ != nullptr;
     }
+    // Whether no graph has any call of this one, now or in a moment. Else it is not to be closed.
+    bool outlasts_graphs() const;
     // Only while there is no failure. Copies the call's counts.
     Request* start(const DeviceCall& call);
     // Other than IN_PROGRESS, of test only: the request has ended and is gone.
@@ -67,8 +70,12 @@ class DeviceCommunicator {
     // Whether the last test has done anything.
     bool has_moved() const { return moved_; }
 
-    // Requests that have not ended.
+    // Requests that have not ended; whether some are not captured.
     std::size_t under_way() const { return line_.size(); }
+    bool has_uncaptured() const {
+        return std::any_of(line_.begin(), line_.end(),
+                           [](const Request* request) { return !request->call.captured; });
+    }
     // The communicator's. Its status is OK while all is well.
     const Failure& failure() const { return comm_.engine().failure(); }
     Device& device() const { return *device_; }
@@ -104,6 +111,12 @@ class DeviceCommunicator {
         Device::Event event;
     };
 
+    // Whether its rail has carried numbers from device to device.
+    struct Tried : Word {
+        bool works = false;
+        char why[256] = {};  // not
+    };
+
     explicit DeviceCommunicator(Communicator& comm) : comm_(comm) {}
 
     // In device_setup.cpp.
@@ -116,10 +129,15 @@ class DeviceCommunicator {
     static bool has_several_of_one(const std::vector<Card>& cards);
     std::unique_ptr<StreamComm> connect(const StreamComms::Id& id, int rank, int size);
     Parts make_parts();
-    sys::Result<void> make_ways(const std::vector<Found>& found, bool direct);
-    sys::Result<void> add_rails(std::unique_ptr<NodeExchange> exchange, bool direct);
+    sys::Result<std::unique_ptr<Communicator>> split_rails();
+    void take_direct(const std::vector<Tried>& tried);
+    sys::Result<void> make_ways(const std::vector<Found>& found);
+    sys::Result<void> add_rails(std::unique_ptr<NodeExchange> exchange);
     sys::Result<void> add_rails(NodeExchange& exchange, std::unique_ptr<RailExchange> rail);
     bool has_rails() const;
+
+    // In device_trial.cpp.
+    Tried try_direct();
 
     // In device_choice.cpp.
     sys::Result<void> choose();
@@ -128,10 +146,12 @@ class DeviceCommunicator {
     void take_fastest(const std::vector<double>& times);
     DeviceOperation& way_for(const DeviceCall& call);
 
+    bool has_graphs() const { return graphs_.use_count() > 1; }
     Step advance();
     Failure failure_of(const DeviceOperation& way, const std::string& doing) const;
     void look();
     void finish(StreamComm& comm);
+    void end(std::unique_ptr<Communicator>& part, const Failure& failure);
     void end_first(batchai_coll_status status);
     void end_all(batchai_coll_status status);
     batchai_coll_status conclude(Request* request);
@@ -140,15 +160,16 @@ class DeviceCommunicator {
     std::shared_ptr<StreamComms> comms_;
     std::shared_ptr<Device> device_;
     std::optional<Orders> orders_;
-    std::unique_ptr<Communicator> rail_, host_;  // of equal local ranks; of all
+    // Of equal local ranks, through pinned memory and from device to device; of all.
+    std::unique_ptr<Communicator> rail_, direct_, host_;
     std::optional<Segment> counts_;
     std::vector<std::byte*> memories_;  // of exchanges, by local rank
     std::unique_ptr<StreamComm> node_comm_, all_comm_;
     std::vector<std::unique_ptr<NodeExchange>> node_exchanges_;
     std::vector<std::unique_ptr<RailExchange>> rail_exchanges_;
     std::vector<std::unique_ptr<DeviceOperation>> ways_;
-    DeviceOperation* flat_ = nullptr;  // of them: NCCL over all ranks
-    bool captured_ = false;            // some call was
+    DeviceOperation* capturable_ = nullptr;  // of them, what takes captured calls; null: none
+    std::shared_ptr<void> graphs_ = std::make_shared<int>();  // which graphs with calls have, too
     // Which way is taken up to so many bytes; the last one for more.
     struct Choice {
         std::size_t bytes, way;

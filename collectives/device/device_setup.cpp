@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "collectives/backoff.hpp"
+#include "collectives/device/alone.hpp"
 #include "collectives/device/device_comm.hpp"
 #include "collectives/device/direct_rail.hpp"
 #include "collectives/device/flat.hpp"
@@ -63,8 +64,13 @@ sys::Result<void> DeviceCommunicator::set_up(const sys::Result<Gpu>& gpu) {
     if (counts_) counts_->close();  // everybody has opened it
     const auto parts = gather(comm_, make_parts());
     if (!parts) return parts.error();
+    if (all_have(*parts, &Parts::direct)) {
+        const auto tried = gather(comm_, try_direct());
+        if (!tried) return tried.error();
+        take_direct(*tried);
+    }
     Word ready;
-    const auto made = make_ways(*found, all_have(*parts, &Parts::direct));
+    const auto made = make_ways(*found);
     if (!made) ready.say(made.error().message);
     if (const auto all = gather(comm_, ready); !all) return all.error();
     return choose();
@@ -181,50 +187,81 @@ std::unique_ptr<StreamComm> DeviceCommunicator::connect(const StreamComms::Id& i
     return nullptr;
 }
 
-// The communicators that ways have to themselves. What is wrong with one rail only its ranks know:
-// they take their part in making the others, too.
-DeviceCommunicator::Parts DeviceCommunicator::make_parts() {
+// This rank's rail. What is wrong with one rail only its ranks know: they take their part in making
+// the others, too.
+sys::Result<std::unique_ptr<Communicator>> DeviceCommunicator::split_rails() {
     const Topology& topology = comm_.topology();
-    Parts parts;
-    const auto split = [&](const std::vector<int>& ranks, std::unique_ptr<Communicator>& part) {
-        auto made = comm_.split(ranks);
-        if (!made && parts.wrong[0] == '\0') parts.say(made.error().message);
-        if (made && *made != nullptr) part = std::move(*made);
-    };
-    for (int rail = 0; topology.nodes() > 1 && has_rails() && rail < topology.rails(); ++rail) {
+    sys::Result<std::unique_ptr<Communicator>> own(std::unique_ptr<Communicator>{});
+    for (int rail = 0; rail < topology.rails(); ++rail) {
         std::vector<int> ranks;
         for (const std::vector<int>& members : topology.members) {
             ranks.push_back(members[static_cast<std::size_t>(rail)]);
         }
-        split(ranks, rail_);
+        std::sort(ranks.begin(), ranks.end());
+        auto made = comm_.split(ranks);
+        if (own && (!made || *made != nullptr)) own = std::move(made);
+    }
+    return own;
+}
+
+// The communicators that ways have to themselves.
+DeviceCommunicator::Parts DeviceCommunicator::make_parts() {
+    const Topology& topology = comm_.topology();
+    Parts parts;
+    if (topology.nodes() > 1 && has_rails()) {
+        auto rail = split_rails();
+        if (rail) {
+            rail_ = std::move(*rail);
+        } else {
+            parts.say(rail.error().message);
+        }
     }
     std::vector<int> all(static_cast<std::size_t>(topology.size));
     std::iota(all.begin(), all.end(), 0);
-    split(all, host_);
+    auto host = comm_.split(all);
+    if (host) {
+        host_ = std::move(*host);
+    } else if (parts.wrong[0] == '\0') {
+        parts.say(host.error().message);
+    }
     parts.direct = rail_ != nullptr && rail_->engine().carries(device_->memory()) &&
                    topology.nodes() <= static_cast<int>(Device::Reduction::kSources);
     return parts;
 }
 
-sys::Result<void> DeviceCommunicator::make_ways(const std::vector<Found>& found, bool direct) {
+// Or not, and the plan says why.
+void DeviceCommunicator::take_direct(const std::vector<Tried>& tried) {
+    const auto failed = std::find_if(tried.begin(), tried.end(),
+                                     [](const Tried& of_rank) { return !of_rank.works; });
+    if (failed == tried.end()) return;
+    plan_ =
+        fmt::format("\n  not from GPU to GPU: rank {}: {}", failed - tried.begin(), failed->why);
+    end(direct_, {BATCHAI_COLL_ERR_SYSTEM, failed->why});
+}
+
+sys::Result<void> DeviceCommunicator::make_ways(const std::vector<Found>& found) {
     const Topology& topology = comm_.topology();
+    if (topology.size == 1) {
+        ways_.push_back(std::make_unique<AloneAllreduce>(*orders_));
+        capturable_ = ways_.back().get();
+    }
     if (all_have(found, &Found::all_comm)) {
         auto flat = FlatAllreduce::create(*device_, *orders_, *all_comm_, topology.size);
         if (!flat) return flat.error();
-        flat_ = flat->get();
+        capturable_ = flat->get();
         ways_.push_back(std::move(*flat));
     }
     if (all_have(found, &Found::node_comm)) {
         auto made = StreamExchange::create(*device_, *orders_, *node_comm_, topology.local_rank(),
                                            topology.local_size(), kChunk);
         if (!made) return made.error();
-        if (auto done = add_rails(std::move(*made), direct); !done) return done;
+        if (auto done = add_rails(std::move(*made)); !done) return done;
     }
     if (all_have(found, &Found::memory)) {
         auto made = SharedExchange::create(*device_, *orders_, topology.local_rank(), memories_,
                                            counts_->alias(), kChunk);
         if (!made) return made.error();
-        if (auto done = add_rails(std::move(*made), direct); !done) return done;
+        if (auto done = add_rails(std::move(*made)); !done) return done;
     }
     auto host = ThroughHost::create(*device_, *orders_, host_->engine(), topology.rank,
                                     topology.size, kChunk);
@@ -234,19 +271,17 @@ sys::Result<void> DeviceCommunicator::make_ways(const std::vector<Found>& found,
 }
 
 // One way for each kind of rail that there is.
-sys::Result<void> DeviceCommunicator::add_rails(std::unique_ptr<NodeExchange> exchange,
-                                                bool direct) {
+sys::Result<void> DeviceCommunicator::add_rails(std::unique_ptr<NodeExchange> exchange) {
     NodeExchange& inside = *node_exchanges_.emplace_back(std::move(exchange));
     if (rail_ == nullptr) return add_rails(inside, nullptr);
-    Engine& wire = rail_->engine();
-    auto pinned = PinnedRail::create(*device_, *orders_, wire, inside.part_bytes());
+    auto pinned = PinnedRail::create(*device_, *orders_, rail_->engine(), inside.part_bytes());
     if (!pinned) return pinned.error();
-    if (auto done = add_rails(inside, std::move(*pinned)); !done || !direct) return done;
-    const Topology& topology = rail_->topology();
-    auto straight = DirectRail::create(*device_, *orders_, wire, topology.rank, topology.size,
-                                       inside.part_bytes());
-    if (!straight) return straight.error();
-    return add_rails(inside, std::move(*straight));
+    if (auto done = add_rails(inside, std::move(*pinned)); !done || direct_ == nullptr) return done;
+    const Topology& topology = direct_->topology();
+    auto direct = DirectRail::create(*device_, *orders_, direct_->engine(), topology.rank,
+                                     topology.size, inside.part_bytes());
+    if (!direct) return direct.error();
+    return add_rails(inside, std::move(*direct));
 }
 
 sys::Result<void> DeviceCommunicator::add_rails(NodeExchange& exchange,

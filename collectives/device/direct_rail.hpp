@@ -34,7 +34,7 @@ class DirectRail final : public RailExchange {
     void take(const Part& part, Device::Stream stream) override;
     bool step() override;
     Device::Event back(std::uint64_t) const override { return nullptr; }
-    const char* name() const override { return "GPUDirect"; }
+    const char* name() const override { return "GPU to GPU"; }
 
   private:
     struct Slot {

@@ -53,17 +53,17 @@ HostDevice::HostDevice(std::uint64_t seed)
     : name_(fmt::format("the host's memory, seed {}", seed)), random_(seed) {}
 
 HostDevice::~HostDevice() {
-    close();
+    HostDevice::close();
 }
 
 void HostDevice::close() {
     const std::scoped_lock held(lock_);
     while (step()) {
     }
-    std::erase_if(memory_, [](const Piece& memory) { return memory.kind == Kind::opened; });
+    std::erase_if(memory_, [](const Mapped& memory) { return memory.kind == Kind::opened; });
 }
 
-bool HostDevice::Piece::contains(const void* at, std::size_t bytes) const {
+bool HostDevice::Mapped::contains(const void* at, std::size_t bytes) const {
     const auto begin = reinterpret_cast<std::uintptr_t>(segment.data());
     const auto place = reinterpret_cast<std::uintptr_t>(at);
     return place >= begin && place - begin < segment.size() &&
@@ -104,7 +104,7 @@ sys::Result<Device::Event> HostDevice::make_event() {
 
 sys::Result<Device::Handle> HostDevice::share(const std::byte* memory) {
     const std::scoped_lock held(lock_);
-    const auto found = std::find_if(memory_.begin(), memory_.end(), [&](const Piece& other) {
+    const auto found = std::find_if(memory_.begin(), memory_.end(), [&](const Mapped& other) {
         return other.kind == Kind::own && other.segment.data() == memory;
     });
     if (found == memory_.end())
@@ -131,7 +131,7 @@ std::string HostDevice::identity() const {
 }
 
 sys::Result<void> HostDevice::reaches(const void* memory, std::size_t bytes) const {
-    if (bytes == 0 || std::any_of(memory_.begin(), memory_.end(), [&](const Piece& other) {
+    if (bytes == 0 || std::any_of(memory_.begin(), memory_.end(), [&](const Mapped& other) {
             return other.contains(memory, bytes);
         })) {
         return {};
@@ -222,7 +222,7 @@ sys::Result<bool> HostDevice::query(Event event) {
 
 bool HostDevice::holds(const void* memory) const {
     const std::scoped_lock held(lock_);
-    return std::any_of(memory_.begin(), memory_.end(), [&](const Piece& other) {
+    return std::any_of(memory_.begin(), memory_.end(), [&](const Mapped& other) {
         return other.kind != Kind::pinned && other.contains(memory, 1);
     });
 }

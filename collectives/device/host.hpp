@@ -23,7 +23,7 @@
 
 namespace batchai::coll {
 
-class HostDevice final : public Device {
+class HostDevice : public Device {
   public:
     // seed: of the order in which streams are done.
     explicit HostDevice(std::uint64_t seed);
@@ -45,13 +45,16 @@ class HostDevice final : public Device {
     sys::Result<bool> query(Event event) override;
     bool holds(const void* memory) const override;
     sys::Result<bool> is_captured(Stream) override { return false; }
+    sys::Result<void> keep(Stream, std::shared_ptr<void>) override {
+        return sys::Error{"the host has no graphs"};
+    }
     Memory memory() const override { return Memory::host; }
     const char* name() const override { return name_.c_str(); }
     std::string identity() const override;
 
   private:
     enum class Kind { own, pinned, opened };
-    struct Piece {
+    struct Mapped {
         Segment segment;
         Kind kind;
         bool contains(const void* at, std::size_t bytes) const;
@@ -67,7 +70,7 @@ class HostDevice final : public Device {
     mutable std::mutex lock_;  // of all that follows
     std::mt19937_64 random_;
     int idle_ = 0;  // queries in a row that have done nothing
-    std::vector<Piece> memory_;
+    std::vector<Mapped> memory_;
     std::vector<std::unique_ptr<DeviceStream>> streams_;
     std::vector<std::unique_ptr<DeviceEvent>> events_;
 };

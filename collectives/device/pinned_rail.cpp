@@ -52,7 +52,7 @@ bool PinnedRail::send_next() {
 }
 
 bool PinnedRail::receive_next() {
-    if (returned_ == sent_) return false;
+    if (returned_ == sent_ || failure_.status != BATCHAI_COLL_OK) return false;
     Slot& slot = this->slot(returned_);
     const auto status = wire_.test(slot.request);
     if (status == BATCHAI_COLL_IN_PROGRESS) return wire_.has_moved();

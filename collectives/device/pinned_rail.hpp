@@ -24,7 +24,7 @@ class PinnedRail final : public RailExchange {
     void take(const Part& part, Device::Stream stream) override;
     bool step() override;
     Device::Event back(std::uint64_t k) const override { return slots_[k % kSlots].in; }
-    const char* name() const override { return ""; }
+    const char* name() const override { return "pinned memory"; }
 
   private:
     struct Slot {

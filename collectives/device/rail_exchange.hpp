@@ -40,7 +40,7 @@ class RailExchange {
     std::uint64_t returned() const { return returned_; }
     virtual Device::Event back(std::uint64_t k) const = 0;
 
-    virtual const char* name() const = 0;  // "GPUDirect"; empty: the usual one
+    virtual const char* name() const = 0;
     // Why nothing moves any more, on the host; OK where the device knows, of which Orders say why.
     const Failure& failure() const { return failure_; }
 

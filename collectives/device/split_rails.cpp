@@ -20,9 +20,7 @@ sys::Result<std::unique_ptr<SplitRails>> SplitRails::create(const Parts& parts) 
 std::string SplitRails::name() const {
     const std::string inside = fmt::format("{} inside nodes", parts_.exchange.name());
     if (parts_.rail == nullptr) return inside;
-    const std::string between = parts_.rail->name();
-    return fmt::format("split rails, {}{}", inside,
-                       between.empty() ? "" : ", " + between + " between them");
+    return fmt::format("split rails, {}, {} between them", inside, parts_.rail->name());
 }
 
 // Numbers of 16 bits are not divided but multiplied, before they are rounded.

@@ -7,7 +7,7 @@
 //
 //   class 2 | node 16 | operation 10 | slot 3 | step 5 | kind 4 | op 3 | type 4 | fold 17
 //
-// The numbers are taken modulo their width: two nodes are never more than one operation apart, and
+// The numbers are taken modulo their width: nodes are never more than a few operations apart, and
 // messages of equal tags arrive in order. Messages of the other classes are told apart by what is
 // in them.
 #pragma once

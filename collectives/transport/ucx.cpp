@@ -88,16 +88,6 @@ ucs_log_func_rc_t no_unused_settings(const char*, unsigned, const char*, ucs_log
                                                                     : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
-// UCX would look for a device's memory by itself, and not always find it.
-ucp_request_param_t param_of(const Ticket& ticket) {
-    ucp_request_param_t param{};
-    if (ticket.memory == Memory::cuda) {
-        param.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-        param.memory_type = UCS_MEMORY_TYPE_CUDA;
-    }
-    return param;
-}
-
 }  // namespace
 
 void remove_signal_handlers() {
@@ -175,6 +165,16 @@ void UcxWire::on_endpoint_error(void* peer, ucp_ep_h, ucs_status_t status) {
 
 bool UcxWire::carries(Memory memory) const {
     return memory == Memory::host || (memory_types_ & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
+}
+
+// A UCX for CUDA would ask CUDA what an address is, and may do so for what is not the host's in any
+// case.
+ucp_request_param_t UcxWire::param_of(const Ticket& ticket) const {
+    ucp_request_param_t param{};
+    if (!carries(Memory::cuda)) return param;
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    param.memory_type = ticket.memory == Memory::cuda ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST;
+    return param;
 }
 
 void UcxWire::send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) {

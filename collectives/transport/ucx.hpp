@@ -55,6 +55,7 @@ class UcxWire final : public Wire {
     };
 
     explicit UcxWire(int node) : node_(node) {}
+    ucp_request_param_t param_of(const Ticket& ticket) const;
     bool finish(ucs_status_ptr_t request);
     void discard_unread();
     void close();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Allreduces that are captured into a graph, among a program's own kernels, and done whenever that
-// is launched: where NCCL connects all ranks. Elsewhere they are refused, and so is what only some
-// ranks capture.
+// is launched: of one rank, or where NCCL connects all ranks. Elsewhere they are refused, and so is
+// what only some ranks capture.
 #include "job.hpp"
 #include "work.hpp"
 
@@ -36,9 +36,10 @@ class Graph {
     cudaGraphExec_t graph_ = nullptr;
 };
 
-bool is_connected_by_nccl(const Job& job) {
-    return std::string(batchai_coll_device_plan(job.device())).find("NCCL over all ranks") !=
-           std::string::npos;
+bool can_capture(const Job& job) {
+    return job.size() == 1 ||
+           std::string(batchai_coll_device_plan(job.device())).find("NCCL over all ranks") !=
+               std::string::npos;
 }
 
 batchai_coll_status reduce(Job& job, const float* send, float* receive, batchai_coll_op op,
@@ -99,10 +100,10 @@ void expect_refusal(Job& job, cudaStream_t stream, const std::string& what,
 
 const Registered kGraphs{
     "graphs", true, [] {
-        for_all({{2}, {1, 1}, {2, 1}}, [](Job& job, cudaStream_t stream) {
+        for_all({{1}, {2}, {1, 1}, {2, 1}}, [](Job& job, cudaStream_t stream) {
             const GpuMemory memory(kCount * sizeof(float));
             auto* numbers = reinterpret_cast<float*>(memory.data());
-            if (is_connected_by_nccl(job)) {
+            if (can_capture(job)) {
                 launch_graphs(job, stream);
             } else {
                 expect_refusal(job, stream, "an allreduce without NCCL", [&] {
@@ -117,31 +118,61 @@ const Registered kGraphs{
         });
     }};
 
-// Only the first rank captures.
+// Of ranks that have a GPU each.
+void run_two_on_own_gpus(const std::function<void(Job& job, cudaStream_t stream)>& body) {
+    for (const auto& shape : std::vector<std::vector<int>>{{2}, {1, 1}}) {
+        run_ranks(shape, [&](int rank, Board& board) {
+            if (places().front() != Place::own) throw Skipped("it takes two GPUs");
+            Job job(board, rank, 2, Place::own);
+            if (!can_capture(job)) throw Skipped("there is no NCCL");
+            const Stream stream;
+            body(job, stream);
+        });
+    }
+}
+
+// Only the first rank captures, while there is another graph of both: the failure does not wait for
+// its end, in which NCCL has a part.
 const Registered kSome{
     "graph_mismatch", false, [] {
-        for (const auto& shape : std::vector<std::vector<int>>{{2}, {1, 1}}) {
-            run_ranks(shape, [](int rank, Board& board) {
-                if (places().front() != Place::own) throw Skipped("it takes two GPUs");
-                Job job(board, rank, 2, Place::own);
-                if (!is_connected_by_nccl(job)) throw Skipped("there is no NCCL");
-                const GpuMemory memory(kCount * sizeof(float));
-                auto* numbers = reinterpret_cast<float*>(memory.data());
-                const Stream stream;
-                const auto call = [&] {
-                    expect(BATCHAI_COLL_ERR_MISMATCH,
-                           reduce(job, numbers, numbers, BATCHAI_COLL_SUM, nullptr, stream),
-                           "a graph of one rank");
-                };
-                if (rank == 0) {
-                    const Graph graph(stream, call);
-                } else {
-                    call();
-                }
-                (void)batchai_coll_device_close(job.device());
-                (void)batchai_coll_finalize(job.comm());
+        run_two_on_own_gpus([](Job& job, cudaStream_t stream) {
+            const GpuMemory memory(kCount * sizeof(float));
+            auto* numbers = reinterpret_cast<float*>(memory.data());
+            const Graph good(stream, [&] {
+                check(reduce(job, numbers, numbers, BATCHAI_COLL_SUM, nullptr, stream));
             });
-        }
+            const auto call = [&] {
+                expect(BATCHAI_COLL_ERR_MISMATCH,
+                       reduce(job, numbers, numbers, BATCHAI_COLL_SUM, nullptr, stream),
+                       "a graph of one rank");
+            };
+            if (job.rank() == 0) {
+                const Graph graph(stream, call);
+            } else {
+                call();
+            }
+            (void)batchai_coll_device_close(job.device());
+            (void)batchai_coll_finalize(job.comm());
+        });
+    }};
+
+const Registered kOpen{
+    "graph_at_the_end", false, [] {
+        run_two_on_own_gpus([](Job& job, cudaStream_t stream) {
+            const GpuMemory memory(kCount * sizeof(float));
+            auto* numbers = reinterpret_cast<float*>(memory.data());
+            {
+                const Graph graph(stream, [&] {
+                    check(reduce(job, numbers, numbers, BATCHAI_COLL_SUM, nullptr, stream));
+                });
+                expect(BATCHAI_COLL_ERR_ARGUMENT, batchai_coll_device_close(job.device()),
+                       "closing with a graph");
+                cuda(fill(numbers, kCount, 1, stream), "filling");
+                graph.launch(stream);
+                expect_all(numbers, 2, stream, "a launch after that");
+            }
+            job.finish();
+        });
     }};
 
 }  // namespace

@@ -3,7 +3,7 @@
 // NCCL between emulated GPUs: ranks meet in memory that the maker of an id has, and bring their
 // data there piece by piece. As NCCL's communicators that do not block: a call returns at once, and
 // a thread of the communicator's own waits for the other ranks and puts the operation into its
-// stream, a little later.
+// stream, a little later. A communicator's end waits for that of all graphs that have operations.
 #include <nccl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -49,6 +50,10 @@ struct ncclComm {
     void wait_for(const std::atomic<int>& count) const {
         while (count < ranks && !is_aborted) ::usleep(50);
     }
+    void wait_for_operations() const {
+        emulation::wait_for_all_streams();
+        while (operations.use_count() > 1) ::usleep(50);
+    }
     ncclResult_t begin(std::function<void()> what) {
         if (!worker.is_idle()) return ncclInvalidUsage;  // the caller is to ask for the state first
         worker.add([this, what = std::move(what)] {
@@ -79,6 +84,8 @@ struct ncclComm {
     Meeting& meeting;
     const int rank, ranks;
     std::atomic<bool> is_aborted = false;
+    // Which operations have, too, in streams and graphs.
+    std::shared_ptr<void> operations = std::make_shared<int>();
     std::minstd_rand random;   // the worker's
     emulation::Worker worker;  // last, as it uses the others
 };
@@ -137,7 +144,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
 ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t count,
                                ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
                                cudaStream_t stream) {
-    const auto body = [=] {
+    const auto body = [=, lives = comm->operations] {
         const auto [element, reduce] = emulation::type_of(type);
         const std::size_t bytes = count * element;
         const std::size_t own = static_cast<std::size_t>(comm->rank) * bytes;
@@ -157,7 +164,7 @@ ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t coun
 
 ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream) {
-    const auto body = [=] {
+    const auto body = [=, lives = comm->operations] {
         const std::size_t bytes = count * emulation::type_of(type).bytes;
         comm->exchange(
             static_cast<const std::byte*>(send), bytes, [&](std::size_t at, std::size_t now) {
@@ -173,7 +180,7 @@ ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, n
 
 ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-    const auto body = [=] {
+    const auto body = [=, lives = comm->operations] {
         const auto [element, reduce] = emulation::type_of(type);
         comm->exchange(static_cast<const std::byte*>(send), count * element,
                        [&, reduce = reduce, element = element](std::size_t at, std::size_t now) {
@@ -186,7 +193,7 @@ ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, n
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
     return comm->begin([comm] {
-        emulation::wait_for_all_streams();
+        comm->wait_for_operations();
         ++comm->meeting.finished;
         comm->wait_for(comm->meeting.finished);
     });
@@ -200,7 +207,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
     comm->is_aborted = true;
     comm->worker.wait();  // it puts no more into streams
-    emulation::wait_for_all_streams();
+    comm->wait_for_operations();
     delete comm;
     return ncclSuccess;
 }

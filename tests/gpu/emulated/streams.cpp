@@ -24,8 +24,12 @@ struct CUevent_st {
     Clock::time_point at;
 };
 
+struct CUuserObject_st {
+    std::shared_ptr<void> object;
+};
 struct CUgraph_st {
     std::vector<std::function<void()>> work;
+    std::vector<std::shared_ptr<void>> objects;
 };
 struct CUgraphExec_st : CUgraph_st {};
 
@@ -210,6 +214,30 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
     *status = is_captured(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
 }
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                     unsigned long long*, cudaGraph_t* graph,
+                                     const cudaGraphNode_t**, const cudaGraphEdgeData**,
+                                     std::size_t*) {
+    const std::scoped_lock held(stream->lock);
+    *graph = stream->graph;
+    *status = *graph != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+cudaError_t cudaUserObjectCreate(cudaUserObject_t* made, void* object, cudaHostFn_t destroy,
+                                 unsigned int, unsigned int) {
+    *made = new CUuserObject_st{std::shared_ptr<void>(object, destroy)};
+    return cudaSuccess;
+}
+cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int) {
+    delete object;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int,
+                                      unsigned int) {
+    graph->objects.push_back(object->object);
+    delete object;  // moved
+    return cudaSuccess;
+}
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     const std::scoped_lock held(stream->lock);
     *graph = std::exchange(stream->graph, nullptr);
@@ -225,6 +253,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsig
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
     for (const auto& work : graph->work) emulation::enqueue(stream, work);
+    emulation::enqueue(stream, [objects = graph->objects] {});  // until it has been done
     return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {

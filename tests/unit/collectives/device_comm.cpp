@@ -13,14 +13,25 @@ using namespace batchai::coll;
 
 namespace {
 
+// Combines nothing as nodes are combined, which only rails from device to device want.
+class WithoutTrees final : public HostDevice {
+  public:
+    using HostDevice::HostDevice;
+    batchai::sys::Result<void> reduce(const Reduction& reduction, Stream stream) override {
+        if (reduction.tree) return batchai::sys::Error{"no trees today"};
+        return HostDevice::reduce(reduction, stream);
+    }
+};
+
 // One rank's part.
 class Member {
   public:
     Member(Board& board, int rank, int size) : comm_(join(board, 0, rank, size)) {}
 
     // Why it cannot be opened; memory: bytes for each of two buffers.
+    template <class Kind = HostDevice>
     std::string open(std::size_t bytes) {
-        const auto device = std::make_shared<HostDevice>(comm_->topology().rank + 1);
+        const auto device = std::make_shared<Kind>(comm_->topology().rank + 1);
         auto made = DeviceCommunicator::create(*comm_, Gpu{device, nullptr});
         if (!made) return made.error().message;
         device_ = std::move(*made);
@@ -145,7 +156,7 @@ BOOST_AUTO_TEST_CASE(ranks_find_their_ways_and_sums_are_right) {
                 const std::string& plan = member.device().plan();
                 const auto has = [&](const char* way) { return plan.find(way) != plan.npos; };
                 const bool direct = shares && nodes.size() > 1;
-                if (has("shared memory") != shares || has(", GPUDirect between") != direct) {
+                if (has("shared memory") != shares || has("GPU to GPU between") != direct) {
                     return "the plan is " + plan;
                 }
                 return member.close();
@@ -164,6 +175,23 @@ BOOST_AUTO_TEST_CASE(both_kinds_of_rails_give_the_same_bits) {
             return wrong.empty() ? comm->finalize().sentence : wrong;
         }));
     }
+}
+
+BOOST_AUTO_TEST_CASE(rails_that_do_not_carry_devices_memory_are_left_out) {
+    Processes job({2, 2});
+    expect_well(job.run([&](int rank, Board& board) -> std::string {
+        Member member(board, rank, job.size());
+        const std::size_t bytes = 4u << 20;
+        const auto wrong =
+            rank == 1 ? member.open<WithoutTrees>(bytes) : member.open<HostDevice>(bytes);
+        if (!wrong.empty()) return wrong;
+        const std::string& plan = member.device().plan();
+        const bool said =
+            plan.find("\n  not from GPU to GPU: rank 1: no trees today\n") != plan.npos;
+        if (!said || plan.find("GPU to GPU between") != plan.npos) return "the plan is " + plan;
+        if (auto bad = member.sum(1'000'000, 2); !bad.empty()) return bad;
+        return member.close();
+    }));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_without_a_device_is_an_error_on_all) {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AloneAllreduce: the allreduce of device memory of one rank, whose numbers are the result, scaled.
+// All is ordered in the call's stream.
+#pragma once
+
+#include "collectives/device/device_operation.hpp"
+#include "collectives/device/orders.hpp"
+
+namespace batchai::coll {
+
+class AloneAllreduce final : public DeviceOperation {
+  public:
+    explicit AloneAllreduce(Orders& orders) : orders_(orders) {}
+
+    void begin(const DeviceCall& call) override {
+        auto scaled = Device::Reduction::of_one(call.send, call.receive, call.count, call.type);
+        scaled.before = call.before;
+        scaled.after = call.after;
+        orders_.reduce(scaled, call.stream);
+    }
+    Step step() override { return orders_.error() ? Step::failed : Step::done; }
+    std::string name() const override { return "on the GPU"; }
+
+  private:
+    Orders& orders_;
+};
+
+}  // namespace batchai::coll
