@@ -103,12 +103,14 @@ batchai_coll_status api::start_on_device(const char* name, batchai_coll_device* 
     if (!captured) return bad_argument(name, captured.error().message);
     call.captured = *captured;
     if (call.captured && !communicator.can_be_captured(call)) {
-        return bad_argument(name,
-                            "the stream is captured into a graph, which takes an allreduce where "
-                            "NCCL connects all ranks: call it outside of the capture");
+        return bad_argument(
+            name,
+            "the stream is captured into a graph, which takes an allreduce of one rank, "
+            "or where NCCL connects all: call it outside of the capture");
     }
-    if (call.captured && communicator.has_uncaptured()) {
-        return bad_argument(name, "operations that were started before the capture have not ended");
+    if (call.captured && communicator.has_uncaptured(call.stream)) {
+        return bad_argument(
+            name, "an operation of the stream that was started before its capture has not ended");
     }
     *request = reinterpret_cast<batchai_coll_device_request*>(communicator.start(call));
     return BATCHAI_COLL_OK;

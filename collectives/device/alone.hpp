@@ -13,17 +13,19 @@ class AloneAllreduce final : public DeviceOperation {
   public:
     explicit AloneAllreduce(Orders& orders) : orders_(orders) {}
 
-    void begin(const DeviceCall& call) override {
-        auto scaled = Device::Reduction::of_one(call.send, call.receive, call.count, call.type);
-        scaled.before = call.before;
-        scaled.after = call.after;
-        orders_.reduce(scaled, call.stream);
+    void begin(const DeviceCall& call) override { call_ = call; }
+    Step step() override {
+        auto scaled = Device::Reduction::of_one(call_.send, call_.receive, call_.count, call_.type);
+        scaled.before = call_.before;
+        scaled.after = call_.after;
+        orders_.reduce(scaled, call_.stream);
+        return orders_.error() ? Step::failed : Step::done;
     }
-    Step step() override { return orders_.error() ? Step::failed : Step::done; }
     std::string name() const override { return "on the GPU"; }
 
   private:
     Orders& orders_;
+    DeviceCall call_;
 };
 
 }  // namespace batchai::coll

@@ -35,8 +35,8 @@ DeviceOperation& DeviceCommunicator::way_for(const DeviceCall& call) {
 
 sys::Result<void> DeviceCommunicator::choose() {
     const Topology& topology = comm_.topology();
-    plan_ = fmt::format("{} of {} ranks on {} nodes{}", device_->name(), topology.size,
-                        topology.nodes(), plan_);
+    plan_ =
+        fmt::format("{} of {} ranks on {} nodes", device_->name(), topology.size, topology.nodes());
     if (ways_.size() == 1) {
         choices_ = {{0, 0}};
         plan_ += ": " + ways_[0]->name() + ", there is no other way";
@@ -56,6 +56,7 @@ sys::Result<void> DeviceCommunicator::choose() {
     if (engine.wait(engine.start(call)) != BATCHAI_COLL_OK) {
         return sys::Error{failure().sentence};
     }
+    if (!no_direct_.empty()) plan_ += "\n  not from GPU to GPU: " + no_direct_;
     take_fastest(*times);
     return {};
 }

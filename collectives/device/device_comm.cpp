@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "collectives/backoff.hpp"
+#include "collectives/no_signals.hpp"
 
 namespace batchai::coll {
 namespace {
@@ -41,10 +44,18 @@ DeviceCommunicator::~DeviceCommunicator() {
     node_exchanges_.clear();
     for (auto* part : {&rail_, &direct_, &host_}) end(*part, failure());
     node_comm_.reset();
-    // NCCL would wait for the end of graphs, on which nobody here has an influence.
-    if (has_graphs()) (void)all_comm_.release();
-    all_comm_.reset();
-    device_.reset();
+    if (all_comm_ == nullptr || !has_graphs()) {
+        all_comm_.reset();
+        device_.reset();
+        return;
+    }
+    // After a failure. NCCL aborts at once what is under way, and then waits for the end of graphs
+    // with its operations, on which nobody here has an influence.
+    const NoSignals blocked;
+    std::thread([comm = std::move(all_comm_), device = std::move(device_)]() mutable {
+        comm.reset();
+        device.reset();
+    }).detach();
 }
 
 // failure: of messages that may be under way; OK: there are none.
@@ -56,10 +67,9 @@ void DeviceCommunicator::end(std::unique_ptr<Communicator>& part, const Failure&
     part.reset();
 }
 
-// Graphs end a little after they are destroyed, at times.
 bool DeviceCommunicator::outlasts_graphs() const {
-    constexpr std::chrono::seconds kPatience(2);
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    constexpr std::chrono::seconds kLittle(2);
+    const auto deadline = std::chrono::steady_clock::now() + kLittle;
     Backoff backoff;
     while (has_graphs()) {
         if (std::chrono::steady_clock::now() > deadline) return false;

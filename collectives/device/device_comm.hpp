@@ -60,7 +60,8 @@ class DeviceCommunicator {
     bool can_be_captured(const DeviceCall& call) const {
         return call.kind == Kind::allreduce && capturable_ != nullptr;
     }
-    // Whether no graph has any call of this one, now or in a moment. Else it is not to be closed.
+    // Waits, for two seconds at most, for the end of graphs that have calls: they end a little
+    // after they are destroyed, at times. False: some are left, and this is not to be closed.
     bool outlasts_graphs() const;
     // Only while there is no failure. Copies the call's counts.
     Request* start(const DeviceCall& call);
@@ -70,11 +71,12 @@ class DeviceCommunicator {
     // Whether the last test has done anything.
     bool has_moved() const { return moved_; }
 
-    // Requests that have not ended; whether some are not captured.
+    // Requests that have not ended; whether some of the stream are not captured.
     std::size_t under_way() const { return line_.size(); }
-    bool has_uncaptured() const {
-        return std::any_of(line_.begin(), line_.end(),
-                           [](const Request* request) { return !request->call.captured; });
+    bool has_uncaptured(Device::Stream stream) const {
+        return std::any_of(line_.begin(), line_.end(), [stream](const Request* request) {
+            return request->call.stream == stream && !request->call.captured;
+        });
     }
     // The communicator's. Its status is OK while all is well.
     const Failure& failure() const { return comm_.engine().failure(); }
@@ -176,6 +178,8 @@ class DeviceCommunicator {
     };
     std::vector<Choice> choices_;
     std::string plan_;
+    std::string
+        no_direct_;  // why parts do not go from GPU to GPU, for the plan; empty: nothing failed
 
     std::deque<Request> requests_;  // all that there are
     std::vector<Request*> unused_;

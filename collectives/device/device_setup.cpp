@@ -64,7 +64,8 @@ sys::Result<void> DeviceCommunicator::set_up(const sys::Result<Gpu>& gpu) {
     if (counts_) counts_->close();  // everybody has opened it
     const auto parts = gather(comm_, make_parts());
     if (!parts) return parts.error();
-    if (all_have(*parts, &Parts::direct)) {
+    const bool rails = all_have(*found, &Found::memory) || all_have(*found, &Found::node_comm);
+    if (rails && all_have(*parts, &Parts::direct)) {
         const auto tried = gather(comm_, try_direct());
         if (!tried) return tried.error();
         take_direct(*tried);
@@ -234,8 +235,7 @@ void DeviceCommunicator::take_direct(const std::vector<Tried>& tried) {
     const auto failed = std::find_if(tried.begin(), tried.end(),
                                      [](const Tried& of_rank) { return !of_rank.works; });
     if (failed == tried.end()) return;
-    plan_ =
-        fmt::format("\n  not from GPU to GPU: rank {}: {}", failed - tried.begin(), failed->why);
+    no_direct_ = fmt::format("rank {}: {}", failed - tried.begin(), failed->why);
     end(direct_, {BATCHAI_COLL_ERR_SYSTEM, failed->why});
 }
 

@@ -2,8 +2,8 @@
 //
 // DeviceCommunicator: whether parts go from device to device. That UCX says so does not mean that
 // its drivers and the network agree: so it is tried, in a communicator that nothing else uses,
-// before there is a way that depends on it.
-#include <fmt/format.h>
+// before there is a way that depends on it. Some MiB for it are the device's until its end.
+#include <algorithm>
 
 #include "collectives/backoff.hpp"
 #include "collectives/device/device_comm.hpp"
@@ -15,7 +15,13 @@ namespace {
 class DirectTrial {
   public:
     DirectTrial(Communicator& comm, Device& device)
-        : comm_(comm), device_(device), orders_(device) {}
+        : comm_(comm), device_(device), orders_(device) {
+        // The ranks of other rails wait for this one's.
+        const auto limit = comm.timeout();
+        const std::chrono::milliseconds patience = kPatience;
+        deadline_ = std::chrono::steady_clock::now() +
+                    (limit.count() == 0 ? patience : std::min(patience, limit / 4));
+    }
 
     // Two lengths: of messages that UCX sends at once, and of others.
     sys::Result<void> run() {
@@ -74,13 +80,12 @@ class DirectTrial {
 
     template <class Done>
     sys::Result<void> wait(const RailExchange& rail, Done done) {
-        const auto deadline = std::chrono::steady_clock::now() + kPatience;
         Backoff backoff;
         while (!done() || orders_.error()) {
             if (orders_.error()) return *orders_.error();
             if (rail.failure().status != BATCHAI_COLL_OK)
                 return sys::Error{rail.failure().sentence};
-            if (std::chrono::steady_clock::now() > deadline) return sys::Error{"nothing has come"};
+            if (std::chrono::steady_clock::now() > deadline_) return sys::Error{"nothing has come"};
             backoff.pause();
         }
         return {};
@@ -89,6 +94,7 @@ class DirectTrial {
     Communicator& comm_;
     Device& device_;
     Orders orders_;
+    std::chrono::steady_clock::time_point deadline_;
     float* host_ = nullptr;
     std::byte* memory_ = nullptr;
     Device::Stream stream_ = nullptr;

@@ -6,8 +6,8 @@
 // A communicator is made, and an operation put into its stream, by a thread of NCCL's own, which in
 // the first operation of a kind also waits for the other ranks; ready() says whether it has done
 // so. Whoever waits for ready() looks at what else may have happened to the job, and destroys the
-// communicator if so, which does not wait for them either, but, once there were captured
-// operations, for the end of the graphs that have them.
+// communicator if so, which does not wait for other ranks either. It does wait for the end of
+// graphs that have operations of the communicator.
 //
 // What NCCL does not promise: the order of a sum, a single rounding of numbers of 16 bits, and that
 // minima and maxima keep a NaN. Booleans are to be 0 or 1. There is no average.

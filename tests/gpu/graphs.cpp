@@ -3,6 +3,8 @@
 // Allreduces that are captured into a graph, among a program's own kernels, and done whenever that
 // is launched: of one rank, or where NCCL connects all ranks. Elsewhere they are refused, and so is
 // what only some ranks capture.
+#include <csignal>
+
 #include "job.hpp"
 #include "work.hpp"
 
@@ -23,6 +25,7 @@ class Graph {
         body();
         cudaGraph_t graph = nullptr;
         cuda(cudaStreamEndCapture(stream, &graph), "capturing");
+        cuda(cudaGraphGetNodes(graph, nullptr, &nodes_), "a graph");
         cuda(cudaGraphInstantiate(&graph_, graph, 0), "a graph");
         cuda(cudaGraphDestroy(graph), "a graph");
     }
@@ -30,10 +33,12 @@ class Graph {
     Graph& operator=(const Graph&) = delete;
     ~Graph() { (void)cudaGraphExecDestroy(graph_); }
 
+    std::size_t nodes() const { return nodes_; }
     void launch(cudaStream_t stream) const { cuda(cudaGraphLaunch(graph_, stream), "a launch"); }
 
   private:
     cudaGraphExec_t graph_ = nullptr;
+    std::size_t nodes_ = 0;
 };
 
 bool can_capture(const Job& job) {
@@ -148,6 +153,7 @@ const Registered kSome{
             };
             if (job.rank() == 0) {
                 const Graph graph(stream, call);
+                if (graph.nodes() > 0) throw std::runtime_error("the graph has something of it");
             } else {
                 call();
             }
@@ -155,6 +161,29 @@ const Registered kSome{
             (void)batchai_coll_finalize(job.comm());
         });
     }};
+
+// The last rank dies while there is a graph: the others say so, and can leave before its end.
+const Registered kLeft{"graph_left", false, [] {
+                           if (places().front() != Place::own) throw Skipped("it takes two GPUs");
+                           run_ranks_and_lose_one({2}, [](int rank, Board& board) {
+                               Job job(board, rank, 2, Place::own);
+                               if (!can_capture(job)) throw std::runtime_error("there is no NCCL");
+                               const Stream stream;
+                               const GpuMemory memory(kCount * sizeof(float));
+                               auto* numbers = reinterpret_cast<float*>(memory.data());
+                               const auto sum = [&] {
+                                   return reduce(job, numbers, numbers, BATCHAI_COLL_SUM, nullptr,
+                                                 stream);
+                               };
+                               const Graph graph(stream, [&] { check(sum()); });
+                               if (rank == 1) ::raise(SIGKILL);
+                               batchai_coll_status status = BATCHAI_COLL_OK;
+                               while (status == BATCHAI_COLL_OK) status = sum();
+                               expect(BATCHAI_COLL_ERR_PEER, status, "a rank was killed");
+                               (void)batchai_coll_device_close(job.device());
+                               (void)batchai_coll_finalize(job.comm());
+                           });
+                       }};
 
 const Registered kOpen{
     "graph_at_the_end", false, [] {

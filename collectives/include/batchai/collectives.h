@@ -373,12 +373,13 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_device_close(batchai_coll_devi
  *
  * While the stream is captured, on all ranks, the allreduce becomes a part of the graph, once wait
  * or test has reported its end; the capture is not to end before, and none is to begin in a stream
- * of which an operation has not ended. That takes one rank, or NCCL between all ranks, each of
+ * of which an operation has not ended. Capturing takes one rank, or NCCL between all ranks, each of
  * which has a GPU of its own: else BATCHAI_COLL_ERR_ARGUMENT, as from the other operations. All
  * ranks launch the graph equally often, in the same order with other operations of the device, by
  * one stream or by events. Launches are not seen here: one that not all ranks make, or during which
  * a rank dies, waits on the GPU, as NCCL's own would. Graphs are to be destroyed before the device
- * is closed, which is BATCHAI_COLL_ERR_ARGUMENT otherwise; after an error they are of no use. */
+ * is closed, which waits for their end for two seconds and is BATCHAI_COLL_ERR_ARGUMENT otherwise;
+ * after an error they are of no use. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_allreduce_async(
     batchai_coll_device* device, const void* send, void* receive, size_t count,
     batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,

@@ -214,10 +214,16 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
     *status = is_captured(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
 }
+#if CUDART_VERSION >= 13000
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                      unsigned long long*, cudaGraph_t* graph,
                                      const cudaGraphNode_t**, const cudaGraphEdgeData**,
                                      std::size_t*) {
+#else
+cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                        unsigned long long*, cudaGraph_t* graph,
+                                        const cudaGraphNode_t**, std::size_t*) {
+#endif
     const std::scoped_lock held(stream->lock);
     *graph = stream->graph;
     *status = *graph != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
@@ -249,6 +255,10 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
     *made = new CUgraphExec_st{*graph};
+    return cudaSuccess;
+}
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, std::size_t* count) {
+    *count = graph->work.size();
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {

@@ -90,6 +90,18 @@ BOOST_AUTO_TEST_CASE(a_time_out_is_the_cause_of_the_deaths_after_it) {
     BOOST_TEST(outcome.line(kMap) == "time-out");
 }
 
+// The root may know whom ranks waited for only after they were told and have ended.
+BOOST_AUTO_TEST_CASE(a_rank_that_others_waited_for_comes_before_them) {
+    Outcome outcome;
+    outcome.add(end_of(2, RankEnd::How::exited, 0, 10.0));
+    BOOST_TEST(!outcome.ended_at(0).has_value());
+    BOOST_TEST(outcome.ended_at(2).value() == 10.0);
+    outcome.add(end_of(0, RankEnd::How::exited, 99, 10.5));
+    outcome.add({*outcome.ended_at(2), "batchai-launch: rank 2 was awaited", 1, Cause::rank});
+    BOOST_TEST(outcome.exit_code() == 1);
+    BOOST_TEST(outcome.line(kMap) == "batchai-launch: rank 2 was awaited");
+}
+
 BOOST_AUTO_TEST_CASE(a_job_that_was_asked_to_end_is_no_failure_of_its_ranks) {
     Outcome outcome;
     outcome.add(end_of(0, RankEnd::How::signaled, SIGTERM, 4.8));  // Slurm told the rank first
