@@ -2,8 +2,8 @@
 //
 // DirectHalves: the two halves of a direct allreduce (direct.hpp), each as an operation of its own,
 // for what the host does not combine: a device's memory, which the wire reads and writes where it
-// is. Of communicators with one rank on each node. The data is cut into a block per rank, whole
-// cache lines of numbers.
+// is. Of communicators with one rank on each node. The data is cut into a block per rank, as
+// part_of (chunking.hpp) does it.
 //
 //   direct_scatter   block r of send goes to rank r; receive gets this rank's block from all
 //                    others, in rank order, each stride() bytes after the one before
@@ -22,11 +22,8 @@ class DirectHalves final : public Operation {
   public:
     explicit DirectHalves(Context& context) : Operation(context) {}
 
-    static Range block(std::size_t count, std::size_t element, int rank, int ranks) {
-        return part_of(count, element, rank, ranks);
-    }
     static std::size_t stride(std::size_t count, std::size_t element, int rank, int ranks) {
-        const std::size_t bytes = block(count, element, rank, ranks).size() * element;
+        const std::size_t bytes = part_of(count, element, rank, ranks).size() * element;
         return (bytes + kAlignment - 1) / kAlignment * kAlignment;
     }
     // Bytes that a scatter of so many receives at most.
@@ -44,7 +41,7 @@ class DirectHalves final : public Operation {
     void scatter();
     void gather();
     Range block(int rank) const {  // in bytes
-        const auto [begin, end] = block(call_.signature.count, element(), rank, ranks());
+        const auto [begin, end] = part_of(call_.signature.count, element(), rank, ranks());
         return {begin * element(), end * element()};
     }
     std::size_t element() const { return type_size(call_.signature.type); }

@@ -81,14 +81,16 @@ class DirectTrial {
     template <class Done>
     sys::Result<void> wait(const RailExchange& rail, Done done) {
         Backoff backoff;
-        while (!done() || orders_.error()) {
+        while (true) {
+            const bool is_done = done();
             if (orders_.error()) return *orders_.error();
-            if (rail.failure().status != BATCHAI_COLL_OK)
+            if (is_done) return {};
+            if (rail.failure().status != BATCHAI_COLL_OK) {
                 return sys::Error{rail.failure().sentence};
+            }
             if (std::chrono::steady_clock::now() > deadline_) return sys::Error{"nothing has come"};
             backoff.pause();
         }
-        return {};
     }
 
     Communicator& comm_;

@@ -92,7 +92,7 @@ bool DirectRail::has_ended(Engine::Request* request) {
 void DirectRail::combine(Slot& slot) {
     const Part& part = slot.part;
     const std::size_t element = type_size(part.type);
-    const Range own = DirectHalves::block(part.count, element, rank_, ranks_);
+    const Range own = part_of(part.count, element, rank_, ranks_);
     const std::size_t apart = DirectHalves::stride(part.count, element, rank_, ranks_);
     Device::Reduction reduction;
     reduction.to = part.place + own.begin * element;

@@ -167,8 +167,7 @@ bool UcxWire::carries(Memory memory) const {
     return memory == Memory::host || (memory_types_ & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
 }
 
-// A UCX for CUDA would ask CUDA what an address is, and may do so for what is not the host's in any
-// case.
+// A UCX for CUDA asks CUDA what an address is, unless it hears that it is the host's.
 ucp_request_param_t UcxWire::param_of(const Ticket& ticket) const {
     ucp_request_param_t param{};
     if (!carries(Memory::cuda)) return param;

@@ -163,26 +163,27 @@ const Registered kSome{
     }};
 
 // The last rank dies while there is a graph: the others say so, and can leave before its end.
+void leave_a_graph(int rank, Board& board) {
+    Job job(board, rank, 2, Place::own);
+    if (!can_capture(job)) throw std::runtime_error("there is no NCCL");
+    const Stream stream;
+    const GpuMemory memory(kCount * sizeof(float));
+    auto* numbers = reinterpret_cast<float*>(memory.data());
+    const auto sum = [&] {
+        return reduce(job, numbers, numbers, BATCHAI_COLL_SUM, nullptr, stream);
+    };
+    const Graph graph(stream, [&] { check(sum()); });
+    if (rank == 1) ::raise(SIGKILL);
+    batchai_coll_status status = BATCHAI_COLL_OK;
+    while (status == BATCHAI_COLL_OK) status = sum();
+    expect(BATCHAI_COLL_ERR_PEER, status, "a rank was killed");
+    (void)batchai_coll_device_close(job.device());
+    (void)batchai_coll_finalize(job.comm());
+}
+
 const Registered kLeft{"graph_left", false, [] {
                            if (places().front() != Place::own) throw Skipped("it takes two GPUs");
-                           run_ranks_and_lose_one({2}, [](int rank, Board& board) {
-                               Job job(board, rank, 2, Place::own);
-                               if (!can_capture(job)) throw std::runtime_error("there is no NCCL");
-                               const Stream stream;
-                               const GpuMemory memory(kCount * sizeof(float));
-                               auto* numbers = reinterpret_cast<float*>(memory.data());
-                               const auto sum = [&] {
-                                   return reduce(job, numbers, numbers, BATCHAI_COLL_SUM, nullptr,
-                                                 stream);
-                               };
-                               const Graph graph(stream, [&] { check(sum()); });
-                               if (rank == 1) ::raise(SIGKILL);
-                               batchai_coll_status status = BATCHAI_COLL_OK;
-                               while (status == BATCHAI_COLL_OK) status = sum();
-                               expect(BATCHAI_COLL_ERR_PEER, status, "a rank was killed");
-                               (void)batchai_coll_device_close(job.device());
-                               (void)batchai_coll_finalize(job.comm());
-                           });
+                           run_ranks_and_lose_one({2}, leave_a_graph);
                        }};
 
 const Registered kOpen{

@@ -7,12 +7,12 @@
 // Bound: all S bytes go out and all come in, and both directions can be busy at once: S / the rate
 // of the slower direction while both are. What the first chunk takes to go out and the last one to
 // come in is above it.
-#include "../drive.hpp"
 #include "../harness.hpp"
 #include "clock.hpp"
 #include "collectives/comm.hpp"
 #include "collectives/device/cuda.hpp"
 #include "collectives/device/through_host.hpp"
+#include "drive.hpp"
 #include "parts.hpp"
 
 namespace batchai::coll::gpu {

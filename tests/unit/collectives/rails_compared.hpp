@@ -14,6 +14,7 @@
 #include "collectives/device/pinned_rail.hpp"
 #include "collectives/device/shared_exchange.hpp"
 #include "collectives/device/split_rails.hpp"
+#include "drive.hpp"
 #include "numbers.hpp"
 #include "value_of.hpp"
 
@@ -59,8 +60,10 @@ class ComparedRails {
         for (int kind = 0; kind < 2; ++kind) {
             DeviceCall call{memory_, memory_ + kMost * sizeof(double), count, Type::kType, op};
             call.stream = stream_;
+            // Both, so that nothing of the other way's result is left.
             value_of(device_.copy(memory_, input_, bytes, stream_));
-            drive(*ways_[kind], call);
+            value_of(device_.copy(call.receive, input_, bytes, stream_));
+            drive(*ways_[kind], orders_, call);
             value_of(device_.copy(results_[kind], call.receive, bytes, stream_));
             value_of(device_.record(end_, stream_));
             while (!value_of(device_.query(end_))) {
@@ -72,15 +75,6 @@ class ComparedRails {
     }
 
   private:
-    void drive(DeviceOperation& way, const DeviceCall& call) const {
-        way.begin(call);
-        for (Step step = Step::idle; step != Step::done; step = way.step()) {
-            if (step != Step::failed) continue;
-            throw std::runtime_error(orders_.error() ? orders_.error()->message
-                                                     : way.failure().sentence);
-        }
-    }
-
     Device& device_;
     Orders orders_;
     std::mt19937 random_;

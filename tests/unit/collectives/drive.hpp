@@ -6,7 +6,7 @@
 #include "collectives/device/device_operation.hpp"
 #include "collectives/device/orders.hpp"
 
-namespace batchai::coll::gpu {
+namespace batchai::coll {
 
 // An operation that nobody else drives, until it is ordered. What fails is an exception.
 inline void drive(DeviceOperation& operation, const Orders& orders, const DeviceCall& call) {
@@ -18,4 +18,4 @@ inline void drive(DeviceOperation& operation, const Orders& orders, const Device
     }
 }
 
-}  // namespace batchai::coll::gpu
+}  // namespace batchai::coll
