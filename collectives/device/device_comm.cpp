@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <future>
+#include <system_error>
 #include <thread>
 
 #include "collectives/backoff.hpp"
@@ -26,6 +28,22 @@ Signature signature_of(const DeviceCall& call) {
     return signature;
 }
 
+// Ends them in a thread of their own.
+std::future<void> end_apart(std::unique_ptr<StreamComm> comm, std::shared_ptr<Device> device) {
+    std::packaged_task<void()> end([comm = std::move(comm), device = std::move(device)]() mutable {
+        comm.reset();
+        device.reset();
+    });
+    auto ended = end.get_future();
+    const NoSignals blocked;
+    try {
+        std::thread(std::move(end)).detach();
+    } catch (const std::system_error&) {
+        // There can be no more threads: they have ended in this one, with what was to be its body.
+    }
+    return ended;
+}
+
 }  // namespace
 
 sys::Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::create(
@@ -43,19 +61,26 @@ DeviceCommunicator::~DeviceCommunicator() {
     rail_exchanges_.clear();
     node_exchanges_.clear();
     for (auto* part : {&rail_, &direct_, &host_}) end(*part, failure());
+    if (failure().status != BATCHAI_COLL_OK) abandon();
     node_comm_.reset();
-    if (all_comm_ == nullptr || !has_graphs()) {
-        all_comm_.reset();
-        device_.reset();
-        return;
+    all_comm_.reset();
+    device_.reset();
+}
+
+// After a failure. NCCL aborts at once what is under way in a communicator, but then it waits, as
+// CUDA does where it frees memory, for what else is on the GPU: of the other communicator, which is
+// to be aborted meanwhile; of other DeviceCommunicators, which the caller may close next; and for
+// the end of graphs with its operations, on which nobody here has an influence.
+void DeviceCommunicator::abandon() {
+    constexpr std::chrono::seconds kEnough(5);
+    const auto deadline =
+        std::chrono::steady_clock::now() + (has_graphs() ? std::chrono::seconds(0) : kEnough);
+    std::vector<std::future<void>> ends;
+    for (auto* comm : {&node_comm_, &all_comm_}) {
+        if (*comm != nullptr) ends.push_back(end_apart(std::move(*comm), device_));
     }
-    // After a failure. NCCL aborts at once what is under way, and then waits for the end of graphs
-    // with its operations, on which nobody here has an influence.
-    const NoSignals blocked;
-    std::thread([comm = std::move(all_comm_), device = std::move(device_)]() mutable {
-        comm.reset();
-        device.reset();
-    }).detach();
+    if (device_ != nullptr) ends.push_back(end_apart(nullptr, std::move(device_)));
+    for (const std::future<void>& ended : ends) ended.wait_until(deadline);
 }
 
 // failure: of messages that may be under way; OK: there are none.
@@ -176,7 +201,8 @@ Step DeviceCommunicator::advance() {
     const bool may_step = !request.call.captured || request.meeting == nullptr;
     if (!ordered_ && may_step && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
-        if (ordered == Step::failed) {
+        // What others say comes first: of their failures a way only sees a connection that is gone.
+        if (ordered == Step::failed && !engine.has_failed()) {
             engine.fail(failure_of(*way_, describe(signature_of(request.call))), true);
         }
         ordered_ = ordered == Step::done;

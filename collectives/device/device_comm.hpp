@@ -153,6 +153,7 @@ class DeviceCommunicator {
     Failure failure_of(const DeviceOperation& way, const std::string& doing) const;
     void look();
     void finish(StreamComm& comm);
+    void abandon();
     void end(std::unique_ptr<Communicator>& part, const Failure& failure);
     void end_first(batchai_coll_status status);
     void end_all(batchai_coll_status status);

@@ -80,6 +80,7 @@ void lose_one(int rank, int size, Board& board, Place place) {
     cuda(cudaMemset(memory.data(), 0, kCount * sizeof(float)), "clearing");
     cuda(cudaDeviceSynchronize(), "clearing");
     for (int i = 0; i < 5; ++i) expect_to_work(job, memory, stream);
+    meet(board, rank, size);
     if (rank == size - 1) {
         batchai_coll_device_request* request =
             job.start(memory.data(), memory.data(), kCount, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM,

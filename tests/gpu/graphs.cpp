@@ -173,6 +173,7 @@ void leave_a_graph(int rank, Board& board) {
         return reduce(job, numbers, numbers, BATCHAI_COLL_SUM, nullptr, stream);
     };
     const Graph graph(stream, [&] { check(sum()); });
+    meet(board, rank, 2);
     if (rank == 1) ::raise(SIGKILL);
     batchai_coll_status status = BATCHAI_COLL_OK;
     while (status == BATCHAI_COLL_OK) status = sum();
@@ -185,6 +186,68 @@ const Registered kLeft{"graph_left", false, [] {
                            if (places().front() != Place::own) throw Skipped("it takes two GPUs");
                            run_ranks_and_lose_one({2}, leave_a_graph);
                        }};
+
+// A device beside the job's, of the same ranks.
+class SecondDevice {
+  public:
+    explicit SecondDevice(const Job& job) {
+        check(batchai_coll_device_open(job.comm(), job.gpu(), &device_));
+    }
+    batchai_coll_status reduce(float* numbers, cudaStream_t stream) const {
+        batchai_coll_device_request* request = nullptr;
+        const auto status = batchai_coll_device_allreduce_async(
+            device_, numbers, numbers, kCount, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM, nullptr,
+            stream, &request);
+        return status == BATCHAI_COLL_OK ? batchai_coll_device_wait(request) : status;
+    }
+    void close() const { (void)batchai_coll_device_close(device_); }
+
+  private:
+    batchai_coll_device* device_ = nullptr;
+};
+
+// The last rank dies while the first one's GPU waits for it in two NCCL communicators: neither's
+// end waits for the other's, nor for those that have nothing under way.
+void leave_two_launches(int rank, Board& board) {
+    Job job(board, rank, 2, Place::own);
+    if (!can_capture(job)) throw std::runtime_error("there is no NCCL");
+    const SecondDevice second(job);
+    const Stream stream, stream_of_second;
+    const GpuMemory memory(kCount * sizeof(float)), memory_of_second(kCount * sizeof(float));
+    auto* numbers = reinterpret_cast<float*>(memory.data());
+    const auto sum = [&] {
+        return reduce(job, numbers, numbers, BATCHAI_COLL_SUM, nullptr, stream);
+    };
+    {
+        const Graph graph(stream, [&] { check(sum()); });
+        const Graph graph_of_second(stream_of_second, [&] {
+            check(
+                second.reduce(reinterpret_cast<float*>(memory_of_second.data()), stream_of_second));
+        });
+        meet(board, rank, 2);
+        if (rank == 1) ::raise(SIGKILL);
+        graph.launch(stream);
+        graph_of_second.launch(stream_of_second);
+    }
+    batchai_coll_status status = BATCHAI_COLL_OK;
+    while (status == BATCHAI_COLL_OK) status = sum();
+    expect(BATCHAI_COLL_ERR_PEER, status, "a rank was killed");
+    (void)batchai_coll_device_close(job.device());
+    second.close();
+    cuda(cudaStreamSynchronize(stream), "the end of a launch");
+    cuda(cudaStreamSynchronize(stream_of_second), "the end of a launch");
+    (void)batchai_coll_finalize(job.comm());
+}
+
+const Registered kLaunched{
+    "graph_launched", false, [] {
+        if (places().front() != Place::own) {
+            throw Skipped("it takes two GPUs");
+        }
+        for (const auto& shape : std::vector<std::vector<int>>{{2}, {1, 1}}) {
+            run_ranks_and_lose_one(shape, leave_two_launches);
+        }
+    }};
 
 const Registered kOpen{
     "graph_at_the_end", false, [] {

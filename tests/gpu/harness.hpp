@@ -74,7 +74,7 @@ inline void run_ranks(const std::vector<int>& nodes,
     if (!wrong.empty()) throw std::runtime_error(wrong);
 }
 
-// The same, but that the last rank kills itself.
+// As run_ranks, but that the last rank kills itself.
 inline void run_ranks_and_lose_one(const std::vector<int>& nodes,
                                    const std::function<void(int rank, Board& board)>& body) {
     Processes processes(nodes);

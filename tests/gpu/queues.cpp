@@ -442,6 +442,7 @@ void lose_one(int rank, int size, Board& board, Place place) {
         check(job.wait(ticket));
         stream.wait();
     }
+    meet(board, rank, size);
     if (rank == size - 1) {
         check(start(&ticket));
         for (int i = 0; i < 20; ++i) {

@@ -316,6 +316,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_is_an_error_on_the_others) {
             Member member(board, rank, job.size());
             if (auto wrong = member.open(4 << 20); !wrong.empty()) return wrong;
             if (auto wrong = member.sum(1000, 1); !wrong.empty()) return wrong;
+            meet(board, rank, job.size());
             if (rank == 1) {
                 // In the middle: its part of the next one is begun.
                 member.device().start(member.call(0, 1'000'000));

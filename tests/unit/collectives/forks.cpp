@@ -149,6 +149,7 @@ BOOST_AUTO_TEST_CASE(see_that_one_has_died) {
         const auto ends = processes.run([&](int rank, Board& board) -> std::string {
             auto comm = join(board, 0, rank, size);
             try_all(*comm, {5});
+            meet(board, rank, size);
             if (rank == odd) ::raise(SIGKILL);
             Trial trial({Kind::allreduce}, rank, size, 100'000);
             Engine& engine = comm->engine();

@@ -189,4 +189,12 @@ inline std::unique_ptr<Communicator> join(Board& board, int epoch, int rank, int
     return std::move(*made);
 }
 
+// Waits for all ranks: before one kills itself, so that the others, too, have ended what came
+// before. Of the board's last epoch, which is not for communicators.
+inline void meet(Board& board, int rank, int size) {
+    if (auto met = BoardBootstrap(board, Board::kEpochs - 1, rank, size).fence(); !met) {
+        throw std::runtime_error(met.error().message);
+    }
+}
+
 }  // namespace batchai::coll
