@@ -79,6 +79,9 @@ class Engine {
     const Failure& failure() const { return failure_; }
     // From now on. tell: the other nodes too.
     void fail(const Failure& failure, bool tell);
+    // Of what may have come of something that has happened to other ranks: waits for a better word
+    // of it, as long as a lost connection does.
+    void fail_unless_told(const Failure& failure);
 
   private:
     using Clock = std::chrono::steady_clock;

@@ -168,4 +168,13 @@ void Engine::fail(const Failure& failure, bool tell) {
     while (first_ != nullptr) end(dequeue(), failure_.status);
 }
 
+void Engine::fail_unless_told(const Failure& failure) {
+    const auto deadline = Clock::now() + patience_;
+    Backoff backoff;
+    while (!has_failed()) {
+        if (Clock::now() >= deadline) return fail(failure, true);
+        backoff.pause();
+    }
+}
+
 }  // namespace batchai::coll

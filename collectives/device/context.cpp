@@ -44,9 +44,10 @@ sys::Result<Driver> Driver::load() {
     return driver;
 }
 
+// Never destroyed: threads may abort communicators to the end of the process.
 const sys::Result<Driver>& driver() {
-    static const sys::Result<Driver> loaded = Driver::load();
-    return loaded;
+    static const auto* const loaded = new sys::Result<Driver>(Driver::load());
+    return *loaded;
 }
 
 sys::Error error_of(CUresult status, const std::string& what) {

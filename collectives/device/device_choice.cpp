@@ -43,7 +43,9 @@ sys::Result<void> DeviceCommunicator::choose() {
         return {};
     }
     auto times = time_ways();
-    if (!times) comm_.engine().fail({BATCHAI_COLL_ERR_SYSTEM, times.error().message}, true);
+    if (!times) {
+        comm_.engine().fail_unless_told({BATCHAI_COLL_ERR_SYSTEM, times.error().message});
+    }
     if (failure().status != BATCHAI_COLL_OK) return sys::Error{failure().sentence};
     Call call;
     call.signature.kind = Kind::allreduce;

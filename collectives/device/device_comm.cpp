@@ -3,12 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <future>
-#include <system_error>
-#include <thread>
-
 #include "collectives/backoff.hpp"
-#include "collectives/no_signals.hpp"
+#include "collectives/device/aborts.hpp"
 
 namespace batchai::coll {
 namespace {
@@ -28,59 +24,41 @@ Signature signature_of(const DeviceCall& call) {
     return signature;
 }
 
-// Ends them in a thread of their own.
-std::future<void> end_apart(std::unique_ptr<StreamComm> comm, std::shared_ptr<Device> device) {
-    std::packaged_task<void()> end([comm = std::move(comm), device = std::move(device)]() mutable {
-        comm.reset();
-        device.reset();
-    });
-    auto ended = end.get_future();
-    const NoSignals blocked;
-    try {
-        std::thread(std::move(end)).detach();
-    } catch (const std::system_error&) {
-        // There can be no more threads: they have ended in this one, with what was to be its body.
-    }
-    return ended;
-}
-
 }  // namespace
 
-sys::Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::create(
-    Communicator& comm, const sys::Result<Gpu>& gpu) {
+sys::Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::create(Communicator& comm,
+                                                                            sys::Result<Gpu> gpu) {
     std::unique_ptr<DeviceCommunicator> made(new DeviceCommunicator(comm));
-    if (auto done = made->set_up(gpu); !done) return done.error();
+    if (auto done = made->set_up(std::move(gpu)); !done) return done.error();
     return made;
 }
 
-// What is under way on the devices ends with the StreamComms. Messages under way, after a failure,
-// end with the wires of communicators that know of it; other wires have nothing to do any more.
-// Both before the device, whose memory, and pinned memory, they use.
+// Messages under way end with the wires, as what is under way on the devices does with the
+// StreamComms: before the device, whose memory, and pinned memory, they use.
 DeviceCommunicator::~DeviceCommunicator() {
     ways_.clear();
     rail_exchanges_.clear();
     node_exchanges_.clear();
-    for (auto* part : {&rail_, &direct_, &host_}) end(*part, failure());
-    if (failure().status != BATCHAI_COLL_OK) abandon();
+    if (!closed_) abort();
+    for (auto* part : {&rail_, &direct_, &host_}) end(*part, {});
     node_comm_.reset();
     all_comm_.reset();
     device_.reset();
 }
 
-// After a failure. NCCL aborts at once what is under way in a communicator, but then it waits, as
-// CUDA does where it frees memory, for what else is on the GPU: of the other communicator, which is
-// to be aborted meanwhile; of other DeviceCommunicators, which the caller may close next; and for
-// the end of graphs with its operations, on which nobody here has an influence.
-void DeviceCommunicator::abandon() {
-    constexpr std::chrono::seconds kEnough(5);
-    const auto deadline =
-        std::chrono::steady_clock::now() + (has_graphs() ? std::chrono::seconds(0) : kEnough);
-    std::vector<std::future<void>> ends;
+// After a failure, or where nobody has closed it. For the end of graphs nobody waits, as nobody
+// here has an influence on it.
+void DeviceCommunicator::abort() {
+    const std::chrono::seconds enough(has_graphs() ? 0 : 5);
+    Failure why = failure();
+    if (why.status == BATCHAI_COLL_OK) why = {BATCHAI_COLL_ERR_ABORTED, "nobody has closed it"};
+    Aborts aborts;
     for (auto* comm : {&node_comm_, &all_comm_}) {
-        if (*comm != nullptr) ends.push_back(end_apart(std::move(*comm), device_));
+        if (*comm != nullptr) aborts.begin(std::move(*comm), device_);
     }
-    if (device_ != nullptr) ends.push_back(end_apart(nullptr, std::move(device_)));
-    for (const std::future<void>& ended : ends) ended.wait_until(deadline);
+    for (auto* part : {&rail_, &direct_, &host_}) end(*part, why);
+    if (device_ != nullptr) aborts.begin(nullptr, std::move(device_));
+    aborts.wait(enough);
 }
 
 // failure: of messages that may be under way; OK: there are none.
@@ -121,7 +99,7 @@ Failure DeviceCommunicator::close() {
     }
     // The others would wait for what this rank has not ended.
     if (const auto& error = orders_->error()) {
-        comm_.engine().fail({BATCHAI_COLL_ERR_SYSTEM, error->message}, true);
+        comm_.engine().fail_unless_told({BATCHAI_COLL_ERR_SYSTEM, error->message});
     }
     // Then what others are to take part in may never end.
     if (failure().status != BATCHAI_COLL_OK) return failure();
@@ -132,6 +110,7 @@ Failure DeviceCommunicator::close() {
         if (failed.status != BATCHAI_COLL_OK) return failed;
     }
     if (orders_->error()) return {BATCHAI_COLL_ERR_SYSTEM, orders_->error()->message};
+    closed_ = failure().status == BATCHAI_COLL_OK;
     return failure();
 }
 
@@ -201,9 +180,8 @@ Step DeviceCommunicator::advance() {
     const bool may_step = !request.call.captured || request.meeting == nullptr;
     if (!ordered_ && may_step && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
-        // What others say comes first: of their failures a way only sees a connection that is gone.
-        if (ordered == Step::failed && !engine.has_failed()) {
-            engine.fail(failure_of(*way_, describe(signature_of(request.call))), true);
+        if (ordered == Step::failed) {
+            engine.fail_unless_told(failure_of(*way_, describe(signature_of(request.call))));
         }
         ordered_ = ordered == Step::done;
         if (ordered != Step::idle) step = Step::moved;

@@ -47,7 +47,7 @@ class DeviceCommunicator {
 
     // Collective: an error on one rank is an error on all. gpu: or why this rank has none.
     static sys::Result<std::unique_ptr<DeviceCommunicator>> create(Communicator& comm,
-                                                                   const sys::Result<Gpu>& gpu);
+                                                                   sys::Result<Gpu> gpu);
     ~DeviceCommunicator();
     DeviceCommunicator(const DeviceCommunicator&) = delete;
     DeviceCommunicator& operator=(const DeviceCommunicator&) = delete;
@@ -122,8 +122,8 @@ class DeviceCommunicator {
     explicit DeviceCommunicator(Communicator& comm) : comm_(comm) {}
 
     // In device_setup.cpp.
-    sys::Result<void> set_up(const sys::Result<Gpu>& gpu);
-    Card card(const sys::Result<Gpu>& gpu);
+    sys::Result<void> set_up(sys::Result<Gpu> gpu);
+    Card card(sys::Result<Gpu> gpu);
     void offer_memory(Card& card);
     void offer_comms(Card& card);
     Found find(const std::vector<Card>& cards);
@@ -153,7 +153,7 @@ class DeviceCommunicator {
     Failure failure_of(const DeviceOperation& way, const std::string& doing) const;
     void look();
     void finish(StreamComm& comm);
-    void abandon();
+    void abort();
     void end(std::unique_ptr<Communicator>& part, const Failure& failure);
     void end_first(batchai_coll_status status);
     void end_all(batchai_coll_status status);
@@ -187,6 +187,7 @@ class DeviceCommunicator {
     std::deque<Request*> line_;       // the first one is under way
     DeviceOperation* way_ = nullptr;  // that it takes; null: it has not begun
     bool ordered_ = false;            // it has been, to its end
+    bool closed_ = false;             // all is well and has ended
     bool moved_ = false;
     std::optional<std::chrono::steady_clock::time_point> idle_since_;
 };

@@ -56,8 +56,8 @@ bool all_have(const std::vector<T>& words, bool Base::*what) {
 
 }  // namespace
 
-sys::Result<void> DeviceCommunicator::set_up(const sys::Result<Gpu>& gpu) {
-    const auto cards = gather(comm_, card(gpu));
+sys::Result<void> DeviceCommunicator::set_up(sys::Result<Gpu> gpu) {
+    const auto cards = gather(comm_, card(std::move(gpu)));
     if (!cards) return cards.error();
     const auto found = gather(comm_, find(*cards));
     if (!found) return found.error();
@@ -83,14 +83,14 @@ bool DeviceCommunicator::has_rails() const {
     return topology.rails() == topology.largest_node() && topology.rails() > 1;
 }
 
-DeviceCommunicator::Card DeviceCommunicator::card(const sys::Result<Gpu>& gpu) {
+DeviceCommunicator::Card DeviceCommunicator::card(sys::Result<Gpu> gpu) {
     Card card;
     if (!gpu) {
         card.say(gpu.error().message);
         return card;
     }
-    device_ = gpu->device;
-    comms_ = gpu->comms;
+    device_ = std::move(gpu->device);
+    comms_ = std::move(gpu->comms);
     orders_.emplace(*device_);
     device_->identity().copy(card.identity, sizeof card.identity);
     offer_memory(card);

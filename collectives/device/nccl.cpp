@@ -66,9 +66,10 @@ sys::Result<Nccl> Nccl::load() {
     return nccl;
 }
 
+// Never destroyed: threads may abort communicators to the end of the process.
 const sys::Result<Nccl>& nccl() {
-    static const sys::Result<Nccl> loaded = Nccl::load();
-    return loaded;
+    static const auto* const loaded = new sys::Result<Nccl>(Nccl::load());
+    return *loaded;
 }
 
 // comm may be null.

@@ -7,9 +7,7 @@
 // the first operation of a kind also waits for the other ranks; ready() says whether it has done
 // so. Whoever waits for ready() looks at what else may have happened to the job, and destroys the
 // communicator if so, which does not wait for other ranks either. It does wait for the end of
-// graphs that have operations of the communicator, and may wait for all else that is on the GPU:
-// several that have something under way are destroyed at the same time, by a thread for each
-// (NCCL's issue 1013).
+// graphs that have operations of the communicator, and of what else is on the GPU (aborts.hpp).
 //
 // What NCCL does not promise: the order of a sum, a single rounding of numbers of 16 bits, and that
 // minima and maxima keep a NaN. Booleans are to be 0 or 1. There is no average.

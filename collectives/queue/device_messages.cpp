@@ -92,8 +92,8 @@ bool DeviceMessages::look_for_errors() {
 }
 
 void DeviceMessages::fail_all(const std::string& why) {
-    comm_.engine().fail(
-        {BATCHAI_COLL_ERR_SYSTEM, fmt::format("rank {}: {}", comm_.topology().rank, why)}, true);
+    comm_.engine().fail_unless_told(
+        {BATCHAI_COLL_ERR_SYSTEM, fmt::format("rank {}: {}", comm_.topology().rank, why)});
 }
 
 // Waits for the other ranks, which do the same.

@@ -5,6 +5,7 @@
 // what only some ranks capture.
 #include <csignal>
 
+#include "collectives/api_device.hpp"
 #include "job.hpp"
 #include "work.hpp"
 
@@ -165,7 +166,7 @@ const Registered kSome{
 // The last rank dies while there is a graph: the others say so, and can leave before its end.
 void leave_a_graph(int rank, Board& board) {
     Job job(board, rank, 2, Place::own);
-    if (!can_capture(job)) throw std::runtime_error("there is no NCCL");
+    if (!can_capture(job)) throw Skipped("there is no NCCL");
     const Stream stream;
     const GpuMemory memory(kCount * sizeof(float));
     auto* numbers = reinterpret_cast<float*>(memory.data());
@@ -210,7 +211,7 @@ class SecondDevice {
 // end waits for the other's, nor for those that have nothing under way.
 void leave_two_launches(int rank, Board& board) {
     Job job(board, rank, 2, Place::own);
-    if (!can_capture(job)) throw std::runtime_error("there is no NCCL");
+    if (!can_capture(job)) throw Skipped("there is no NCCL");
     const SecondDevice second(job);
     const Stream stream, stream_of_second;
     const GpuMemory memory(kCount * sizeof(float)), memory_of_second(kCount * sizeof(float));
@@ -247,6 +248,31 @@ const Registered kLaunched{
         for (const auto& shape : std::vector<std::vector<int>>{{2}, {1, 1}}) {
             run_ranks_and_lose_one(shape, leave_two_launches);
         }
+    }};
+
+// Nothing has failed, but a rank leaves without closing, as a program does that ends with an
+// exception, while its GPU waits for the other one's.
+const Registered kUnclosed{
+    "graph_unclosed", false, [] {
+        run_ranks({2}, [](int rank, Board& board) {
+            if (places().front() != Place::own) throw Skipped("it takes two GPUs");
+            Job job(board, rank, 2, Place::own);
+            if (!can_capture(job)) throw Skipped("there is no NCCL");
+            const Stream stream;
+            const GpuMemory memory(kCount * sizeof(float));
+            auto* numbers = reinterpret_cast<float*>(memory.data());
+            {
+                const Graph graph(stream, [&] {
+                    check(reduce(job, numbers, numbers, BATCHAI_COLL_SUM, nullptr, stream));
+                });
+                if (rank == 0) graph.launch(stream);
+            }
+            if (rank == 0) delete job.device();
+            cuda(cudaStreamSynchronize(stream), "the end of a launch");
+            meet(board, rank, 2);
+            if (rank == 1) delete job.device();
+            check(batchai_coll_finalize(job.comm()));
+        });
     }};
 
 const Registered kOpen{

@@ -51,10 +51,11 @@ inline Machine& machine() {
 // Asks CUDA how many GPUs there are, in a process that ends. Why there are none; empty: there are.
 std::string look_for_gpus();
 
-// body(rank, board) in a process for each rank of nodes of so many ranks. Throws what they have
-// found; a rank that throws Skipped skips the test.
+// body(rank, board) in a process for each rank of nodes of so many ranks, the last of which is to
+// end so. Throws what they have found; a rank that throws Skipped skips the test.
 inline void run_ranks(const std::vector<int>& nodes,
-                      const std::function<void(int rank, Board& board)>& body) {
+                      const std::function<void(int rank, Board& board)>& body,
+                      const std::string& last = "") {
     const std::string skipped = "skipped: ";
     Processes processes(nodes);
     const auto ends = processes.run([&](int rank, Board& board) -> std::string {
@@ -67,26 +68,19 @@ inline void run_ranks(const std::vector<int>& nodes,
     });
     std::string wrong;
     for (std::size_t r = 0; r < ends.size(); ++r) {
-        if (ends[r].empty()) continue;
         if (ends[r].rfind(skipped, 0) == 0) throw Skipped(ends[r].substr(skipped.size()));
-        wrong += (wrong.empty() ? "rank " : "; rank ") + std::to_string(r) + ": " + ends[r];
+        const std::string wanted = r + 1 == ends.size() ? last : "";
+        if (ends[r] == wanted) continue;
+        wrong += (wrong.empty() ? "rank " : "; rank ") + std::to_string(r) + ": " +
+                 (ends[r].empty() ? "has ended well" : ends[r]);
     }
     if (!wrong.empty()) throw std::runtime_error(wrong);
 }
 
-// As run_ranks, but that the last rank kills itself.
+// The same, but that the last rank kills itself.
 inline void run_ranks_and_lose_one(const std::vector<int>& nodes,
                                    const std::function<void(int rank, Board& board)>& body) {
-    Processes processes(nodes);
-    const auto ends = processes.run([&](int rank, Board& board) -> std::string {
-        body(rank, board);
-        return "";
-    });
-    for (std::size_t r = 0; r < ends.size(); ++r) {
-        if (ends[r] == (r + 1 == ends.size() ? "signal 9" : "")) continue;
-        throw std::runtime_error("rank " + std::to_string(r) + " of " +
-                                 std::to_string(ends.size()) + ": " + ends[r]);
-    }
+    run_ranks(nodes, body, "signal 9");
 }
 
 }  // namespace batchai::coll::gpu

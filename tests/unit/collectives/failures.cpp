@@ -3,6 +3,8 @@
 // A job whose network breaks, or whose ranks disagree: every rank gets the error, none waits on.
 #include <boost/test/unit_test.hpp>
 
+#include <thread>
+
 #include "ranks.hpp"
 
 using namespace batchai::coll;
@@ -59,6 +61,29 @@ BOOST_AUTO_TEST_CASE(all_ranks_are_told_who_calls_something_else) {
                                      " calls allreduce (sum) of 10 int32") != std::string::npos,
                        sentence);
         }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_may_only_see_the_consequences_waits_for_a_better_word) {
+    using namespace std::chrono_literals;
+    const Failure cause{BATCHAI_COLL_ERR_PEER, "rank 7 has ended"};
+    const Failure consequence{BATCHAI_COLL_ERR_SYSTEM, "rank 1: a device's error"};
+    {
+        Ranks ranks({2}, 1, {}, 4096, 20s);
+        std::thread later([&] {
+            std::this_thread::sleep_for(50ms);
+            ranks.engine(0).fail(cause, true);
+        });
+        ranks.engine(1).fail_unless_told(consequence);
+        later.join();
+        BOOST_TEST(ranks.engine(1).failure().sentence == cause.sentence);
+    }
+    {
+        Ranks ranks({2}, 1, {}, 4096, 50ms);
+        ranks.engine(1).fail_unless_told(consequence);
+        BOOST_TEST(ranks.engine(1).failure().sentence == consequence.sentence);
+        BOOST_TEST(ranks.engine(0).has_failed());
+        BOOST_TEST(ranks.engine(0).failure().sentence == consequence.sentence);
     }
 }
 

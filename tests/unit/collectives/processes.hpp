@@ -40,6 +40,7 @@ constexpr int kProcessSeconds = 60;
 // What the processes share.
 struct Board {
     static constexpr int kRanks = 8, kEpochs = 4, kNotes = 8;
+    static constexpr int kMeetings = kEpochs;  // the epoch of what is no communicator
 
     struct Note {
         char key[32];
@@ -50,7 +51,7 @@ struct Board {
         Note notes[kNotes];
         std::atomic<int> met;  // how often it has come to a publish() or fence()
     };
-    Rank ranks[kEpochs][kRanks];
+    Rank ranks[kEpochs + 1][kRanks];
     char wrong[kRanks][1024];  // what each rank has found
 };
 
@@ -190,9 +191,9 @@ inline std::unique_ptr<Communicator> join(Board& board, int epoch, int rank, int
 }
 
 // Waits for all ranks: before one kills itself, so that the others, too, have ended what came
-// before. Of the board's last epoch, which is not for communicators.
+// before.
 inline void meet(Board& board, int rank, int size) {
-    if (auto met = BoardBootstrap(board, Board::kEpochs - 1, rank, size).fence(); !met) {
+    if (auto met = BoardBootstrap(board, Board::kMeetings, rank, size).fence(); !met) {
         throw std::runtime_error(met.error().message);
     }
 }
