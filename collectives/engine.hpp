@@ -42,8 +42,8 @@ class Engine {
         Request* next = nullptr;  // in the queue
     };
 
-    // timeout: without any progress of an operation; 0: none. patience: how long a lost connection
-    // waits for a watchdog's better word of what has happened.
+    // timeout: without any progress of an operation; 0: none. patience: how long a lost connection,
+    // or what else may be a consequence, waits for a watchdog's better word of what has happened.
     Engine(const Context& context, std::chrono::milliseconds timeout, Progress& progress,
            std::chrono::milliseconds patience = std::chrono::milliseconds(0));
     Engine(const Engine&) = delete;
@@ -79,8 +79,9 @@ class Engine {
     const Failure& failure() const { return failure_; }
     // From now on. tell: the other nodes too.
     void fail(const Failure& failure, bool tell);
-    // Of what may have come of something that has happened to other ranks: waits for a better word
-    // of it, as long as a lost connection does.
+    // The same, of what may have come of something that has happened to other ranks: an error of
+    // this one's means (ERR_SYSTEM) waits for a better word of it, as a lost connection does, for a
+    // second at most.
     void fail_unless_told(const Failure& failure);
 
   private:

@@ -3,6 +3,7 @@
 // Engine: what it looks for while nothing moves, and how it fails.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "collectives/engine.hpp"
@@ -14,6 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kLookEvery = 10ms;
 constexpr auto kSayAfter = 100ms;
+constexpr std::chrono::milliseconds kMostPatience = 1s;  // in a call that is not to wait
 
 }  // namespace
 
@@ -168,8 +170,11 @@ void Engine::fail(const Failure& failure, bool tell) {
     while (first_ != nullptr) end(dequeue(), failure_.status);
 }
 
+// Only what went wrong with this rank's own means may be a consequence; other failures name who it
+// is.
 void Engine::fail_unless_told(const Failure& failure) {
-    const auto deadline = Clock::now() + patience_;
+    const bool waits = failure.status == BATCHAI_COLL_ERR_SYSTEM;
+    const auto deadline = Clock::now() + (waits ? std::min(patience_, kMostPatience) : 0ms);
     Backoff backoff;
     while (!has_failed()) {
         if (Clock::now() >= deadline) return fail(failure, true);

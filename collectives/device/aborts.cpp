@@ -2,8 +2,8 @@
 #include "collectives/device/aborts.hpp"
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -38,7 +38,7 @@ void Aborts::begin(std::unique_ptr<StreamComm> comm, std::shared_ptr<Device> dev
             delete owned;
             running->count(-1);
         }).detach();
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
         running_->count(-1);
     }
 }

@@ -51,7 +51,10 @@ DeviceCommunicator::~DeviceCommunicator() {
 void DeviceCommunicator::abort() {
     const std::chrono::seconds enough(has_graphs() ? 0 : 5);
     Failure why = failure();
-    if (why.status == BATCHAI_COLL_OK) why = {BATCHAI_COLL_ERR_ABORTED, "nobody has closed it"};
+    if (why.status == BATCHAI_COLL_OK) {
+        why = {BATCHAI_COLL_ERR_ABORTED,
+               fmt::format("rank {} has left without closing its device", rank())};
+    }
     Aborts aborts;
     for (auto* comm : {&node_comm_, &all_comm_}) {
         if (*comm != nullptr) aborts.begin(std::move(*comm), device_);
@@ -99,7 +102,8 @@ Failure DeviceCommunicator::close() {
     }
     // The others would wait for what this rank has not ended.
     if (const auto& error = orders_->error()) {
-        comm_.engine().fail_unless_told({BATCHAI_COLL_ERR_SYSTEM, error->message});
+        comm_.engine().fail_unless_told(
+            {BATCHAI_COLL_ERR_SYSTEM, fmt::format("rank {}: {}", rank(), error->message)});
     }
     // Then what others are to take part in may never end.
     if (failure().status != BATCHAI_COLL_OK) return failure();
@@ -107,9 +111,8 @@ Failure DeviceCommunicator::close() {
     for (Communicator* part : {rail_.get(), direct_.get(), host_.get()}) {
         if (part == nullptr || failure().status != BATCHAI_COLL_OK) continue;
         const Failure failed = part->finalize();
-        if (failed.status != BATCHAI_COLL_OK) return failed;
+        if (failed.status != BATCHAI_COLL_OK) comm_.engine().fail_unless_told(failed);
     }
-    if (orders_->error()) return {BATCHAI_COLL_ERR_SYSTEM, orders_->error()->message};
     closed_ = failure().status == BATCHAI_COLL_OK;
     return failure();
 }

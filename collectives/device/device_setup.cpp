@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "collectives/backoff.hpp"
+#include "collectives/device/aborts.hpp"
 #include "collectives/device/alone.hpp"
 #include "collectives/device/device_comm.hpp"
 #include "collectives/device/direct_rail.hpp"
@@ -172,7 +173,7 @@ bool DeviceCommunicator::has_several_of_one(const std::vector<Card>& cards) {
     return std::adjacent_find(identities.begin(), identities.end()) != identities.end();
 }
 
-// Null where they do not find each other in time.
+// Null where they do not find each other in time; what there is of it then ends by itself.
 std::unique_ptr<StreamComm> DeviceCommunicator::connect(const StreamComms::Id& id, int rank,
                                                         int size) {
     auto comm = comms_->create(id, rank, size);
@@ -181,10 +182,11 @@ std::unique_ptr<StreamComm> DeviceCommunicator::connect(const StreamComms::Id& i
     Backoff backoff;
     while (std::chrono::steady_clock::now() < deadline && !comm_.engine().has_failed()) {
         const auto ready = (*comm)->ready();
-        if (!ready) return nullptr;
+        if (!ready) break;
         if (*ready) return std::move(*comm);
         backoff.pause();
     }
+    Aborts().begin(std::move(*comm), device_);
     return nullptr;
 }
 

@@ -31,7 +31,7 @@ class DeviceMessages {
         : comm_(comm), open_(std::move(open)), tell_(std::move(tell)), buffer_bytes_(buffer) {}
     DeviceMessages(const DeviceMessages&) = delete;
     DeviceMessages& operator=(const DeviceMessages&) = delete;
-    // The communicator is the GPU's last owner, and knows how to end it.
+    // The communicator, where there is one, is the GPU's last owner, and knows how to end it.
     ~DeviceMessages() { gpu_ = {}; }
 
     // For callers, in any thread.

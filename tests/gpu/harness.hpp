@@ -66,15 +66,19 @@ inline void run_ranks(const std::vector<int>& nodes,
         }
         return "";
     });
-    std::string wrong;
+    std::string wrong, why_skipped;
     for (std::size_t r = 0; r < ends.size(); ++r) {
-        if (ends[r].rfind(skipped, 0) == 0) throw Skipped(ends[r].substr(skipped.size()));
         const std::string wanted = r + 1 == ends.size() ? last : "";
         if (ends[r] == wanted) continue;
+        if (ends[r].rfind(skipped, 0) == 0) {
+            why_skipped = ends[r].substr(skipped.size());
+            continue;
+        }
         wrong += (wrong.empty() ? "rank " : "; rank ") + std::to_string(r) + ": " +
                  (ends[r].empty() ? "has ended well" : ends[r]);
     }
     if (!wrong.empty()) throw std::runtime_error(wrong);
+    if (!why_skipped.empty()) throw Skipped(why_skipped);
 }
 
 // The same, but that the last rank kills itself.

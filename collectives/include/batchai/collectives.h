@@ -362,8 +362,8 @@ BATCHAI_COLL_API const char* batchai_coll_gpu_support(void);
  * there are fewer. comm, which no queue may have, stays of use; its operations and those on the
  * device are called in the same order on all ranks. To be closed before comm is finalized, when
  * everything has ended: collective too, unless there was an error, and waits for the GPU. After an
- * error it returns within some seconds, whatever the GPU still waits for; what that is ends in the
- * background. */
+ * error it returns within some seconds, whatever the GPU still waits for, which ends in the
+ * background: until their stream has come to its end, the GPU may use the operations' memory. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_open(batchai_coll_comm* comm, int number,
                                                               batchai_coll_device** device);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_device_close(batchai_coll_device* device);
