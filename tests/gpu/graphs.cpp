@@ -48,12 +48,18 @@ bool can_capture(const Job& job) {
                std::string::npos;
 }
 
-batchai_coll_status reduce(Job& job, const float* send, float* receive, batchai_coll_op op,
-                           const batchai_coll_scaling* scaling, cudaStream_t stream) {
+batchai_coll_status reduce(batchai_coll_device* device, const float* send, float* receive,
+                           batchai_coll_op op, const batchai_coll_scaling* scaling,
+                           cudaStream_t stream) {
     batchai_coll_device_request* request = nullptr;
     const auto status = batchai_coll_device_allreduce_async(
-        job.device(), send, receive, kCount, BATCHAI_COLL_FLOAT32, op, scaling, stream, &request);
+        device, send, receive, kCount, BATCHAI_COLL_FLOAT32, op, scaling, stream, &request);
     return status == BATCHAI_COLL_OK ? batchai_coll_device_wait(request) : status;
+}
+
+batchai_coll_status reduce(const Job& job, const float* send, float* receive, batchai_coll_op op,
+                           const batchai_coll_scaling* scaling, cudaStream_t stream) {
+    return reduce(job.device(), send, receive, op, scaling, stream);
 }
 
 void expect_all(const float* memory, float wanted, cudaStream_t stream, const std::string& what) {
@@ -188,31 +194,13 @@ const Registered kLeft{"graph_left", false, [] {
                            run_ranks_and_lose_one({2}, leave_a_graph);
                        }};
 
-// A device beside the job's, of the same ranks.
-class SecondDevice {
-  public:
-    explicit SecondDevice(const Job& job) {
-        check(batchai_coll_device_open(job.comm(), job.gpu(), &device_));
-    }
-    batchai_coll_status reduce(float* numbers, cudaStream_t stream) const {
-        batchai_coll_device_request* request = nullptr;
-        const auto status = batchai_coll_device_allreduce_async(
-            device_, numbers, numbers, kCount, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM, nullptr,
-            stream, &request);
-        return status == BATCHAI_COLL_OK ? batchai_coll_device_wait(request) : status;
-    }
-    void close() const { (void)batchai_coll_device_close(device_); }
-
-  private:
-    batchai_coll_device* device_ = nullptr;
-};
-
 // The last rank dies while the first one's GPU waits for it in two NCCL communicators: neither's
 // end waits for the other's, nor for those that have nothing under way.
 void leave_two_launches(int rank, Board& board) {
     Job job(board, rank, 2, Place::own);
     if (!can_capture(job)) throw Skipped("there is no NCCL");
-    const SecondDevice second(job);
+    batchai_coll_device* second = nullptr;
+    check(batchai_coll_device_open(job.comm(), job.gpu(), &second));
     const Stream stream, stream_of_second;
     const GpuMemory memory(kCount * sizeof(float)), memory_of_second(kCount * sizeof(float));
     auto* numbers = reinterpret_cast<float*>(memory.data());
@@ -222,8 +210,8 @@ void leave_two_launches(int rank, Board& board) {
     {
         const Graph graph(stream, [&] { check(sum()); });
         const Graph graph_of_second(stream_of_second, [&] {
-            check(
-                second.reduce(reinterpret_cast<float*>(memory_of_second.data()), stream_of_second));
+            auto* its = reinterpret_cast<float*>(memory_of_second.data());
+            check(reduce(second, its, its, BATCHAI_COLL_SUM, nullptr, stream_of_second));
         });
         meet(board, rank, 2);
         if (rank == 1) ::raise(SIGKILL);
@@ -234,7 +222,7 @@ void leave_two_launches(int rank, Board& board) {
     while (status == BATCHAI_COLL_OK) status = sum();
     expect(BATCHAI_COLL_ERR_PEER, status, "a rank was killed");
     (void)batchai_coll_device_close(job.device());
-    second.close();
+    (void)batchai_coll_device_close(second);
     cuda(cudaStreamSynchronize(stream), "the end of a launch");
     cuda(cudaStreamSynchronize(stream_of_second), "the end of a launch");
     (void)batchai_coll_finalize(job.comm());

@@ -51,8 +51,8 @@ inline Machine& machine() {
 // Asks CUDA how many GPUs there are, in a process that ends. Why there are none; empty: there are.
 std::string look_for_gpus();
 
-// body(rank, board) in a process for each rank of nodes of so many ranks, the last of which is to
-// end so. Throws what they have found; a rank that throws Skipped skips the test.
+// body(rank, board) in a process for each rank of nodes of so many ranks. last: how the last one is
+// to end. Throws what they have found; a rank that throws Skipped skips the test.
 inline void run_ranks(const std::vector<int>& nodes,
                       const std::function<void(int rank, Board& board)>& body,
                       const std::string& last = "") {
