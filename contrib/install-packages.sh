@@ -35,6 +35,7 @@ run=(
 )
 plugin=(
     bats procps jq
+    acl # an overlay of a directory with an access list
     squashfs-tools # images to mount
     fuse3 sshfs rclone squashfuse s3fs # programs that mount
     openssh-server samba # what sshfs and rclone mount

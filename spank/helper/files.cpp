@@ -70,11 +70,15 @@ bool is_within(std::string_view path, std::string_view directory) {
 
 sys::Result<std::string> path_of(int fd) {
     char target[PATH_MAX];
-    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    const std::string link = fd_path(fd);
     const ssize_t n = readlink(link.c_str(), target, sizeof target);
     if (n < 0) return sys::errno_error(link);
     if (n == sizeof target) return sys::errno_error(link, ENAMETOOLONG);
     return std::string(target, static_cast<std::size_t>(n));
+}
+
+std::string fd_path(int fd) {
+    return "/proc/self/fd/" + std::to_string(fd);
 }
 
 }  // namespace batchai::spank

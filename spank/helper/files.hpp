@@ -27,4 +27,7 @@ bool is_within(std::string_view path, std::string_view directory);
 // The path of an open file, as the kernel knows it now.
 sys::Result<std::string> path_of(int fd);
 
+// A path by which this process reaches its own open file, whatever the file's name is by now.
+std::string fd_path(int fd);
+
 }  // namespace batchai::spank

@@ -28,6 +28,14 @@ sys::Error complaint(int context, const std::string& what) {
     return last.empty() ? by_number : sys::Error{by_number.message + " (" + last + ")"};
 }
 
+sys::Result<void> add_attributes(int mount, std::uint64_t attributes, unsigned flags) {
+    struct mount_attr change = {};
+    change.attr_set = attributes;
+    if (mount_setattr(mount, "", AT_EMPTY_PATH | flags, &change, sizeof change) != 0)
+        return sys::errno_error("mount_setattr");
+    return {};
+}
+
 }  // namespace
 
 Parameter parameter_of(const std::string& option) {
@@ -61,12 +69,13 @@ sys::Result<sys::UniqueFd> copy_tree(int directory, const job::Mount& mount) {
     sys::UniqueFd tree(open_tree(
         directory, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
     if (!tree) return sys::errno_error("open_tree");
-    struct mount_attr attributes = {};
-    attributes.attr_set = attributes_of(mount);
-    if (mount_setattr(tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
-                      sizeof attributes) != 0)
-        return sys::errno_error("mount_setattr");
+    if (auto set = add_attributes(tree.get(), attributes_of(mount), AT_RECURSIVE); !set)
+        return set.error();
     return tree;
+}
+
+sys::Result<void> set_read_only(int mount) {
+    return add_attributes(mount, MOUNT_ATTR_RDONLY, 0);
 }
 
 sys::Result<void> attach(int mount, int target) {

@@ -31,6 +31,9 @@ sys::Result<sys::UniqueFd> make_file_system(const std::string& type, const std::
 // A copy of the directory's tree of mounts, as the job may have it.
 sys::Result<sys::UniqueFd> copy_tree(int directory, const job::Mount&);
 
+// From now on, for a mount that is nowhere yet.
+sys::Result<void> set_read_only(int mount);
+
 // Puts a mount on an open directory.
 sys::Result<void> attach(int mount, int target);
 

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -18,15 +17,12 @@
 #include "spank/helper/loop.hpp"
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/network.hpp"
+#include "spank/helper/overlay.hpp"
 #include "spank/helper/secret.hpp"
 #include "spank/helper/trusted.hpp"
 
 namespace batchai::spank {
 namespace {
-
-std::string fd_path(int fd) {
-    return "/proc/self/fd/" + std::to_string(fd);
-}
 
 std::vector<Parameter> tmpfs_parameters(const std::string& size, const Credentials& user) {
     return {{"mode", "0700"},
@@ -35,54 +31,52 @@ std::vector<Parameter> tmpfs_parameters(const std::string& size, const Credentia
             {"size", std::to_string(*job::parse_size(size))}};
 }
 
-// Opens the mount's target below the root, making what is missing. All of it must be directories of
-// our own tmpfs: in another mount of the job, a user could exchange them.
-sys::Result<sys::UniqueFd> make_target(int root, const std::string& target) {
-    struct stat own = {};
-    if (fstat(root, &own) != 0) return sys::errno_error(target);
-    sys::UniqueFd at(fcntl(root, F_DUPFD_CLOEXEC, 3));
-    bool made = false;
-    bool outside = false;
-    for (const auto& name : split(target, '/')) {
-        if (name == "." || name == "..")
-            return sys::Error{fmt::format("{}: target: must not contain '{}'", target, name)};
-        made = !outside && mkdirat(at.get(), name.c_str(), 0755) == 0;
-        if (!made && !outside && errno != EEXIST) return sys::errno_error(target + ": target");
-        sys::UniqueFd next(openat(at.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        struct stat info = {};
-        if (next && fstat(next.get(), &info) == 0 && S_ISLNK(info.st_mode))
-            return sys::Error{fmt::format(
-                "{}: target: '{}' is a symbolic link, which is not followed", target, name)};
-        outside = outside || !next || !S_ISDIR(info.st_mode) || info.st_dev != own.st_dev;
-        if (!next) break;
-        at = std::move(next);
-    }
-    if (outside) return sys::Error{target + ": target: lies inside another mount of the job"};
-    if (!made) return sys::Error{target + ": target: is used by two mounts"};
-    return at;
-}
+// The directories of the job's targets, in a tmpfs of root's that is attached once they are all
+// there.
+class Targets {
+  public:
+    explicit Targets(sys::UniqueFd root) : root_(std::move(root)) {}
 
-// What the job writes goes to a tmpfs that the overlay itself hides, as it is mounted over it.
-sys::Result<void> mount_overlay(const job::Mount& mount, int lower, int target,
-                                const Credentials& user) {
-    struct stat info = {};
-    if (fstat(lower, &info) != 0) return sys::errno_error("overlay");
-    const auto upper = make_file_system("tmpfs", tmpfs_parameters(mount.size, user), mount);
-    if (!upper) return upper.error();
-    if (auto attached = attach(upper->get(), target); !attached) return attached;
-    if (mkdirat(upper->get(), "upper", 0700) != 0 || mkdirat(upper->get(), "work", 0700) != 0 ||
-        fchownat(upper->get(), "upper", info.st_uid, info.st_gid, AT_SYMLINK_NOFOLLOW) != 0 ||
-        fchmodat(upper->get(), "upper", info.st_mode & 07777, 0) != 0)
-        return sys::errno_error("overlay's upper directory");
-    const std::string base = fd_path(upper->get());
-    const auto overlay = make_file_system("overlay",
-                                          {{"redirect_dir", "nofollow"},
-                                           {"lowerdir", fd_path(lower)},
-                                           {"upperdir", base + "/upper"},
-                                           {"workdir", base + "/work"}},
-                                          mount);
-    if (!overlay) return overlay.error();
-    return attach(overlay->get(), upper->get());
+    // Makes and opens the directory. A target may not lie inside another one: in another mount of
+    // the job, a user could exchange what leads to it.
+    sys::Result<sys::UniqueFd> make(const std::string& target) {
+        for (const auto& other : made_)
+            if (is_within(target, other) && target != other)
+                return sys::Error{target + ": target: lies inside another mount of the job"};
+        made_.push_back(target);
+        sys::UniqueFd at(fcntl(root_.get(), F_DUPFD_CLOEXEC, 3));
+        bool made = false;
+        for (const auto& name : split(target, '/')) {
+            if (name == "." || name == "..")
+                return sys::Error{fmt::format("{}: target: must not contain '{}'", target, name)};
+            made = mkdirat(at.get(), name.c_str(), 0755) == 0;
+            if (!made && errno != EEXIST) return sys::errno_error(target + ": target");
+            at.reset(openat(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+            if (!at) return sys::errno_error(target + ": target");
+        }
+        if (!made) return sys::Error{target + ": target: is used by two mounts"};
+        return at;
+    }
+
+    // Shows the directories, which stay empty and unchanged, at an open directory.
+    sys::Result<void> attach_at(int directory) const {
+        if (auto set = set_read_only(root_.get()); !set) return set;
+        return attach(root_.get(), directory);
+    }
+
+  private:
+    sys::UniqueFd root_;
+    std::vector<std::string> made_;
+};
+
+sys::Result<Targets> make_targets() {
+    job::Mount mount;
+    mount.no_exec = true;
+    auto root = make_file_system(
+        "tmpfs", {{"source", "batchai"}, {"mode", "0755"}, {"size", "1m"}, {"nr_inodes", "1024"}},
+        mount);
+    if (!root) return root.error();
+    return Targets(*std::move(root));
 }
 
 // The kernel reads an image's structures as root: it gets none that a user can have made.
@@ -91,8 +85,6 @@ sys::Result<sys::UniqueFd> make_squashfs(const job::Mount& mount, int image) {
     if (fstat(image, &info) != 0) return sys::errno_error("squashfs");
     if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
         return sys::Error{"the image must be a file of root that nobody else can write to"};
-    if (!is_in_this_namespace(image))
-        return sys::Error{"the image is not on a mount of this node's"};
     const auto device = attach_loop(image);
     if (!device) return device.error();
     return make_file_system("squashfs", {{"source", device->path}, {"ro", "", true}}, mount);
@@ -144,42 +136,55 @@ sys::Result<sys::UniqueFd> make_detached(const job::Mount& mount, int file,
     }
 }
 
+// A mount that the policy allows, with its source and its directory open.
+struct Approved {
+    job::Mount mount;
+    int file = -1;     // what the user has opened for it; -1: nothing
+    std::string path;  // of that file; empty where there is none, or where it holds credentials
+    sys::UniqueFd target;
+};
+
+sys::Result<Approved> admit(const job::Mount& wanted, int file, const job::SitePolicy& policy) {
+    Approved approved;
+    approved.file = file;
+    if (file >= 0 && !is_in_this_namespace(file))
+        return sys::Error{wanted.target + ": the source is not on a mount of this node"};
+    if (file >= 0 && !job::is_remote(wanted.type)) {
+        auto path = path_of(file);
+        if (!path) return path.error();
+        approved.path = *std::move(path);
+    }
+    auto mount = approve(wanted, approved.path, policy);
+    if (!mount) return mount.error();
+    approved.mount = *std::move(mount);
+    return approved;
+}
+
 class Maker {
   public:
-    Maker(int root, const job::SitePolicy& policy, const Credentials& user, const FuseHost* fuse)
-        : root_(root),
-          policy_(policy),
+    Maker(const job::SitePolicy& policy, const Credentials& user, const FuseHost* fuse)
+        : policy_(policy),
           user_(user),
           fuse_(fuse),
           deadline_(Clock::now() + std::chrono::seconds(policy.mount_timeout)) {}
 
-    // file: what the user has opened for it, or -1.
-    sys::Result<void> make(const job::Mount& wanted, int file) const {
-        std::string path;
-        if (file >= 0 && !job::is_remote(wanted.type)) {
-            auto found = path_of(file);
-            if (!found) return found.error();
-            path = *std::move(found);
-        }
-        const auto mount = approve(wanted, path, policy_);
-        if (!mount) return mount.error();
-        const auto target = make_target(root_, mount->target);
-        if (!target) return target.error();
-        auto done = put(*mount, file, target->get());
+    sys::Result<void> make(const Approved& approved) const {
+        auto done = put(approved.mount, approved.file, approved.target.get());
         if (done) return done;
-        std::string what = job::is_remote(mount->type) ? mount->source
-                           : path.empty()              ? job::name_of(mount->type)
-                                                       : path;
-        if (mount->type == job::MountType::fuse)
-            what = "fuse " + entry_of(*mount, policy_)->program + " " + what;
-        return done.error().in("mounting " + what + " at " + mount->target);
+        const job::Mount& mount = approved.mount;
+        std::string what = job::is_remote(mount.type) ? mount.source
+                           : approved.path.empty()    ? job::name_of(mount.type)
+                                                      : approved.path;
+        if (mount.type == job::MountType::fuse)
+            what = "fuse " + entry_of(mount, policy_)->program + " " + what;
+        return done.error().in("mounting " + what + " at " + mount.target);
     }
 
   private:
     using Clock = std::chrono::steady_clock;
 
     sys::Result<void> put(const job::Mount& mount, int file, int target) const {
-        if (mount.type == job::MountType::overlay) return mount_overlay(mount, file, target, user_);
+        if (mount.type == job::MountType::overlay) return mount_overlay(mount, file, target);
         const auto rest = std::chrono::ceil<std::chrono::seconds>(deadline_ - Clock::now()).count();
         const int seconds = static_cast<int>(std::max<long>(rest, 1));
         if (mount.type == job::MountType::fuse) return put_fuse(mount, file, target, seconds);
@@ -200,7 +205,6 @@ class Maker {
             target, seconds, *fuse_);
     }
 
-    int root_;
     const job::SitePolicy& policy_;
     const Credentials& user_;
     const FuseHost* fuse_;
@@ -214,16 +218,9 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
                               const job::SitePolicy& policy, const Credentials& user,
                               const FuseHost* fuse) {
     if (files.size() > mounts.size()) return sys::Error{"more sources than mounts"};
-    const std::string& at = policy.mount_root;
-    // In this namespace, which may be Slurm's.
-    const auto below = open_trusted_directory(at);
-    if (!below) return below.error().in("site policy: paths.mount_root");
-    if (::mount("batchai", fd_path(below->get()).c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                "mode=0755,size=1m,nr_inodes=1024") != 0)
-        return sys::errno_error(at);
-    const sys::UniqueFd root(open(at.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!root) return sys::errno_error(at);
-    const Maker maker(root.get(), policy, user, fuse);
+    auto targets = make_targets();
+    if (!targets) return targets.error();
+    std::vector<Approved> all;
     std::size_t next = 0;
     for (const auto& mount : mounts) {
         int file = -1;
@@ -231,11 +228,21 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
             if (next == files.size()) return sys::Error{mount.target + ": not opened"};
             file = files[next++].get();
         }
-        if (auto made = maker.make(mount, file); !made) return made;
+        auto approved = admit(mount, file, policy);
+        if (!approved) return approved.error();
+        auto target = targets->make(approved->mount.target);
+        if (!target) return target.error();
+        approved->target = *std::move(target);
+        all.push_back(*std::move(approved));
     }
-    if (::mount(nullptr, fd_path(root.get()).c_str(), nullptr,
-                MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
-        return sys::errno_error(at);
+    // In this namespace, which may be Slurm's.
+    const auto root = open_trusted_directory(policy.mount_root);
+    if (!root) return root.error().in("site policy: paths.mount_root");
+    if (auto attached = targets->attach_at(root->get()); !attached)
+        return attached.error().in(policy.mount_root);
+    const Maker maker(policy, user, fuse);
+    for (const auto& one : all)
+        if (auto made = maker.make(one); !made) return made;
     return {};
 }
 

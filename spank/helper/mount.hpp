@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes a job's mounts in the current mount namespace: a small tmpfs of ours at the mount root, and
-// the job's mounts on directories that we create in it. A mount never follows a path that a user
-// can change: sources are open directories, targets are made and opened one component at a time in
-// our own tmpfs. nosuid and nodev always. A server is spoken to in a process of its own.
+// Makes a job's mounts in the current mount namespace: a small read-only tmpfs of root's at the
+// mount root, and the job's mounts on its directories. The user may already run in the namespace
+// (job_container/tmpfs), so no path that a user can change is followed: sources are open
+// directories, targets are made and opened while the tmpfs is nowhere yet. nosuid and nodev always.
+// A server is spoken to in a process of its own.
 #pragma once
 
 #include <string>

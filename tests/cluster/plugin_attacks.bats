@@ -77,6 +77,34 @@ processes_with() {
     [ "$output" = "" ]
 }
 
+@test "a mount of a user's own that shows an allowed path is not taken for it" {
+    need_root
+    on_node n1 setpriv --reuid alice --regid alice --init-groups unshare --user --map-root-user --mount \
+        python3 "$BATCHAI_SOURCE/tests/cluster/detached_tree.py" "$data/sub" "$work/where" &
+    holders=$!
+    eventually test -s where
+    ln -s "$(cat where)" "$data/link"
+    # The same with the source's own path, below the root of the user's namespace.
+    mkdir mine && echo forged >mine/file
+    on_node n1 setpriv --reuid alice --regid alice --init-groups unshare --user --map-root-user --mount \
+        sh -c 'mount --bind mine "$0" && echo /proc/$$/root"$0" >there && exec sleep 1003' "$data/sub" &
+    holders+=" $!"
+    eventually test -s there
+    ln -s "$(cat there)" "$data/root"
+    for source in link root; do
+        for mount in "$data/$source:a" "overlay=$data/$source:a"; do
+            run as_alice srun -Q -w n1 --batchai-mount="$mount" cat /run/batchai/mnt/a/file
+            [ "$status" = 1 ]
+            [[ $output != *forged* ]]
+            [[ $output == *"batchai: n1: a: the source is not on a mount of this node"* ]]
+        done
+    done
+    rm "$data/link" "$data/root"
+    kill_all '^python3 .*detached_tree'
+    kill_all '^sleep 1003'
+    wait $holders || true
+}
+
 @test "variables that imitate the plugin's own give nothing" {
     for forged in BATCHAI_NODE_READY=1 AZ_BATCHAI_JOB_MOUNT_ROOT="$secret" BATCHAI_POLICY=/dev/null \
         SLURM_SPANK_BATCHAI_MOUNT="$secret:a" SPANK_BATCHAI_MOUNT="$secret:a" _SLURM_SPANK_OPTION_batchai_batchai_mount="$secret:a"; do

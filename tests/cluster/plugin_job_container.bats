@@ -10,23 +10,7 @@ load plugin
 
 setup_file() {
     make_site
-    printf 'AutoBasePath=true\nBasePath=/run/containers\n' >"$MINISLURM_DIR/etc/job_container.conf"
-    echo 'JobContainerType=job_container/tmpfs' >>"$MINISLURM_DIR/etc/slurm.conf"
-    local node
-    for node in n1 n2; do restart_slurmd "$node" taskset -c "$(cpu_of "$node")"; done
-    as_alice srun -Q -N 2 true
-    remember_nodes
-}
-
-# cpu_of NODE: a processor on which Linux 6.x lets a namespace be kept: elsewhere than in the first namespace of a
-# machine Slurm fails at random (spank/helper/namespace.hpp).
-cpu_of() {
-    on_node "$1" sh -c '
-        mkdir -p /run/pin && mount --bind /run/pin /run/pin && mount --make-private /run/pin && touch /run/pin/file
-        for cpu in $(seq 0 $(($(nproc --all) - 1))); do
-            taskset -c $cpu unshare --mount=/run/pin/file true 2>/dev/null && umount /run/pin/file && echo $cpu && break
-        done
-        umount /run/pin'
+    give_jobs_own_tmp n1 n2
 }
 
 setup() { enter_work; }
