@@ -38,13 +38,12 @@ void run_helper(const Site& site, const char* const* argv) {
 
 void end_job(slurm::Handle spank, const Site& site) {
     const uint32_t job = slurm::epilog_job(spank);
-    const Descriptor directory(job == 0 ? -1 : open_job_directory(job));
+    const JobName name(slurm::cluster(), job);
+    const Descriptor directory(job == 0 ? -1 : open_job_directory(name));
     if (!directory) return;
     const Descriptor marked(
         openat(directory.get(), kEndingFile, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-    char number[16];
-    snprintf(number, sizeof number, "%u", job);
-    const char* argv[] = {"batchai-helper", "teardown", "--job", number, nullptr};
+    const char* argv[] = {"batchai-helper", "teardown", "--job", name.text, nullptr};
     run_helper(site, argv);
 }
 

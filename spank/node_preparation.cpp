@@ -139,8 +139,8 @@ void prepare_node(const slurm::Task& task, const Site& site, const State& state,
             break;
     }
     if (!once.note_start()) {
-        set(line, "batchai: %s: %s/%u/%s: %s", task.node, kJobsDirectory, task.job,
-            kPreparationFile, strerror(errno));
+        set(line, "batchai: %s: %s/%s/%s: %s", task.node, kJobsDirectory,
+            JobName(task.cluster, task.job).text, kPreparationFile, strerror(errno));
         fail(task, line.text);
     }
     const char* command = state.field("command");

@@ -6,13 +6,14 @@
 // Everything is a list of strings, each ended by a zero byte, "name=value" where not said
 // otherwise.
 //
-// Request (plugin to `batchai-helper setup`, on standard input): id, uid, gid, groups, restart,
-// node, hosts, gpus, submit_dir, in_place, array_task (may be empty), and the user's options under
-// the names of kOptionNames.
+// Request (plugin to `batchai-helper setup`, on standard input): name (of its directory), id, uid,
+// gid, groups, restart, step (the process of the step's slurmstepd), node, hosts, gpus, submit_dir,
+// in_place, array_task (may be empty), and the user's options under the names of kOptionNames.
 //
-// State (kStateFile in the job's directory, root only): what later tasks of the job need. restart,
-// result (running, ready or failed), message (of a failure); uid, gid and each job_temp for the
-// job's end; the options again, so that a step that asks for others is noticed; when ready also
+// State (kStateFile in the job's directory, root only): what later tasks of the job need. uid,
+// restart and submitted (a time, of slurmctld's) say whose it is (helper/submission.hpp); result
+// (running, ready or failed), message (of a failure); gid and each job_temp for the job's end; the
+// options again, so that a step that asks for others is noticed; when ready also
 // namespace, nodes, prepare, script, timeout, cache (days), mounts (as a text), logs, logs_outside
 // (the same without the job's mounts), record, log_node, note and command. Then an empty string and
 // the task's environment.
@@ -20,14 +21,16 @@
 
 namespace batchai::spank {
 
-// One directory per job, 0700, inside a private self-bind of kBaseDirectory, 0711: mounts of jobs
-// may be below.
+// One directory per job, CLUSTER-NUMBER, 0700, inside a private self-bind of kBaseDirectory, 0711:
+// mounts of jobs may be below. A leftover whose number another submission has by now gets a name
+// with ".N" behind it.
 inline constexpr char kBaseDirectory[] = "/run/batchai";
 inline constexpr char kLockFile[] = "/run/batchai/lock";  // while the self-bind is made
 inline constexpr char kJobsDirectory[] = "/run/batchai/jobs";
 
 // Files of a job's directory.
 inline constexpr char kStateFile[] = "state";
+inline constexpr char kWitnessFile[] = "witness";          // see helper/submission.hpp
 inline constexpr char kPinFile[] = "namespace";            // the mount namespace is bound here
 inline constexpr char kPreparationFile[] = "preparation";  // see once.hpp
 inline constexpr char kDaemonsFile[] = "daemons";          // see helper/daemon_notes.hpp
@@ -57,9 +60,10 @@ inline constexpr unsigned kLineMaximum = 4096;
 inline constexpr char kCancelled[] = "job preparation was cancelled";
 
 // Deadlines in seconds; job preparation has the policy's. That of the set-up is above all of the
-// helper's own together: 30 each to plan, open sources and make files, 120 at most to mount.
+// helper's own together: 30 each to plan, open sources and make files, 120 at most to mount, 60 for
+// slurmctld's answer.
 inline constexpr int kCheckSeconds = 60;
-inline constexpr int kSetupSeconds = 240;
+inline constexpr int kSetupSeconds = 300;
 inline constexpr int kTeardownSeconds = 90;
 inline constexpr int kLogSeconds = 10;  // a line to the logs
 

@@ -67,10 +67,12 @@ void add_number(MemoryFile& request, const char* name, unsigned long value) {
 }
 
 void write_request(MemoryFile& request, const slurm::Task& task, const Options& options) {
+    request.add_field("name", JobName(task.cluster, task.job).text);
     add_number(request, "id", task.job);
     add_number(request, "uid", task.uid);
     add_number(request, "gid", task.gid);
     add_number(request, "restart", task.restart);
+    add_number(request, "step", static_cast<unsigned long>(getppid()));
     add_number(request, "gpus", static_cast<unsigned long>(count_gpus(task.environment)));
     add_number(request, "in_place", in_slurms_namespace());
     request.add("groups=", 7);
@@ -102,7 +104,10 @@ bool set_up(const slurm::Task& task, const Site& site, const Options& options, L
     snprintf(path, sizeof path, "%s/batchai-helper", site.libexec);
     const char* argv[] = {"batchai-helper", "setup", "--policy", site.policy, nullptr};
     char search[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-    char* const environment[] = {search, nullptr};
+    char configuration[4096] = "";  // slurmstepd's own: what the helper asks is this cluster's
+    if (const char* file = getenv("SLURM_CONF"))
+        snprintf(configuration, sizeof configuration, "SLURM_CONF=%s", file);
+    char* const environment[] = {search, *configuration ? configuration : nullptr, nullptr};
     MemoryFile request;
     write_request(request, task, options);
     MemoryFile output;
@@ -113,31 +118,45 @@ bool set_up(const slurm::Task& task, const Site& site, const Options& options, L
     return !has_failed(task, "batchai-helper", run(program), output, kSetupSeconds, failure);
 }
 
-void enter(const slurm::Task& task, const Site& site, const Options& options,
+bool is_known(const slurm::Task& task, const Descriptor& directory) {
+    State& state = entered->state;
+    return directory && state.read(directory.get(), task.uid, task.restart) &&
+           has_witness(directory.get()) &&
+           (state.failed() || (state.ready() && join(state, directory.get())));
+}
+
+// Has the state read and enters the job's namespace; or says why not. False: there is nothing to
+// enter, as the job has no options, and what was found under its number was another submission's.
+bool enter(const slurm::Task& task, const Site& site, const Options& options,
            Descriptor& directory) {
+    if (is_known(task, directory)) return true;
     State& state = entered->state;
     Line& failure = entered->failure;
-    const bool known = directory && state.read(directory.get(), task.restart);
-    if (!known || !(state.failed() || (state.ready() && join(state, directory.get())))) {
-        if (!options.any())  // attached from outside
-            return set(failure, "batchai: %s: the job is being set up: try again", task.node);
-        if (!set_up(task, site, options, failure)) return;
-        directory.reset(open_job_directory(task.job));
-        if (!directory || !state.read(directory.get(), task.restart))
-            return set(failure, "batchai: %s: batchai-helper left no state", task.node);
-        if (state.ready() && !join(state, directory.get()))
-            return set(failure, "batchai: %s: the job's mount namespace cannot be entered",
-                       task.node);
+    if (!set_up(task, site, options, failure)) return true;
+    directory.reset(open_job_directory(JobName(task.cluster, task.job)));
+    if (!directory || !state.read(directory.get(), task.uid, task.restart)) {
+        set(failure, "batchai: %s: batchai-helper left no state", task.node);
+        return options.any();
     }
-    if (!state.ready()) return set(failure, "%s", state.field("message"));
-    if (options.any() && !options.same(state.options()))
-        return set(failure,
-                   "batchai: %s: the job is set up already, with other --batchai-* options: "
-                   "leave them out",
-                   task.node);
-    if (!entered->preparation.open(directory.get()))
-        set(failure, "batchai: %s: %s/%u/%s: %s", task.node, kJobsDirectory, task.job,
-            kPreparationFile, strerror(errno));
+    if (state.ready() && !join(state, directory.get()))
+        set(failure, "batchai: %s: the job's mount namespace cannot be entered", task.node);
+    return true;
+}
+
+// What else can be wrong with a job whose state has been read.
+void check(const slurm::Task& task, const Options& options, const Descriptor& directory) {
+    const State& state = entered->state;
+    Line& failure = entered->failure;
+    if (!state.ready())
+        set(failure, "%s", state.field("message"));
+    else if (options.any() && !options.same(state.options()))
+        set(failure,
+            "batchai: %s: the job is set up already, with other --batchai-* options: leave them "
+            "out",
+            task.node);
+    else if (!entered->preparation.open(directory.get()))
+        set(failure, "batchai: %s: %s/%s/%s: %s", task.node, kJobsDirectory,
+            JobName(task.cluster, task.job).text, kPreparationFile, strerror(errno));
 }
 
 }  // namespace
@@ -145,11 +164,14 @@ void enter(const slurm::Task& task, const Site& site, const Options& options,
 void enter_job(slurm::Handle spank, const Site& site) {
     const slurm::Task task = slurm::task(spank);
     const Options options = node_options(task.environment);
-    Descriptor directory(open_job_directory(task.job));
+    Descriptor directory(open_job_directory(JobName(task.cluster, task.job)));
     if (!directory && !options.any()) return;
     const DyingWithParent guard;
     entered = new (entered_place) Entered();
-    enter(task, site, options, directory);
+    if (!enter(task, site, options, directory))
+        entered = nullptr;
+    else if (entered->failure.text[0] == '\0')
+        check(task, options, directory);
 }
 
 void prepare_job(slurm::Handle spank, const Site& site) {

@@ -7,6 +7,9 @@
 extern "C" {
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
+
+// Slurm's own configuration, which each of its programs exports to plugins.
+extern slurm_conf_t slurm_conf __attribute__((weak));
 }
 
 namespace batchai::spank::slurm {
@@ -50,11 +53,16 @@ Task task(Handle spank) {
     spank_get_item(spank, S_JOB_ENV, &task.environment);
     // slurmstepd's own: in the job's environment it may be that of the node where srun runs.
     if (const char* node = getenv("SLURMD_NODENAME")) task.node = node;
+    task.cluster = cluster();
     task.groups = groups;
     task.batch_script = step == SLURM_BATCH_SCRIPT;
     task.first_on_node = local == 0;
     task.in_array = task.batch_script && array != 0;
     return task;
+}
+
+const char* cluster() {
+    return &slurm_conf && slurm_conf.cluster_name ? slurm_conf.cluster_name : "slurm";
 }
 
 uint32_t epilog_job(Handle spank) {

@@ -24,7 +24,8 @@ struct Task {
     uid_t uid = 0;
     gid_t gid = 0;
     uint32_t restart = 0;
-    const char* node = "";  // Slurm's name of this node
+    const char* cluster = "";  // Slurm's name of it
+    const char* node = "";     // Slurm's name of this node
     bool batch_script = false;
     bool first_on_node = false;
     // Known in the batch script's task only: Slurm gives a step what the environment says, where
@@ -36,6 +37,9 @@ struct Task {
     char** environment = nullptr;  // valid until set_environment
 };
 Task task(Handle);
+
+// The name of the cluster whose Slurm has loaded us, as its configuration has it.
+const char* cluster();
 
 // The job's number, in the epilog. 0: unknown.
 uint32_t epilog_job(Handle);

@@ -23,7 +23,7 @@ const char* State::next(const char* entry) {
     return entry + strlen(entry) + 1;
 }
 
-bool State::read(int directory, uint32_t restart) {
+bool State::read(int directory, uid_t uid, uint32_t restart) {
     Descriptor file(openat(directory, kStateFile, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     struct stat info = {};
     if (!file || fstat(file.get(), &info) != 0 || info.st_size <= 0 || info.st_size > kStateMaximum)
@@ -39,7 +39,8 @@ bool State::read(int directory, uint32_t restart) {
     const char* entry = text_;
     while (entry < end_ && *entry) entry = next(entry);
     environment_ = entry < end_ ? entry + 1 : end_;
-    return strtoul(field("restart"), nullptr, 10) == restart;
+    return strtoul(field("uid"), nullptr, 10) == uid && *field("uid") &&
+           strtoul(field("restart"), nullptr, 10) == restart;
 }
 
 const char* State::field(const char* name) const {
@@ -66,10 +67,45 @@ Options State::options() const {
     return options;
 }
 
-int open_job_directory(uint32_t job) {
-    char path[64];
-    snprintf(path, sizeof path, "%s/%u", kJobsDirectory, job);
+JobName::JobName(const char* cluster, uint32_t job) {
+    snprintf(text, sizeof text, "%.100s-%u", cluster, job);
+}
+
+int open_job_directory(const JobName& name) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", kJobsDirectory, name.text);
     return open(path, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_PATH);
+}
+
+namespace {
+
+// A small file's text, zero-terminated. False: it cannot be read.
+bool read_text(int at, const char* path, char* text, size_t size) {
+    const Descriptor file(openat(at, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    const ssize_t length = file ? ::read(file.get(), text, size - 1) : -1;
+    text[length > 0 ? length : 0] = '\0';
+    return length > 0;
+}
+
+}  // namespace
+
+bool has_witness(int directory) {
+    char witness[256], path[64], stat[1024], boot[64];
+    int pid = 0;
+    char start[32] = "", name[64] = "";
+    if (!read_text(directory, kWitnessFile, witness, sizeof witness) ||
+        sscanf(witness, "%d %31s %63s", &pid, start, name) != 3)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    if (!read_text(AT_FDCWD, path, stat, sizeof stat) ||
+        !read_text(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
+        strncmp(boot, name, strlen(name)) != 0)
+        return false;
+    // The start is the 22nd field. The second, a name in brackets, can have anything in it.
+    const char* field = strrchr(stat, ')');
+    for (int number = 2; field && number < 22; ++number) field = strchr(field + 1, ' ');
+    const size_t length = strlen(start);
+    return field && strncmp(field + 1, start, length) == 0 && field[1 + length] == ' ';
 }
 
 }  // namespace batchai::spank

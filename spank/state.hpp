@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "spank/options.hpp"
 
@@ -34,8 +35,9 @@ class State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
-    // Reads <directory>/state. False: there is none, or it is of an earlier run of a requeued job.
-    bool read(int directory, uint32_t restart);
+    // Reads <directory>/state. False: there is none, or it is another user's, or of an earlier run
+    // of a requeued job.
+    bool read(int directory, uid_t uid, uint32_t restart);
 
     // A field's value; empty when there is no such field.
     const char* field(const char* name) const;
@@ -57,7 +59,17 @@ class State {
     const char* end_ = nullptr;
 };
 
+// The name of a job's directory below kJobsDirectory.
+struct JobName {
+    JobName(const char* cluster, uint32_t job);
+    char text[128];
+};
+
 // The job's directory; negative: there is none.
-int open_job_directory(uint32_t job);
+int open_job_directory(const JobName&);
+
+// True while the process lives that was there when slurmctld was last asked whose the state is
+// (helper/submission.hpp): the job's number can have been given to no other submission since.
+bool has_witness(int directory);
 
 }  // namespace batchai::spank

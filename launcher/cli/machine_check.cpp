@@ -23,16 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "Key   = value" of `scontrol show config`.
-std::string value_of(const std::string& config, const std::string& key) {
-    std::istringstream lines(config);
-    for (std::string line; std::getline(lines, line);) {
-        const std::size_t equals = line.find(" = ");
-        if (equals != line.npos && line.starts_with(key + " ")) return line.substr(equals + 3);
-    }
-    return {};
-}
-
 // "22.05" of "22.05.8": what a plugin must be built for.
 std::string release_of(const std::string& version) {
     return version.substr(0, version.find('.', version.find('.') + 1));

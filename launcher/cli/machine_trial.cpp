@@ -56,11 +56,24 @@ std::vector<std::string> jobs_here() {
     return jobs;
 }
 
+// The names of the directories that this cluster's unfinished jobs may have: CLUSTER-NUMBER.
+sys::Result<std::vector<std::string>> unfinished_names(std::string& prefix) {
+    auto jobs = unfinished_jobs();
+    if (!jobs) return jobs;
+    const auto configuration = slurm_configuration();
+    if (!configuration) return configuration.error();
+    prefix = value_of(*configuration, "ClusterName") + "-";
+    for (auto& job : *jobs) job.insert(0, prefix);
+    return jobs;
+}
+
 void look_for_leftovers(Findings& findings) {
     const auto here = jobs_here();
-    const auto unfinished = unfinished_jobs();
+    std::string prefix;  // of another cluster's jobs, its own doctor knows
+    const auto unfinished = unfinished_names(prefix);
     bool clean = true;
     for (const std::string& job : here) {
+        if (!job.starts_with(prefix)) continue;
         if (!unfinished) {
             findings.warning("leftovers", fmt::format("whether job {} still runs is unknown: {}",
                                                       job, unfinished.error().message));

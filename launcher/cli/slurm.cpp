@@ -167,6 +167,15 @@ sys::Result<std::string> slurm_configuration() {
     return ask("scontrol", without({"SLURM_CLUSTERS"}, {"scontrol", "show", "config"}));
 }
 
+std::string value_of(const std::string& config, const std::string& key) {
+    std::istringstream lines(config);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t equals = line.find(" = ");
+        if (equals != line.npos && line.starts_with(key + " ")) return line.substr(equals + 3);
+    }
+    return {};
+}
+
 sys::Result<std::vector<std::string>> unfinished_jobs() {
     const auto text = ask("squeue", without({"SLURM_CLUSTERS"}, squeue({"--format=%A"})));
     if (!text) return text.error();

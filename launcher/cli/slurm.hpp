@@ -38,6 +38,8 @@ std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t i
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id);
 // What `scontrol show config` prints.
 sys::Result<std::string> slurm_configuration();
+// The value of "Key   = value" in it; empty: it has no such line.
+std::string value_of(const std::string& configuration, const std::string& key);
 // The numbers of everybody's jobs on this cluster that are not over.
 sys::Result<std::vector<std::string>> unfinished_jobs();
 

@@ -75,7 +75,8 @@ sys::Result<void> copy_cpuset(const std::string& directory) {
 }  // namespace
 
 sys::Result<std::vector<std::string>> daemon_cgroups(std::string_view cgroups,
-                                                     std::string_view mounts, unsigned job) {
+                                                     std::string_view mounts,
+                                                     const std::string& job) {
     std::vector<std::string> directories;
     for (const auto& line : split(cgroups, '\n')) {  // 6:freezer:/slurm_n1/uid_1000/job_17
         const auto first = line.find(':');
@@ -88,13 +89,12 @@ sys::Result<std::vector<std::string>> daemon_cgroups(std::string_view cgroups,
         const std::string found = find_in_mounts(mounts, names.empty() ? "" : names.front(), above);
         if (found.empty())
             return sys::Error{"cgroup " + line + ": is mounted nowhere, so no daemon can leave it"};
-        directories.push_back(found + (found.ends_with('/') ? "" : "/") + "batchai_" +
-                              std::to_string(job));
+        directories.push_back(found + (found.ends_with('/') ? "" : "/") + "batchai_" + job);
     }
     return directories;
 }
 
-sys::Result<std::vector<std::string>> find_daemon_cgroups(unsigned job) {
+sys::Result<std::vector<std::string>> find_daemon_cgroups(const std::string& job) {
     const auto cgroups = read_proc("/proc/self/cgroup");
     if (!cgroups) return cgroups.error();
     const auto mounts = read_proc("/proc/self/mountinfo");

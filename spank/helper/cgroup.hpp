@@ -2,9 +2,9 @@
 //
 // Where a daemon that outlives the step which started it is kept. Slurm (proctrack/cgroup,
 // task/cgroup) ends every process in the cgroups of a step; so, in each hierarchy in which Slurm
-// has put us into a job's cgroup, the job's daemons get one beside it: .../slurm_n1/batchai_17
-// where the job has .../slurm_n1/uid_1000/job_17 (version 1), .../slurmstepd.scope/batchai_17 where
-// it has
+// has put us into a job's cgroup, the job's daemons get one beside it: .../slurm_n1/batchai_mini-17
+// where the job has .../slurm_n1/uid_1000/job_17 (version 1), .../slurmstepd.scope/batchai_mini-17
+// where it has
 // .../slurmstepd.scope/job_17 (version 2). Without Slurm's cgroups: nothing.
 #pragma once
 
@@ -18,13 +18,15 @@
 
 namespace batchai::spank {
 
-// The directories, from the texts of /proc/self/cgroup and /proc/self/mountinfo. Pure. An error
-// when a hierarchy is mounted nowhere: a daemon left in it would die with the step.
+// The directories for a job, by its directory's name, from the texts of /proc/self/cgroup and
+// /proc/self/mountinfo. Pure. An error when a hierarchy is mounted nowhere: a daemon left in it
+// would die with the step.
 sys::Result<std::vector<std::string>> daemon_cgroups(std::string_view cgroups,
-                                                     std::string_view mounts, unsigned job);
+                                                     std::string_view mounts,
+                                                     const std::string& job);
 
 // The same, for this process.
-sys::Result<std::vector<std::string>> find_daemon_cgroups(unsigned job);
+sys::Result<std::vector<std::string>> find_daemon_cgroups(const std::string& job);
 
 // Makes the cgroup and moves the process, as this process counts, into it.
 sys::Result<void> enter_cgroup(const std::string& directory, pid_t pid);

@@ -217,9 +217,8 @@ struct Started {
 
 }  // namespace
 
-sys::Result<void> start_daemon(const DaemonProgram& program, const JobDirectory& directory,
-                               unsigned job) {
-    const auto cgroups = find_daemon_cgroups(job);
+sys::Result<void> start_daemon(const DaemonProgram& program, const JobDirectory& directory) {
+    const auto cgroups = find_daemon_cgroups(directory.name());
     if (!cgroups) return cgroups.error();
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)

@@ -38,6 +38,6 @@ struct DaemonProgram {
 
 // Starts it, once its identity is in the job's notes (daemon_notes.hpp): where we are killed
 // before, it ends by itself.
-sys::Result<void> start_daemon(const DaemonProgram&, const JobDirectory&, unsigned job);
+sys::Result<void> start_daemon(const DaemonProgram&, const JobDirectory&);
 
 }  // namespace batchai::spank

@@ -45,10 +45,10 @@ bool finish(const JobDirectory& directory, int seconds) {
 
 }  // namespace
 
-void add_owner(Fields& state, const Credentials& user, const std::vector<std::string>& job_temps) {
+void add_owner(Fields& state, const Credentials& user, const std::string& job_temp) {
     state.add("uid", user.uid);
     state.add("gid", user.gid);
-    for (const auto& path : job_temps) state.add("job_temp", path);
+    state.add("job_temp", job_temp);
 }
 
 void end_namespace(const JobDirectory& directory, int seconds) {
@@ -62,17 +62,16 @@ bool end_job(const JobDirectory& directory, int seconds) {
     end_namespace(directory, kDaemonSeconds);
     const auto uid = state.number("uid");
     const auto gid = state.number("gid");
-    bool removed = true;
-    if (uid && gid)
-        for (const auto& path : state.all("job_temp"))
-            removed = remove_as({*uid, *gid, {}}, path, seconds) && removed;
-    if (removed) directory.clear();
-    return removed;
+    const std::string job_temp = state.get("job_temp");
+    if (uid && gid && !job_temp.empty() && !remove_as({*uid, *gid, {}}, job_temp, seconds))
+        return false;
+    directory.clear();
+    return true;
 }
 
 void finish_interrupted_ends(int seconds) {
     const auto deadline = Clock::now() + std::chrono::seconds(seconds);
-    for (const unsigned job : JobDirectory::all()) {
+    for (const auto& job : JobDirectory::all()) {
         const auto directory = JobDirectory::open(job, false);
         // Without a state, and nobody works in it: killed before the first or after the last step.
         if (!directory || (!directory->has(kEndingFile) && directory->has(kStateFile))) continue;
@@ -81,7 +80,7 @@ void finish_interrupted_ends(int seconds) {
     }
 }
 
-int tear_down(unsigned job) {
+int tear_down(const std::string& job) {
     bool finished = true;
     if (access(kJobsDirectory, W_OK) != 0 && errno != ENOENT) {
         std::fprintf(stderr, "batchai-helper: %s: %s: run it as root\n", kJobsDirectory,
@@ -92,11 +91,10 @@ int tear_down(unsigned job) {
         (void)directory->touch(kEndingFile);  // the plugin has done so already, before our lock
         finished = finish(*directory, kTeardownRemoveSeconds);
         if (!finished)
-            for (const auto& path : directory->state().all("job_temp"))
-                std::fprintf(stderr,
-                             "batchai-helper: %s: is not removed yet: it takes longer, or holds "
-                             "what is not the user's; the next end of a job goes on\n",
-                             path.c_str());
+            std::fprintf(stderr,
+                         "batchai-helper: %s: is not removed yet: it takes longer, or holds "
+                         "what is not the user's; the next end of a job goes on\n",
+                         directory->state().get("job_temp").c_str());
     }
     finish_interrupted_ends(kOthersSeconds);
     return finished ? 0 : 1;

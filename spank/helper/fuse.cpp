@@ -165,7 +165,7 @@ sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, con
     if (!mount) return mount.error();
     if (auto noted = note_fuse_mount(host.directory, program.target); !noted) return noted;
     if (auto attached = attach(mount->get(), target); !attached) return attached;
-    if (auto started = start_daemon(program, host.directory, host.job); !started) return started;
+    if (auto started = start_daemon(program, host.directory); !started) return started;
     device.reset();  // or the mount would outlive the program
     const auto answered = wait_for_answer(fuse.user, program.target, seconds);
     if (answered) return {};

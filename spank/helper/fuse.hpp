@@ -20,7 +20,6 @@ namespace batchai::spank {
 // Of the job whose mounts are made.
 struct FuseHost {
     const JobDirectory& directory;
-    unsigned job = 0;
     int host = -1;         // the mount namespace of before the job's
     std::string job_temp;  // the user's; caches and logs are kept there
 };

@@ -6,8 +6,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include <charconv>
-#include <cstring>
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
 #include <memory>
 
 #include "spank/helper/files.hpp"
@@ -16,21 +17,28 @@
 namespace batchai::spank {
 namespace {
 
-constexpr char kNewStateFile[] = "state.new";
+constexpr char kNewFile[] = "new";
 
-std::string directory_path(unsigned job) {
-    return std::string(kJobsDirectory) + "/" + std::to_string(job);
+std::string directory_path(const std::string& name) {
+    return std::string(kJobsDirectory) + "/" + name;
 }
 
-// Locked and still there; or nothing. The one who held the lock before may have removed it.
+bool is_at(int fd, const std::string& path) {
+    struct stat opened = {};
+    struct stat found = {};
+    return fstat(fd, &opened) == 0 && lstat(path.c_str(), &found) == 0 &&
+           opened.st_ino == found.st_ino && opened.st_dev == found.st_dev;
+}
+
+// Locked and still there; or nothing. The process that held the lock before may have removed it or
+// set it aside.
 sys::UniqueFd open_locked(const std::string& path, bool wait, bool& busy) {
     sys::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     busy = false;
     if (!fd) return fd;
-    struct stat info = {};
     if (flock(fd.get(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0)
         busy = true;
-    else if (fstat(fd.get(), &info) == 0 && info.st_nlink > 0)
+    else if (is_at(fd.get(), path))
         return fd;
     fd.reset();
     return fd;
@@ -38,38 +46,35 @@ sys::UniqueFd open_locked(const std::string& path, bool wait, bool& busy) {
 
 }  // namespace
 
-sys::Result<JobDirectory> JobDirectory::create(unsigned job) {
-    const std::string path = directory_path(job);
+sys::Result<JobDirectory> JobDirectory::create(const std::string& name) {
+    const std::string path = directory_path(name);
     for (int attempt = 0; attempt < 100; ++attempt) {
         if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return sys::errno_error(path);
         bool busy = false;
         auto fd = open_locked(path, true, busy);
-        if (fd) return JobDirectory(job, std::move(fd));
+        if (fd) return JobDirectory(name, std::move(fd));
     }
     return sys::Error{path + ": cannot be locked"};
 }
 
-std::optional<JobDirectory> JobDirectory::open(unsigned job, bool wait) {
+std::optional<JobDirectory> JobDirectory::open(const std::string& name, bool wait) {
     bool busy = false;
-    auto fd = open_locked(directory_path(job), wait, busy);
+    auto fd = open_locked(directory_path(name), wait, busy);
     if (!fd) return std::nullopt;
-    return JobDirectory(job, std::move(fd));
+    return JobDirectory(name, std::move(fd));
 }
 
-std::vector<unsigned> JobDirectory::all() {
-    std::vector<unsigned> jobs;
+std::vector<std::string> JobDirectory::all() {
+    std::vector<std::string> names;
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(kJobsDirectory), closedir);
     while (const dirent* entry = directory ? readdir(directory.get()) : nullptr) {
-        unsigned job = 0;
-        const char* end = entry->d_name + std::strlen(entry->d_name);
-        const auto [last, error] = std::from_chars(entry->d_name, end, job);
-        if (error == std::errc() && last == end) jobs.push_back(job);
+        if (is_job_name(entry->d_name)) names.emplace_back(entry->d_name);
     }
-    return jobs;
+    return names;
 }
 
 std::string JobDirectory::path(const char* file) const {
-    return directory_path(job_) + "/" + file;
+    return directory_path(name_) + "/" + file;
 }
 
 Fields JobDirectory::state() const {
@@ -90,13 +95,16 @@ sys::Result<void> JobDirectory::write_state(const Fields& fields,
     text.push_back('\0');
     for (const auto& entry : environment) text.append(entry).push_back('\0');
     if (text.size() > kStateMaximum) return sys::Error{"the job's environment is over 1 MiB"};
+    return replace(kStateFile, text);
+}
+
+sys::Result<void> JobDirectory::replace(const char* name, std::string_view text) const {
     sys::UniqueFd file(
-        openat(fd(), kNewStateFile, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file) return sys::errno_error(path(kNewStateFile));
+        openat(fd(), kNewFile, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file) return sys::errno_error(path(kNewFile));
     if (auto written = write_all(file.get(), text); !written)
-        return written.error().in(path(kNewStateFile));
-    if (renameat(fd(), kNewStateFile, fd(), kStateFile) != 0)
-        return sys::errno_error(path(kStateFile));
+        return written.error().in(path(kNewFile));
+    if (renameat(fd(), kNewFile, fd(), name) != 0) return sys::errno_error(path(name));
     return {};
 }
 
@@ -129,16 +137,37 @@ bool JobDirectory::has(const char* file) const {
     return faccessat(fd(), file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+sys::Result<void> JobDirectory::set_aside() {
+    if (auto marked = touch(kEndingFile); !marked) return marked;
+    for (int number = 1; number < 1000; ++number) {
+        const std::string free = name_ + "." + std::to_string(number);
+        if (renameat2(AT_FDCWD, directory_path(name_).c_str(), AT_FDCWD,
+                      directory_path(free).c_str(), RENAME_NOREPLACE) == 0) {
+            name_ = free;
+            return {};
+        }
+        if (errno != EEXIST) break;
+    }
+    return sys::errno_error(directory_path(name_));
+}
+
 void JobDirectory::clear() const {
     // "ending" last: as long as it is there, a sweep comes back.
-    for (const char* file :
-         {kStateFile, kNewStateFile, kPreparationFile, kDaemonsFile, kPinFile, kEndingFile})
+    for (const char* file : {kStateFile, kNewFile, kWitnessFile, kPreparationFile, kDaemonsFile,
+                             kPinFile, kEndingFile})
         unlinkat(fd(), file, 0);
 }
 
 void JobDirectory::remove() const {
     clear();
-    rmdir(directory_path(job_).c_str());
+    rmdir(directory_path(name_).c_str());
+}
+
+bool is_job_name(const std::string& name) {
+    return !name.empty() && name.size() <= 200 && name.front() != '.' &&
+           std::all_of(name.begin(), name.end(), [](unsigned char c) {
+               return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+           });
 }
 
 }  // namespace batchai::spank

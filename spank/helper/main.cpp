@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <CLI/CLI.hpp>
 
+#include "spank/helper/job_directory.hpp"
 #include "spank/helper/setup.hpp"
 #include "spank/helper/trial.hpp"
 
@@ -19,13 +20,18 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", BATCHAI_VERSION);
     app.require_subcommand(1);
     std::string policy;
-    unsigned job = 0;
+    std::string job;
     auto* set_up =
         app.add_subcommand("setup", "set this node up for the job described on standard input");
     set_up->add_option("--policy", policy, "the site policy")->required();
     auto* tear_down =
         app.add_subcommand("teardown", "remove everything that a job has on this node");
-    tear_down->add_option("--job", job, "the Slurm job's number")->required();
+    tear_down
+        ->add_option("--job", job, "its directory's name below /run/batchai/jobs: CLUSTER-NUMBER")
+        ->required()
+        ->check([](const std::string& name) {
+            return batchai::spank::is_job_name(name) ? "" : "not a name of a job's directory";
+        });
     auto* attempt =
         app.add_subcommand("try", "make everything that the site policy speaks of, for a moment");
     attempt->add_option("--policy", policy, "the site policy")->required();

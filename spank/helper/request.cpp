@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "spank/helper/job_directory.hpp"
 #include "spank/protocol.hpp"
 
 namespace batchai::spank {
@@ -21,12 +22,11 @@ sys::Result<Request> read_fields(const Fields& fields) {
     Request request;
     unsigned gpus = 0;
     unsigned in_place = 0;
-    const std::pair<const char*, unsigned*> numbers[] = {{"id", &request.job_id},
-                                                         {"restart", &request.restart},
-                                                         {"uid", &request.user.uid},
-                                                         {"gid", &request.user.gid},
-                                                         {"gpus", &gpus},
-                                                         {"in_place", &in_place}};
+    unsigned step = 0;
+    const std::pair<const char*, unsigned*> numbers[] = {
+        {"id", &request.job_id},    {"restart", &request.restart}, {"step", &step},
+        {"uid", &request.user.uid}, {"gid", &request.user.gid},    {"gpus", &gpus},
+        {"in_place", &in_place}};
     for (const auto& [name, value] : numbers) {
         const auto number = fields.number(name);
         if (!number) return number.error();
@@ -34,6 +34,7 @@ sys::Result<Request> read_fields(const Fields& fields) {
     }
     request.gpus = static_cast<int>(std::min(gpus, 1024U));
     request.in_place = in_place != 0;
+    request.step = static_cast<pid_t>(step);
     for (const auto& group : split(fields.get("groups"), ',')) {
         Fields one;
         one.add("groups", group);
@@ -41,6 +42,8 @@ sys::Result<Request> read_fields(const Fields& fields) {
         if (!number) return number.error();
         request.user.groups.push_back(*number);
     }
+    request.name = fields.get("name");
+    if (!is_job_name(request.name)) return sys::Error{"name: not a name for a job's directory"};
     request.node = fields.get("node");
     if (!is_node_name(request.node)) return sys::Error{"node: not a node's name"};
     request.hosts = split(fields.get("hosts"), ',');

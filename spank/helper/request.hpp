@@ -15,8 +15,10 @@
 namespace batchai::spank {
 
 struct Request {
+    std::string name;  // of the job's directory
     unsigned job_id = 0;
     unsigned restart = 0;
+    pid_t step = 0;  // the process of the step's slurmstepd
     Credentials user;
     std::string node;
     std::vector<std::string> hosts;
@@ -32,6 +34,10 @@ struct Request {
     std::string mounts;
     std::string preparation;
     std::string output;
+
+    bool has_options() const {
+        return !job_file.empty() || !mounts.empty() || !preparation.empty() || !output.empty();
+    }
 };
 
 sys::Result<Request> parse_request(std::string_view text);

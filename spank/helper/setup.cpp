@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "job/container.hpp"
 #include "job/layout.hpp"
@@ -25,6 +26,7 @@
 #include "spank/helper/mount.hpp"
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/node_plan.hpp"
+#include "spank/helper/submission.hpp"
 #include "spank/helper/trusted.hpp"
 #include "spank/helper/trusted_policy.hpp"
 #include "spank/protocol.hpp"
@@ -34,7 +36,7 @@ namespace batchai::spank {
 namespace {
 
 constexpr int kUserSeconds = 30;
-// What a job's start may spend on the rests of others, and on its own earlier run's.
+// Time limits for cleaning up after other jobs, and after this one's number.
 constexpr int kSparedSeconds = 1;
 constexpr int kLeftoverSeconds = 10;
 constexpr std::size_t kRequestMaximum = 1024 * 1024;
@@ -52,13 +54,12 @@ sys::Result<std::string> make_secret() {
 
 class Setup {
   public:
-    // job_temps: what an earlier run of the job has left, to go at this one's end.
     Setup(const Request& request, const JobDirectory& directory, const std::string& policy_file,
-          std::vector<std::string> job_temps)
+          SubmissionTime& submission)
         : request_(request),
           directory_(directory),
           policy_file_(policy_file),
-          job_temps_(std::move(job_temps)) {}
+          submission_(submission) {}
 
     // Everything; the state is written in any case.
     sys::Result<void> run() {
@@ -66,13 +67,21 @@ class Setup {
         const sys::UniqueFd home(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
         auto done = set_up(home.get());
         if (!home || setns(home.get(), CLONE_NEWNS) != 0) done = sys::errno_error("setns");
-        if (done) return write_state("ready", "");
+        // The answer has been on its way meanwhile.
+        const auto submitted = submission_.wait();
+        if (submitted)
+            submitted_ = *submitted;
+        else if (done)
+            done = submitted.error();
+        if (done) done = write_state("ready", "");
+        if (done) return note_witness(directory_, request_.job_id, request_.step);
         end_namespace(directory_, 0);
-        const sys::Error failure = done.error().in("batchai: " + request_.node);
-        report(failure.message);
-        if (auto noted = write_state("failed", failure.message); !noted)
-            return noted.error().in(failure.message);
-        return failure;
+        const std::string line = done.error().in("batchai: " + request_.node).message;
+        report(line);
+        if (auto noted = write_state("failed", line); !noted) return noted.error().in(line);
+        if (auto noted = note_witness(directory_, request_.job_id, request_.step); !noted)
+            return noted.error().in(line);
+        return done.error();
     }
 
   private:
@@ -92,7 +101,7 @@ class Setup {
         auto sources = as_user(
             request_.user, kUserSeconds, [this] { return open_sources(); }, source_names());
         if (!sources) return sources.error();
-        const FuseHost fuse{directory_, request_.job_id, home, job_temp_};
+        const FuseHost fuse{directory_, home, job_temp_};
         if (auto made = make_mounts(plan_.mounts, sources->files, policy_, request_.user, &fuse);
             !made)
             return made;
@@ -112,7 +121,6 @@ class Setup {
         if (!taken) return taken.error();
         plan_ = *std::move(taken);
         job_temp_ = job_temp(request_, policy_);
-        job_temps_.push_back(job_temp_);
         return plan_.image.empty() ? sys::Result<void>() : contain();
     }
 
@@ -206,7 +214,8 @@ class Setup {
     sys::Result<void> write_state(const std::string& result, const std::string& failure) const {
         Fields fields;
         fields.add("restart", request_.restart);
-        add_owner(fields, request_.user, job_temps_);
+        fields.add("submitted", submitted_);
+        add_owner(fields, request_.user, job_temp_);
         fields.add("node", request_.node);
         fields.add(kOptionNames[kJob], request_.job_file);
         fields.add(kOptionNames[kMount], request_.mounts);
@@ -251,24 +260,60 @@ class Setup {
     job::SitePolicy policy_;
     NodePlan plan_;
     job::ImagePolicy image_;
-    std::string job_temp_;  // empty until planned
-    std::vector<std::string> job_temps_;
+    SubmissionTime& submission_;
+    std::string submitted_;  // empty until slurmctld has answered
+    std::string job_temp_;   // empty until planned
     bool in_place_ = false;
 };
 
-// True when an earlier task has set this node up, or has found that it cannot be.
-bool is_set_up(const JobDirectory& directory, const Request& request) {
-    const Fields state = directory.state();
-    const auto restart = state.number("restart");
-    if (!restart || *restart != request.restart) return false;
+bool is_complete(const JobDirectory& directory, const Fields& state) {
     const std::string result = state.get("result");
     if (result != "ready") return result == "failed";
     return state.get("namespace") != "own" || is_pinned(directory);
 }
 
-int fail(const std::string& line) {
-    std::fprintf(stderr, "%s\n", line.c_str());
-    return 1;
+// True when an earlier task of this run of the job has set this node up, or has found that it
+// cannot be: of this submission, by the witness or else by slurmctld's word.
+sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& request,
+                            std::optional<SubmissionTime>& submission) {
+    const Fields state = directory.state();
+    const auto uid = state.number("uid");
+    const auto restart = state.number("restart");
+    const bool same_run = uid && *uid == request.user.uid && restart && *restart == request.restart;
+    if (same_run && has_witness(directory)) return is_complete(directory, state);
+    submission.emplace(request.job_id);
+    if (!same_run || !is_complete(directory, state)) return false;
+    const auto submitted = submission->wait();
+    if (!submitted) return submitted.error();
+    if (state.get("submitted") != *submitted) return false;
+    if (auto noted = note_witness(directory, request.job_id, request.step); !noted)
+        return noted.error();
+    return true;
+}
+
+// Removes what an interrupted set-up, an earlier run of the job or an earlier submission with its
+// number has left. What takes longer goes on under another name.
+sys::Result<JobDirectory> clear(JobDirectory directory) {
+    if (end_job(directory, kLeftoverSeconds)) return directory;
+    const std::string name = directory.name();
+    if (auto moved = directory.set_aside(); !moved) return moved.error();
+    return JobDirectory::create(name);
+}
+
+sys::Result<void> set_up(const Request& request, const std::string& policy_file) {
+    if (auto made = prepare_base(); !made) return made;
+    finish_interrupted_ends(kSparedSeconds);
+    auto directory = JobDirectory::create(request.name);
+    if (!directory) return directory.error();
+    std::optional<SubmissionTime> submission;
+    const auto done = is_set_up(*directory, request, submission);
+    if (!done) return done.error();
+    if (*done) return {};
+    directory = clear(*std::move(directory));
+    if (!directory) return directory.error();
+    // Then the empty directory stays: it leads the job's end to what was set aside.
+    if (!request.has_options()) return {};
+    return Setup(request, *directory, policy_file, *submission).run();
 }
 
 }  // namespace
@@ -276,22 +321,19 @@ int fail(const std::string& line) {
 int set_up(const std::string& policy_file) {
     const auto text = read_all(STDIN_FILENO, kRequestMaximum);
     auto request = text ? parse_request(*text) : sys::Result<Request>(text.error());
-    if (!request) return fail("batchai: " + request.error().message);
-    const std::string who = "batchai: " + request->node + ": ";
-    auto secret = make_secret();
-    if (!secret) return fail(who + secret.error().message);
-    request->secret = *std::move(secret);
-    if (auto made = prepare_base(); !made) return fail(who + made.error().message);
-    finish_interrupted_ends(kSparedSeconds);
-    const auto directory = JobDirectory::create(request->job_id);
-    if (!directory) return fail(who + directory.error().message);
-    if (is_set_up(*directory, *request)) return 0;
-    std::vector<std::string> leftovers;
-    if (!end_job(*directory, kLeftoverSeconds)) leftovers = directory->state().all("job_temp");
-    directory->clear();
-    Setup setup(*request, *directory, policy_file, leftovers);
-    const auto done = setup.run();
-    return done ? 0 : fail(done.error().message);
+    std::string who = "batchai: ";
+    auto secret = request ? make_secret() : sys::Result<std::string>(request.error());
+    sys::Result<void> done;
+    if (secret) {
+        who += request->node + ": ";
+        request->secret = *std::move(secret);
+        done = set_up(*request, policy_file);
+    } else {
+        done = secret.error();
+    }
+    if (done) return 0;
+    std::fprintf(stderr, "%s%s\n", who.c_str(), done.error().message.c_str());
+    return 1;
 }
 
 }  // namespace batchai::spank

@@ -8,10 +8,13 @@
 namespace batchai::spank {
 
 // Sets this node up for the job that the request on standard input describes, unless it is already.
+// What an earlier submission with the same number has left is removed first. Without options in the
+// request, that is all.
 int set_up(const std::string& policy_file);
 
-// The job has ended: its processes, mounts, temporary directory and state go.
-int tear_down(unsigned job);
+// The job with the directory of that name has ended: its processes, mounts, temporary directory and
+// state go.
+int tear_down(const std::string& job);
 
 // Finishes interrupted ends of jobs, removes what is from before a reboot, and prints one line
 // about the plugin and its policy; a policy that is wrong is that line, on standard error.

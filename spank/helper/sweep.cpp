@@ -18,7 +18,7 @@ constexpr int kSweepSeconds = 10;
 
 // A namespace that is not pinned any more is one from before a reboot.
 void mark_jobs_from_before_a_reboot() {
-    for (const unsigned job : JobDirectory::all()) {
+    for (const auto& job : JobDirectory::all()) {
         const auto directory = JobDirectory::open(job, false);
         if (directory && directory->state().get("namespace") == "own" && !is_pinned(*directory))
             (void)directory->touch(kEndingFile);

@@ -42,7 +42,7 @@ SH
     for pid in $(daemons); do
         cgroups_of "$pid" | tee cgroups
         [ -s cgroups ]
-        ! grep -vxE '.*/batchai_[0-9]+' cgroups || false
+        ! grep -vxE '.*/batchai_mini-[0-9]+' cgroups || false
     done
     : >go
     wait "$salloc"
@@ -53,13 +53,13 @@ SH
 @test "the cgroup of a job's programs is gone with the job" {
     submit_alice -N 1 -o out --batchai-mount="volume=sshfs:data" --wrap 'touch started; sleep 1000'
     eventually test -e started
-    find /sys/fs/cgroup -name "batchai_$job" | grep -q .
+    find /sys/fs/cgroup -name "batchai_mini-$job" | grep -q .
     scancel "$job"
     [ "$(wait_job "$job")" = CANCELLED ]
     eventually no_cgroup "$job"
 }
 
-no_cgroup() { [ -z "$(find /sys/fs/cgroup -name "batchai_$1")" ]; }
+no_cgroup() { [ -z "$(find /sys/fs/cgroup -name "batchai_mini-$1")" ]; }
 
 # What Slurm itself leaves  behind: empty ones of the node.
 teardown_file() {

@@ -284,14 +284,14 @@ runs_again() {
 }
 
 @test "a process that has the number of a program of before a reboot is left alone" {
-    on_node n1 sh -c 'mkdir -p -m 700 /run/batchai/jobs/4711
+    on_node n1 sh -c 'mkdir -p -m 700 /run/batchai/jobs/mini-4711
         pgrep -xf "sleep infinity" >/run/batchai/number
         read -r stat </proc/$(cat /run/batchai/number)/stat
         set -- ${stat##*)}
         printf "mount=/nowhere\0daemon=%s 1 $(cat /proc/sys/kernel/random/boot_id)\0daemon=%s ${20} another-boot\0" \
-            $(cat /run/batchai/number) $(cat /run/batchai/number) >/run/batchai/jobs/4711/daemons
-        touch /run/batchai/jobs/4711/ending'
+            $(cat /run/batchai/number) $(cat /run/batchai/number) >/run/batchai/jobs/mini-4711/daemons
+        touch /run/batchai/jobs/mini-4711/ending'
     as_alice srun -N 1 -w n1 --batchai-mount=tmpfs:t true
     on_node n1 sh -c 'kill -0 $(cat /run/batchai/number) && rm /run/batchai/number'
-    on_node n1 test ! -e /run/batchai/jobs/4711
+    on_node n1 test ! -e /run/batchai/jobs/mini-4711
 }

@@ -72,7 +72,7 @@ installed() {
     # shellcheck disable=SC2016 # the inner shell's
     run installed sh -c '
         job=$(sbatch --parsable -w n1 --batchai-mount=tmpfs:scratch -D / -o /dev/null --wrap "sleep 100")
-        until minislurm exec n1 test -e "/run/batchai/jobs/$job"; do sleep 0.1; done
+        until minislurm exec n1 test -e "/run/batchai/jobs/mini-$job"; do sleep 0.1; done
         export SQUEUE_STATES=PENDING SQUEUE_USERS=nobody SLURM_CLUSTERS=elsewhere
         minislurm exec n1 batchai admin doctor || exit
         env -u SLURM_CLUSTERS scontrol shutdown slurmctld
@@ -97,10 +97,10 @@ installed() {
 @test "admin doctor names a mount that cannot be made and a job's leftovers" {
     need_root
     printf '[[allow]]\ntype = "bind"\nsource = "/nowhere"\n' >>"$root/etc/batchai/batchai.toml"
-    run installed minislurm exec n1 sh -c 'mkdir -p /run/batchai/jobs/4711; batchai admin doctor'
+    run installed minislurm exec n1 sh -c 'mkdir -p /run/batchai/jobs/mini-4711; batchai admin doctor'
     [ "$status" -eq 1 ]
     [[ $output = *"error    mount      allow, bind /nowhere: /nowhere: No such file or directory"* ]]
-    [[ $output = *"error    leftovers  job 4711 is over and has left /run/batchai/jobs/4711: restart slurmd"* ]]
+    [[ $output = *"error    leftovers  job mini-4711 is over and has left /run/batchai/jobs/mini-4711: restart slurmd"* ]]
 }
 
 # An installation in $BATS_TEST_TMPDIR, looked at from a machine without Slurm.

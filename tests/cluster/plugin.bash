@@ -129,7 +129,7 @@ runs() { [ -n "$(on_node_named "$1")" ]; }
 # has locked root's notes.
 submit_held() {
     submit_alice -H -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t" "$@" --wrap 'touch started'
-    on_node n1 sh -c "mkdir -m 700 -p /run/batchai/jobs/$job && exec flock /run/batchai/jobs/$job sleep 1004" &
+    on_node n1 sh -c "mkdir -m 700 -p /run/batchai/jobs/mini-$job && exec flock /run/batchai/jobs/mini-$job sleep 1004" &
     holder=$!
     eventually runs '^sleep 1004'
     scontrol release "$job"

@@ -139,14 +139,14 @@ processes_with() {
     write_script job.sh 'touch started' 'while [ ! -e done ]; do sleep 0.1; done'
     submit_alice -N 1 -w n1 -o out --batchai-mount="$open:a,tmpfs:t" job.sh
     eventually test -e started
-    for command in "ls /run/batchai/jobs/$job" "nsenter --mount=/run/batchai/jobs/$job/namespace ls /run/batchai/mnt" \
-        "rm -r /run/batchai/jobs/$job" "batchai-helper teardown --job $job" "ls /tmp/batchai-$job-*/"; do
+    for command in "ls /run/batchai/jobs/mini-$job" "nsenter --mount=/run/batchai/jobs/mini-$job/namespace ls /run/batchai/mnt" \
+        "rm -r /run/batchai/jobs/mini-$job" "batchai-helper teardown --job mini-$job" "ls /tmp/batchai-$job-*/"; do
         run as_bob srun -w n1 sh -c "$command"
         [ "$status" != 0 ] || { echo "$command: $output" && false; }
     done
     run as_bob srun -w n1 --jobid "$job" --overlap true
     [ "$status" != 0 ]
-    on_node n1 test -e "/run/batchai/jobs/$job/namespace"
+    on_node n1 test -e "/run/batchai/jobs/mini-$job/namespace"
     : >done
     [ "$(wait_job "$job")" = COMPLETED ]
 }

@@ -36,9 +36,9 @@ setup() { enter_work; }
     need_root
     as_alice srun -w n1 true # the next number is ours
     next=$(($(scontrol show config | awk '$1 == "NEXT_JOB_ID" { print $3 }')))
-    on_node n1 sh -c "mkdir -m 700 -p /run/batchai/jobs/$next && flock /run/batchai/jobs/$next sleep 1004" &
+    on_node n1 sh -c "mkdir -m 700 -p /run/batchai/jobs/mini-$next && flock /run/batchai/jobs/mini-$next sleep 1004" &
     lock=$!
-    eventually on_node n1 test -d "/run/batchai/jobs/$next"
+    eventually on_node n1 test -d "/run/batchai/jobs/mini-$next"
     submit_alice -N 1 -w n1 -o out --batchai-mount="$open:a" --wrap 'touch started'
     [ "$job" = "$next" ]
     eventually has_helper
@@ -84,8 +84,8 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
 
 @test "an interrupted end of a job is finished by the next job" {
     need_root
-    on_node n1 mkdir -m 700 /run/batchai/jobs/4000000
-    on_node n1 touch /run/batchai/jobs/4000000/ending
+    on_node n1 mkdir -m 700 /run/batchai/jobs/mini-4000000
+    on_node n1 touch /run/batchai/jobs/mini-4000000/ending
     as_alice srun -w n1 --batchai-mount="$data:a:ro" true
     run on_node n1 ls /run/batchai/jobs
     [[ $output != *4000000* ]]
@@ -94,7 +94,7 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
 @test "an end that is killed while it waits for a set-up is finished by the next job" {
     need_root
     running_job
-    on_node n1 flock "/run/batchai/jobs/$job" sleep 1005 &
+    on_node n1 flock "/run/batchai/jobs/mini-$job" sleep 1005 &
     lock=$!
     eventually holds_lock
     scancel "$job"
@@ -105,13 +105,13 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
     kill $(on_node_named '^sleep 1005')
     wait "$lock" || true
     [ "$(wait_job "$job")" = CANCELLED ]
-    on_node n1 test -e "/run/batchai/jobs/$job/ending"
+    on_node n1 test -e "/run/batchai/jobs/mini-$job/ending"
     as_alice srun -w n1 --batchai-mount="$data:a:ro" true
     assert_clean
 }
 
 holds_lock() { [ -n "$(on_node_named '^sleep 1005')" ]; }
-tearing_down() { [ -n "$(on_node_named "^batchai-helper teardown --job $job")" ]; }
+tearing_down() { [ -n "$(on_node_named "^batchai-helper teardown --job mini-$job")" ]; }
 
 @test "what a user could not remove is not removed for her, and its note stays until it is gone" {
     need_root
@@ -133,8 +133,8 @@ last_job() { on_node n1 sh -c 'ls /run/batchai/jobs'; }
 
 @test "what a reboot left is removed when slurmd starts" {
     need_root
-    on_node n1 mkdir -m 700 /run/batchai/jobs/4000001
-    on_node n1 sh -c 'printf "restart=0\0namespace=own\0\0" >/run/batchai/jobs/4000001/state; touch /run/batchai/jobs/4000001/namespace'
+    on_node n1 mkdir -m 700 /run/batchai/jobs/mini-4000001
+    on_node n1 sh -c 'printf "restart=0\0namespace=own\0\0" >/run/batchai/jobs/mini-4000001/state; touch /run/batchai/jobs/mini-4000001/namespace'
     on_node n1 batchai-helper sweep --policy "$MINISLURM_DIR/batchai.toml"
     run on_node n1 ls /run/batchai/jobs
     [ "$output" = "" ]

@@ -66,11 +66,11 @@ cancelled='batchai: n?: *was cancelled*'
 @test "after kill -9 of Slurm's process for the end of a job nothing is left when the next job has begun" {
     for ((i = 0; i < rounds; i++)); do
         running_job
-        on_node n1 flock "/run/batchai/jobs/$job" sleep 1004 &
+        on_node n1 flock "/run/batchai/jobs/mini-$job" sleep 1004 &
         holder=$!
         eventually runs '^sleep 1004'
         scancel "$job"
-        eventually runs "^batchai-helper teardown --job $job"
+        eventually runs "^batchai-helper teardown --job mini-$job"
         kill_all '^[^ ]*slurmstepd spank epilog'
         let_go
         eventually job_is_over "$job"

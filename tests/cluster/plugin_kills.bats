@@ -57,5 +57,5 @@ leave_an_end() {
     with_fault 'batchai-helper teardown' -e trace=umount2 -e inject=umount2:signal=SIGKILL:when=1
     run_job
     [ "$state" = COMPLETED ]
-    on_node n1 test -e "/run/batchai/jobs/$job/ending"
+    on_node n1 test -e "/run/batchai/jobs/mini-$job/ending"
 }

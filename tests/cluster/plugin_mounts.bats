@@ -68,7 +68,7 @@ root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
 }
 
 @test "a tmpfs is the user's, of the size that was asked for, and gone with the job" {
-    run as_alice srun --batchai-mount=tmpfs:t:size=1M sh -c "cd $root/t && dd if=/dev/zero of=x bs=1k count=2000; stat -c %u ."
+    run as_alice srun --batchai-mount=tmpfs:t:size=1M sh -c "exec 2>&1; cd $root/t && dd if=/dev/zero of=x bs=1k count=2000; stat -c %u ."
     [[ $output == *"No space left"* ]]
     [ "$(tail -n 1 <<<"$output")" = "$(as_alice id -u)" ]
 }

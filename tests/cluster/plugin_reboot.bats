@@ -84,9 +84,9 @@ runs_again() {
     for ((i = 0; i < rounds; i++)); do
         running_job --no-requeue
         # The mounts and the pinned namespace go with the power, the files stay.
-        on_node n1 cp -a "/run/batchai/jobs/$job/state" /tmp/state
+        on_node n1 cp -a "/run/batchai/jobs/mini-$job/state" /tmp/state
         power_off n1
-        on_node n1 sh -c "mkdir -m 711 /run/batchai && mkdir -m 700 -p /run/batchai/jobs/$job && cd /run/batchai/jobs/$job && mv /tmp/state . && touch namespace preparation"
+        on_node n1 sh -c "mkdir -m 711 /run/batchai && mkdir -m 700 -p /run/batchai/jobs/mini-$job && cd /run/batchai/jobs/mini-$job && mv /tmp/state . && touch namespace preparation"
         power_on n1
         [ "$(wait_job "$job")" = NODE_FAIL ]
         assert_clean
@@ -100,6 +100,6 @@ runs_again() {
     [ "$(wait_job "$job")" = CANCELLED ]
     eventually node_is_up n1
     on_node n1 umount "$MINISLURM_DIR/etc/plugstack.conf"
-    on_node n1 batchai-helper teardown --job "$job"
+    on_node n1 batchai-helper teardown --job "mini-$job"
     assert_clean
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// racer DIRECTORY NAME FILE - what an attacker runs beside root: as soon as DIRECTORY has NAME in it, exchanges it for a
-// symbolic link to FILE, so that root's next change by that name would change FILE. Tries as often as it can until its
-// parent ends. Prints a line for each kind of answer that a try was given.
+// racer DIRECTORY NAME FILE - what an attacker runs beside root: as soon as DIRECTORY has NAME in
+// it, exchanges it for a symbolic link to FILE, so that root's next change by that name would
+// change FILE. Tries as often as it can until its parent ends. Prints a line for each kind of
+// answer that a try was given.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

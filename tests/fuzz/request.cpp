@@ -13,6 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto request = parse_request(text)) {
         fuzz::must(!request->node.empty() && request->node.find('/') == request->node.npos,
                    "a node's name is a file's name", request->node);
+        fuzz::must(request->name.find('/') == request->name.npos && request->name.front() != '.',
+                   "a job's name is a directory's name", request->name);
         fuzz::must(!request->hosts.empty(), "a job has nodes", request->node);
     }
     if (const auto fields = Fields::parse(text))

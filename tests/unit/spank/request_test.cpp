@@ -12,11 +12,13 @@ namespace {
 Fields request(const std::string& replaced = "", const std::string& value = "") {
     Fields fields;
     for (const auto& [name, text] :
-         std::initializer_list<std::pair<std::string, std::string>>{{"id", "7"},
+         std::initializer_list<std::pair<std::string, std::string>>{{"name", "mini-7"},
+                                                                    {"id", "7"},
                                                                     {"uid", "1000"},
                                                                     {"gid", "100"},
                                                                     {"groups", "100,27,"},
                                                                     {"restart", "1"},
+                                                                    {"step", "4711"},
                                                                     {"gpus", "2"},
                                                                     {"in_place", "0"},
                                                                     {"node", "n1"},
@@ -44,6 +46,9 @@ BOOST_AUTO_TEST_CASE(a_request_is_read) {
     BOOST_REQUIRE(parsed);
     BOOST_TEST(parsed->job_id == 7U);
     BOOST_TEST(parsed->restart == 1U);
+    BOOST_TEST(parsed->name == "mini-7");
+    BOOST_TEST(parsed->step == 4711);
+    BOOST_TEST(parsed->has_options());
     BOOST_TEST(!parsed->array_task);
     BOOST_TEST(parsed->user.uid == 1000U);
     BOOST_TEST(parsed->user.groups.size() == 2U);
@@ -56,7 +61,11 @@ BOOST_AUTO_TEST_CASE(a_request_is_read) {
 
 BOOST_AUTO_TEST_CASE(a_request_with_a_mistake_is_refused) {
     for (const auto& [name, value] :
-         std::initializer_list<std::pair<const char*, const char*>>{{"id", ""},
+         std::initializer_list<std::pair<const char*, const char*>>{{"name", ""},
+                                                                    {"name", "../mini-7"},
+                                                                    {"name", "."},
+                                                                    {"step", "x"},
+                                                                    {"id", ""},
                                                                     {"uid", "root"},
                                                                     {"gid", "-1"},
                                                                     {"groups", "1,x"},

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/helper/submission.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "spank/helper/daemon_notes.hpp"
+#include "spank/helper/fields.hpp"
+#include "spank/helper/files.hpp"
+#include "spank/protocol.hpp"
+
+namespace batchai::spank {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kDeadline{60};
+constexpr std::chrono::milliseconds kAgain{500};
+constexpr std::size_t kAnswerMaximum = 1024 * 1024;
+
+std::string read_at(int at, const std::string& path) {
+    const sys::UniqueFd file(openat(at, path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    auto text =
+        file ? read_all(file.get(), kAnswerMaximum) : sys::Result<std::string>(sys::Error{});
+    return text ? *std::move(text) : std::string();
+}
+
+[[noreturn]] void become_squeue(unsigned job, int output) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const std::string jobs = fmt::format("--jobs={}", job);
+    const char* arguments[] = {"squeue",     "--local",        "--noheader", "--states=all",
+                               jobs.c_str(), "--format=%A %V", nullptr};
+    std::string configuration = "SLURM_CONF=";
+    const char* file = std::getenv("SLURM_CONF");
+    if (file != nullptr) configuration += file;
+    const char* environment[] = {"SLURM_TIME_FORMAT=%s", file ? configuration.c_str() : nullptr,
+                                 nullptr};
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    close_range(3, ~0U, 0);
+    execve(BATCHAI_SQUEUE, const_cast<char**>(arguments), const_cast<char**>(environment));
+    const std::string why = sys::errno_error(BATCHAI_SQUEUE).message;
+    (void)write_all(STDOUT_FILENO, why);
+    _exit(127);
+}
+
+// Until its writer has ended; or what is there by the deadline.
+std::string read_until(int fd, Clock::time_point deadline) {
+    std::string text;
+    char buffer[4096];
+    for (;;) {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+        pollfd event = {fd, POLLIN, 0};
+        const int ready = left <= 0 ? 0 : poll(&event, 1, static_cast<int>(left));
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0) return text;
+        const ssize_t n = read(fd, buffer, sizeof buffer);
+        if (n <= 0 || text.size() > kAnswerMaximum) return text;
+        text.append(buffer, static_cast<std::size_t>(n));
+    }
+}
+
+std::string first_line(std::string text) {
+    text.resize(std::min(text.find('\n'), text.size()));
+    return text.empty() ? "squeue did not answer" : text;
+}
+
+// Slurm names its processes so: "slurmstepd: [17.extern]".
+pid_t find_extern_step(unsigned job) {
+    const std::string wanted = fmt::format("slurmstepd: [{}.extern]", job);
+    const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
+    while (const dirent* entry = proc ? readdir(proc.get()) : nullptr) {
+        const pid_t pid = std::atoi(entry->d_name);
+        struct stat info = {};
+        if (pid <= 1 || fstatat(dirfd(proc.get()), entry->d_name, &info, 0) != 0 ||
+            info.st_uid != geteuid())
+            continue;
+        const std::string name = entry->d_name;
+        if (read_at(dirfd(proc.get()), name + "/cmdline").starts_with(wanted)) return pid;
+    }
+    return -1;
+}
+
+}  // namespace
+
+SubmissionTime::SubmissionTime(unsigned job) : job_(job) {
+    ask();
+}
+
+SubmissionTime::~SubmissionTime() {
+    stop();
+}
+
+void SubmissionTime::ask() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    output_.reset(ends[0]);
+    const sys::UniqueFd theirs(ends[1]);
+    child_ = fork();
+    if (child_ == 0) become_squeue(job_, theirs.get());
+}
+
+bool SubmissionTime::stop() {
+    if (child_ <= 0) return false;
+    int status = 0;
+    kill(child_, SIGKILL);
+    waitpid(std::exchange(child_, -1), &status, 0);
+    return WIFEXITED(status);
+}
+
+sys::Result<std::string> SubmissionTime::wait() {
+    const auto deadline = Clock::now() + kDeadline;
+    while (time_.empty()) {
+        const std::string lines = output_ ? read_until(output_.get(), deadline) : std::string();
+        const bool exited = stop();
+        time_ = submission_time(lines, job_);
+        if (!time_.empty()) break;
+        const bool refused = lines.find("Invalid job id") != lines.npos;
+        if (!exited || refused || Clock::now() + kAgain > deadline)
+            return sys::Error{fmt::format("slurmctld does not say when job {} was submitted: {}",
+                                          job_, first_line(lines))};
+        std::this_thread::sleep_for(kAgain);
+        ask();
+    }
+    return time_;
+}
+
+std::string submission_time(const std::string& lines, unsigned job) {
+    const std::string number = std::to_string(job);
+    for (const auto& line : split(lines, '\n')) {
+        const auto words = split(line, ' ');
+        if (words.size() == 2 && words[0] == number) return words[1];
+    }
+    return {};
+}
+
+bool has_witness(const JobDirectory& directory) {
+    std::string text = read_at(directory.fd(), kWitnessFile);
+    const auto witness = identity_from_text(text);
+    const auto found =
+        witness ? identify(witness->pid) : sys::Result<ProcessIdentity>(sys::Error{});
+    return found && found->start == witness->start && found->boot == witness->boot;
+}
+
+sys::Result<void> note_witness(const JobDirectory& directory, unsigned job, pid_t step) {
+    const pid_t extern_step = find_extern_step(job);
+    const auto witness = identify(extern_step > 0 ? extern_step : step);
+    if (!witness) return witness.error();
+    return directory.replace(kWitnessFile, to_text(*witness));
+}
+
+}  // namespace batchai::spank

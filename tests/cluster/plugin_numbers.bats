@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A job's number that another submission had before it: slurmctld has lost its state, or there is a second cluster.
+# minislurm: -n 1
+# needs: root
+# plugin: policy=/run/minislurm/batchai.toml
+
+load plugin
+
+setup() { enter_work; }
+
+look='exec 2>&1; ls -A /run/batchai/mnt; cat /run/batchai/mnt/t/file; echo "$AZ_BATCHAI_JOB_TEMP$TOKEN"'
+
+# forget_numbers: a slurmctld without any state, as after the loss of its disk. It tells no node that a job is over.
+forget_numbers() {
+    scontrol shutdown slurmctld
+    eventually test ! -e "$MINISLURM_DIR/state/slurmctld.pid"
+    find "$MINISLURM_DIR/state" -type f -delete
+    timeout 20 slurmctld -i
+    eventually node_is_up n1
+}
+
+# leave_job [OPTION]...: a job 1 of alice's, over for slurmctld and without a process on its node, where its state is left.
+leave_job() {
+    forget_numbers
+    rm -f stepped
+    as_alice salloc -Q -N 1 "$@" sh -c 'srun sh -c "echo alices >/run/batchai/mnt/t/file"; touch stepped; exec sleep 1003' 2>/dev/null &
+    holder=$!
+    eventually test -e stepped
+    forget_numbers
+    kill_all '^sleep 1003'
+    wait "$holder" || true
+    on_node n1 test -e /run/batchai/jobs/mini-1/state
+}
+
+@test "a job gets no mount, file or secret of another user's job that had its number before" {
+    write_job plain.json 1
+    jq '.properties.secrets = [{name: "TOKEN", value: "alices"}]' plain.json >job.json
+    chmod 600 job.json && chown alice job.json
+    leave_job --batchai-mount=tmpfs:t --batchai-job=job.json
+    run as_user bob srun --batchai-mount="tmpfs:t,$data:b:ro" sh -c "$look; echo \$SLURM_JOB_ID"
+    [[ $output == b$'\n't$'\n'* && $output == *$'\n'1 ]]
+    [[ $output != *alices* ]]
+    assert_clean
+
+    leave_job --batchai-mount=tmpfs:t --batchai-job=job.json
+    run as_user bob srun sh -c "$look; echo \$SLURM_JOB_ID" # without an option of ours
+    [[ $output == *$'\n'1 ]]
+    [[ $output != *alices* && $output != */tmp/batchai-* ]]
+    assert_clean
+}
+
+@test "a job gets no mount or file of its user's own job that had its number before" {
+    leave_job --batchai-mount=tmpfs:t
+    run as_alice srun --batchai-mount=tmpfs:t sh -c "$look; echo \$SLURM_JOB_ID"
+    [[ $output == t$'\n'* && $output == *$'\n'1 ]]
+    [[ $output != *alices* ]]
+    assert_clean
+
+    leave_job --batchai-mount=tmpfs:t
+    run as_alice srun sh -c "$look; echo \$SLURM_JOB_ID"
+    [[ $output == *$'\n'1 && $output != *alices* && $output != */tmp/batchai-* ]]
+    assert_clean
+}
+
+@test "nothing in a job's environment makes it the submission that had its number before" {
+    leave_job --batchai-mount=tmpfs:t
+    submitted=$(on_node n1 sed -z -n 's/^submitted=//p' /run/batchai/jobs/mini-1/state | tr -d '\0')
+    [ "$submitted" -gt 0 ]
+    run as_alice env SLURM_JOB_START_TIME="$submitted" SLURM_SPANK_BATCHAI_SUBMITTED="$submitted" SLURM_CLUSTER_NAME=other \
+        SLURM_CONF="$SLURM_CONF" srun --batchai-mount=tmpfs:t sh -c "$look"
+    [[ $output == t$'\n'* && $output != *alices* ]]
+    assert_clean
+}
+
+@test "another cluster's job with the same number keeps its own on a node that both share" {
+    forget_numbers
+    on_node n1 sh -c 'mkdir -m 700 /run/batchai/jobs/other-1 && printf "restart=0\0uid=2001\0result=ready\0namespace=own\0\0" >/run/batchai/jobs/other-1/state'
+    run as_alice srun --batchai-mount="$data:a:ro" sh -c 'ls /run/batchai/mnt; echo $SLURM_JOB_ID'
+    [ "$output" = $'a\n1' ]
+    eventually on_node n1 test ! -e /run/batchai/jobs/mini-1
+    on_node n1 test -e /run/batchai/jobs/other-1/state
+    on_node n1 rm -r /run/batchai/jobs/other-1
+}
+
+# How often slurmctld was asked about a single job.
+questions() { sdiag | awk '/REQUEST_JOB_INFO_SINGLE/ { sub(/.*count:/, ""); found = $1 } END { print found + 0 }'; }
+
+@test "the steps of a batch script ask slurmctld nothing" {
+    write_script job.sh 'srun true' 'touch first' 'while [ ! -e go ]; do sleep 0.1; done' 'for i in 1 2 3; do srun cat /run/batchai/mnt/a/file; done' 'touch done'
+    submit_alice -N 1 -o out --batchai-mount="$data:a:ro" job.sh
+    eventually test -e first
+    before=$(questions)
+    [ "$before" -gt 0 ] # the set-up's
+    touch go
+    eventually test -e "done"
+    [ "$(questions)" = "$before" ]
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat out)" = $'data\ndata\ndata' ]
+}
+
+@test "a step finds its job's mounts though no process of the job was left on the node" {
+    run as_alice salloc -Q -N 1 --batchai-mount=tmpfs:t sh -c 'srun sh -c "echo mine >/run/batchai/mnt/t/file"; srun cat /run/batchai/mnt/t/file'
+    [ "$output" = mine ]
+}
