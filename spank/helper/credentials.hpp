@@ -22,6 +22,14 @@ struct Credentials {
     std::vector<gid_t> groups;
 };
 
+// A number for a uid or gid that no other living process has: made of the process's own number, in
+// a range that belongs to this project (batchai.toml(5)). Linux counts processes to 2^22 at most.
+// The range ends at 2^31, above what directory services and containers give away.
+inline constexpr unsigned kOwnIds = 0x7fc00000;
+constexpr unsigned own_id(pid_t process) {
+    return kOwnIds + static_cast<unsigned>(process);
+}
+
 // What the child hands back: text (at most 1 MiB) and open files (at most kMaximumFiles).
 struct Answer {
     std::string text;

@@ -2,6 +2,7 @@
 #include "spank/helper/daemon.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
@@ -28,6 +29,7 @@ namespace batchai::spank {
 namespace {
 
 constexpr gid_t kNoGroup = 65534;
+constexpr char kHome[] = "/home";  // below our own directory in the small tmpfs
 constexpr char kFuseDevice[] = "/dev/fuse";
 constexpr char kSearchPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -80,28 +82,30 @@ sys::Result<void> furnish(const DaemonProgram& program, const std::string& own) 
     while (umount2(program.mount_root.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
     }
     if (mount("batchai", program.mount_root.c_str(), "tmpfs", MS_NOSUID,
-              "mode=0755,size=64k,nr_inodes=256") != 0)
+              "mode=0755,size=4m,nr_inodes=1024") != 0)
         return sys::errno_error(program.mount_root);
     if (mkdir(own.c_str(), 0755) != 0) return sys::errno_error(own);
     if (auto opened = open_device_to_all(own); !opened) return opened;
     if (auto offered = offer_fusermount(program.fusermount, own); !offered) return offered;
-    if (auto made = make_directories(program.target); !made) return made;
-    if (chown(program.target.c_str(), program.user.uid, program.user.gid) != 0)
-        return sys::errno_error(program.target);
+    for (const auto& path : {program.target, own + kHome}) {
+        if (auto made = make_directories(path); !made) return made;
+        if (chown(path.c_str(), program.user.uid, program.user.gid) != 0)
+            return sys::errno_error(path);
+    }
     return {};
 }
 
-sys::Result<void> take_users_rights(const Credentials& user) {
+sys::Result<void> take_users_rights(const Credentials& user, gid_t own) {
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability)
         if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
             return sys::errno_error("PR_CAPBSET_DROP");
     if (getuid() != user.uid || geteuid() != user.uid) {
         std::vector<gid_t> groups = user.groups;
         if (std::ranges::find(groups, user.gid) == groups.end()) groups.push_back(user.gid);
-        if (setgroups(groups.size(), groups.data()) != 0 ||
-            setresgid(kNoGroup, kNoGroup, kNoGroup) != 0 ||
-            setresuid(user.uid, user.uid, user.uid) != 0)
-            return sys::errno_error("taking the user's rights");
+        if (setgroups(groups.size(), groups.data()) != 0) return sys::errno_error("setgroups");
+        if (setresgid(own, own, own) != 0) return sys::errno_error(fmt::format("group {}", own));
+        if (setresuid(user.uid, user.uid, user.uid) != 0)
+            return sys::errno_error(fmt::format("user {}", user.uid));
     }
     __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     const __user_cap_data_struct none[2] = {};
@@ -158,8 +162,9 @@ void reset_process() {
 }
 
 std::vector<std::string> environment(const DaemonProgram& program, const std::string& own) {
-    std::vector<std::string> variables = {"PATH=" + own + ":" + kSearchPath, "HOME=" + program.home,
-                                          "TMPDIR=" + program.home, "LANG=C.UTF-8"};
+    std::vector<std::string> variables = {"PATH=" + own + ":" + kSearchPath, "HOME=" + own + kHome,
+                                          "TMPDIR=" + program.cache,
+                                          "XDG_CACHE_HOME=" + program.cache, "LANG=C.UTF-8"};
     if (const passwd* entry = getpwuid(program.user.uid)) {
         variables.push_back(std::string("USER=") + entry->pw_name);
         variables.push_back(std::string("LOGNAME=") + entry->pw_name);
@@ -174,25 +179,27 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return all;
 }
 
-// As process 1 of the PID namespace.
-sys::Error become(const DaemonProgram& program) {
+// As process 1 of the PID namespace; outside, our number is another one.
+sys::Error become(const DaemonProgram& program, pid_t number) {
     const std::string own = program.mount_root + "/.batchai";
     const auto variables = environment(program, own);
     reset_process();
     if (auto furnished = furnish(program, own); !furnished) return furnished.error();
-    if (auto taken = take_users_rights(program.user); !taken) return taken.error();
+    const gid_t group = program.of_store ? own_id(number) : kNoGroup;
+    if (auto taken = take_users_rights(program.user, group); !taken) return taken.error();
     if (auto kept = keep_descriptors(program); !kept) return kept.error();
     execve(program.command.front().c_str(), pointers(program.command).data(),
            pointers(variables).data());
     return sys::errno_error(program.command.front());
 }
 
-// Waits until we are in the job's notes; or our maker has died, and we are not.
+// Waits until we are in the job's notes, by the number that comes; or our maker has died, and we
+// are not.
 [[noreturn]] void serve(int socket, const DaemonProgram& program) {
-    char byte = 0;
-    if (read(socket, &byte, 1) != 1) _exit(1);
+    pid_t number = -1;
+    if (read(socket, &number, sizeof number) != sizeof number) _exit(1);
     dup2(program.log, STDERR_FILENO);
-    const sys::Error failure = become(program);
+    const sys::Error failure = become(program, number);
     (void)write_all(STDERR_FILENO, "batchai-helper: " + failure.message + "\n");
     _exit(1);
 }
@@ -239,7 +246,7 @@ sys::Result<void> start_daemon(const DaemonProgram& program, const JobDirectory&
         if (auto noted = note_cgroup(directory, cgroup); !noted) return noted;
         if (auto entered = enter_cgroup(cgroup, started.pid); !entered) return entered;
     }
-    if (send(ours.get(), "", 1, MSG_NOSIGNAL) != 1)
+    if (send(ours.get(), &started.pid, sizeof started.pid, MSG_NOSIGNAL) != sizeof started.pid)
         return sys::errno_error("the program's process");
     return {};
 }

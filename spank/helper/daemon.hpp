@@ -4,14 +4,21 @@
 // end, but without any of root's rights.
 //
 // It runs as the job's user with no capability, none to be had, no new privileges and no core
-// dumps; with the groups of the user, but nogroup as its own: another process of the user's can
-// neither trace it nor look at its open files, where the site's credentials may be. It belongs to
-// no step: it is nobody's child, in a session, PID namespace (the end of the program ends all that
-// it has started, wherever those went) and cgroup (cgroup.hpp) of its own.
+// dumps. It belongs to no step: it is a child of init, in a session, PID namespace (the end of the
+// program ends all that it has started, wherever those went) and cgroup (cgroup.hpp) of its own.
+//
+// The kernel lets a process trace another one, and read its memory and open files, if all uids and
+// gids are the same. So the user's groups are supplementary ones here, and the program's own group
+// is nogroup; of a program with the store's credentials it is one that no other process has
+// (own_id). The others do not get such a group: they may run commands of the user's, which could
+// keep it beyond their end in a file with the set-group-ID bit. Not to be dumpable would be no
+// better and is not to be had: what the program starts, such as ssh, opens /proc/1/fd/101.
 //
 // Its mount namespace is a copy of the host's, not of the job's: it sees no mount of the job and
-// keeps none alive. There, the target is an empty directory of the user's in a small tmpfs, and
-// fusermount and fusermount3 are batchai-fusermount, which hands out the open /dev/fuse.
+// keeps none alive. There is a small tmpfs that the user's other processes cannot reach. In it are
+// the target, an empty directory of the user's; HOME, another one, so that none of them leaves a
+// configuration there that names commands to run; and fusermount and fusermount3, which are
+// batchai-fusermount, which hands out the open /dev/fuse.
 #pragma once
 
 #include <string>
@@ -28,7 +35,8 @@ struct DaemonProgram {
     Credentials user;
     std::string mount_root;  // the small tmpfs lies there
     std::string target;      // a directory below it
-    std::string home;        // HOME and TMPDIR
+    std::string cache;       // TMPDIR and XDG_CACHE_HOME: the user can write there
+    bool of_store = false;   // its credentials are the store's, not the user's
     int host = -1;           // the mount namespace to copy
     int device = -1;         // /dev/fuse of the mount; becomes kFuseDescriptor
     int credentials = -1;    // becomes kCredentialsDescriptor; -1: none

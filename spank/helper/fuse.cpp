@@ -138,12 +138,13 @@ sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, con
     program.user = fuse.user;
     program.mount_root = fuse.mount_root;
     program.target = fuse.mount_root + "/" + fuse.mount.target;
-    program.home = name + ".cache";
+    program.cache = name + ".cache";
+    program.of_store = fuse.of_store;
     program.host = host.host;
     const bool secret = !fuse.credentials.empty();
     auto command = expand_command(
         fuse.command, {fuse.mount.source, program.target, secret ? credentials_path() : "",
-                       program.home, fuse.user.uid, fuse.user.gid});
+                       program.cache, fuse.user.uid, fuse.user.gid});
     if (!command) return command.error();
     program.command = *std::move(command);
     auto fusermount = fusermount_path();

@@ -29,6 +29,7 @@ struct FuseMount {
     std::string program;               // its name in the policy
     std::vector<std::string> command;  // with placeholders
     std::string credentials;           // secret; empty: none
+    bool of_store = false;             // they are the store's, not the user's
     std::string mount_root;
     Credentials user;
 };

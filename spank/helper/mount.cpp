@@ -200,9 +200,10 @@ class Maker {
             return sys::Error{"site policy: there is no [program." + entry.program + "] here"};
         const auto secret = read_credentials(mount, entry, policy_, file, user_.uid);
         if (!secret) return secret.error();
-        return mount_fuse(
-            {mount, entry.program, program->second.command, *secret, policy_.mount_root, user_},
-            target, seconds, *fuse_);
+        const bool of_store = entry.credentials.kind == job::CredentialsSource::Kind::store;
+        return mount_fuse({mount, entry.program, program->second.command, *secret, of_store,
+                           policy_.mount_root, user_},
+                          target, seconds, *fuse_);
     }
 
     const job::SitePolicy& policy_;

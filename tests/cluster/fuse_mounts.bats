@@ -91,7 +91,9 @@ SH
     pid=$(daemons)
     cat "/proc/$pid/status"
     [ "$(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$pid/status")" = "2001 2001 2001 2001" ]
-    [ "$(awk '/^Gid:/ { print $2, $3, $4, $5 }' "/proc/$pid/status")" = "65534 65534 65534 65534" ]
+    own=$((2143289344 + $(awk '/^NSpid:/ { print $3 }' "/proc/$pid/status")))
+    [ "$(awk '/^Gid:/ { print $2, $3, $4, $5 }' "/proc/$pid/status")" = "$own $own $own $own" ]
+    [[ " $(grep '^Groups:' "/proc/$pid/status") " == *[[:space:]]2001[[:space:]]* ]]
     [ "$(grep -cE '^Cap(Inh|Prm|Eff|Bnd|Amb):.0+$' "/proc/$pid/status")" = 5 ]
     grep -q '^NoNewPrivs:.1$' "/proc/$pid/status"
     grep -q '^Max core file size *1 *1 ' "/proc/$pid/limits"
