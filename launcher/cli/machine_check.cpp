@@ -34,6 +34,19 @@ struct Slurm {
     std::string plugstack = "/etc/slurm/plugstack.conf";
 };
 
+// The helper finds the processes of an ended job by its mounts; only a cgroup holds all of them.
+void check_tracking(Findings& findings, const std::string& plugin) {
+    if (plugin == "proctrack/cgroup") {
+        findings.ok("processes", plugin);
+    } else {
+        findings.warning("processes",
+                         fmt::format("ProctrackType is {}: a process that hides can outlive its "
+                                     "job and keep the job's mounts. Set proctrack/cgroup in "
+                                     "slurm.conf",
+                                     plugin));
+    }
+}
+
 Slurm ask_slurm(Findings& findings) {
     Slurm slurm;
     const auto config = slurm_configuration();
@@ -52,6 +65,7 @@ Slurm ask_slurm(Findings& findings) {
                                    "release's headers",
                                    slurm.version, SLURM_VERSION));
     }
+    check_tracking(findings, value_of(*config, "ProctrackType"));
     return slurm;
 }
 

@@ -52,7 +52,9 @@ void add_owner(Fields& state, const Credentials& user, const std::string& job_te
 }
 
 void end_namespace(const JobDirectory& directory, int seconds) {
-    kill_processes(directory);
+    const Fields state = directory.state();
+    const auto user = state.number("uid");
+    kill_processes(directory, user ? *user : 0, root_mount_source(state.get("job_temp")));
     end_daemons(directory, seconds);
     unpin(directory);
 }

@@ -69,11 +69,12 @@ class Targets {
     std::vector<std::string> made_;
 };
 
-sys::Result<Targets> make_targets() {
+// source: the tmpfs's name in lists of mounts.
+sys::Result<Targets> make_targets(const std::string& source) {
     job::Mount mount;
     mount.no_exec = true;
     auto root = make_file_system(
-        "tmpfs", {{"source", "batchai"}, {"mode", "0755"}, {"size", "1m"}, {"nr_inodes", "1024"}},
+        "tmpfs", {{"source", source}, {"mode", "0755"}, {"size", "1m"}, {"nr_inodes", "1024"}},
         mount);
     if (!root) return root.error();
     return Targets(*std::move(root));
@@ -219,7 +220,7 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
                               const job::SitePolicy& policy, const Credentials& user,
                               const FuseHost* fuse) {
     if (files.size() > mounts.size()) return sys::Error{"more sources than mounts"};
-    auto targets = make_targets();
+    auto targets = make_targets(fuse ? root_mount_source(fuse->job_temp) : "batchai");
     if (!targets) return targets.error();
     std::vector<Approved> all;
     std::size_t next = 0;

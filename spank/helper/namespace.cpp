@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/nsfs.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -17,12 +19,17 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <vector>
 
 #include "spank/helper/files.hpp"
 #include "spank/protocol.hpp"
+
+extern "C" {
+#include <sys/pidfd.h>  // C only in glibc 2.36
+}
 
 namespace batchai::spank {
 namespace {
@@ -94,21 +101,82 @@ std::vector<int> cpus_to_try(const cpu_set_t& allowed) {
     return cpus;
 }
 
-// One round over /proc: true when a process was found in that namespace.
-bool kill_in_namespace(const struct stat& space) {
-    bool found = false;
-    const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
-    while (const dirent* entry = proc ? readdir(proc.get()) : nullptr) {
-        const int pid = std::atoi(entry->d_name);
-        struct stat info = {};
-        const std::string link = "/proc/" + std::to_string(pid) + "/ns/mnt";
-        if (pid <= 1 || pid == getpid() || stat(link.c_str(), &info) != 0) continue;
-        if (info.st_ino != space.st_ino || info.st_dev != space.st_dev) continue;
-        kill(pid, SIGKILL);
-        found = true;
-    }
-    return found;
+// The number of a namespace; 0: there is none, or its process has ended.
+ino_t number_of(const std::string& space) {
+    struct stat info = {};
+    return stat(space.c_str(), &info) == 0 ? info.st_ino : 0;
 }
+
+// The user who has made the outermost user namespace, below ours, that a mount namespace belongs
+// to; 0: it belongs to ours.
+uid_t maker_of(const std::string& space) {
+    const sys::UniqueFd mounts(open(space.c_str(), O_RDONLY | O_CLOEXEC));
+    sys::UniqueFd users(ioctl(mounts.get(), NS_GET_USERNS));
+    uid_t maker = 0;
+    while (users) {
+        sys::UniqueFd parent(ioctl(users.get(), NS_GET_PARENT));
+        if (parent) ioctl(users.get(), NS_GET_OWNER_UID, &maker);
+        users = std::move(parent);
+    }
+    return maker;
+}
+
+bool shows(const std::string& mountinfo, const std::string& source) {
+    std::ifstream mounts(mountinfo);
+    for (std::string line; std::getline(mounts, line);)
+        if (line.find(" - tmpfs " + source + " ") != line.npos) return true;
+    return false;
+}
+
+template <class F>
+void for_each_number(const std::string& path, F f) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
+    while (const dirent* entry = directory ? readdir(directory.get()) : nullptr)
+        if (const int number = std::atoi(entry->d_name); number > 0) f(number);
+}
+
+// A round over all threads, for each may be in a namespace of its own, and the first of a process
+// may have ended.
+class Killing {
+  public:
+    Killing(ino_t pinned, uid_t user, const std::string& source) : user_(user), source_(source) {
+        if (pinned != 0) has_mounts_[pinned] = true;
+        has_mounts_[number_of("/proc/self/ns/mnt")] = false;
+    }
+
+    // True when a process was found.
+    bool run() {
+        for_each_number("/proc", [this](int process) {
+            const std::string tasks = "/proc/" + std::to_string(process) + "/task/";
+            for_each_number(tasks,
+                            [&](int thread) { look_at(process, tasks + std::to_string(thread)); });
+        });
+        return found_;
+    }
+
+  private:
+    void look_at(int process, const std::string& thread) {
+        const std::string space = thread + "/ns/mnt";
+        const ino_t number = number_of(space);
+        if (process == 1 || number == 0) return;
+        const auto [known, is_new] = has_mounts_.try_emplace(number, false);
+        if (is_new) {
+            const uid_t maker = maker_of(space);
+            known->second = !source_.empty() && (maker == 0 || maker == user_) &&
+                            shows(thread + "/mountinfo", source_);
+        }
+        if (!known->second) return;
+        // Its number may be another process's by now.
+        const sys::UniqueFd same(pidfd_open(process, 0));
+        if (same && number_of(space) == number) pidfd_send_signal(same.get(), SIGKILL, nullptr, 0);
+        found_ = true;
+    }
+
+    uid_t user_;
+    const std::string& source_;
+    std::map<ino_t, bool> has_mounts_;  // by the namespace's number
+    bool found_ = false;
+};
 
 }  // namespace
 
@@ -155,11 +223,16 @@ bool is_pinned(const JobDirectory& directory) {
     return statfs(directory.path(kPinFile).c_str(), &info) == 0 && info.f_type == NSFS_MAGIC;
 }
 
-void kill_processes(const JobDirectory& directory) {
-    struct stat space = {};
-    if (!is_pinned(directory) || stat(directory.path(kPinFile).c_str(), &space) != 0) return;
+std::string root_mount_source(const std::string& job_temp) {
+    return job_temp.substr(job_temp.rfind('/') + 1);
+}
+
+void kill_processes(const JobDirectory& directory, uid_t user, const std::string& root_source) {
+    const ino_t pinned = is_pinned(directory) ? number_of(directory.path(kPinFile)) : 0;
+    if (pinned == 0 && root_source.empty()) return;
     // Again until none is left: one may have forked meanwhile. Bounded, for an epilog must end.
-    for (int round = 0; round < 100 && kill_in_namespace(space); ++round) usleep(10000);
+    for (int round = 0; round < 100 && Killing(pinned, user, root_source).run(); ++round)
+        usleep(10000);
 }
 
 void unpin(const JobDirectory& directory) {

@@ -9,6 +9,10 @@
 // happens at random; unshare is then repeated on each CPU in turn, one of which has higher numbers.
 #pragma once
 
+#include <sys/types.h>
+
+#include <string>
+
 #include "spank/helper/job_directory.hpp"
 #include "sys/result.hpp"
 
@@ -24,8 +28,19 @@ sys::Result<void> create_pinned_namespace(const JobDirectory&);
 // True when the pin file is a pinned namespace.
 bool is_pinned(const JobDirectory&);
 
-// Kills every process that is in the pinned namespace. Without a pin: nothing.
-void kill_processes(const JobDirectory&);
+// The source of the tmpfs at the mount root, as /proc/PID/mountinfo shows it in each namespace that
+// has the mount: the name of the job's temporary directory, which no other job has or had.
+std::string root_mount_source(const std::string& job_temp);
+
+// Kills every process that still has mounts of the job: in the pinned namespace, in Slurm's, or in
+// one that the process has made as a copy of those. Leaves alone the processes of the namespace
+// that we are in. Not found is a process that has moved one mount elsewhere and unmounted the
+// others, or that has only an open file on one: for these a site needs proctrack/cgroup.
+//
+// user: of the namespaces that users have made, only the user's own are looked at. The tables of
+// others may be made long, and the user's job would wait for it. root_source: empty where the job
+// has not come to have the mount.
+void kill_processes(const JobDirectory&, uid_t user, const std::string& root_source);
 
 // Takes the pin away: without processes, the kernel removes the namespace with its mounts.
 void unpin(const JobDirectory&);

@@ -147,6 +147,17 @@ running_job() {
     eventually test -e "started.$job"
 }
 
+# leave_behind COMMAND: a job on n1 starts this in a session of its own, and is over.
+leave_behind() {
+    rm -f left
+    write_script leave 'touch left' "exec $1"
+    as_alice srun -w n1 --batchai-mount="$data:a:ro,tmpfs:t" sh -c \
+        'setsid ./leave >/dev/null 2>&1 & while [ ! -e left ]; do sleep 0.1; done; sleep 0.3'
+}
+
+# No process has the mount root of a job in its namespace.
+no_roots_of_jobs() { ! grep -lE ' - tmpfs batchai-[0-9]+-' /proc/[0-9]*/task/*/mountinfo 2>/dev/null; }
+
 # restart_slurmd NODE [PREFIX]...: with what slurm.conf says now.
 restart_slurmd() {
     local old

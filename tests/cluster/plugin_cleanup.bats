@@ -72,6 +72,40 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
     [ -z "$(on_node_named '^sleep 1003')" ]
 }
 
+@test "a process that has left its job's namespaces does not outlive the job with the job's mounts" {
+    for namespaces in "" "unshare --user --map-root-user --mount" "--pid --fork --mount-proc"; do
+        leave_behind "unshare --user --map-root-user --mount $namespaces sleep 1003"
+        assert_clean
+        no_roots_of_jobs
+    done
+}
+
+@test "a process whose first thread has ended does not outlive its job" {
+    leave_behind "/usr/bin/python3 -c '
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(1003,)).start()
+ctypes.CDLL(None).pthread_exit(None)'"
+    assert_clean
+    no_roots_of_jobs
+}
+
+@test "the end of a job ends no process of another job, of the same user or another" {
+    need_root
+    write_script job.sh 'touch started.$SLURM_JOB_ID' 'exec unshare --user --map-root-user --mount sleep 1003'
+    for user in alice bob; do
+        submit_as "$user" -N 1 -w n1 -o /dev/null --batchai-mount=tmpfs:t job.sh
+        jobs+=("$job")
+        eventually test -e "started.$job"
+    done
+    leave_behind 'unshare --user --map-root-user --mount sleep 1004'
+    eventually is_over '^sleep 1004'
+    [ "$(on_node_named '^sleep 1003' | wc -l)" = 2 ]
+    scancel "${jobs[@]}"
+    for job in "${jobs[@]}"; do [ "$(wait_job "$job")" = CANCELLED ]; done
+}
+
+is_over() { ! runs "$1"; }
+
 @test "another user cannot hold up the jobs of a node by locking the plugin's files" {
     need_root
     as_alice srun -w n1 --batchai-mount="$data:a:ro" true

@@ -55,6 +55,23 @@ look='cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
     [ ! -e started ]
 }
 
+@test "a process that has left its job's namespaces does not outlive the job with the job's mounts" {
+    leave_behind 'unshare --user --map-root-user --mount sleep 1003'
+    assert_clean
+    eventually no_roots_of_jobs # Slurm's own namespace goes after the job's end
+}
+
+@test "the end of a job ends no process of another job" {
+    submit_as alice -w n1 -o out --batchai-mount=tmpfs:t --wrap 'touch started; exec unshare --user --map-root-user --mount sleep 1003'
+    eventually test -e started
+    leave_behind 'unshare --user --map-root-user --mount sleep 1004'
+    eventually is_over '^sleep 1004'
+    runs '^sleep 1003'
+    scancel "$job"
+    [ "$(wait_job "$job")" = CANCELLED ]
+}
+is_over() { ! runs "$1"; }
+
 @test "after scancel nothing is left" {
     running_job
     scancel "$job"
