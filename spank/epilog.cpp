@@ -25,8 +25,7 @@ void run_helper(const Site& site, const char* const* argv) {
     program.seconds = kTeardownSeconds;
     if (run(program) == kTimedOut)
         slurm::say(
-            "batchai: batchai-helper did not end in time: the next start or end of a job "
-            "goes on with it");
+            "batchai: batchai-helper did not end in time: the next end of a job goes on with it");
     char* const text = output.text();
     char* rest = text;
     while (char* const line = rest ? strsep(&rest, "\n") : nullptr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What has no task: the end of a job on a node, and the start of slurmd. Neither ever fails: Slurm
-// would drain the node. Where something could not be removed now, the next sweep does it.
+// would drain the node. What could not be removed in time is removed in the background.
 #pragma once
 
 #include "spank/options.hpp"

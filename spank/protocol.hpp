@@ -26,6 +26,7 @@ namespace batchai::spank {
 // with ".N" behind it.
 inline constexpr char kBaseDirectory[] = "/run/batchai";
 inline constexpr char kLockFile[] = "/run/batchai/lock";  // while the self-bind is made
+inline constexpr char kEndsFile[] = "/run/batchai/ends";  // while interrupted ends are finished
 inline constexpr char kJobsDirectory[] = "/run/batchai/jobs";
 
 // Files of a job's directory.
@@ -35,7 +36,7 @@ inline constexpr char kPinFile[] = "namespace";            // the mount namespac
 inline constexpr char kPreparationFile[] = "preparation";  // see once.hpp
 inline constexpr char kDaemonsFile[] = "daemons";          // see helper/daemon_notes.hpp
 // Made by the plugin when a job is over, whoever holds the directory's lock, and removed last:
-// where its end was interrupted, the next set-up, end or start of slurmd goes on with it.
+// where its end was interrupted, the next end of a job or start of slurmd goes on with it.
 inline constexpr char kEndingFile[] = "ending";
 
 // The user's options. kOptionNames are the names in requests and states.

@@ -23,17 +23,19 @@ using Clock = std::chrono::steady_clock;
 
 bool become(const Credentials& user) {
     if (geteuid() != user.uid || getuid() != user.uid) {
+        const uid_t real = user.out_of_reach ? kNobodyId : user.uid;
         if (setgroups(user.groups.size(), user.groups.data()) != 0 ||
-            setresgid(user.gid, user.gid, user.gid) != 0 ||
-            setresuid(user.uid, user.uid, user.uid) != 0)
+            setresgid(user.gid, user.gid, user.gid) != 0 || setresuid(real, user.uid, real) != 0)
             return false;
         if (user.uid != 0 && setuid(0) == 0) return false;
     }
     const rlimit no_core = {1, 1};  // bytes; 0 does not keep it from a program in core_pattern
     setrlimit(RLIMIT_CORE, &no_core);
     umask(022);
-    // After the change of user, which clears it.
-    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+    // After the change of user, which clears the one and sets the other to fs.suid_dumpable: this
+    // process has a copy of root's memory.
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&
+           prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 // Answers are sent as one stream: 'V' and the text, with the files on the first byte; or 'E' and

@@ -16,19 +16,27 @@
 
 namespace batchai::spank {
 
+// The uid nobody and the gid nogroup: no user's.
+inline constexpr unsigned kNobodyId = 65534;
+
+// A gid that no other living process has: made of the process's own number, in a range that belongs
+// to this project (batchai.toml(5)). Linux counts processes to 2^22 at most. The range ends at
+// 2^31, above what directory services and containers give away.
+inline constexpr gid_t kOwnGroups = 0x7fc00000;
+constexpr gid_t own_group(pid_t process) {
+    return kOwnGroups + static_cast<gid_t>(process);
+}
+
 struct Credentials {
     uid_t uid = 0;
     gid_t gid = 0;
     std::vector<gid_t> groups;
-};
 
-// A number for a uid or gid that no other living process has: made of the process's own number, in
-// a range that belongs to this project (batchai.toml(5)). Linux counts processes to 2^22 at most.
-// The range ends at 2^31, above what directory services and containers give away.
-inline constexpr unsigned kOwnIds = 0x7fc00000;
-constexpr unsigned own_id(pid_t process) {
-    return kOwnIds + static_cast<unsigned>(process);
-}
+    // Only the effective uid is the user's, which counts for files; the real and saved one are
+    // nobody's. So the user can neither signal nor trace the process, and it cannot be root again.
+    // A FUSE file system without allow_other is closed to it.
+    bool out_of_reach = false;
+};
 
 // What the child hands back: text (at most 1 MiB) and open files (at most kMaximumFiles).
 struct Answer {

@@ -28,7 +28,6 @@
 namespace batchai::spank {
 namespace {
 
-constexpr gid_t kNoGroup = 65534;
 constexpr char kHome[] = "/home";  // below our own directory in the small tmpfs
 constexpr char kFuseDevice[] = "/dev/fuse";
 constexpr char kSearchPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -185,7 +184,7 @@ sys::Error become(const DaemonProgram& program, pid_t number) {
     const auto variables = environment(program, own);
     reset_process();
     if (auto furnished = furnish(program, own); !furnished) return furnished.error();
-    const gid_t group = program.of_store ? own_id(number) : kNoGroup;
+    const gid_t group = program.of_store ? own_group(number) : kNobodyId;
     if (auto taken = take_users_rights(program.user, group); !taken) return taken.error();
     if (auto kept = keep_descriptors(program); !kept) return kept.error();
     execve(program.command.front().c_str(), pointers(program.command).data(),

@@ -10,7 +10,7 @@
 // The kernel lets a process trace another one, and read its memory and open files, if all uids and
 // gids are the same. So the user's groups are supplementary ones here, and the program's own group
 // is nogroup; of a program with the store's credentials it is one that no other process has
-// (own_id). The others do not get such a group: they may run commands of the user's, which could
+// (own_group). The others do not get such a group: they may run commands of the user's, which could
 // keep it beyond their end in a file with the set-group-ID bit. Not to be dumpable would be no
 // better and is not to be had: what the program starts, such as ssh, opens /proc/1/fd/101.
 //

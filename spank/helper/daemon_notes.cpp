@@ -88,6 +88,7 @@ void send_signal(const std::vector<sys::UniqueFd>& processes, int number) {
 [[noreturn]] void unmount(int space, const std::vector<std::string>& mounts) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (setns(space, CLONE_NEWNS) != 0) _exit(1);
+    close_range(3, ~0U, 0);  // we may be left behind, and must hold none of our maker's locks then
     for (auto path = mounts.rbegin(); path != mounts.rend(); ++path)
         if (umount2(path->c_str(), UMOUNT_NOFOLLOW) != 0 && errno == EBUSY)
             umount2(path->c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);

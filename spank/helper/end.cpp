@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/helper/end.hpp"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "spank/helper/daemon_notes.hpp"
 #include "spank/helper/namespace.hpp"
@@ -18,13 +23,12 @@
 namespace batchai::spank {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // For what millions of files in a temporary directory may hold up; the rest goes later.
-constexpr int kTeardownRemoveSeconds = 30;
-constexpr int kOthersSeconds = 10;
+constexpr int kRemoveSeconds = 30;
 // For a FUSE program to write to its server what it still holds.
 constexpr int kDaemonSeconds = 20;
+// For all interrupted ends together, in the background.
+constexpr int kFinishSeconds = 600;
 
 // False: it is still there, for it takes longer or holds what the user has no right to remove.
 bool remove_as(const Credentials& owner, const std::string& path, int seconds) {
@@ -37,10 +41,34 @@ bool remove_as(const Credentials& owner, const std::string& path, int seconds) {
         .has_value();
 }
 
-bool finish(const JobDirectory& directory, int seconds) {
-    if (!end_job(directory, seconds)) return false;
+bool finish(const JobDirectory& directory) {
+    if (!end_job(directory, kRemoveSeconds)) return false;
     directory.remove();
     return true;
+}
+
+// A job's directory, where its end was interrupted.
+std::optional<JobDirectory> open_interrupted(const std::string& job) {
+    auto directory = JobDirectory::open(job, false);
+    // Without a state, and not locked: killed before the first or after the last step.
+    if (directory && !directory->has(kEndingFile) && directory->has(kStateFile)) directory.reset();
+    return directory;
+}
+
+// Each job once, also those whose end is interrupted meanwhile: their ends start no second process.
+void finish_all() {
+    const sys::UniqueFd lock(open(kEndsFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
+    std::set<std::string> tried;
+    for (bool again = true; std::exchange(again, false);)
+        for (const auto& job : JobDirectory::all()) {
+            if (tried.contains(job)) continue;
+            const auto directory = open_interrupted(job);
+            if (!directory) continue;
+            tried.insert(job);
+            again = true;
+            (void)finish(*directory);
+        }
 }
 
 }  // namespace
@@ -65,21 +93,31 @@ bool end_job(const JobDirectory& directory, int seconds) {
     const auto uid = state.number("uid");
     const auto gid = state.number("gid");
     const std::string job_temp = state.get("job_temp");
-    if (uid && gid && !job_temp.empty() && !remove_as({*uid, *gid, {}}, job_temp, seconds))
+    if (uid && gid && !job_temp.empty() && !remove_as({*uid, *gid, {}, true}, job_temp, seconds))
         return false;
     directory.clear();
     return true;
 }
 
-void finish_interrupted_ends(int seconds) {
-    const auto deadline = Clock::now() + std::chrono::seconds(seconds);
-    for (const auto& job : JobDirectory::all()) {
-        const auto directory = JobDirectory::open(job, false);
-        // Without a state, and nobody works in it: killed before the first or after the last step.
-        if (!directory || (!directory->has(kEndingFile) && directory->has(kStateFile))) continue;
-        const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - Clock::now()).count();
-        (void)finish(*directory, static_cast<int>(std::max<long>(left, 0)));
+void finish_interrupted_ends() {
+    const auto jobs = JobDirectory::all();
+    if (std::ranges::none_of(jobs,
+                             [](const auto& job) { return open_interrupted(job).has_value(); }))
+        return;
+    // Slurm ends what is left in the session when we have ended.
+    const pid_t starter = fork();
+    if (starter != 0) {
+        waitpid(starter, nullptr, 0);
+        return;
     }
+    setsid();
+    if (fork() != 0) _exit(0);
+    alarm(kFinishSeconds);  // what is left then is for the next one
+    const int null = open("/dev/null", O_RDWR);
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, standard);
+    close_range(3, ~0U, 0);
+    finish_all();
+    _exit(0);
 }
 
 int tear_down(const std::string& job) {
@@ -91,14 +129,14 @@ int tear_down(const std::string& job) {
     }
     if (const auto directory = JobDirectory::open(job, true); directory) {
         (void)directory->touch(kEndingFile);  // the plugin has done so already, before our lock
-        finished = finish(*directory, kTeardownRemoveSeconds);
+        finished = finish(*directory);
         if (!finished)
             std::fprintf(stderr,
                          "batchai-helper: %s: is not removed yet: it takes longer, or holds "
-                         "what is not the user's; the next end of a job goes on\n",
+                         "what is not the user's; a process in the background goes on\n",
                          directory->state().get("job_temp").c_str());
     }
-    finish_interrupted_ends(kOthersSeconds);
+    finish_interrupted_ends();
     return finished ? 0 : 1;
 }
 

@@ -25,7 +25,10 @@ void end_namespace(const JobDirectory&, int seconds);
 // try.
 bool end_job(const JobDirectory&, int seconds);
 
-// For every job whose end was begun and not finished, all together in about the seconds.
-void finish_interrupted_ends(int seconds);
+// Starts a process that does the same for every job whose end was begun and not finished, if there
+// is such a job and no such process on this node. Does not wait for it: no job of one user waits
+// for what another one has left. To be called outside of jobs' cgroups and namespaces, with which
+// the process would end: by the end of a job and the start of slurmd, not by a set-up.
+void finish_interrupted_ends();
 
 }  // namespace batchai::spank

@@ -36,8 +36,7 @@ namespace batchai::spank {
 namespace {
 
 constexpr int kUserSeconds = 30;
-// Time limits for cleaning up after other jobs, and after this one's number.
-constexpr int kSparedSeconds = 1;
+// Time limit for removing what an earlier run of the job has left.
 constexpr int kLeftoverSeconds = 10;
 constexpr std::size_t kRequestMaximum = 1024 * 1024;
 
@@ -292,9 +291,11 @@ sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& reques
 }
 
 // Removes what an interrupted set-up, an earlier run of the job or an earlier submission with its
-// number has left. What takes longer goes on under another name.
-sys::Result<JobDirectory> clear(JobDirectory directory) {
-    if (end_job(directory, kLeftoverSeconds)) return directory;
+// number has left. Files that take longer or are another user's are set aside for the background.
+sys::Result<JobDirectory> clear(JobDirectory directory, const Request& request) {
+    const auto uid = directory.state().number("uid");
+    const bool is_users = !uid || *uid == request.user.uid;
+    if (end_job(directory, is_users ? kLeftoverSeconds : 0)) return directory;
     const std::string name = directory.name();
     if (auto moved = directory.set_aside(); !moved) return moved.error();
     return JobDirectory::create(name);
@@ -302,14 +303,13 @@ sys::Result<JobDirectory> clear(JobDirectory directory) {
 
 sys::Result<void> set_up(const Request& request, const std::string& policy_file) {
     if (auto made = prepare_base(); !made) return made;
-    finish_interrupted_ends(kSparedSeconds);
     auto directory = JobDirectory::create(request.name);
     if (!directory) return directory.error();
     std::optional<SubmissionTime> submission;
     const auto done = is_set_up(*directory, request, submission);
     if (!done) return done.error();
     if (*done) return {};
-    directory = clear(*std::move(directory));
+    directory = clear(*std::move(directory), request);
     if (!directory) return directory.error();
     // Then the empty directory stays: it leads the job's end to what was set aside.
     if (!request.has_options()) return {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `batchai-helper sweep`, run by the plugin where slurmd starts: goes on with ends of jobs that
-// were interrupted, by a reboot too, and prints the version and policy for slurmd's log.
+// `batchai-helper sweep`, run by the plugin where slurmd starts: has ends of jobs that were
+// interrupted, by a reboot too, finished in the background, and prints the version and policy for
+// slurmd's log.
 #include <cstdio>
 
 #include "spank/helper/end.hpp"
@@ -13,8 +14,6 @@
 
 namespace batchai::spank {
 namespace {
-
-constexpr int kSweepSeconds = 10;
 
 // A namespace that is not pinned any more is one from before a reboot.
 void mark_jobs_from_before_a_reboot() {
@@ -35,7 +34,7 @@ int fail(const sys::Error& error) {
 int sweep(const std::string& policy_file) {
     if (auto made = prepare_base(); !made) return fail(made.error());
     mark_jobs_from_before_a_reboot();
-    finish_interrupted_ends(kSweepSeconds);
+    finish_interrupted_ends();
     if (const auto policy = load_trusted_policy(policy_file); !policy) return fail(policy.error());
     const auto digest = sys::file_sha256(policy_file);
     if (!digest) return fail(digest.error());

@@ -18,7 +18,7 @@ namespace batchai::spank {
 namespace {
 
 constexpr int kSeconds = 10;  // a source may be on a dead server
-const Credentials kNobody{65534, 65534, {}};
+const Credentials kNobody{kNobodyId, kNobodyId, {}};
 
 struct Trial {
     std::string what;

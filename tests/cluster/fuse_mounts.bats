@@ -294,6 +294,6 @@ runs_again() {
             $(cat /run/batchai/number) $(cat /run/batchai/number) >/run/batchai/jobs/mini-4711/daemons
         touch /run/batchai/jobs/mini-4711/ending'
     as_alice srun -N 1 -w n1 --batchai-mount=tmpfs:t true
+    eventually on_node n1 test ! -e /run/batchai/jobs/mini-4711
     on_node n1 sh -c 'kill -0 $(cat /run/batchai/number) && rm /run/batchai/number'
-    on_node n1 test ! -e /run/batchai/jobs/mini-4711
 }

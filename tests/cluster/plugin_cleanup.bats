@@ -108,8 +108,10 @@ is_over() { ! runs "$1"; }
 
 @test "another user cannot hold up the jobs of a node by locking the plugin's files" {
     need_root
+    on_node n1 mkdir -m 700 /run/batchai/jobs/mini-4000000 # an interrupted end, so that all files are there
     as_alice srun -w n1 --batchai-mount="$data:a:ro" true
-    for file in "" /lock /jobs; do
+    eventually on_node n1 test -e /run/batchai/ends -a ! -e /run/batchai/jobs/mini-4000000
+    for file in "" /lock /ends /jobs; do
         run on_node n1 setpriv --reuid bob --regid bob --init-groups flock -n "/run/batchai$file" true
         [ "$status" != 0 ]
         [[ $output == *"Permission denied"* ]]
@@ -121,8 +123,7 @@ is_over() { ! runs "$1"; }
     on_node n1 mkdir -m 700 /run/batchai/jobs/mini-4000000
     on_node n1 touch /run/batchai/jobs/mini-4000000/ending
     as_alice srun -w n1 --batchai-mount="$data:a:ro" true
-    run on_node n1 ls /run/batchai/jobs
-    [[ $output != *4000000* ]]
+    eventually on_node n1 test ! -e /run/batchai/jobs/mini-4000000
 }
 
 @test "an end that is killed while it waits for a set-up is finished by the next job" {
@@ -170,8 +171,7 @@ last_job() { on_node n1 sh -c 'ls /run/batchai/jobs'; }
     on_node n1 mkdir -m 700 /run/batchai/jobs/mini-4000001
     on_node n1 sh -c 'printf "restart=0\0namespace=own\0\0" >/run/batchai/jobs/mini-4000001/state; touch /run/batchai/jobs/mini-4000001/namespace'
     on_node n1 batchai-helper sweep --policy "$MINISLURM_DIR/batchai.toml"
-    run on_node n1 ls /run/batchai/jobs
-    [ "$output" = "" ]
+    eventually on_node n1 test ! -e /run/batchai/jobs/mini-4000001
 }
 
 # A requeued job waits for two minutes unless it is told not to.

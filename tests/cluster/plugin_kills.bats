@@ -35,16 +35,27 @@ setup_file() {
 }
 
 @test "a sweep that is killed at any place is finished by the next sweep" {
+    kill_a_sweep_at_each
+}
+
+@test "a sweep whose process in the background is killed at any place is finished by the next sweep" {
+    kill_a_sweep_at_each -f
+}
+
+# kill_a_sweep_at_each [-f]: as kill_at_each.
+kill_a_sweep_at_each() {
     local call n
     leave_an_end
-    with_fault 'batchai-helper sweep' -e "trace=$changes"
+    # shellcheck disable=SC2086 # none or one
+    with_fault 'batchai-helper sweep' ${1-} -e "trace=$changes"
     on_node n1 "$libexec/batchai-helper" sweep --policy "$MINISLURM_DIR/batchai.toml"
     assert_clean
-    places | sample >places
+    places "${1-}" | sample "${1-}" >places
     [ -s places ]
     while read -r call n; do
         leave_an_end
-        with_fault 'batchai-helper sweep' -e "trace=$call" -e "inject=$call:signal=SIGKILL:when=$n"
+        # shellcheck disable=SC2086
+        with_fault 'batchai-helper sweep' ${1-} -e "trace=$call" -e "inject=$call:signal=SIGKILL:when=$n"
         run on_node n1 "$libexec/batchai-helper" sweep --policy "$MINISLURM_DIR/batchai.toml"
         was_killed
         with_fault

@@ -37,6 +37,23 @@ BOOST_AUTO_TEST_CASE(work_is_done_with_the_users_rights) {
                                    std::to_string(user.gid));
 }
 
+BOOST_AUTO_TEST_CASE(a_process_out_of_reach_has_the_effective_uid_alone_and_cannot_be_root_again) {
+    if (geteuid() != 0) return;
+    const spank::Credentials user{2001, 2001, {}, true};
+    const auto answer = spank::as_user(user, 10, []() -> sys::Result<Answer> {
+        uid_t real = 0;
+        uid_t effective = 0;
+        uid_t saved = 0;
+        getresuid(&real, &effective, &saved);
+        const bool root = setuid(0) == 0 || setresuid(0, 0, 0) == 0;
+        return Answer{std::to_string(real) + " " + std::to_string(effective) + " " +
+                          std::to_string(saved) + (root ? " root" : ""),
+                      {}};
+    });
+    BOOST_REQUIRE(answer);
+    BOOST_TEST(answer->text == "65534 2001 65534");
+}
+
 BOOST_AUTO_TEST_CASE(a_file_of_root_alone_stays_closed) {
     if (geteuid() != 0) return;
     const test::TemporaryDirectory directory;
