@@ -19,6 +19,7 @@ build=(
     libucx-dev   # the wire between nodes
     libhwloc-dev # binding
     libuv1-dev   # the agents' event loop
+    libssl-dev   # TLS between the launcher and its agents
     libfmt-dev libcli11-dev
     nlohmann-json3-dev libtomlplusplus-dev # job.json, the site policy
     libsqlite3-dev # job history

@@ -5,18 +5,15 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include <array>
+#include "launcher/network.hpp"
 
 namespace batchai::launcher {
 namespace {
 
 constexpr std::size_t kHeader = sizeof(std::uint64_t) + sizeof(Kind);
 
-struct Write {
-    uv_write_t request;
-    std::string header;
-    Frame frame;
-};
+// So much, then other connections have their turn.
+constexpr int kRecordsAtOnce = 64;
 
 void set_liveness(int fd) {
     const auto set = [fd](int level, int option, int value) {
@@ -32,82 +29,45 @@ void set_liveness(int fd) {
 
 }  // namespace
 
-Channel::Channel(Loop& loop, sys::UniqueFd socket, Callbacks callbacks)
-    : tcp_(new uv_tcp_t), callbacks_(std::move(callbacks)) {
-    set_liveness(socket.get());
-    uv_tcp_init(loop.get(), tcp_);
-    uv_tcp_open(tcp_, socket.release());
-    tcp_->data = this;
-    uv_read_start(
-        reinterpret_cast<uv_stream_t*>(tcp_),
-        [](uv_handle_t*, std::size_t, uv_buf_t* buffer) {
-            static thread_local std::array<char, 1 << 16> bytes;
-            *buffer = uv_buf_init(bytes.data(), bytes.size());
-        },
-        [](uv_stream_t* stream, ssize_t size, const uv_buf_t* buffer) {
-            auto* self = static_cast<Channel*>(stream->data);
-            if (self == nullptr || size == 0) return;
-            if (size < 0) return self->fail();
-            self->received(buffer->base, static_cast<std::size_t>(size));
-        });
-}
-
-Channel::~Channel() {
-    close();
-}
-
-void Channel::close() {
-    if (tcp_ == nullptr) return;
-    tcp_->data = nullptr;
-    uv_close(reinterpret_cast<uv_handle_t*>(tcp_),
-             [](uv_handle_t* handle) { delete reinterpret_cast<uv_tcp_t*>(handle); });
-    tcp_ = nullptr;
+Channel::Channel(Loop& loop, Link link, Callbacks callbacks)
+    : tls_(std::move(link.tls)), callbacks_(std::move(callbacks)) {
+    set_liveness(link.socket.get());
+    socket_ = std::make_unique<Poll>(loop, std::move(link.socket), [this](int) { on_ready(); });
 }
 
 void Channel::fail() {
-    if (tcp_ == nullptr) return;
     close();
     callbacks_.on_close();
 }
 
 std::string Channel::peer_address() const {
     sockaddr_in address{};
-    int size = sizeof address;
-    std::array<char, INET_ADDRSTRLEN> text{};
-    if (tcp_ == nullptr ||
-        uv_tcp_getpeername(tcp_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    socklen_t size = sizeof address;
+    if (closed() ||
+        ::getpeername(socket_->fd(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
         return {};
     }
-    uv_ip4_name(&address, text.data(), text.size());
-    return text.data();
+    return text_of(address.sin_addr);
 }
 
-void Channel::send(Frame frame) {
-    if (tcp_ == nullptr) return;
-    Writer header;
-    header(std::uint64_t{frame.payload->size()}, frame.kind);
-    auto* write = new Write{{}, header.take(), std::move(frame)};
-    write->request.data = write;
-    const std::string& payload = *write->frame.payload;
-    std::array<uv_buf_t, 2> buffers{
-        uv_buf_init(write->header.data(), write->header.size()),
-        uv_buf_init(const_cast<char*>(payload.data()), payload.size())};  // libuv only reads it
-    const auto done = [](uv_write_t* request, int) { delete static_cast<Write*>(request->data); };
-    if (uv_write(&write->request, reinterpret_cast<uv_stream_t*>(tcp_), buffers.data(),
-                 buffers.size(), done) != 0) {
-        delete write;
+void Channel::on_ready() {
+    if (waiting_) flush();
+    for (int n = 0; n < kRecordsAtOnce && !closed(); ++n) {
+        const Tls::Io io = tls_.read(input_);
+        if (io == Tls::Io::later) return;
+        if (io != Tls::Io::done) return fail();
+        received();
     }
 }
 
-void Channel::received(const char* bytes, std::size_t size) {
-    input_.append(bytes, size);
+void Channel::received() {
     std::size_t at = 0;
-    while (tcp_ != nullptr && input_.size() - at >= kHeader) {
+    while (!closed() && input_.size() - at >= kHeader) {
         Reader header(std::string_view(input_).substr(at, kHeader));
         std::uint64_t length = 0;
         Kind kind{};
         header(length, kind);
-        if (length > limit_) return fail();
+        if (length > kFrameLimit) return fail();
         if (input_.size() - at - kHeader < length) {
             if (length > input_.capacity()) input_.reserve(kHeader + length);
             break;
@@ -117,6 +77,47 @@ void Channel::received(const char* bytes, std::size_t size) {
         callbacks_.on_message(kind, message);
     }
     input_.erase(0, at);
+}
+
+void Channel::send(Frame frame) {
+    if (closed()) return;
+    output_.push_back(std::move(frame));
+    if (output_.size() == 1) flush();
+}
+
+void Channel::flush() {
+    while (!output_.empty()) {
+        const std::string_view piece = next_piece();
+        const Tls::Io io = tls_.write(piece);
+        if (io == Tls::Io::later) return wait_to_write(true);
+        if (io != Tls::Io::done) {
+            output_.clear();  // the connection has ended: reading says so next
+            sent_ = 0;
+            break;
+        }
+        sent_ += piece.size();
+        if (sent_ < kHeader + output_.front().payload->size()) continue;
+        output_.pop_front();
+        sent_ = 0;
+    }
+    wait_to_write(false);
+}
+
+std::string_view Channel::next_piece() {
+    const Frame& frame = output_.front();
+    const std::string_view payload = *frame.payload;
+    if (sent_ > 0) return payload.substr(sent_ - kHeader, Tls::kRecord);
+    Writer header;
+    header(std::uint64_t{payload.size()}, frame.kind);
+    piece_ = header.take();
+    piece_ += payload.substr(0, Tls::kRecord - kHeader);
+    return piece_;
+}
+
+void Channel::wait_to_write(bool wait) {
+    if (wait == waiting_) return;
+    waiting_ = wait;
+    socket_->start(wait ? UV_READABLE | UV_WRITABLE : UV_READABLE);
 }
 
 }  // namespace batchai::launcher

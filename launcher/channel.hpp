@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Channel: one TCP connection between the root and an agent, carrying framed messages in order:
-// u64 length, u8 kind, the message as wire.hpp encodes it. Connections are found dead in about ten
-// seconds when a node vanishes without a word.
+// Channel: a connection between two processes of a job (launcher/tls.hpp), carrying framed messages
+// in order: u64 length, u8 kind, the message as wire.hpp encodes it. Connections are found dead in
+// about ten seconds when a node vanishes without a word.
 //
-// After on_close was called once, nothing more arrives. Neither callback may destroy the channel.
+// A frame is encrypted as the socket takes it, so that one that goes to several needs its memory
+// once. After on_close was called once, nothing more arrives. Neither callback may destroy the
+// channel.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "launcher/loop.hpp"
 #include "launcher/message.hpp"
+#include "launcher/tls.hpp"
 #include "launcher/wire.hpp"
 
 namespace batchai::launcher {
@@ -37,9 +42,10 @@ class Channel {
         std::function<void()> on_close;
     };
 
-    // Takes a connected TCP socket.
-    Channel(Loop& loop, sys::UniqueFd socket, Callbacks callbacks);
-    ~Channel();
+    // Frames above this size end the connection.
+    static constexpr std::uint64_t kFrameLimit = std::uint64_t{4} << 30;
+
+    Channel(Loop& loop, Link link, Callbacks callbacks);
     Channel(const Channel&) = delete;
     Channel& operator=(const Channel&) = delete;
 
@@ -49,25 +55,27 @@ class Channel {
     }
     void send(Frame frame);
 
-    // Frames above this size end the connection: small until the peer has proved who it is.
-    void set_limit(std::uint64_t bytes) { limit_ = bytes; }
-    void close();
-    bool closed() const { return tcp_ == nullptr; }
+    void close() { socket_.reset(); }
+    bool closed() const { return socket_ == nullptr; }
     // The other end's IP address.
     std::string peer_address() const;
 
   private:
-    void received(const char* bytes, std::size_t size);
+    void on_ready();
+    void received();
+    void flush();
+    void wait_to_write(bool wait);
+    std::string_view next_piece();
     void fail();
 
-    uv_tcp_t* tcp_;
+    Tls tls_;
+    std::unique_ptr<Poll> socket_;
     Callbacks callbacks_;
     std::string input_;
-    std::uint64_t limit_ = kStrangerLimit;
-    static constexpr std::uint64_t kStrangerLimit = 1 << 16;
+    std::deque<Frame> output_;
+    std::size_t sent_ = 0;  // of the first of them, with its header
+    std::string piece_;     // the first one of a frame
+    bool waiting_ = false;  // to write
 };
-
-// The largest frame between root and agents that know each other.
-inline constexpr std::uint64_t kFrameLimit = std::uint64_t{4} << 30;
 
 }  // namespace batchai::launcher

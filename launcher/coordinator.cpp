@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +32,8 @@ constexpr milliseconds kDoubt{500};  // until a death by SIGTERM is a failure of
 
 Coordinator::Coordinator(Session session)
     : session_(std::move(session)),
+      namespace_(
+          fmt::format("batchai.{}.{}", session_.allocation.job_id, random_text().substr(0, 16))),
       relay_(*this, tree()),
       agents_(session_.allocation.nodes.size()),
       stall_(loop_, [this] { on_stall(); }),
@@ -84,9 +85,17 @@ SessionResult Coordinator::run() {
 }
 
 sys::Result<void> Coordinator::open() {
-    const bool local = session_.allocation.local;
-    auto listener = listen_anywhere(local);
-    if (!listener) return listener.error();
+    std::vector<std::string> addresses{"127.0.0.1"};
+    if (!session_.allocation.local) addresses = addresses_for_nodes(session_.interface);
+    if (addresses.empty()) return sys::Error{"this machine has no network address"};
+    std::vector<Listener> listeners;
+    Bootstrap bootstrap{random_text(), {}, -1, {}, session_.owned_directory, tree()};
+    for (const std::string& address : addresses) {
+        auto listener = listen_at(address);
+        if (!listener) return listener.error();
+        bootstrap.endpoints.push_back(listener->endpoint);
+        listeners.push_back(std::move(*listener));
+    }
     signals_ =
         std::make_unique<SignalEvents>(loop_, handled_signals(), [this](int s) { on_signal(s); });
     const auto broken = [this](const std::string& why) {
@@ -100,15 +109,13 @@ sys::Result<void> Coordinator::open() {
         std::make_unique<Printer>(loop_, *err_, session_.labels, has_colours(session_.error), map_);
     out_->set_on_idle([this] { check_over(); });
     err_->set_on_idle([this] { check_over(); });
-    const int port = listener->port;
-    listener_ = std::make_unique<Poll>(loop_, std::move(listener->fd), [this](int) { accept(); });
-    const std::vector<std::string> addresses =
-        local ? std::vector<std::string>{"127.0.0.1"} : own_addresses();
-    if (addresses.empty()) return sys::Error{"this machine has no network address"};
-    auto starters = start_agents(
-        session_.allocation,
-        {agent_key_, root_key_, port, addresses, -1, {}, session_.owned_directory, tree()});
+    auto starters = start_agents(session_.allocation, bootstrap);
     if (!starters) return starters.error();
+    auto key = TlsKey::make(bootstrap.key);  // while they start
+    if (!key) return key.error();
+    key_ = std::move(*key);
+    door_ = std::make_unique<Door>(loop_, *key_, std::move(listeners),
+                                   [this](Link link) { admit(std::move(link)); });
     starters_ = std::move(*starters);
     for (Starter& starter : starters_) {
         if (!starter.errors) continue;

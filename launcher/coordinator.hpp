@@ -15,6 +15,7 @@
 #include "launcher/allocation.hpp"
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
+#include "launcher/door.hpp"
 #include "launcher/hang.hpp"
 #include "launcher/options.hpp"
 #include "launcher/plan_view.hpp"
@@ -83,7 +84,7 @@ class Coordinator : private Relay::Sender {
     SessionResult run();
 
   private:
-    // A connection; node is -1 until it has said a good hello.
+    // A connection to a process of the job; node is -1 until it has said a good hello.
     struct Peer {
         std::unique_ptr<Channel> channel;
         int node = -1;
@@ -98,7 +99,7 @@ class Coordinator : private Relay::Sender {
     };
 
     sys::Result<void> open();
-    void accept();
+    void admit(Link link);
     void on_hello(Peer& peer, Reader& reader);
     bool is_welcome(const Hello& hello) const;
     void close_door();
@@ -163,7 +164,8 @@ class Coordinator : private Relay::Sender {
     void send(int node, const Notification& message) override;
 
     Session session_;
-    std::string agent_key_ = random_key(), root_key_ = random_key();
+    std::optional<TlsKey> key_;
+    std::string namespace_;  // of the ranks' PMIx
     Loop loop_;
     Relay relay_;
     std::vector<Agent> agents_;
@@ -171,7 +173,7 @@ class Coordinator : private Relay::Sender {
     std::vector<Starter> starters_;
     std::vector<std::unique_ptr<Poll>> starter_errors_;
     std::string starter_words_;
-    std::unique_ptr<Poll> listener_;
+    std::unique_ptr<Door> door_;  // until all agents are there
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Sink> out_, err_;
     std::unique_ptr<Printer> printer_out_, printer_err_;

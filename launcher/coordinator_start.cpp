@@ -3,7 +3,6 @@
 // Coordinator, first part of a job's life: the agents arrive and are told what to start, or
 // only asked, and the plan is printed.
 #include <fmt/format.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,12 +23,10 @@ std::vector<NodeSize> sizes_of(const std::vector<Hello>& nodes, const std::vecto
     return sizes;
 }
 
-void Coordinator::accept() {
-    sys::UniqueFd fd(::accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd) return;
+void Coordinator::admit(Link link) {
     auto& peer = *peers_.emplace_back(std::make_unique<Peer>());
     peer.channel = std::make_unique<Channel>(
-        loop_, std::move(fd),
+        loop_, std::move(link),
         Channel::Callbacks{[this, &peer](Kind kind, Reader& reader) {
                                if (peer.node >= 0) return on_message(peer.node, kind, reader);
                                if (kind == Kind::hello) return on_hello(peer, reader);
@@ -41,8 +38,8 @@ void Coordinator::accept() {
 }
 
 bool Coordinator::is_welcome(const Hello& hello) const {
-    return same_key(hello.agent_key, agent_key_) && hello.node >= 0 &&
-           hello.node < static_cast<int>(agents_.size()) && agents_[hello.node].peer == nullptr;
+    return hello.node >= 0 && hello.node < static_cast<int>(agents_.size()) &&
+           agents_[hello.node].peer == nullptr;
 }
 
 void Coordinator::on_hello(Peer& peer, Reader& reader) {
@@ -50,7 +47,6 @@ void Coordinator::on_hello(Peer& peer, Reader& reader) {
     if (!decode(reader, hello) || !is_welcome(hello)) return peer.channel->close();
     const int node = hello.node;
     peer.node = node;
-    peer.channel->set_limit(kFrameLimit);
     agents_[node].peer = &peer;
     agents_[node].offset = wall_clock() - hello.clock;
     session_.allocation.nodes[node] = hello.name;
@@ -67,7 +63,7 @@ void Coordinator::on_hello(Peer& peer, Reader& reader) {
 
 // All agents are here, or the job ends: nobody else gets in, and who has not greeted is sent away.
 void Coordinator::close_door() {
-    listener_.reset();
+    door_.reset();
     for (const auto& peer : peers_)
         if (peer->node < 0) peer->channel->close();
 }
@@ -153,8 +149,7 @@ void Coordinator::add_attempt(env::Environment& environment, const Work& work) c
 
 Launch Coordinator::launch_for(int node, const Work& work) const {
     Launch launch;
-    launch.root_key = root_key_;
-    launch.nspace = fmt::format("batchai.{}.{}", session_.allocation.job_id, root_key_.substr(48));
+    launch.nspace = namespace_;
     launch.map = work.map;
     launch.argv = work.argv;
     launch.directory = work.directory;

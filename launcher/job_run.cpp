@@ -63,7 +63,7 @@ sys::Result<std::unique_ptr<JobRun>> JobRun::load(const std::string& job_file,
         run->record_ = fs::path(run->file_).parent_path();
     } else {
         run->identity_.name = fs::path(job_file).stem();
-        run->identity_.uuid = random_key().substr(0, 32);
+        run->identity_.uuid = random_text().substr(0, 32);
     }
     run->start_time_ = wall_clock();
     return run;

@@ -62,7 +62,8 @@ class Timer {
     State* state_;  // outlives us until the loop has let go: a callback may destroy its own timer
 };
 
-// Calls back while a descriptor is readable (or at its end). Owns the descriptor.
+// Calls back while a descriptor is readable (or at its end), or ready for other events that start()
+// was given. Owns the descriptor.
 class Poll {
   public:
     Poll(Loop& loop, sys::UniqueFd fd, std::function<void(int fd)> callback)
@@ -79,14 +80,16 @@ class Poll {
     Poll& operator=(const Poll&) = delete;
 
     int fd() const { return fd_.get(); }
-    void start() {
+    void start(int events = UV_READABLE) {
         const auto fire = [](uv_poll_t* poll, int, int) {
             auto* state = static_cast<State*>(poll->data);
             state->callback(state->fd);
         };
-        uv_poll_start(&state_->handle, UV_READABLE, fire);
+        uv_poll_start(&state_->handle, events, fire);
     }
     void stop() { uv_poll_stop(&state_->handle); }
+    // Hands the descriptor over, for use once this is destroyed.
+    sys::UniqueFd release() { return std::move(fd_); }
 
   private:
     struct State {

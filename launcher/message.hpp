@@ -40,7 +40,6 @@ enum class Kind : std::uint8_t {
     fence_query,
     fence_answer,
     tree_hello,
-    tree_welcome,
     modex_request,
     modex_reply,
     publish,
@@ -56,7 +55,6 @@ enum class Kind : std::uint8_t {
 // Agent to root, first on the connection.
 struct Hello {
     static constexpr Kind kKind = Kind::hello;
-    std::string agent_key;  // proves that srun (or the root itself) started this agent
     std::string version;
     int node = 0;
     std::string name;
@@ -70,15 +68,14 @@ struct Hello {
     std::string job_id;      // SLURM_JOB_ID
     template <class A>
     void fields(A& a) {
-        a(agent_key, version, node, name, clock, gpus, cores, granted_cores, free_port, tree_port,
-          node_ready, job_id);
+        a(version, node, name, clock, gpus, cores, granted_cores, free_port, tree_port, node_ready,
+          job_id);
     }
 };
 
 // Root to every agent once all have said hello: what to start.
 struct Launch {
     static constexpr Kind kKind = Kind::launch;
-    std::string root_key;  // proves that this root started the agent
     std::string nspace;
     RankMap map;
     std::vector<std::string> argv;
@@ -103,9 +100,9 @@ struct Launch {
     std::string host_file;  // content of $AZ_BATCHAI_MPI_HOST_FILE; empty: none
     template <class A>
     void fields(A& a) {
-        a(root_key, nspace, map, argv, directory, environment, interface, parent_address,
-          parent_port, shared_host, bind, own_gpus_only, dry_run, output_directory, append_output,
-          end_on, quiet_after, execution_log, record, preparation, preparation_input, host_file);
+        a(nspace, map, argv, directory, environment, interface, parent_address, parent_port,
+          shared_host, bind, own_gpus_only, dry_run, output_directory, append_output, end_on,
+          quiet_after, execution_log, record, preparation, preparation_input, host_file);
     }
 };
 

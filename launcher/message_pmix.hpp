@@ -79,22 +79,13 @@ struct FenceAnswer {
         a(id, given);
     }
 };
-// An agent to its parent in the tree, first on their connection, and the answer.
+// An agent to its parent in the tree, first on their connection.
 struct TreeHello {
     static constexpr Kind kKind = Kind::tree_hello;
-    std::string agent_key;
     int node = 0;
     template <class A>
     void fields(A& a) {
-        a(agent_key, node);
-    }
-};
-struct TreeWelcome {
-    static constexpr Kind kKind = Kind::tree_welcome;
-    std::string root_key;
-    template <class A>
-    void fields(A& a) {
-        a(root_key);
+        a(node);
     }
 };
 

@@ -4,7 +4,9 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -32,6 +34,10 @@ std::vector<Interface> interfaces() {
     return found;
 }
 
+std::string text_of(const Endpoint& endpoint) {
+    return endpoint.address + ":" + std::to_string(endpoint.port);
+}
+
 namespace {
 
 template <class Is>
@@ -55,6 +61,43 @@ Interface interface_of(int socket) {
 
 Interface interface_named(const std::string& name) {
     return find_interface([&](const Interface& one) { return one.name == name; });
+}
+
+namespace {
+
+// The addresses that this machine's name stands for.
+std::vector<std::string> named_addresses() {
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0) return {};
+    addrinfo hints{};
+    hints.ai_family = AF_INET;
+    hints.ai_socktype = SOCK_STREAM;  // one entry for each address
+    addrinfo* list = nullptr;
+    if (::getaddrinfo(name.data(), nullptr, &hints, &list) != 0) return {};
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(list, ::freeaddrinfo);
+    std::vector<std::string> addresses;
+    for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
+        addresses.push_back(text_of(reinterpret_cast<sockaddr_in*>(entry->ai_addr)->sin_addr));
+    }
+    return addresses;
+}
+
+}  // namespace
+
+std::vector<std::string> addresses_for_nodes(const std::string& interface) {
+    if (const Interface chosen = interface_named(interface); !chosen.address.empty()) {
+        return {chosen.address};
+    }
+    std::vector<std::string> addresses;
+    for (const Interface& one : interfaces()) {
+        if (!one.address.starts_with("127.")) addresses.push_back(one.address);
+    }
+    // In Debian's /etc/hosts the name stands for an address of the loopback, elsewhere for an old
+    // one.
+    for (const std::string& named : named_addresses()) {
+        if (std::find(addresses.begin(), addresses.end(), named) != addresses.end()) return {named};
+    }
+    return addresses;
 }
 
 }  // namespace batchai::launcher

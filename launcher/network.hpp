@@ -15,7 +15,14 @@ struct Interface {
     std::string address;  // IPv4
 };
 
+// Where a program listens.
+struct Endpoint {
+    std::string address;  // IPv4
+    int port = 0;
+};
+
 std::string text_of(const in_addr& address);
+std::string text_of(const Endpoint& endpoint);  // "address:port"
 
 // Those that are up and have an IPv4 address; once for each.
 std::vector<Interface> interfaces();
@@ -25,5 +32,10 @@ Interface interface_of(int socket);
 
 // The one that is called so, where it has an address.
 Interface interface_named(const std::string& name);
+
+// Where this machine listens for other nodes: at the address of this interface, if it has one; else
+// at the one that the machine's name stands for, which is how Slurm reaches it; else at all
+// addresses that are not the machine's own loopback.
+std::vector<std::string> addresses_for_nodes(const std::string& interface);
 
 }  // namespace batchai::launcher

@@ -36,12 +36,21 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded)
 }
 
 int Agent::run() {
-    auto socket = connect_to(bootstrap_.addresses, bootstrap_.port);
-    if (!socket) {
-        say(bootstrap_.name + ": " + socket.error().message);
+    auto key = TlsKey::make(bootstrap_.key);
+    if (!key) {
+        say(bootstrap_.name + ": " + key.error().message);
         return 125;
     }
-    interface_ = interface_of(socket->get());
+    key_ = std::move(*key);
+    auto link = connect_to(bootstrap_.endpoints, *key_);
+    if (!link) {
+        say(
+            fmt::format("{}: cannot reach batchai-launch: {}. Name a network that all nodes reach "
+                        "with --interface.",
+                        bootstrap_.name, link.error().message));
+        return 125;
+    }
+    interface_ = interface_of(link->socket.get());
     signals_ = std::make_unique<SignalEvents>(loop_, handled_signals(),
                                               [this](int signal) { on_signal(signal); });
     ranks_ = std::make_unique<Ranks>(
@@ -52,12 +61,11 @@ int Agent::run() {
                          [this](pid_t pid, int status) { on_child(pid, status); },
                          [this] { on_ranks_done(); }});
     root_ = std::make_unique<Channel>(
-        loop_, std::move(*socket),
+        loop_, std::move(*link),
         Channel::Callbacks{[this](Kind kind, Reader& reader) { on_message(kind, reader); },
                            [this] { root_lost(); }});
-    root_->set_limit(kFrameLimit);
     branch_ = std::make_unique<Branch>(
-        loop_, bootstrap_,
+        loop_, bootstrap_, *key_,
         Branch::Callbacks{[this](const Fence& fence) { root_->send(fence); },
                           [this] { say_prepared(); },
                           [this](FenceDone done) { on_fence_done(std::move(done)); },
@@ -70,10 +78,6 @@ int Agent::run() {
 
 void Agent::on_message(Kind kind, Reader& reader) {
     if (Launch job; kind == Kind::launch && decode(reader, job)) return launch(std::move(job));
-    if (!launched_) {
-        if (kind == Kind::bye) loop_.stop();
-        return;  // nothing else is obeyed before the root has shown its key
-    }
     switch (kind) {
         case Kind::go:
             if (decode(reader, go_)) start_ranks();
@@ -103,9 +107,6 @@ void Agent::on_message(Kind kind, Reader& reader) {
 }
 
 void Agent::launch(Launch job) {
-    if (launched_ || !same_key(job.root_key, bootstrap_.root_key)) {
-        return fail("somebody else than batchai-launch answered");
-    }
     job_ = std::move(job);
     launched_ = true;
     prepare();

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "launcher/agent/stacks.hpp"
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
+#include "launcher/door.hpp"
 #include "launcher/env/env.hpp"
 #include "launcher/gloo/rendezvous.hpp"
 #include "launcher/network.hpp"
@@ -121,6 +123,7 @@ class Agent : private pmix::Host {
     void end_ranks(int signal, std::chrono::milliseconds grace);
 
     Bootstrap bootstrap_;
+    std::optional<TlsKey> key_;
     Guarded guarded_;
     env::Environment environment_;  // inherited
     Topology topology_;

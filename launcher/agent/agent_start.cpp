@@ -19,7 +19,6 @@ void Agent::say_hello() {
     topology_ = load_topology(gpus_ > 0);
     cores_ = allowed_cores(topology_);
     Hello hello;
-    hello.agent_key = bootstrap_.agent_key;
     hello.version = BATCHAI_VERSION;
     hello.node = bootstrap_.node;
     hello.name = bootstrap_.name;
@@ -30,7 +29,7 @@ void Agent::say_hello() {
     hello.granted_cores = granted_cores_;
     if (bootstrap_.node == 0) master_port_ = reserve_port();
     hello.free_port = master_port_.number;
-    const auto tree_port = branch_->listen();
+    const auto tree_port = branch_->listen(interface_.address);
     if (!tree_port) return fail(tree_port.error().message);
     hello.tree_port = *tree_port;
     hello.node_ready = env::value_of(environment_, "BATCHAI_NODE_READY");

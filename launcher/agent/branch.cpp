@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/branch.hpp"
 
-#include <fmt/format.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 
 namespace batchai::launcher {
 
-Branch::Branch(Loop& loop, const Bootstrap& bootstrap, Callbacks callbacks)
+Branch::Branch(Loop& loop, const Bootstrap& bootstrap, const TlsKey& key, Callbacks callbacks)
     : loop_(loop),
       bootstrap_(bootstrap),
+      key_(key),
       callbacks_(std::move(callbacks)),
       fences_(bootstrap.tree, bootstrap.node) {}
 
 // ---- connections --------------------------------------------------------------------------------
 
-sys::Result<int> Branch::listen() {
+sys::Result<int> Branch::listen(const std::string& address) {
     if (bootstrap_.tree.children(bootstrap_.node).empty()) return 0;
-    auto listener = listen_anywhere(bootstrap_.addresses.front() == "127.0.0.1");
+    auto listener = listen_at(address);
     if (!listener) return listener.error();
-    listener_ = std::make_unique<Poll>(loop_, std::move(listener->fd), [this](int) { accept(); });
-    return listener->port;
+    const int port = listener->endpoint.port;
+    std::vector<Listener> listeners;
+    listeners.push_back(std::move(*listener));
+    door_ = std::make_unique<Door>(loop_, key_, std::move(listeners),
+                                   [this](Link link) { admit(std::move(link)); });
+    return port;
 }
 
-void Branch::accept() {
-    sys::UniqueFd fd(::accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd) return;
+void Branch::admit(Link link) {
     Child& child = *children_.emplace_back(std::make_unique<Child>());
     child.channel = std::make_unique<Channel>(
-        loop_, std::move(fd),
+        loop_, std::move(link),
         Channel::Callbacks{[this, &child](Kind kind, Reader& reader) {
                                if (child.node < 0) return on_hello(child, reader);
                                Fence part;
@@ -47,44 +47,32 @@ void Branch::on_hello(Child& child, Reader& reader) {
         return std::any_of(children_.begin(), children_.end(),
                            [node](const auto& other) { return other->node == node; });
     };
-    if (!decode(reader, hello) || !same_key(hello.agent_key, bootstrap_.agent_key) ||
+    if (!decode(reader, hello) ||
         std::find(expected.begin(), expected.end(), hello.node) == expected.end() ||
         is_here(hello.node)) {
         return child.channel->close();
     }
     child.node = hello.node;
-    child.channel->set_limit(kFrameLimit);
-    child.channel->send(TreeWelcome{bootstrap_.root_key});
-    if (!std::all_of(expected.begin(), expected.end(), is_here)) return;
-    listener_.reset();
-    for (const auto& stranger : children_) {
-        if (stranger->node < 0) stranger->channel->close();
-    }
+    if (std::all_of(expected.begin(), expected.end(), is_here)) door_.reset();
 }
 
 void Branch::connect(const RankMap& map, const std::string& address, int port) {
     map_ = map;
     if (address.empty()) return callbacks_.on_connected();
-    auto socket = connect_to({address}, port);
-    if (!socket) return callbacks_.fail(socket.error().message);
     const std::string parent = map_.nodes[bootstrap_.tree.parent(bootstrap_.node)];
+    auto link = connect_to({{address, port}}, key_);
+    if (!link)
+        return callbacks_.fail("cannot reach the agent on " + parent + ": " + link.error().message);
     parent_ = std::make_unique<Channel>(
-        loop_, std::move(*socket),
+        loop_, std::move(*link),
         Channel::Callbacks{
-            [this](Kind kind, Reader& reader) { on_parent(kind, reader); },
+            [this](Kind kind, Reader& reader) {
+                FenceDone piece;
+                if (kind == Kind::fence_done && decode(reader, piece)) on_done(std::move(piece));
+            },
             [this, parent] { callbacks_.fail("the connection to " + parent + " has ended"); }});
-    parent_->send(TreeHello{bootstrap_.agent_key, bootstrap_.node});
-}
-
-void Branch::on_parent(Kind kind, Reader& reader) {
-    if (TreeWelcome welcome; !welcome_ && kind == Kind::tree_welcome && decode(reader, welcome) &&
-                             same_key(welcome.root_key, bootstrap_.root_key)) {
-        welcome_ = true;
-        parent_->set_limit(kFrameLimit);
-        return callbacks_.on_connected();
-    }
-    FenceDone piece;
-    if (welcome_ && kind == Kind::fence_done && decode(reader, piece)) on_done(std::move(piece));
+    parent_->send(TreeHello{bootstrap_.node});
+    callbacks_.on_connected();
 }
 
 // ---- fences -------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 //
 // Branch: an agent's place in the tree over which fences go (launcher/tree.hpp). Joins what its
 // children and its own ranks give to a fence and passes it on to its parent; passes what comes back
-// on to its children. Children call their parent; each shows the other a key.
+// on to its children. Children call their parent.
 //
 // It does not watch the others: the root does. It only says when its parent's connection ends while
 // the agent lives on.
@@ -18,6 +18,7 @@
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
 #include "launcher/collective.hpp"
+#include "launcher/door.hpp"
 
 namespace batchai::launcher {
 
@@ -29,10 +30,11 @@ class Branch {
         std::function<void(FenceDone)> on_done;        // whole
         std::function<void(const std::string&)> fail;  // why fences cannot be completed
     };
-    Branch(Loop& loop, const Bootstrap& bootstrap, Callbacks callbacks);
+    // Bootstrap and key outlive us.
+    Branch(Loop& loop, const Bootstrap& bootstrap, const TlsKey& key, Callbacks callbacks);
 
-    // Where its children call; 0: it has none.
-    sys::Result<int> listen();
+    // The port at this address of ours where its children call; 0: it has none.
+    sys::Result<int> listen(const std::string& address);
     // Before the first fence. An empty address: the parent is the root.
     void connect(const RankMap& map, const std::string& address, int port);
 
@@ -45,21 +47,20 @@ class Branch {
   private:
     struct Child {
         std::unique_ptr<Channel> channel;
-        int node = -1;  // until it has shown its key
+        int node = -1;  // until it has said hello
     };
-    void accept();
+    void admit(Link link);
     void on_hello(Child& child, Reader& reader);
-    void on_parent(Kind kind, Reader& reader);
     void add(int from, Fence contribution);
 
     Loop& loop_;
     const Bootstrap& bootstrap_;
+    const TlsKey& key_;
     Callbacks callbacks_;
     RankMap map_;
-    std::unique_ptr<Poll> listener_;  // until all children are there
+    std::unique_ptr<Door> door_;  // until all children are there
     std::vector<std::unique_ptr<Child>> children_;
     std::unique_ptr<Channel> parent_;  // absent: the root
-    bool welcome_ = false;
     FenceTable fences_;
     std::map<FenceId, std::uint64_t> given_;  // so many of each series, whose number is 0
     std::string incoming_;                    // pieces of one fence, so far

@@ -11,6 +11,7 @@
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/guard.hpp"
 #include "launcher/bootstrap.hpp"
+#include "launcher/tls.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -32,6 +33,8 @@ const char* variable(const char* name) {
 }  // namespace
 
 int agent_main() {
+    // While srun starts the agents of other nodes: it passes its input on when all are there.
+    (void)TlsKey::make({});
     auto bootstrap = decode_bootstrap(read_line(STDIN_FILENO));
     if (!bootstrap) {
         std::fputs("batchai-launch: --agent is for batchai-launch itself\n", stderr);

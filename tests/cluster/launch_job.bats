@@ -101,6 +101,22 @@ events() { cat "$record"/events-*.jsonl; }
     [[ $(cat "$files/stdout.txt") = "text:"*"train.py"* ]]
 }
 
+@test "the job's secrets and its key are not sent as they are between the launcher and its agents" {
+    strace -o /dev/null true || skip "needs strace, and its being permitted"
+    # shellcheck disable=SC2016 # expanded by the rank
+    job 2 "$(mpi 'sh -c \"echo \\${#TOKEN}\"' 2)" '"secrets": [ { "name": "TOKEN", "value": "correct-horse-battery" } ]'
+    trace=$BATS_TEST_TMPDIR/trace
+    # The key of the job is in the first words that the launcher writes: to its agents' standard input.
+    timeout -k 2 60 strace -f -qq -s 1000000 -e trace=write,writev,sendto,sendmsg -o "$trace" \
+        batchai-launch --local 2 --job "$record/job.json"
+    grep -q 21 "$files/stdout.txt"
+    key=$(grep -m1 -o 'batchai-launch-agent [0-9a-f]*' "$trace")
+    [ ${#key} -eq 85 ]
+    grep 'write(' "$trace" | grep -v 'batchai-launch-agent' >"$trace.sent"
+    grep -q '\\27\\3\\3' "$trace.sent" # records of TLS
+    ! grep -q -e correct-horse -e "${key##* }" "$trace.sent"
+}
+
 @test "a job file's ranks get no TF_CONFIG, as they had none from the service" {
     job 2 "$(mpi 'echo ${TF_CONFIG-none}' 2)"
     launch

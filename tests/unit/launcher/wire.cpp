@@ -13,7 +13,7 @@ namespace {
 
 Launch example() {
     Launch launch;
-    launch.root_key = "key";
+    launch.nspace = "name";
     launch.map = {{"n1", "n2"}, {0, 2, 3}};
     launch.argv = {"sh", "-c", std::string("a\0b", 3)};
     launch.environment = {{"A", "1"}, {"EMPTY", ""}};
