@@ -3,6 +3,7 @@
 
 #include "launcher/report.hpp"
 #include "launcher/say.hpp"
+#include "sys/tcp_owner.hpp"
 
 #include <fmt/format.h>
 
@@ -51,6 +52,7 @@ int Agent::run() {
         return 125;
     }
     interface_ = interface_of(link->socket.get());
+    const auto told = sys::tcp_owner(link->socket.get(), sys::End::own);
     signals_ = std::make_unique<SignalEvents>(loop_, handled_signals(),
                                               [this](int signal) { on_signal(signal); });
     ranks_ = std::make_unique<Ranks>(
@@ -71,6 +73,11 @@ int Agent::run() {
                           [this](FenceDone done) { on_fence_done(std::move(done)); },
                           [this](const std::string& why) { on_branch_broken(why); }});
     say_hello();
+    // Otherwise the servers of the ranks would refuse the ranks too.
+    if (!told) {
+        fail(told.error().in("cannot tell which user holds a TCP connection").message +
+             ". Load the kernel module tcp_diag");
+    }
     loop_.run();
     guarded_.remove(exit_code_ == 0);  // the guard does it too; but it may have been killed
     return exit_code_;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <future>
 
+#include "launcher/pmix/guarded_accept.hpp"
 #include "launcher/pmix/info.hpp"
 #include "launcher/pmix/upcalls.hpp"
 
@@ -141,6 +142,11 @@ void add_rank(InfoList& info, const JobInfo& job, int node, int rank,
 
 sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Box& box,
                                                    Host& host) {
+    if (!accept_is_guarded()) {
+        return sys::Error{
+            "other users could stop the PMIx server: batchai-launch does not export "
+            "its accept(). Link it with -rdynamic"};
+    }
     // Authentication by user id needs no daemon; the hash store needs no shared memory.
     ::setenv("PMIX_MCA_psec", "native", 1);
     ::setenv("PMIX_MCA_gds", "hash", 1);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A guard in front of the port of the PMIx server. libpmix (4.2 to 6.1) reads a new connection's
+// first message in its one progress thread and waits for it: a process of any user that connects
+// and stays silent would stop every PMIx call of the node's ranks. The library has no Unix socket
+// and no check before that read.
+//
+// Therefore this program defines accept(2) itself. The dynamic linker binds libpmix's call to this
+// definition, which closes a connection at once unless a process of our own user holds its other
+// end. Only libpmix calls accept() here: our own code and libuv call accept4().
+#pragma once
+
+namespace batchai::launcher::pmix {
+
+// Whether a library's call of accept() ends here. False in a program whose linker did not export
+// the definition.
+bool accept_is_guarded();
+
+}  // namespace batchai::launcher::pmix

@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The ports of batchai-launch on a node that two users share: alice has a job, bob has only an account.
+# needs: root
+# minislurm: -n 3
+#
+# shellcheck disable=SC2016 # ranks and nodes expand it
+# shellcheck disable=SC2154 # status and output are set by run
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() {
+    check=$BATCHAI_BUILD/tests/peers/pmix_check
+    work=$BATS_TEST_TMPDIR
+    chmod 777 "$work"
+}
+
+teardown() {
+    touch "$work/over" # for bob, after a failure
+    assert_clean
+}
+
+bob_on() { on_node "$1" setpriv --reuid bob --regid bob --init-groups "${@:2}"; }
+
+# alice's job: four ranks on n1 and n2 that say "ready" and run the script when alice says "go".
+start_job() {
+    as_user alice salloc --quiet -N2 batchai-launch -n 4 bash -c '
+        url=http://$HOROVOD_GLOO_RENDEZVOUS_ADDR:$HOROVOD_GLOO_RENDEZVOUS_PORT
+        ask() { curl -s -m 10 -w "%{http_code}" "${@:2}" "$url/$1"; }
+        '"${2-}"'
+        echo "ready on $HOROVOD_HOSTNAME at $url"
+        until [ -e '"$work"'/go ]; do sleep 0.1; done
+        '"$1" >"$work/out" 2>&1 &
+    launched=$!
+    eventually is_ready
+}
+is_ready() { [ "$(grep -c ^ready "$work/out")" = 4 ]; }
+# Ends with bob's connections still held.
+end_job() {
+    touch "$work/go"
+    wait "$launched"
+    touch "$work/over"
+    [ -z "${holder-}" ] || wait "$holder"
+}
+
+# alices_ports NODE: where a process of hers listens, as everybody on the node can see: "ADDRESS PORT".
+alices_ports() {
+    bob_on "$1" bash -c '
+        while read -r _ local _ state _ _ _ uid _; do
+            [ "$state $uid" = "0A $(id -u alice)" ] || continue
+            hex=${local%:*}
+            echo "$((0x${hex:6:2})).$((0x${hex:4:2})).$((0x${hex:2:2})).$((0x${hex:0:2})) $((0x${local#*:}))"
+        done </proc/net/tcp'
+}
+
+# hold NODE COUNT: bob opens so many connections to each of her ports there, and holds them without a word; and he
+# connects again and again.
+hold() {
+    alices_ports "$1" >"$work/ports.$1"
+    [ -s "$work/ports.$1" ]
+    bob_on "$1" bash -c '
+        ulimit -n 8192
+        ports=$(sed "s:^0.0.0.0:127.0.0.1:; s: :/:; s:^:/dev/tcp/:" '"$work/ports.$1"')
+        for port in $ports; do
+            for ((i = 0; i < '"$2"'; ++i)); do exec {fd}<>"$port"; done
+        done
+        touch '"$work/held.$1"'
+        until [ -e '"$work/over"' ]; do
+            for port in $ports; do : <>"$port"; done
+            sleep 0.01
+        done 2>/dev/null' &
+    holder=$!
+    eventually test -e "$work/held.$1"
+}
+
+@test "a stranger's idle connections do not stop the PMIx calls of a job" {
+    for call in exchange publish group; do
+        rm -f "$work"/*
+        start_job "exec $check $call"
+        hold n1 50
+        end_job
+        [ "$(grep -c ' of 4 is fine' "$work/out")" = 4 ]
+    done
+}
