@@ -292,5 +292,8 @@ void Coordinator::send(int node, const StoreReply& message) {
 void Coordinator::send(int node, const Notification& message) {
     agents_[node].peer->channel->send(message);
 }
+void Coordinator::send(int node, const GlooReply& message) {
+    agents_[node].peer->channel->send(message);
+}
 
 }  // namespace batchai::launcher

@@ -162,6 +162,7 @@ class Coordinator : private Relay::Sender {
     void send(int node, const ModexReply& message) override;
     void send(int node, const StoreReply& message) override;
     void send(int node, const Notification& message) override;
+    void send(int node, const GlooReply& message) override;
 
     Session session_;
     std::optional<TlsKey> key_;

@@ -101,8 +101,7 @@ void Coordinator::on_prepared(int node, Prepared prepared) {
 Go Coordinator::go() const {
     constexpr int kMaxWorkers = 1024;  // more would not fit into an environment well
     const Prepared& first = *agents_[0].prepared;
-    Go go{first.address, agents_[0].hello.free_port, {}, first.rendezvous_port, {}};
-    for (const Agent& agent : agents_) go.addresses.push_back(agent.prepared->address);
+    Go go{first.address, agents_[0].hello.free_port, {}};
     if (!session_.tensorflow || map_.size() > kMaxWorkers) return go;
     for (int rank = 0; rank < map_.size(); ++rank) {
         const Prepared& prepared = *agents_[map_.node_of(rank)].prepared;

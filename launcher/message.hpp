@@ -46,6 +46,8 @@ enum class Kind : std::uint8_t {
     lookup,
     unpublish,
     store_reply,
+    gloo_request,
+    gloo_reply,
     notification,
     planned,
 };
@@ -109,12 +111,11 @@ struct Launch {
 // Agent to root: the ranks can start here. Root to every agent once all have said so: start them.
 struct Prepared {
     static constexpr Kind kKind = Kind::prepared;
-    std::string address;      // at which other nodes reach the ranks
-    std::vector<int> ports;   // one for each rank, free while the agent holds it
-    int rendezvous_port = 0;  // of the first node, for Horovod's Gloo; 0: there is none
+    std::string address;     // at which other nodes reach the ranks
+    std::vector<int> ports;  // one for each rank, free while the agent holds it
     template <class A>
     void fields(A& a) {
-        a(address, ports, rendezvous_port);
+        a(address, ports);
     }
 };
 struct Go {
@@ -122,11 +123,9 @@ struct Go {
     std::string master_address;
     int master_port = 0;
     std::vector<std::string> workers;  // "address:port" by rank; empty: too many, or no free ports
-    int rendezvous_port = 0;           // at the master's address
-    std::vector<std::string> addresses;  // of the nodes; to the one that serves there
     template <class A>
     void fields(A& a) {
-        a(master_address, master_port, workers, rendezvous_port, addresses);
+        a(master_address, master_port, workers);
     }
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What root and agents say to each other for ranks that use PMIx or PMI-1: fences, modex data,
-// published values, events.
+// published values, events. And for ranks of Horovod's own Gloo.
 #pragma once
 
+#include "launcher/gloo/key_values.hpp"
 #include "launcher/message.hpp"
 
 namespace batchai::launcher {
@@ -171,6 +172,27 @@ struct StoreReply {
     template <class A>
     void fields(A& a) {
         a(id, status, items);
+    }
+};
+
+// What a rank of Horovod's own Gloo has asked of its agent over HTTP, and the whole answer. An id
+// is the agent's own.
+struct GlooRequest {
+    static constexpr Kind kKind = Kind::gloo_request;
+    std::uint64_t id = 0;
+    gloo::Request request;
+    template <class A>
+    void fields(A& a) {
+        a(id, request);
+    }
+};
+struct GlooReply {
+    static constexpr Kind kKind = Kind::gloo_reply;
+    std::uint64_t id = 0;
+    std::string text;
+    template <class A>
+    void fields(A& a) {
+        a(id, text);
     }
 };
 

@@ -36,6 +36,8 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         for (int other = 0; other < map_.used_nodes(); ++other) {
             if (other != node) sender_.send(other, event);
         }
+    } else if (GlooRequest asked; kind == Kind::gloo_request && decode(reader, asked)) {
+        sender_.send(node, GlooReply{asked.id, values_.answer(asked.request)});
     }
 }
 

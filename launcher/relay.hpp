@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Relay: the root's part of PMIx. Joins fences, passes direct modex requests to the node that has
-// the rank and events to all nodes, keeps the directory of published names.
+// Relay: the root's part of PMIx and of Gloo's rendezvous. Joins fences, passes direct modex
+// requests to the node that has the rank and events to all nodes, keeps the directory of published
+// names and the values of Horovod's Gloo.
 #pragma once
 
 #include <list>
@@ -26,13 +27,17 @@ class Relay {
         virtual void send(int node, const ModexReply&) = 0;
         virtual void send(int node, const StoreReply&) = 0;
         virtual void send(int node, const Notification&) = 0;
+        virtual void send(int node, const GlooReply&) = 0;
 
       protected:
         ~Sender() = default;
     };
 
     Relay(Sender& sender, Tree tree) : sender_(sender), fences_(tree, kRoot) {}
-    void set_map(const RankMap& map) { map_ = map; }
+    void set_map(const RankMap& map) {
+        map_ = map;
+        values_ = gloo::KeyValues(map);
+    }
 
     void on_message(int node, Kind kind, Reader& reader);
 
@@ -62,6 +67,7 @@ class Relay {
     std::set<int> joined_;   // nodes that have ranks in PMIx
     Directory directory_;
     std::list<Waiting> waiting_;
+    gloo::KeyValues values_;
 };
 
 }  // namespace batchai::launcher

@@ -56,7 +56,7 @@ class Agent : private pmix::Host {
     void prepare();
     void on_prepared();
     void say_prepared();
-    int serve_rendezvous();
+    bool serve_rendezvous();
     bool run_preparation();
     bool open_files();
     void on_child(pid_t pid, int status);
@@ -144,7 +144,7 @@ class Agent : private pmix::Host {
     std::unique_ptr<Ranks> ranks_;
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Timer> giving_up_;
-    std::unique_ptr<gloo::Rendezvous> rendezvous_;  // on the first node
+    std::unique_ptr<gloo::Rendezvous> rendezvous_;  // absent for a single rank, or none here
     ProgressPages pages_;
     StackReader stacks_;
     std::unique_ptr<Timer> watch_;  // absent before the ranks start

@@ -62,7 +62,7 @@ env::Place Agent::place_of(int rank) const {
     env::Place place = env::place_in(job_.map, rank);
     place.master_address = go_.master_address;
     place.master_port = go_.master_port;
-    place.rendezvous_port = go_.rendezvous_port;
+    if (rendezvous_) place.rendezvous_port = rendezvous_->port();
     place.interface = interface_.name;
     place.interface_asked = !job_.interface.empty();
     place.cores = cores_of(place.local_rank);

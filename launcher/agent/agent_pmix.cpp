@@ -169,6 +169,11 @@ void Agent::on_pmix_message(Kind kind, Reader& reader) {
             return;
         case Kind::store_reply:
             return handle(StoreReply{}, &Agent::on_store_reply);
+        case Kind::gloo_reply:
+            if (GlooReply reply; decode(reader, reply) && rendezvous_) {
+                rendezvous_->answer(reply.id, std::move(reply.text));
+            }
+            return;
         default:
             return;
     }

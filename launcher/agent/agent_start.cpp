@@ -68,7 +68,7 @@ void Agent::on_prepared() {
 }
 
 void Agent::say_prepared() {
-    Prepared prepared{interface_.address, {}, serve_rendezvous()};
+    Prepared prepared{interface_.address, {}};
     const int count = job_.map.local_size(bootstrap_.node);
     while (static_cast<int>(worker_ports_.size()) < count) {
         const ReservedPort& port = worker_ports_.emplace_back(reserve_port());
@@ -78,13 +78,19 @@ void Agent::say_prepared() {
     root_->send(prepared);
 }
 
-// Its port; 0: none. Horovod says it when it misses one.
-int Agent::serve_rendezvous() {
-    if (bootstrap_.node != 0 || job_.map.size() == 1) return 0;
-    auto server = gloo::Rendezvous::listen(loop_, interface_.address, job_.map);
-    if (!server) return 0;
+// For the ranks of this node; the root keeps the values. False: the root was told why.
+bool Agent::serve_rendezvous() {
+    if (job_.map.local_size(bootstrap_.node) == 0 || job_.map.size() == 1) return true;
+    auto server =
+        gloo::Rendezvous::listen(loop_, [this](std::uint64_t id, const gloo::Request& request) {
+            root_->send(GlooRequest{id, request});
+        });
+    if (!server) {
+        fail(server.error().message);
+        return false;
+    }
     rendezvous_ = std::move(*server);
-    return rendezvous_->port();
+    return true;
 }
 
 // A restart may leave out nodes, but Slurm's list of CPUs is of the whole job.
@@ -144,7 +150,7 @@ bool Agent::open_files() {
 
 void Agent::start_ranks() {
     place_ranks();
-    if (rendezvous_) rendezvous_->admit(go_.addresses);
+    if (!serve_rendezvous()) return;
     if (job_.dry_run) return tell_plan();
     if (!open_files()) return;
     const int node = bootstrap_.node;

@@ -28,7 +28,7 @@ struct Place {
     bool cyclic = false;         // the map of the ranks
     std::string master_address;  // reaches the node of rank 0
     int master_port = 0;
-    int rendezvous_port = 0;       // of Horovod's Gloo, there; 0: none
+    int rendezvous_port = 0;       // of Horovod's Gloo, at the rank's own loopback; 0: none
     std::string interface;         // that reaches the other nodes; empty: not known
     bool interface_asked = false;  // by the user
     int cores = 1;                 // that the rank may use

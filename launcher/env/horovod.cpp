@@ -15,7 +15,7 @@ void add_horovod(Environment& environment, const Place& place) {
     environment.erase("HOROVOD_GLOO_RENDEZVOUS_ADDR");
     environment.erase("HOROVOD_GLOO_RENDEZVOUS_PORT");
     if (place.rendezvous_port == 0) return;
-    environment["HOROVOD_GLOO_RENDEZVOUS_ADDR"] = place.master_address;
+    environment["HOROVOD_GLOO_RENDEZVOUS_ADDR"] = "127.0.0.1";
     environment["HOROVOD_GLOO_RENDEZVOUS_PORT"] = std::to_string(place.rendezvous_port);
 }
 

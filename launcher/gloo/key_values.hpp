@@ -19,6 +19,10 @@ namespace batchai::launcher::gloo {
 
 struct Request {
     std::string method, scope, key, body;
+    template <class A>
+    void fields(A& a) {
+        a(method, scope, key, body);
+    }
 };
 
 // Takes a connection's bytes until they are a request.
@@ -42,6 +46,7 @@ class KeyValues {
   public:
     static constexpr std::size_t kMost = 64 << 20;  // bytes, all in all
 
+    KeyValues() = default;  // of no ranks
     explicit KeyValues(const RankMap& map);
 
     // The whole answer.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/gloo/rendezvous.hpp"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <chrono>
 
-#include "launcher/network.hpp"
+#include "sys/tcp_owner.hpp"
 
 namespace batchai::launcher::gloo {
 namespace {
@@ -15,29 +15,31 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLongest{30}, kSweep{10};
-constexpr std::size_t kMostConnections = 4096;
 
 }  // namespace
 
 // One request, one answer. Gone when it is closed, by either side.
 struct Rendezvous::Connection {
-    Connection(Rendezvous& rendezvous, sys::UniqueFd socket);
+    Connection(Rendezvous& rendezvous, std::uint64_t id, sys::UniqueFd socket);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
     void received(std::string_view bytes);
     void send(std::string text);
+    void forget() { owner.connections_.erase(id); }
 
     Rendezvous& owner;
+    const std::uint64_t id;
     uv_tcp_t* tcp = new uv_tcp_t;
     RequestReader reader;
     bool refused = false;  // stays, without being heard, until the client has read why
     steady_clock::time_point since = steady_clock::now();
 };
 
-Rendezvous::Connection::Connection(Rendezvous& rendezvous, sys::UniqueFd socket)
-    : owner(rendezvous) {
+Rendezvous::Connection::Connection(Rendezvous& rendezvous, std::uint64_t number,
+                                   sys::UniqueFd socket)
+    : owner(rendezvous), id(number) {
     uv_tcp_init(owner.loop_.get(), tcp);
     uv_tcp_open(tcp, socket.release());
     tcp->data = this;
@@ -50,7 +52,7 @@ Rendezvous::Connection::Connection(Rendezvous& rendezvous, sys::UniqueFd socket)
         [](uv_stream_t* stream, ssize_t size, const uv_buf_t* buffer) {
             auto* self = static_cast<Connection*>(stream->data);
             if (self == nullptr || size == 0) return;
-            if (size < 0) return self->owner.forget(*self);
+            if (size < 0) return self->forget();
             self->received({buffer->base, static_cast<std::size_t>(size)});
         });
 }
@@ -66,8 +68,9 @@ void Rendezvous::Connection::received(std::string_view bytes) {
     const RequestReader::State state = reader.add(bytes);
     if (state == RequestReader::State::incomplete) return;
     refused = state != RequestReader::State::complete;
-    if (!refused) uv_read_stop(reinterpret_cast<uv_stream_t*>(tcp));
-    send(refused ? KeyValues::refusal(state) : owner.values_.answer(reader.request()));
+    if (refused) return send(KeyValues::refusal(state));
+    uv_read_stop(reinterpret_cast<uv_stream_t*>(tcp));
+    owner.ask_(id, reader.request());
 }
 
 void Rendezvous::Connection::send(std::string text) {
@@ -81,61 +84,55 @@ void Rendezvous::Connection::send(std::string text) {
     const auto done = [](uv_write_t* request, int) {
         const std::unique_ptr<Write> over(static_cast<Write*>(request->data));
         auto* self = static_cast<Connection*>(request->handle->data);  // null: closed before
-        if (self != nullptr && !self->refused) self->owner.forget(*self);
+        if (self != nullptr && !self->refused) self->forget();
     };
     if (uv_write(&write->request, reinterpret_cast<uv_stream_t*>(tcp), &buffer, 1, done) != 0) {
         delete write;
-        owner.forget(*this);
+        forget();
     }
 }
 
-Rendezvous::Rendezvous(Loop& loop, const RankMap& map)
-    : loop_(loop), values_(map), sweep_(loop, [this] { close_old(); }) {}
+Rendezvous::Rendezvous(Loop& loop, Ask ask)
+    : loop_(loop), ask_(std::move(ask)), sweep_(loop, [this] { close_old(); }) {}
 
 Rendezvous::~Rendezvous() = default;
 
-sys::Result<std::unique_ptr<Rendezvous>> Rendezvous::listen(Loop& loop, const std::string& address,
-                                                            const RankMap& map) {
+sys::Result<std::unique_ptr<Rendezvous>> Rendezvous::listen(Loop& loop, Ask ask) {
     sys::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_in at{};
     at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof at;
-    if (!fd || ::inet_pton(AF_INET, address.c_str(), &at.sin_addr) != 1 ||
-        ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), size) != 0 ||
+    if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), size) != 0 ||
         ::listen(fd.get(), SOMAXCONN) != 0 ||
         ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&at), &size) != 0) {
-        return sys::errno_error("listening on " + address + " for Horovod's ranks");
+        return sys::errno_error("listening for Horovod's ranks");
     }
-    std::unique_ptr<Rendezvous> self(new Rendezvous(loop, map));
+    std::unique_ptr<Rendezvous> self(new Rendezvous(loop, std::move(ask)));
     self->port_ = ntohs(at.sin_port);
     self->listener_ = std::make_unique<Poll>(
         loop, std::move(fd), [rendezvous = self.get()](int) { rendezvous->accept(); });
-    self->admitted_.insert(address);
     self->sweep_.start(kSweep, kSweep);
     return self;
 }
 
-void Rendezvous::admit(const std::vector<std::string>& addresses) {
-    admitted_.insert(addresses.begin(), addresses.end());
+void Rendezvous::answer(std::uint64_t id, std::string text) {
+    const auto found = connections_.find(id);
+    if (found != connections_.end()) found->second->send(std::move(text));  // else: closed since
 }
 
 void Rendezvous::accept() {
-    sockaddr_in from{};
-    socklen_t size = sizeof from;
-    sys::UniqueFd fd(::accept4(listener_->fd(), reinterpret_cast<sockaddr*>(&from), &size,
-                               SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd || !admitted_.contains(text_of(from.sin_addr))) return;
+    sys::UniqueFd fd(::accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd || !sys::is_own_peer(fd.get())) return;
     if (connections_.size() >= kMostConnections) return;  // the client tries again
-    connections_.push_back(std::make_unique<Connection>(*this, std::move(fd)));
-}
-
-void Rendezvous::forget(const Connection& connection) {
-    connections_.remove_if([&](const auto& one) { return one.get() == &connection; });
+    const std::uint64_t id = next_id_++;
+    connections_[id] = std::make_unique<Connection>(*this, id, std::move(fd));
 }
 
 void Rendezvous::close_old() {
     const auto now = steady_clock::now();
-    connections_.remove_if([now](const auto& one) { return now - one->since > kLongest; });
+    std::erase_if(connections_,
+                  [now](const auto& entry) { return now - entry.second->since > kLongest; });
 }
 
 }  // namespace batchai::launcher::gloo

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rendezvous: where the ranks of Horovod's own Gloo find each other, over HTTP, as horovodrun would
-// serve them; on the first node, for the whole job. Costs a socket where nobody wants it.
+// Rendezvous: where the ranks of Horovod's own Gloo on one node ask for each other's values, over
+// HTTP, as horovodrun would serve them. It passes each request on, to KeyValues at the root. Costs
+// a socket where no rank uses it.
 //
-// The protocol has no way to say who somebody is. So it listens on the address of the ranks'
-// interface only, answers the job's nodes only, holds KeyValues::kMost bytes at most, and gives
-// a connection half a minute.
+// The protocol cannot authenticate a client. So it listens on 127.0.0.1 only, and closes a
+// connection at once unless a process of our own user holds its other end. Of that user's it keeps
+// kMostConnections at once, and each for half a minute at most.
+//
+// Belongs to the loop's thread.
 #pragma once
 
 #include <uv.h>
 
-#include <chrono>
-#include <list>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
-#include <vector>
 
 #include "launcher/gloo/key_values.hpp"
 #include "launcher/loop.hpp"
@@ -25,28 +27,32 @@ namespace batchai::launcher::gloo {
 
 class Rendezvous {
   public:
-    static sys::Result<std::unique_ptr<Rendezvous>> listen(Loop& loop, const std::string& address,
-                                                           const RankMap& map);
+    // One for each rank of a node, and less than an agent may have descriptors: 1024 by default.
+    static constexpr std::size_t kMostConnections = 512;
+
+    // Asks for the answer to a request, which answer() takes later or never.
+    using Ask = std::function<void(std::uint64_t id, const Request&)>;
+
+    static sys::Result<std::unique_ptr<Rendezvous>> listen(Loop& loop, Ask ask);
     Rendezvous(const Rendezvous&) = delete;
     Rendezvous& operator=(const Rendezvous&) = delete;
     ~Rendezvous();
 
     int port() const { return port_; }
-    // From where ranks call; nobody else is answered.
-    void admit(const std::vector<std::string>& addresses);
+    // The whole answer. Not from within Ask.
+    void answer(std::uint64_t id, std::string text);
 
   private:
     struct Connection;
-    Rendezvous(Loop& loop, const RankMap& map);
+    Rendezvous(Loop& loop, Ask ask);
     void accept();
-    void forget(const Connection& connection);
     void close_old();
 
     Loop& loop_;
-    KeyValues values_;
-    std::set<std::string> admitted_;
+    Ask ask_;
     std::unique_ptr<Poll> listener_;
-    std::list<std::unique_ptr<Connection>> connections_;
+    std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+    std::uint64_t next_id_ = 0;
     Timer sweep_;
     int port_ = 0;
 };

@@ -83,3 +83,40 @@ hold() {
         [ "$(grep -c ' of 4 is fine' "$work/out")" = 4 ]
     done
 }
+
+@test "neither do they stop the ranks of Horovod's Gloo from meeting" {
+    start_job '
+        ask global/$RANK -X PUT -d value
+        for rank in 0 1 2 3; do until [ "$(ask global/$rank)" = value200 ]; do sleep 0.1; done; done
+        echo " rank $RANK is fine"'
+    hold n1 200
+    end_job
+    [ "$(grep -c ' rank . is fine' "$work/out")" = 4 ]
+}
+
+@test "no other user of the node reads, overwrites or deletes what the ranks of Horovod's Gloo tell each other" {
+    start_job 'echo " rank $RANK has $(ask a/b)"' '[ $RANK != 3 ] || ask a/b -X PUT -d secret >/dev/null'
+    for url in $(grep -o 'http.*' "$work/out" | sort -u); do
+        for node in n1 n2; do
+            run -0 bob_on $node bash -c '
+                for request in "-X GET" "-X PUT -d forged" "-X DELETE"; do
+                    curl -s -m 10 $request '"$url"'/a/b
+                done
+                true'
+            [ -z "$output" ]
+        done
+    done
+    end_job
+    [ "$(grep -c ' rank . has secret200' "$work/out")" = 4 ]
+}
+
+@test "no other node, not even alice there, reaches what serves them" {
+    start_job true 'ask a/b -X PUT -d secret >/dev/null'
+    for port in $(grep -o 'http.*' "$work/out" | grep -o '[0-9]*$' | sort -u); do
+        run -0 on_node n3 setpriv --reuid alice --regid alice --init-groups bash -c '
+            for host in n1 n2; do curl -s -m 10 http://$host:'"$port"'/a/b; done
+            true'
+        [ -z "$output" ]
+    done
+    end_job
+}

@@ -9,9 +9,11 @@
 
 #include <array>
 #include <boost/test/unit_test.hpp>
+#include <optional>
+#include <vector>
 
+#include "launcher/gloo/rendezvous.hpp"
 #include "launcher/pmix/guarded_accept.hpp"
-#include "sys/unique_fd.hpp"
 
 using namespace batchai::launcher;
 using batchai::sys::UniqueFd;
@@ -35,15 +37,16 @@ UniqueFd call_port(int port) {
     return socket;
 }
 
-// Another user's process that has connected to the port and waits.
-struct Stranger {
-    explicit Stranger(int port) {
+// Another process, of this user, that has made connections to the port and waits.
+struct Caller {
+    Caller(int port, std::size_t count, uid_t user) {
         std::array<int, 2> ready{};
         BOOST_REQUIRE(::pipe(ready.data()) == 0);
         pid = ::fork();
         if (pid == 0) {
-            if (::setresuid(65533, 65533, 65533) != 0) ::_exit(1);
-            const UniqueFd socket = call_port(port);
+            if (::setresuid(user, user, user) != 0) ::_exit(1);
+            std::vector<UniqueFd> sockets;
+            while (sockets.size() < count) sockets.push_back(call_port(port));
             (void)!::write(ready[1], "x", 1);
             ::pause();
         }
@@ -52,11 +55,14 @@ struct Stranger {
         ::close(ready[0]);
         ::close(ready[1]);
     }
-    ~Stranger() {
+    ~Caller() {
         ::kill(pid, SIGKILL);
         ::waitpid(pid, nullptr, 0);
     }
     pid_t pid;
+};
+struct Stranger : Caller {
+    explicit Stranger(int port) : Caller(port, 1, 65533) {}
 };
 
 const auto kIsRoot = boost::unit_test::precondition([](auto) { return ::geteuid() == 0; });
@@ -78,6 +84,39 @@ struct GuardedListener {
     }
     UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
     int port = 0;
+};
+
+// Runs the loop until the server has closed the connection; all that it has sent.
+std::string answer_to(Loop& loop, const UniqueFd& client, const std::string& request) {
+    BOOST_REQUIRE(::send(client.get(), request.data(), request.size(), MSG_NOSIGNAL) ==
+                  static_cast<ssize_t>(request.size()));
+    ::shutdown(client.get(), SHUT_WR);  // after a refusal the server waits for the client to close
+    std::string text;
+    std::array<char, 4096> bytes{};
+    for (;;) {
+        uv_run(loop.get(), UV_RUN_NOWAIT);
+        const ssize_t size = ::recv(client.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+        if (size > 0) text.append(bytes.data(), static_cast<std::size_t>(size));
+        if (size == 0 || (size < 0 && errno != EAGAIN)) return text;
+    }
+}
+
+struct Served {
+    Served() {
+        auto server =
+            gloo::Rendezvous::listen(loop, [this](std::uint64_t id, const gloo::Request& request) {
+                asked.emplace_back(id, request.method + " " + request.scope + "/" + request.key);
+                later.start({});
+            });
+        BOOST_REQUIRE(server.has_value());
+        rendezvous = std::move(*server);
+    }
+    Loop loop;
+    std::unique_ptr<gloo::Rendezvous> rendezvous;
+    std::vector<std::pair<std::uint64_t, std::string>> asked;
+    Timer later{loop, [this] {
+                    for (const auto& [id, what] : asked) rendezvous->answer(id, "to " + what);
+                }};
 };
 
 }  // namespace
@@ -117,6 +156,36 @@ BOOST_AUTO_TEST_CASE(a_unix_socket_is_accepted_as_ever) {
     BOOST_REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
     BOOST_REQUIRE(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), size) == 0);
     BOOST_TEST(bool(UniqueFd(::accept(listener.get(), nullptr, nullptr))));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_rank_gets_the_answer_to_what_it_asks, Served) {
+    const UniqueFd client = call_port(rendezvous->port());
+    BOOST_TEST(answer_to(loop, client, "GET /a/b HTTP/1.1\r\n\r\n") == "to GET a/b");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_bad_request_is_refused_without_being_passed_on, Served) {
+    const UniqueFd client = call_port(rendezvous->port());
+    BOOST_TEST(answer_to(loop, client, "no request\r\n\r\n").starts_with("HTTP/1.1 400 "));
+    BOOST_TEST(asked.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(idle_connections_of_the_user_have_a_limit_and_do_not_stay, Served) {
+    std::optional<Caller> many(std::in_place, rendezvous->port(),
+                               gloo::Rendezvous::kMostConnections, ::geteuid());
+    const std::string request = "GET /a/b HTTP/1.1\r\n\r\n";
+    BOOST_TEST(answer_to(loop, call_port(rendezvous->port()), request) == "");
+    many.reset();
+    std::string answer;
+    while (answer.empty()) answer = answer_to(loop, call_port(rendezvous->port()), request);
+    BOOST_TEST(answer == "to GET a/b");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_strangers_connection_is_closed_unheard_and_the_next_is_served, Served,
+                        *kIsRoot) {
+    const Stranger stranger(rendezvous->port());
+    const UniqueFd client = call_port(rendezvous->port());
+    BOOST_TEST(answer_to(loop, client, "PUT /a/b HTTP/1.1\r\n\r\n") == "to PUT a/b");
+    BOOST_TEST(asked.size() == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
