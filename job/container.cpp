@@ -17,6 +17,12 @@ sys::Result<const ProgramPolicy*> runtime_of(const SitePolicy& policy, const Ima
     return sys::Error{"site policy: there is no [container." + image.run_on + "]"};
 }
 
+// What the container's shell does: an argument that held the command would be seen by every user of
+// the node. The runtime passes the environment on, as for ranks.
+constexpr char kInContainer[] =
+    "eval \"unset BATCHAI_PREPARATION; "
+    "${BATCHAI_PREPARATION:?not passed on by the container runtime}\"";
+
 sys::Result<void> check_access(const std::string& path, int mode) {
     if (::access(path.c_str(), mode) == 0) return {};
     return sys::errno_error(path);
@@ -40,9 +46,9 @@ sys::Result<std::vector<std::string>> container_prefix(const SitePolicy& policy,
 
 std::string in_container(const std::vector<std::string>& prefix, const std::string& command) {
     if (prefix.empty() || command.empty()) return command;
-    std::string line = "exec";
+    std::string line = "export BATCHAI_PREPARATION=" + sys::shell_quoted(command) + "; exec";
     for (const std::string& word : prefix) line += " " + sys::shell_quoted(word);
-    return line + " /bin/bash -c " + sys::shell_quoted(command);
+    return line + " /bin/bash -c " + sys::shell_quoted(kInContainer);
 }
 
 sys::Result<void> check_program(const ProgramPolicy& program) {

@@ -25,7 +25,8 @@ struct ContainerPlaces {
 sys::Result<std::vector<std::string>> container_prefix(const SitePolicy&, const ImagePolicy&,
                                                        const ContainerPlaces&);
 
-// A shell's command line that runs another one there; an empty one stays empty.
+// A shell's command line that runs another one there, handed over in the environment and so in no
+// process's arguments; an empty one stays empty.
 std::string in_container(const std::vector<std::string>& prefix, const std::string& command);
 
 // Whether a runtime can be executed on this machine, an image that is a path is there, and both.

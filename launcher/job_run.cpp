@@ -219,7 +219,6 @@ std::vector<std::string> JobRun::preparation_of(const Hello& node,
     add("--outside", fs::canonical(stdouterr_, error));  // what the links lead to stays
     add("--node", log_node(node.name));
     add("--record", record_);
-    add("--note", job::resolve_preparation(policy_, spec_).note);
     add("--expect", job::script_path(spec_, environment, image_));
     return argv;
 }
@@ -272,8 +271,10 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) con
         work.host_file += job::host_file({allocation_.local ? "127.0.0.1" : node.name},
                                          std::max(1, map->local_size(node.node)));
     }
+    // Not as arguments, which every user of the machine sees: the note may quote the command.
+    const job::Preparation preparation = job::resolve_preparation(policy_, spec_);
     work.preparation_input =
-        job::in_container(*container, job::resolve_preparation(policy_, spec_).command);
+        preparation.note + '\0' + job::in_container(*container, preparation.command);
     for (const Hello& node : nodes) {
         auto environment = environment_of(node);
         if (!environment) return environment.error();

@@ -61,11 +61,12 @@ bool too_long(const Options& given) {
 bool check(const Site& site, const Options& given, const MemoryFile& answer) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-check", site.libexec);
-    constexpr const char* kFlags[kOptionCount] = {"--job", "--mount", "--prep", "--output"};
+    // Of a command nothing can be checked, and every user sees arguments.
+    constexpr const char* kFlags[kOptionCount] = {"--job", "--mount", nullptr, "--output"};
     const char* argv[4 + 2 * kOptionCount] = {"batchai-check", "--policy", site.policy};
     int argc = 3;
     for (int i = 0; i < kOptionCount; ++i) {
-        if (!given.value[i]) continue;
+        if (!given.value[i] || !kFlags[i]) continue;
         argv[argc++] = kFlags[i];
         argv[argc++] = given.value[i];
     }

@@ -33,8 +33,9 @@ constexpr char kIsReady[] =
     "plugin is not active here: the node's plugstack.conf lacks its line\" >&2; /bin/sleep 1; exit "
     "1; }";
 
-// Runs batchai-prep, which reads the command from input, or logs a failure that it could not log
-// itself. Nothing of the user's that it starts holds a file of ours.
+// Runs batchai-prep, which reads note and command from input (the note may quote the command, and
+// every user sees arguments), or logs a failure that it could not log itself. Nothing of the user's
+// that it starts holds a file of ours.
 int run_prep(const slurm::Task& task, const Site& site, const State& state, const MemoryFile& input,
              const MemoryFile& output, const char* failure, int seconds) {
     char path[4096];
@@ -51,7 +52,6 @@ int run_prep(const slurm::Task& task, const Site& site, const State& state, cons
     add("--node", state.field("log_node"));
     add("--name", state.field("node"));
     add("--record", state.field("record"));
-    add("--note", state.field("note"));
     add("--expect", state.field("script"));
     add("--timeout", state.field("timeout"));
     add("--cache", state.field("cache"));
@@ -143,8 +143,10 @@ void prepare_node(const slurm::Task& task, const Site& site, const State& state,
             JobName(task.cluster, task.job).text, kPreparationFile, strerror(errno));
         fail(task, line.text);
     }
-    const char* command = state.field("command");
     MemoryFile input;
+    const char* note = state.field("note");
+    const char* command = state.field("command");
+    input.add(note, strlen(note) + 1);
     input.add(command, strlen(command));
     input.rewind();
     const MemoryFile output;

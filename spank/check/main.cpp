@@ -30,7 +30,6 @@ struct Arguments {
     std::string policy;
     std::string job;
     std::string mounts;
-    std::string preparation;
     std::string output;
 };
 
@@ -142,7 +141,6 @@ int main(int argc, char** argv) {
     app.add_option("--policy", arguments.policy, "the site policy")->required();
     app.add_option("--job", arguments.job, "a job file");
     app.add_option("--mount", arguments.mounts, "SOURCE:TARGET[:OPTIONS][,...]");
-    app.add_option("--prep", arguments.preparation, "a preparation command");
     app.add_option("--output", arguments.output, "directory of the preparation's logs");
     try {
         app.parse(argc, argv);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "spank/helper/files.hpp"
 #include "spank/limits.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -19,6 +21,11 @@ namespace batchai::spank {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Every user of a node sees arguments, so the shell reads its command from descriptor 3. The
+// command itself runs without the descriptor, and its messages and $0 are those of `bash -c`.
+constexpr int kCommandDescriptor = 3;
+constexpr char kShell[] = "[ -r /proc/self/fd/3 ] && eval \"$(</proc/self/fd/3)\" 3<&-";
 
 // The signals that we wait for, blocked as long as this lives.
 class Signals {
@@ -67,8 +74,14 @@ void apply_limits() {
     }
 }
 
-[[noreturn]] void become_shell(const std::string& command, int out, int err, const sigset_t& mask,
-                               pid_t parent) {
+sys::Result<sys::UniqueFd> in_memory(const std::string& text) {
+    sys::UniqueFd file(memfd_create("command", MFD_CLOEXEC));
+    if (!file) return sys::errno_error("memfd_create");
+    if (auto written = write_all(file.get(), text); !written) return written.error();
+    return file;
+}
+
+[[noreturn]] void become_shell(int command, int out, int err, const sigset_t& mask, pid_t parent) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
@@ -77,8 +90,10 @@ void apply_limits() {
     dup2(null, 0);
     dup2(out, 1);
     dup2(err, 2);
+    dup2(command, kCommandDescriptor);
+    fcntl(kCommandDescriptor, F_SETFD, 0);  // where it has had that number before
     apply_limits();
-    execl("/bin/bash", "bash", "-c", command.c_str(), nullptr);
+    execl("/bin/bash", "bash", "-c", kShell, nullptr);
     _exit(127);
 }
 
@@ -99,12 +114,14 @@ void kill_all(pid_t group) {
 }  // namespace
 
 sys::Result<CommandEnd> run_command(const std::string& command, int out, int err, int seconds) {
+    const auto text = in_memory(command);
+    if (!text) return text.error();
     const Signals signals;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child < 0) return sys::errno_error("fork");
-    if (child == 0) become_shell(command, out, err, signals.before(), parent);
+    if (child == 0) become_shell(text->get(), out, err, signals.before(), parent);
     setpgid(child, child);
 
     const auto deadline = Clock::now() + std::chrono::seconds(seconds);

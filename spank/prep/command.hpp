@@ -16,8 +16,9 @@ struct CommandEnd {
     int code = 0;  // exit code or signal
 };
 
-// `bash -c command`, standard input empty, its outputs to the two files, with the resource limits
-// that our environment holds (limits.hpp). Single-threaded callers only.
+// As `bash -c command`, without the command in any process's arguments; standard input empty, its
+// outputs to the two files, with the resource limits that our environment holds (limits.hpp).
+// Single-threaded callers only.
 sys::Result<CommandEnd> run_command(const std::string& command, int out, int err, int seconds);
 
 }  // namespace batchai::spank

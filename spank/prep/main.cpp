@@ -14,7 +14,7 @@ namespace {
 
 using batchai::spank::Preparation;
 
-constexpr std::size_t kCommandMaximum = 1024 * 1024;
+constexpr std::size_t kInputMaximum = 1024 * 1024;
 
 int fail(const std::string& line) {
     std::fprintf(stderr, "%s\n", line.c_str());
@@ -24,8 +24,10 @@ int fail(const std::string& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("Runs the command on standard input, as a job's preparation of this node.",
-                 "batchai-prep");
+    CLI::App app(
+        "Runs the command on standard input, as a job's preparation of this node. A line for the "
+        "logs may stand before the command, ended by a null byte.",
+        "batchai-prep");
     app.footer("Exit status: 0; 1 after one line on standard error; 2 wrong usage.");
     app.set_version_flag("--version", BATCHAI_VERSION);
     Preparation what;
@@ -38,7 +40,6 @@ int main(int argc, char** argv) {
     app.add_option("--timeout", what.seconds, "seconds after which the command is killed")
         ->check(CLI::Range(1, 30 * 24 * 3600));
     app.add_option("--record", what.record, "directory of the job's record");
-    app.add_option("--note", what.note, "line for the logs about the command");
     app.add_option("--cache", what.cache_days,
                    "days for which a preparation that has succeeded is not run again")
         ->check(CLI::Range(0, 365));
@@ -56,11 +57,13 @@ int main(int argc, char** argv) {
         batchai::spank::log_failure(what, failure);
         return 0;
     }
-    auto command = batchai::spank::read_all(STDIN_FILENO, kCommandMaximum);
-    if (!command)
+    const auto input = batchai::spank::read_all(STDIN_FILENO, kInputMaximum);
+    if (!input)
         return fail("batchai: " + what.node + ": job preparation: the command " +
-                    command.error().message);
-    what.command = *std::move(command);
+                    input.error().message);
+    const std::size_t end = input->find('\0');
+    if (end != input->npos) what.note = input->substr(0, end);
+    what.command = input->substr(end + 1);  // all of it without a note
     const auto done = prepare(what);
     return done ? 0 : fail(done.error().message);
 }

@@ -45,6 +45,17 @@ fails_with() {
     [[ $output != *[Pp]repar* ]]
 }
 
+@test "a preparation's command is not among the arguments of a process, without Slurm either" {
+    needle=n33dle$RANDOM$RANDOM$RANDOM
+    write_job local.json 1 "$(waiting_preparation $needle)"
+    batchai job run --local "${scope[@]}" -n local -f local.json &
+    eventually test -e "preparing.$(hostname)"
+    run shown_in_ps "$needle"
+    [ "$output" = "" ]
+    touch go
+    wait $!
+}
+
 @test "job wait says which nodes are preparing" {
     create waited 2 "[ \$(hostname) = n2 ] || until [ -e $work/go ]; do sleep 0.1; done"
     batchai job wait "${scope[@]}" -n waited --interval 0.2 2>said &

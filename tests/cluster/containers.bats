@@ -37,6 +37,9 @@ command = ["/usr/bin/ch-run", "--cd={directory}", "--bind={job_temp}:{job_temp}"
 command = ["/usr/bin/ch-run", "--cd={directory}", "--bind={job_temp}:{job_temp}", "--bind={mount_root}:{mount_root}",
            "--bind=$MINISLURM_DIR:$MINISLURM_DIR", "--bind=/usr:/usr", "--bind=/etc:/etc", "--bind=$BATCHAI_BUILD:$BATCHAI_BUILD",
            "--set-env=UCX_POSIX_USE_PROC_LINK=n", "--set-env=OMPI_MCA_btl_vader_single_copy_mechanism=none", "{image}", "--"]
+[container.forgetful]
+command = ["/usr/bin/ch-run", "--unset-env=*", "--cd={directory}", "--bind={job_temp}:{job_temp}", "--bind={mount_root}:{mount_root}",
+           "--bind=$MINISLURM_DIR:$MINISLURM_DIR", "{image}", "--"]
 [container.gone]
 command = ["/no/such/runtime", "{image}"]
 [[image]]
@@ -51,6 +54,10 @@ image = "$image"
 name = "local"
 run_on = "charliecloud"
 image = "/tmp/image"
+[[image]]
+name = "empty"
+run_on = "forgetful"
+image = "$image"
 [[image]]
 name = "gone"
 run_on = "gone"
@@ -128,6 +135,33 @@ failed_with() {
     container_job host 1 customToolkit 'cat /inside || exec /no/such/program'
     run_job
     [ "$(job_field "$job" ExitCode)" = 127:0 ]
+}
+
+@test "a preparation's command is not among the arguments of a process in or outside of its container" {
+    needle=n33dle$RANDOM$RANDOM$RANDOM
+    container_job busybox:1.35 2 customMpi 'touch "rank$BATCHAI_PREPARATION"' "$(waiting_preparation $needle)"
+    write_script job.sh batchai-launch
+    submit_alice -N 2 -o out --batchai-job=job.json job.sh
+    eventually test -e preparing.n1 -a -e preparing.n2
+    run shown_in_ps "$needle"
+    [ "$output" = "" ]
+    touch go
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ -e rank ]
+    rm -r go preparing.* "$share/out"
+    as_alice batchai-launch --local --job job.json &
+    eventually test -e "preparing.$(hostname)"
+    run shown_in_ps "$needle"
+    [ "$output" = "" ]
+    touch go
+    wait $!
+}
+
+@test "a runtime that does not pass the environment on fails the preparation" {
+    container_job empty 1 customMpi true true
+    run_job
+    failed_with "batchai: n1: job preparation failed with exit code 2; see $files/stderr-job_prep.txt"
+    grep -F "BATCHAI_PREPARATION: not passed on by the container runtime" "$files/stderr-job_prep.txt"
 }
 
 @test "a preparation that fails in its container is one line, the same everywhere" {

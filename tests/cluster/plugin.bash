@@ -102,6 +102,19 @@ write_script() {
 # A node's processes of that name, in our process numbers.
 on_node_named() { ps -eo pid=,args= | awk -v what="$1" '{ pid = $1; sub(/^ *[0-9]+ /, "") } $0 ~ what { print pid }'; }
 
+# shown_in_ps TEXT: the processes of this machine and its nodes that have the text among their arguments.
+# A process that starts meanwhile, such as grep itself, is not looked at.
+shown_in_ps() {
+    local file
+    for file in /proc/[0-9]*/cmdline; do
+        ! grep -qaF -- "$1" "$file" 2>/dev/null || echo "$file: $(tr '\0' ' ' <"$file")"
+    done
+}
+
+# waiting_preparation NEEDLE: a command with the needle in it that waits for a file "go" in the test's directory, in
+# which each node that runs it makes "preparing.NODE".
+waiting_preparation() { echo "touch $work/preparing.\$(hostname); while [ ! -e $work/go ]; do sleep 0.1; done; : $1"; }
+
 # kill_when_seen NAME: kill -9 of the nodes' processes of that name as soon as there is one, or none
 # in about the time that a job takes.
 kill_when_seen() {

@@ -6,6 +6,15 @@
 
 load plugin
 
+setup_file() {
+    make_site
+    cat >>"$MINISLURM_DIR/batchai.toml" <<'TOML'
+[[preparation]]
+command = "apt *"
+replace = "touch preparing.$(hostname); while [ ! -e go ]; do sleep 0.1; done"
+TOML
+}
+
 setup() { enter_work; }
 
 as_bob() { as_user bob "$@"; }
@@ -58,6 +67,32 @@ processes_with() {
     run grep -rlF "$needle" "$(alice_home)/.local/share/batchai"
     [ "${#lines[@]}" = 1 ]
     [ "$(stat -c '%U %a' "${lines[0]}")" = "alice 600" ]
+}
+
+# not_in_ps NEEDLE: while the job's preparation runs on both nodes.
+not_in_ps() {
+    eventually test -e preparing.n1 -a -e preparing.n2
+    run shown_in_ps "$1"
+    [ "$output" = "" ]
+    touch go
+    [ "$(wait_job "$job")" = COMPLETED ]
+    rm go preparing.*
+}
+
+@test "a preparation's command is not among the arguments of a process" {
+    needle=n33dle$RANDOM$RANDOM$RANDOM # in no argument of this test's programs
+    write_script job.sh "#SBATCH --batchai-prep=\"$(waiting_preparation $needle)\"" 'touch started'
+    submit_alice -N 2 -o out job.sh
+    not_in_ps "$needle"
+    write_script job.sh 'touch started'
+    write_job job.json 2 "$(waiting_preparation $needle)"
+    submit_alice -N 2 -o out --batchai-job=job.json job.sh
+    not_in_ps "$needle"
+    # The site replaces it, and says so with a line that quotes it.
+    write_job job.json 2 "apt install $needle"
+    submit_alice -N 2 -o out --batchai-job=job.json job.sh
+    not_in_ps "$needle"
+    grep -rqF "this site replaces 'apt install $needle' by 'touch" "$share/out" --include=execution-n1.log
 }
 
 @test "a symbolic link that is exchanged while jobs start mounts nothing outside of the allowlist" {

@@ -53,8 +53,11 @@ BOOST_AUTO_TEST_CASE(an_image_in_a_container_is_words_before_the_command) {
                                    "/run/batchai/mnt:/run/batchai/mnt", "/tmp", "7:8",
                                    "/images/tf {uid}", "--"}),
                boost::test_tools::per_element());
-    BOOST_TEST(in_container({"/bin/sh", "a b", "--"}, "echo 'x'; $Y") ==
-               "exec /bin/sh 'a b' -- /bin/bash -c 'echo '\\''x'\\''; $Y'");
+    BOOST_TEST(
+        in_container({"/bin/sh", "a b", "--"}, "echo 'x'; $Y") ==
+        "export BATCHAI_PREPARATION='echo '\\''x'\\''; $Y'; exec /bin/sh 'a b' -- /bin/bash -c "
+        "'eval \"unset BATCHAI_PREPARATION; "
+        "${BATCHAI_PREPARATION:?not passed on by the container runtime}\"'");
     BOOST_TEST(in_container(*prefix, "").empty());
     BOOST_TEST(resolve_image(site, "quay.io/tf")->say == "from our registry");
 }

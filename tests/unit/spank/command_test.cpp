@@ -19,9 +19,9 @@ namespace {
 struct Outputs {
     sys::Result<spank::CommandEnd> run(const std::string& command, int seconds = 20) const {
         const sys::UniqueFd out(
-            open((directory / "out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+            open((directory / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
         const sys::UniqueFd err(
-            open((directory / "err").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+            open((directory / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
         return spank::run_command(command, out.get(), err.get(), seconds);
     }
     test::TemporaryDirectory directory;
@@ -38,6 +38,37 @@ BOOST_AUTO_TEST_CASE(outputs_and_exit_code_are_the_commands) {
     BOOST_TEST(end->code == 3);
     BOOST_TEST(directory.read("out") == "out\n");
     BOOST_TEST(directory.read("err") == "err\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_command_is_not_among_the_arguments_of_a_process) {
+    BOOST_REQUIRE(run("needle=1; tr '\\0' '\\n' </proc/$$/cmdline; cat /proc/$PPID/cmdline"));
+    const std::string arguments = directory.read("out");
+    BOOST_TEST(arguments.starts_with("bash\n-c\n"));
+    BOOST_TEST(arguments.find("needle") == arguments.npos);
+}
+
+BOOST_AUTO_TEST_CASE(it_runs_as_with_bash_c) {
+    const auto code = [this](const std::string& command) { return run(command)->code; };
+    BOOST_TEST(code("echo first\necho $LINENO $0 $#\nno_such_command\nexit $?") == 127);
+    BOOST_TEST(directory.read("out") == "first\n2 bash 0\n");
+    BOOST_TEST(directory.read("err") == "bash: line 3: no_such_command: command not found\n");
+    BOOST_TEST(code("touch " + directory / "ran" + "\nif true; then") == 2);  // a syntax error
+    BOOST_TEST(access((directory / "ran").c_str(), F_OK) == 0);
+    BOOST_TEST(code("set -e; false; true") == 1);
+    BOOST_TEST(code("trap 'exit 6' EXIT") == 6);
+    BOOST_TEST(code("exec sh -c 'exit 5'") == 5);
+    BOOST_TEST(code("sh -c \"$(cat <<END\nexit 4\nEND\n)\"\n") == 4);
+    // Longer than one argument may be.
+    BOOST_TEST(code("x=" + std::string(200 * 1024, 'x') + "; exit ${#x}") == 200 * 1024 % 256);
+}
+
+BOOST_AUTO_TEST_CASE(it_does_not_inherit_the_file_of_the_command) {
+    for (const char* command : {"ls -l /proc/self/fd; true", "exec ls -l /proc/self/fd"}) {
+        BOOST_REQUIRE(run(command));
+        const std::string files = directory.read("out");
+        BOOST_TEST(files.find(directory / "err") != files.npos);
+        BOOST_TEST(files.find("memfd:command") == files.npos);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_signal_is_told_apart) {
