@@ -127,6 +127,7 @@ walk_through() { # cluster | local
 }
 
 if [ $where = cluster ]; then
+    cp "$work/batchai.toml" "$MINISLURM_DIR/" # where only root can change it, whoever owns the checkout
     rc=0
     walk_through cluster || rc=1
     if [ $keep = yes ]; then
@@ -149,7 +150,7 @@ again=(--inside)
 rc=0
 # With a parent-death signal the cluster ends with this script, whatever ends it.
 setpriv --pdeathsig KILL "$root/contrib/minislurm" -n 4 -g 1 \
-    -p "required $build/lib/spank_batchai.so policy=$work/batchai.toml libexec=$build/bin" \
+    -p "required $build/lib/spank_batchai.so policy=/run/minislurm/batchai.toml libexec=$build/bin" \
     -- "$root/contrib/quickstart.sh" "${again[@]}" 9>&- || rc=$?
 if [ $rc = 77 ]; then
     echo "so the same file runs with 'batchai job run --local' instead"

@@ -5,18 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "job/container.hpp"
 #include "job/policy.hpp"
 #include "launcher/cli/plugstack.hpp"
 #include "launcher/cli/slurm.hpp"
-#include "launcher/cli/trust.hpp"
 #include "sys/digest.hpp"
+#include "sys/trusted.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -69,10 +68,15 @@ Slurm ask_slurm(Findings& findings) {
     return slurm;
 }
 
+// Whether only root can change what a path leads to: as batchai-helper asks, whoever we are.
+sys::Result<sys::UniqueFd> open_as_root_would(const std::string& path, int flags = O_PATH) {
+    return sys::open_trusted(path, {.flags = flags, .checks = true});
+}
+
 // what: more about a file that is in order.
 void check_owner(Findings& findings, const std::string& check, const std::string& path,
                  const std::string& what = "") {
-    const auto trusted = check_root_owned(path);
+    const auto trusted = open_as_root_would(path);
     if (trusted) {
         findings.ok(check, path + what);
     } else {
@@ -113,21 +117,56 @@ std::optional<PlugstackLine> check_plugstack(Findings& findings, const std::stri
     return line;
 }
 
-// The files of the store that the policy names. Only root can look at them.
+// A file of the store. Only root can look at it.
+void check_stored(Findings& findings, const std::string& path) {
+    const auto file = open_as_root_would(path);
+    struct stat info = {};
+    if (!file)
+        findings.error("credentials", file.error().message);
+    else if (::fstat(file->get(), &info) != 0 || !S_ISREG(info.st_mode) ||
+             (info.st_mode & 077) != 0)
+        findings.error("credentials",
+                       path + ": must be a file of root that nobody else can read (chmod 600)");
+    else
+        findings.ok("credentials", path);
+}
+
+// What the policy takes from the store, and the programs that get it.
 void check_credentials(Findings& findings, const job::SitePolicy& policy) {
-    if (::geteuid() != 0) return;
+    std::set<std::string> files;
+    std::set<std::string> programs;
     for (const auto* entry : job::file_systems(policy)) {
         if (entry->credentials.kind != job::CredentialsSource::Kind::store) continue;
-        const std::string file = policy.credentials + "/" + entry->credentials.name;
-        struct stat info = {};
-        if (::lstat(file.c_str(), &info) != 0)
-            findings.error("credentials", fmt::format("{}: {}", file, std::strerror(errno)));
-        else if (!S_ISREG(info.st_mode) || info.st_uid != 0 || (info.st_mode & 077) != 0)
-            findings.error("credentials",
-                           file + ": must be a file of root that nobody else can read (chmod 600)");
-        else
-            findings.ok("credentials", file);
+        files.insert(policy.credentials + "/" + entry->credentials.name);
+        if (const auto program = policy.programs.find(entry->program);
+            program != policy.programs.end())
+            programs.insert(program->second.command.front());
     }
+    if (files.empty()) return;
+    for (const auto& program : programs) check_owner(findings, "program", program);
+    const auto store = open_as_root_would(policy.credentials, O_PATH | O_DIRECTORY);
+    const bool hidden = !store && ::access(policy.credentials.c_str(), F_OK) != 0;
+    if (::geteuid() != 0 && (store || hidden)) return;
+    if (!store) return findings.error("credentials", store.error().message);
+    for (const auto& file : files) check_stored(findings, file);
+}
+
+// A directory that all users share must keep them from each other's: it is root's, and sticky.
+void check_job_temp(Findings& findings, const job::SitePolicy& policy) {
+    std::error_code error;
+    const fs::path directory = fs::canonical(policy.job_temp, error);
+    if (error) return;  // the doctor says so, on a node
+    const auto above = open_as_root_would(directory.parent_path());
+    struct stat info = {};
+    const bool good = ::stat(directory.c_str(), &info) == 0 && info.st_uid == 0 &&
+                      ((info.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (info.st_mode & S_ISVTX) != 0);
+    if (!above)
+        findings.warning("job temp", above.error().message);
+    else if (!good)
+        findings.warning("job temp",
+                         directory.string() +
+                             ": users can exchange each other's directories in it: chown root, "
+                             "chmod 1777");
 }
 
 void check_programs(Findings& findings, const char* check,
@@ -152,6 +191,7 @@ void check_policy(Findings& findings, const std::string& file) {
                              fmt::format("{}: login_path {} is no directory here", volume.name,
                                          volume.login_path));
     check_credentials(findings, *policy);
+    check_job_temp(findings, *policy);
     check_programs(findings, "program", policy->programs);
     check_programs(findings, "container", policy->containers);
     for (const auto& image : policy->images)

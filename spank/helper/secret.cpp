@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include "spank/helper/files.hpp"
+#include "sys/trusted.hpp"
 
 namespace batchai::spank {
 namespace {
 
 constexpr std::size_t kMaximum = 64 * 1024;
-constexpr int kOpenFlags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+constexpr int kOpenFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
 sys::Result<std::string> read_private_file(int file, uid_t owner, const std::string& what) {
     struct stat info = {};
@@ -25,6 +26,24 @@ sys::Result<std::string> read_private_file(int file, uid_t owner, const std::str
     return text;
 }
 
+sys::Result<std::string> read_stored(const std::string& path) {
+    const auto file = sys::open_trusted(path, {.flags = kOpenFlags});
+    if (!file) return file.error().in("site policy: credentials");
+    return read_private_file(file->get(), geteuid(), "site policy: credentials " + path);
+}
+
+// A program that a user could exchange would hand the store's secret to him.
+sys::Result<void> check_receiver(const job::FileSystem& file_system,
+                                 const job::SitePolicy& policy) {
+    const auto program = policy.programs.find(file_system.program);
+    if (program == policy.programs.end()) return {};  // the kernel's, or said elsewhere
+    const auto file = sys::open_trusted(program->second.command.front());
+    if (!file)
+        return file.error().in("site policy: program " + file_system.program +
+                               ", which gets credentials of the store");
+    return {};
+}
+
 }  // namespace
 
 sys::Result<sys::UniqueFd> open_user_credentials(const std::string& name) {
@@ -32,7 +51,7 @@ sys::Result<sys::UniqueFd> open_user_credentials(const std::string& name) {
     if (entry == nullptr || entry->pw_dir == nullptr || entry->pw_dir[0] != '/')
         return sys::Error{"credentials user:" + name + ": the user has no home directory"};
     const std::string path = std::string(entry->pw_dir) + "/.config/batchai/credentials/" + name;
-    sys::UniqueFd file(open(path.c_str(), kOpenFlags));
+    sys::UniqueFd file(open(path.c_str(), kOpenFlags | O_NOFOLLOW | O_CLOEXEC));
     if (!file) return sys::errno_error("credentials " + path);
     return file;
 }
@@ -49,12 +68,10 @@ sys::Result<std::string> read_credentials(const job::Mount& mount,
             return "username=" + mount.account + "\npassword=" + mount.key + "\n";
         case Kind::user:
             return read_private_file(file, owner, "credentials user:" + source.name);
-        case Kind::store: {
-            const std::string path = policy.credentials + "/" + source.name;
-            const sys::UniqueFd stored(open(path.c_str(), kOpenFlags));
-            if (!stored) return sys::errno_error("site policy: credentials " + path);
-            return read_private_file(stored.get(), geteuid(), "site policy: credentials " + path);
-        }
+        case Kind::store:
+            if (auto trusted = check_receiver(file_system, policy); !trusted)
+                return trusted.error();
+            return read_stored(policy.credentials + "/" + source.name);
     }
     return std::string();
 }

@@ -35,11 +35,12 @@ int sweep(const std::string& policy_file) {
     if (auto made = prepare_base(); !made) return fail(made.error());
     mark_jobs_from_before_a_reboot();
     finish_interrupted_ends();
-    if (const auto policy = load_trusted_policy(policy_file); !policy) return fail(policy.error());
-    const auto digest = sys::file_sha256(policy_file);
-    if (!digest) return fail(digest.error());
+    const auto text = read_trusted_policy(policy_file);
+    if (!text) return fail(text.error());
+    if (const auto policy = parse_trusted_policy(*text, policy_file); !policy)
+        return fail(policy.error());
     std::printf("batchai " BATCHAI_VERSION ": site policy %s, SHA-256 %s\n", policy_file.c_str(),
-                digest->c_str());
+                sys::sha256(*text).c_str());
     return 0;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Directories that root mounts on by the admin's word. Whoever can exchange a component of such a
-// path gets root to mount where he likes, so none may be anybody's but root's.
+// Directories that root mounts on by the admin's word.
 #pragma once
 
 #include <string>
@@ -11,10 +10,8 @@
 
 namespace batchai::spank {
 
-// Opens an absolute path for reference only (O_PATH), component by component, and makes what is
-// missing. Every component must be a directory of root, not a symbolic link, that neither group nor
-// others can write to (a sticky bit does not suffice). Where we are not root there is nobody to
-// protect, and owners are not looked at.
+// Opens an absolute path for reference only, as sys::open_trusted does, and makes what is missing.
+// It has no symbolic link: mounts are told by their paths later.
 sys::Result<sys::UniqueFd> open_trusted_directory(const std::string& path);
 
 }  // namespace batchai::spank

@@ -10,8 +10,15 @@
 
 namespace batchai::spank {
 
-// Written by root (or by us, where we are not root), and writable by nobody else. The error is the
-// first mistake.
+// The text of a policy that only root can change or exchange: the file, each directory of its path,
+// and each symbolic link on the way (sys::open_trusted). Where we are not root, the file alone, and
+// only others may not write to it.
+sys::Result<std::string> read_trusted_policy(const std::string& file);
+
+// The error is the first mistake.
+sys::Result<job::SitePolicy> parse_trusted_policy(const std::string& text, const std::string& file);
+
+// Both.
 sys::Result<job::SitePolicy> load_trusted_policy(const std::string& file);
 
 }  // namespace batchai::spank

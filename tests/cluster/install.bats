@@ -17,7 +17,8 @@ setup_file() {
     chmod -R go+rX "$BATS_RUN_TMPDIR"
 }
 
-teardown() { :; } # each cluster is gone with its command
+# Each cluster is gone with its command.
+teardown() { [ -z "${place-}" ] || rm -rf "$place"; }
 
 # installed COMMAND...: on a two-node cluster of machines on which batchai is installed.
 installed() {
@@ -109,7 +110,7 @@ in_order() {
         mount --bind /etc/batchai/paths.toml /etc/batchai/batchai.toml; batchai admin doctor'
     [ "$status" -eq 1 ]
     [[ $output = *"error    mount      job temp /nonexistent/scratch: as nobody: No such file or directory"* ]]
-    [[ $output = *"error    mount      mount root /tmp/mnt: site policy: paths.mount_root: /tmp: must be a directory"* ]]
+    [[ $output = *"error    mount      mount root /tmp/mnt: site policy: paths.mount_root: /tmp: others can write to it"* ]]
 }
 
 @test "admin doctor names a mount that cannot be made and a job's leftovers" {
@@ -121,10 +122,12 @@ in_order() {
     [[ $output = *"error    leftovers  job mini-4711 is over and has left /run/batchai/jobs/mini-4711: restart slurmd"* ]]
 }
 
-# An installation in $BATS_TEST_TMPDIR, looked at from a machine without Slurm.
-admin_check() { timeout 20 "$BATCHAI_BUILD/bin/batchai" admin check --plugstack "$BATS_TEST_TMPDIR/plugstack.conf" "$@"; }
+# An installation in a directory that only root can exchange, looked at from a machine without Slurm.
+admin_check() { timeout 20 "$BATCHAI_BUILD/bin/batchai" admin check --plugstack "$place/plugstack.conf" "$@"; }
 lay_out() {
-    cd "$BATS_TEST_TMPDIR"
+    place=$(mktemp -d /run/batchai-test.XXXXXX)
+    chmod 755 "$place"
+    cd "$place"
     cp "$BATCHAI_BUILD"/lib/spank_batchai.so "$BATCHAI_BUILD"/bin/batchai-{helper,prep,check,fusermount} "$BATCHAI_SOURCE/etc/batchai.toml" .
     chmod 755 ./batchai-* && chmod 644 batchai.toml
     echo "required $PWD/spank_batchai.so libexec=$PWD policy=$PWD/batchai.toml" >plugstack.conf
@@ -143,6 +146,29 @@ lay_out() {
     [[ $output = *"error    plugin     $PWD/spank_batchai.so: No such file or directory"* ]]
     [[ $output = *"error    program    $PWD/batchai-helper: belongs to another user than root: chown root"* ]]
     [[ $output = *"error    policy     $PWD/batchai.toml: others can write to it: chmod go-w"* ]]
+}
+
+@test "admin check names a directory above that others can write to, with a sticky bit too" {
+    need_root
+    lay_out
+    chmod 1777 .
+    run admin_check
+    [ "$status" -eq 1 ]
+    for check in plugin program policy; do
+        grep "^error    $(printf %-10s $check) $PWD: others can write to it: chmod go-w, or use another directory$" <<<"$output"
+    done
+}
+
+@test "admin check warns of a job_temp in which users could exchange each other's directories" {
+    need_root
+    lay_out
+    mkdir -m 777 temp
+    sed -i "s|^job_temp = .*|job_temp = \"$PWD/temp\"|" batchai.toml
+    run admin_check
+    [[ $output = *"warning  job temp   $PWD/temp: users can exchange each other's directories in it: chown root, chmod 1777"* ]]
+    chmod 1777 temp
+    run admin_check
+    [[ $output != *"job temp"* ]]
 }
 
 @test "admin check refuses a plugstack line that Slurm reads otherwise than it looks" {

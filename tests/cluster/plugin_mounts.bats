@@ -203,34 +203,34 @@ forged() {
     [[ $output == *"batchai: n1: mount source: "*"Permission denied"* && $output != *ran* ]]
 }
 
-@test "a policy that others can write to is not believed" {
+@test "a policy that others can write to is not believed" { # more of it: plugin_trust.bats
     chmod 666 "$MINISLURM_DIR/batchai.toml"
     run as_alice srun --batchai-mount="$open:x" sh -c 'echo ran'
     chmod 644 "$MINISLURM_DIR/batchai.toml"
     [ "$status" != 0 ]
-    [[ $output == *"nobody else can write to"* && $output != *ran* ]]
+    [[ $output =~ "batchai: n1: site policy".*("others can write to"|"nobody else can write to") && $output != *ran* ]]
 }
 
-# refused_mount_root DIRECTORY NAMED: a policy with that mount root mounts nothing and says what is wrong.
+# refused_mount_root DIRECTORY WRONG: a policy with that mount root mounts nothing and says what is wrong.
 refused_mount_root() {
     printf '[paths]\nmount_root = "%s"\n' "$1" >>"$MINISLURM_DIR/batchai.toml"
     run as_alice srun -N 1 -w n1 --batchai-mount="$open:x" sh -c 'echo ran'
     make_site
     [ "$status" != 0 ]
-    [[ $output == *"batchai: n1: site policy: paths.mount_root: $2: must be a directory, not a symbolic link, that belongs to root and that nobody else can write to"* ]]
+    [[ $output == *"batchai: n1: site policy: paths.mount_root: $2"* ]]
     [[ $output != *ran* ]]
 }
 
 @test "a mount root that a user could exchange is refused" {
     need_root
-    refused_mount_root "$open/mnt" "$open"
-    refused_mount_root /tmp/mnt/deep /tmp
+    refused_mount_root "$open/mnt" "$open: others can write to it"
+    refused_mount_root /tmp/mnt/deep "/tmp: others can write to it"
     mkdir "$MINISLURM_DIR/alices"
     chown alice "$MINISLURM_DIR/alices"
-    refused_mount_root "$MINISLURM_DIR/alices/mnt" "$MINISLURM_DIR/alices"
+    refused_mount_root "$MINISLURM_DIR/alices/mnt" "$MINISLURM_DIR/alices: belongs to another user than root"
     rmdir "$MINISLURM_DIR/alices"
     ln -s /etc "$MINISLURM_DIR/link"
-    refused_mount_root "$MINISLURM_DIR/link" "$MINISLURM_DIR/link"
+    refused_mount_root "$MINISLURM_DIR/link" "$MINISLURM_DIR/link: is a symbolic link: name the directory itself"
     rm "$MINISLURM_DIR/link"
     run on_node n1 ls -d /etc/mnt /tmp/mnt "$open/mnt"
     [ "$(grep -c 'No such file' <<<"$output")" = 3 ]

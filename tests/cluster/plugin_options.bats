@@ -26,7 +26,7 @@ setup() { enter_work; }
 
 @test "slurmd's log says which plugin and which site policy a node has" {
     # There was none yet when the cluster started.
-    grep -q 'batchai [0-9.]*: site policy /run/minislurm/batchai.toml: No such file' "$MINISLURM_DIR/log/slurmd-n1.log"
+    grep -q 'batchai [0-9.]*: site policy: /run/minislurm/batchai.toml: No such file' "$MINISLURM_DIR/log/slurmd-n1.log"
     run on_node n1 batchai-helper sweep --policy "$MINISLURM_DIR/batchai.toml" # as slurmd starts it
     [[ $output == "batchai "*": site policy $MINISLURM_DIR/batchai.toml, SHA-256 $(sha256sum <"$MINISLURM_DIR/batchai.toml" | cut -c-64)" ]]
 }

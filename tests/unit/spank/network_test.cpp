@@ -78,7 +78,8 @@ BOOST_AUTO_TEST_CASE(a_login_is_read_as_mount_cifs_reads_it) {
 }
 
 BOOST_AUTO_TEST_CASE(a_credentials_file_is_its_owners_alone) {
-    const test::TemporaryDirectory directory;
+    const bool root = geteuid() == 0;
+    const test::TemporaryDirectory directory(root ? "/run" : "/tmp");
     job::SitePolicy policy;
     policy.credentials = directory.path();
     job::FileSystem entry;
@@ -96,8 +97,17 @@ BOOST_AUTO_TEST_CASE(a_credentials_file_is_its_owners_alone) {
     }
     std::filesystem::rename(directory / "site", directory / "other");
     chmod((directory / "other").c_str(), 0600);
-    std::filesystem::create_symlink(directory / "other", directory / "site");
-    BOOST_TEST(!read());
+    std::filesystem::create_symlink("other", directory / "site");
+    BOOST_TEST(*read() == "username=me\n");
+    chmod(directory.path().c_str(), 01777);
+    BOOST_TEST(read().has_value() == !root);
+    chmod(directory.path().c_str(), 0700);
+    // A program is told no secret that a user could have put in its place.
+    entry.program = "server";
+    policy.programs["server"].command = {directory.write("server", "", 0755)};
+    BOOST_TEST(read().has_value());
+    chmod((directory / "server").c_str(), 0757);
+    BOOST_TEST(read().has_value() == !root);
     entry.credentials.kind = job::CredentialsSource::Kind::job;
     job::Mount mount;
     mount.account = "acct";

@@ -15,9 +15,10 @@ namespace batchai::test {
 
 class TemporaryDirectory {
   public:
-    TemporaryDirectory() {
-        char name[] = "/tmp/batchai-test.XXXXXX";
-        path_ = mkdtemp(name);
+    explicit TemporaryDirectory(const std::string& below = "/tmp")
+        : path_(below + "/batchai-test.XXXXXX") {
+        if (mkdtemp(path_.data()) == nullptr)
+            throw std::filesystem::filesystem_error("mkdtemp", path_, {});
     }
     ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
     TemporaryDirectory(const TemporaryDirectory&) = delete;
