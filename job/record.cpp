@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "sys/file.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::job {
 
@@ -93,7 +94,7 @@ sys::Result<void> append_execution_log(const std::string& path, const std::strin
     localtime_r(&now, &local);
     char stamp[32];
     std::strftime(stamp, sizeof stamp, "%Y/%m/%d %H:%M:%S ", &local);
-    return sys::append_file(path, stamp + text + "\n", 0644);
+    return sys::append_file(path, stamp + sys::printable_lines(text) + "\n", 0644);
 }
 
 }  // namespace batchai::job

@@ -8,6 +8,7 @@
 #include "job/names.hpp"
 #include "job/toolkit/toolkit.hpp"
 #include "job/volumes.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::job {
 
@@ -181,9 +182,7 @@ std::string Finding::text() const {
     if (!path.empty()) text += path + ": ";
     text += message;
     // Names and values of the file are quoted in it: it stays one line all the same.
-    for (char& c : text)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-    return text;
+    return sys::printable(text);
 }
 
 bool has_error(const std::vector<Finding>& findings) {

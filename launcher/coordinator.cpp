@@ -17,6 +17,7 @@
 #include "launcher/say.hpp"
 #include "launcher/slurm_job.hpp"
 #include "launcher/terminal.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -67,7 +68,7 @@ SessionResult Coordinator::run() {
         }
     }
     if (outcome_.failed()) {
-        std::string text = outcome_.text(map_, true);
+        std::string text = sys::printable_lines(outcome_.text(map_, true));
         const std::size_t first = text.find('\n');
         if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));
         std::fputs(text.c_str(), stderr);
@@ -238,7 +239,7 @@ void Coordinator::say_starter_words() {
     std::istringstream lines(starter_words_);
     for (std::string line; std::getline(lines, line);) {
         if (line.find("lacks support for cpu binding") == std::string::npos) {
-            std::fputs((line + "\n").c_str(), stderr);
+            std::fputs((sys::printable(line) + "\n").c_str(), stderr);
         }
     }
     starter_words_.clear();

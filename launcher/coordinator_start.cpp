@@ -11,6 +11,7 @@
 
 #include "launcher/agent/ranks.hpp"
 #include "launcher/coordinator.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::launcher {
 
@@ -189,7 +190,7 @@ void Coordinator::on_planned(Planned planned) {
     if (planned_ < map_.size()) return;
     hide(plan_, secrets_);
     const std::string text = session_.dry_run == DryRun::json ? as_json(plan_) : as_text(plan_);
-    std::fputs(text.c_str(), stdout);
+    std::fputs(sys::printable_lines(text).c_str(), stdout);
 }
 
 }  // namespace batchai::launcher

@@ -7,6 +7,7 @@
 
 #include "launcher/agent/binding.hpp"
 #include "launcher/terminal.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -74,7 +75,7 @@ Printer::Printer(Loop& loop, Sink& sink, Labels labels, bool colours, const Rank
 std::string Printer::label(int rank) const {
     const std::size_t width = std::to_string(map_.size() - 1).size();
     const std::string text =
-        fmt::format("[{:{}} {}] ", rank, width, map_.nodes[map_.node_of(rank)]);
+        fmt::format("[{:{}} {}] ", rank, width, sys::printable(map_.nodes[map_.node_of(rank)]));
     return colours_ ? in_colour_of(rank, text) : text;
 }
 

@@ -25,6 +25,12 @@ void let_pass(int fd) {
     usleep(20'000);
 }
 
+// Our own programs print nothing that commands a terminal; another one, such as srun, may.
+void make_harmless(char* line) {
+    for (; *line; ++line)
+        if (*line < ' ' || *line > '~') *line = '?';
+}
+
 }  // namespace
 
 void fail(const slurm::Task& task, const char* line) {
@@ -62,6 +68,7 @@ bool has_failed(const slurm::Task& task, const char* name, int status, const Mem
          line = strtok(nullptr, "\n")) {
         const bool ours = strncmp(line, "batchai: ", 9) == 0;
         final = ours && !strstr(line, kCancelled);
+        if (!ours) make_harmless(line);
         if (ours || !why.logged) found = line;
         why.logged = ours || why.logged;
     }

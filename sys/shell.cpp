@@ -3,15 +3,37 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstring>
 
+#include "sys/text.hpp"
+
 namespace batchai::sys {
+namespace {
+
+// $'...': every byte that is not plain ASCII by its number.
+std::string ansi_c_quoted(const std::string& word) {
+    std::string quoted = "$'";
+    for (const char c : word) {
+        char text[8] = {c};
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte >= 0x7f)
+            std::snprintf(text, sizeof text, "\\x%02x", byte);
+        else if (c == '\'' || c == '\\')
+            std::snprintf(text, sizeof text, "\\%c", c);
+        quoted += text;
+    }
+    return quoted + "'";
+}
+
+}  // namespace
 
 std::string shell_quoted(const std::string& word) {
     const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
         return std::isalnum(c) != 0 || std::strchr("_-./=,:@%+", c) != nullptr;
     });
     if (plain) return word;
+    if (printable_lines(word) != word) return ansi_c_quoted(word);
     std::string quoted = "'";
     for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return quoted + "'";

@@ -8,18 +8,18 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "launcher/agent/processes.hpp"
 #include "launcher/agent/signals.hpp"
+#include "launcher/say.hpp"
 
 namespace batchai::launcher {
 namespace {
 
 [[noreturn]] void give_up(const std::string& message) {
-    std::fprintf(stderr, "batchai-launch: %s\n", message.c_str());
+    say(message);
     std::_Exit(125);
 }
 

@@ -9,6 +9,7 @@
 #include "launcher/cli/machine.hpp"
 #include "launcher/cli/options.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -27,7 +28,8 @@ int run(const Session& session, const AdminArgs& args, bool trial) {
         rows.push_back(
             {{"check", finding.check}, {"state", finding.state}, {"message", finding.message}});
         if (!args.json)
-            fmt::print("{:<8} {:<10} {}\n", finding.state, finding.check, finding.message);
+            fmt::print("{:<8} {:<10} {}\n", finding.state, finding.check,
+                       sys::printable(finding.message));
     }
     if (args.json)
         if (const int code = session.print(rows); code != kOk) return code;

@@ -25,6 +25,7 @@
 #include "launcher/cli/result_table.hpp"
 #include "launcher/cli/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -121,16 +122,18 @@ int stream(const FileArgs& args) {
     };
     callbacks.waiting = [&] {
         std::cerr << fmt::format("The file \"{}\" not found. Waiting for the job to generate it.\n",
-                                 args.file);
+                                 sys::printable(args.file));
     };
     callbacks.found = [&] {
-        std::cerr << fmt::format("File found with URL \"{}\". Start streaming\n", url_of(path));
+        std::cerr << fmt::format("File found with URL \"{}\". Start streaming\n",
+                                 sys::printable(url_of(path)));
     };
     callbacks.pause = [] { std::this_thread::sleep_for(kReadPause); };
     const auto found = follow(file, callbacks);
     if (!found) return fail(kFailed, found.error());
     if (*found) return kOk;
-    std::cerr << fmt::format("The file \"{}\" not found for the completed job.\n", args.file);
+    std::cerr << fmt::format("The file \"{}\" not found for the completed job.\n",
+                             sys::printable(args.file));
     return kFailed;
 }
 

@@ -12,6 +12,7 @@
 #include "launcher/cli/preparation.hpp"
 #include "launcher/cli/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -22,7 +23,7 @@ constexpr double kLongestInterval = 86400;
 constexpr int kNoExitCode = 255;  // as az
 
 void say(const std::string& line) {
-    std::cerr << line << std::endl;
+    std::cerr << sys::printable_lines(line) << std::endl;
 }
 
 std::string at_and_took(const Execution& execution) {

@@ -3,13 +3,13 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
 #include "launcher/cli/json_text.hpp"
 #include "launcher/cli/query.hpp"
 #include "launcher/cli/result_table.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -17,9 +17,7 @@ namespace {
 // Whatever a name, a library or a program put into the message.
 std::string one_line(std::string text) {
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    return text;
+    return sys::printable(text);
 }
 
 int write_out(const std::string& text) {
@@ -40,7 +38,7 @@ int Session::print(const nlohmann::json& result, const TableMaker& table) const 
         shown = *std::move(answer);
     }
     if (shown.is_null()) return kOk;  // as az: no answer prints nothing
-    if (output == "json") return write_out(json_text(shown, 2) + "\n");
+    if (output == "json") return write_out(sys::printable_lines(json_text(shown, 2)) + "\n");
     return write_out((table && query.empty() ? table(shown) : result_table(shown)).text());
 }
 
@@ -60,7 +58,7 @@ bool confirmed(bool yes, const std::string& question) {
         note("cannot ask '" + question + "' without a terminal: say --yes");
         return false;
     }
-    std::cerr << question << " (y/n): " << std::flush;
+    std::cerr << one_line(question) << " (y/n): " << std::flush;
     std::string answer;
     std::getline(std::cin, answer);
     return answer == "y" || answer == "Y" || answer == "yes";

@@ -2,7 +2,9 @@
 #include "launcher/cli/table.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <utility>
+
+#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -51,27 +53,35 @@ void append_line(std::string& text, const std::vector<std::string>& cells,
         const std::string padding(columns[i].width - width(cells[i]), ' ');
         line += columns[i].numeric ? padding + cells[i] : cells[i] + padding;
     }
-    // A file's name may hold anything; a row is one line, and commands nobody's terminal.
-    std::replace_if(
-        line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
+}
+
+// A file's name may hold anything; a row is one line.
+Table as_shown(Table table) {
+    table.rows.push_back(std::move(table.titles));
+    for (auto& row : table.rows)
+        for (std::string& cell : row) cell = sys::printable(cell);
+    table.titles = std::move(table.rows.back());
+    table.rows.pop_back();
+    return table;
 }
 
 }  // namespace
 
 std::string Table::text() const {
     if (rows.empty()) return {};
+    const Table shown = as_shown(*this);
     std::vector<Column> columns;
     std::vector<std::string> rule;
     for (std::size_t i = 0; i < titles.size(); ++i) {
-        columns.push_back(measure(*this, i));
+        columns.push_back(measure(shown, i));
         rule.emplace_back(columns.back().width, '-');
     }
     std::string text;
-    append_line(text, titles, columns);
+    append_line(text, shown.titles, columns);
     append_line(text, rule, columns);
-    for (const auto& row : rows) append_line(text, row, columns);
+    for (const auto& row : shown.rows) append_line(text, row, columns);
     return text;
 }
 

@@ -18,7 +18,9 @@
 #include "job/snapshot.hpp"
 #include "spank/check/cluster.hpp"
 #include "spank/helper/files.hpp"
+#include "spank/helper/usage.hpp"
 #include "sys/file.hpp"
+#include "sys/text.hpp"
 
 namespace {
 
@@ -34,7 +36,7 @@ struct Arguments {
 };
 
 void say(const std::string& line) {
-    std::fprintf(stderr, "batchai: %s\n", line.c_str());
+    std::fprintf(stderr, "batchai: %s\n", sys::printable(line).c_str());
 }
 
 // The job's name by its file's: what a name may not have becomes '_', what is too long is cut.
@@ -145,7 +147,7 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return spank::explain_usage(app, error);
     }
     return check(arguments);
 }

@@ -19,6 +19,7 @@
 #include "spank/helper/files.hpp"
 #include "spank/helper/fuse_protocol.hpp"
 #include "spank/helper/kernel_mount.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -109,10 +110,8 @@ std::string last_words(std::string_view log) {
             line.pop_back();
         if (!line.empty()) before = std::exchange(last, line);
     }
-    std::string words = before.empty() ? last : before + "; " + last;
-    for (char& c : words)
-        if (std::iscntrl(static_cast<unsigned char>(c))) c = ' ';
-    return words.substr(0, kWordsMaximum);
+    const std::string words = before.empty() ? last : before + "; " + last;
+    return sys::printable(words.substr(0, kWordsMaximum));
 }
 
 sys::Result<std::vector<std::string>> expand_command(const std::vector<std::string>& command,

@@ -9,6 +9,7 @@
 #include "spank/helper/job_directory.hpp"
 #include "spank/helper/setup.hpp"
 #include "spank/helper/trial.hpp"
+#include "spank/helper/usage.hpp"
 
 int main(int argc, char** argv) {
     umask(022);
@@ -41,7 +42,7 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return batchai::spank::explain_usage(app, error);
     }
     if (*set_up) return batchai::spank::set_up(policy);
     if (*attempt) return batchai::spank::try_policy(policy);

@@ -31,6 +31,7 @@
 #include "spank/helper/trusted_policy.hpp"
 #include "spank/protocol.hpp"
 #include "sys/file.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -75,7 +76,8 @@ class Setup {
         if (done) done = write_state("ready", "");
         if (done) return note_witness(directory_, request_.job_id, request_.step);
         end_namespace(directory_, 0);
-        const std::string line = done.error().in("batchai: " + request_.node).message;
+        const std::string line =
+            sys::printable(done.error().in("batchai: " + request_.node).message);
         report(line);
         if (auto noted = write_state("failed", line); !noted) return noted.error().in(line);
         if (auto noted = note_witness(directory_, request_.job_id, request_.step); !noted)
@@ -332,7 +334,7 @@ int set_up(const std::string& policy_file) {
         done = secret.error();
     }
     if (done) return 0;
-    std::fprintf(stderr, "%s%s\n", who.c_str(), done.error().message.c_str());
+    std::fprintf(stderr, "%s\n", sys::printable(who + done.error().message).c_str());
     return 1;
 }
 

@@ -11,6 +11,7 @@
 #include "spank/helper/trusted_policy.hpp"
 #include "spank/protocol.hpp"
 #include "sys/digest.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -25,7 +26,8 @@ void mark_jobs_from_before_a_reboot() {
 }
 
 int fail(const sys::Error& error) {
-    std::fprintf(stderr, "batchai " BATCHAI_VERSION ": %s\n", error.message.c_str());
+    std::fprintf(stderr, "batchai " BATCHAI_VERSION ": %s\n",
+                 sys::printable(error.message).c_str());
     return 1;
 }
 

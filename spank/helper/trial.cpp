@@ -13,6 +13,7 @@
 
 #include "spank/helper/mount.hpp"
 #include "spank/helper/trusted_policy.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -85,8 +86,8 @@ sys::Result<Answer> make_temporary_directory(const std::string& below) {
 bool attempt(const std::string& what, const Credentials& user,
              const std::function<sys::Result<Answer>()>& work) {
     const auto done = as_user(user, kSeconds, work);
-    std::printf("%s %s%s\n", done ? "ok" : "failed", what.c_str(),
-                done ? "" : (": " + done.error().message).c_str());
+    const std::string line = what + (done ? "" : ": " + done.error().message);
+    std::printf("%s %s\n", done ? "ok" : "failed", sys::printable(line).c_str());
     return done.has_value();
 }
 
@@ -95,7 +96,8 @@ bool attempt(const std::string& what, const Credentials& user,
 int try_policy(const std::string& policy_file) {
     const auto policy = load_trusted_policy(policy_file);
     if (!policy) {
-        std::fprintf(stderr, "batchai-helper: %s\n", policy.error().message.c_str());
+        std::fprintf(stderr, "batchai-helper: %s\n",
+                     sys::printable(policy.error().message).c_str());
         return 1;
     }
     const Credentials self{geteuid(), getegid(), {}};
@@ -106,7 +108,8 @@ int try_policy(const std::string& policy_file) {
         return 1;
     for (const Trial& trial : trials_of(*policy)) {
         if (!trial.cannot.empty())
-            std::printf("skipped %s: %s\n", trial.what.c_str(), trial.cannot.c_str());
+            std::printf("skipped %s: %s\n", sys::printable(trial.what).c_str(),
+                        trial.cannot.c_str());
         else
             good &= attempt(trial.what, self, [&] { return make({trial.mount}, *policy, self); });
     }

@@ -8,7 +8,9 @@
 #include <cstdio>
 
 #include "spank/helper/files.hpp"
+#include "spank/helper/usage.hpp"
 #include "spank/prep/preparation.hpp"
+#include "sys/text.hpp"
 
 namespace {
 
@@ -17,7 +19,7 @@ using batchai::spank::Preparation;
 constexpr std::size_t kInputMaximum = 1024 * 1024;
 
 int fail(const std::string& line) {
-    std::fprintf(stderr, "%s\n", line.c_str());
+    std::fprintf(stderr, "%s\n", batchai::sys::printable(line).c_str());
     return 1;
 }
 
@@ -50,7 +52,7 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return batchai::spank::explain_usage(app, error);
     }
     if (what.node.empty()) what.node = what.log_node.empty() ? "localhost" : what.log_node;
     if (!failure.empty()) {

@@ -20,6 +20,7 @@
 #include "spank/prep/memory.hpp"
 #include "spank/protocol.hpp"
 #include "sys/file.hpp"
+#include "sys/text.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
@@ -50,7 +51,7 @@ class Logs {
 
     // The failure's one line, logged.
     sys::Error failure(const std::string& code, const std::string& message) const {
-        sys::Error line{"batchai: " + what_.node + ": " + message};
+        sys::Error line{sys::printable("batchai: " + what_.node + ": " + message)};
         failed(code, line.message);
         return line;
     }
@@ -107,10 +108,10 @@ void note_limits(const Logs& logs) {
 
 std::string skipped_line(const Preparation& what, double time, const std::string& file) {
     const auto seconds = static_cast<std::time_t>(time);
-    return fmt::format(
+    return sys::printable(fmt::format(
         "job preparation on {}: skipped: the same one succeeded at {:%Y/%m/%d %H:%M:%S}; remove {} "
         "to run it again",
-        what.node, fmt::localtime(seconds), file);
+        what.node, fmt::localtime(seconds), file));
 }
 
 // The outputs of the command.
@@ -198,7 +199,7 @@ sys::Result<void> prepare_with_logs(const Preparation& what, const Logs& logs) {
     };
     if (!out || !err) return unwritable((out ? err : out).error());
     logs.event(job::Event::Kind::preparing, "", "");
-    if (!what.note.empty()) (void)write_all(out->get(), what.note + "\n");
+    if (!what.note.empty()) (void)write_all(out->get(), sys::printable(what.note) + "\n");
     if (auto logged = logs.execution("Executing 'job environment preparation' on " + what.node);
         !logged)
         return unwritable(logged.error());

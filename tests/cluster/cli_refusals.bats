@@ -137,7 +137,7 @@ edited() {
 
 @test "a file that is not there, or is a snapshot already" {
     refuses none.json '*none.json: No such file or directory'
-    refused_with '*no?ne.json: No such file or directory' job check $'no\nne.json'
+    refused_with '*no\\nne.json: No such file or directory' job check $'no\nne.json'
     start real 1 true
     batchai job wait "${scope[@]}" -n real
     # shellcheck disable=SC2046 # words

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(counts_characters_and_not_bytes) {
 
 BOOST_AUTO_TEST_CASE(commands_no_terminal) {
     const Table table{{"Name"}, {{"a\033[31m\nb"}}};
-    BOOST_TEST(table.text() == "Name\n--------\na?[31m?b\n");
+    BOOST_TEST(table.text() == "Name\n--------------\na\\u001b[31m\\nb\n");
 }
 
 BOOST_AUTO_TEST_CASE(of_a_query_titles_the_keys) {

@@ -84,7 +84,7 @@ const Spoilt kSpoilt[] = {
      "\"relativeMountPath\": \"myshare/inner\"},",
      "azureFileShares[1].relativeMountPath: another volume of this job is mounted at"},
     {"\"relativeMountPath\": \"myshare\"", "\"relativeMountPath\": \"my\\nshare\"",
-     "azureFileShares[0].relativeMountPath: 'my?share' is not a path"},
+     "azureFileShares[0].relativeMountPath: 'my\\nshare' is not a path"},
     {"\"relativeMountPath\": \"myshare\"", "\"relativeMountPath\": \"a//b\"",
      "azureFileShares[0].relativeMountPath: 'a//b' is not a path"},
     {"net/myshare", "net/", "azureFileUrl: expected https://"},

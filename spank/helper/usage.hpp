@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What batchai-helper, batchai-prep and batchai-check do about a command line that asks for help or
+// cannot be understood.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <sstream>
+
+#include "sys/text.hpp"
+
+namespace batchai::spank {
+
+// Prints it and returns the exit code: 0, or 2 for wrong usage, whose words may be anybody's.
+inline int explain_usage(const CLI::App& app, const CLI::ParseError& error) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code = app.exit(error, out, err);
+    std::fputs(sys::printable_lines(out.str()).c_str(), stdout);
+    std::fputs(sys::printable_lines(err.str()).c_str(), stderr);
+    return code == 0 ? 0 : 2;
+}
+
+}  // namespace batchai::spank

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace batchai::sys {
+namespace {
+
+struct Character {
+    std::size_t length = 0;  // in bytes; 0: not UTF-8
+    char32_t code = 0;
+};
+
+// The first character of a text that is not empty.
+Character first_of(std::string_view text) {
+    const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    if (byte(0) < 0x80) return {1, byte(0)};
+    const std::size_t length = byte(0) < 0xc0   ? 0
+                               : byte(0) < 0xe0 ? 2
+                               : byte(0) < 0xf0 ? 3
+                               : byte(0) < 0xf8 ? 4
+                                                : 0;
+    if (length == 0 || length > text.size()) return {};
+    char32_t code = byte(0) & (0xffU >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xc0U) != 0x80) return {};
+        code = code << 6 | (byte(i) & 0x3fU);
+    }
+    constexpr std::array<char32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+    const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    if (code < kLeast[length] || code > 0x10ffff || surrogate) return {};
+    return {length, code};
+}
+
+bool commands_terminals(char32_t code) {
+    constexpr std::array<std::array<char32_t, 2>, 6> kRanges = {{{0, 0x1f},
+                                                                 {0x7f, 0x9f},
+                                                                 {0x61c, 0x61c},
+                                                                 {0x200e, 0x200f},
+                                                                 {0x2028, 0x202e},
+                                                                 {0x2066, 0x2069}}};
+    return std::any_of(kRanges.begin(), kRanges.end(),
+                       [code](const auto& range) { return code >= range[0] && code <= range[1]; });
+}
+
+std::string escape(char32_t code) {
+    switch (code) {
+        case '\n':
+            return "\\n";
+        case '\r':
+            return "\\r";
+        case '\t':
+            return "\\t";
+        default:
+            break;
+    }
+    char text[16];
+    std::snprintf(text, sizeof text, "\\u%04x", static_cast<unsigned>(code));
+    return text;
+}
+
+std::string with_escapes(std::string_view text, bool keeps_line_ends) {
+    std::string shown;
+    shown.reserve(text.size());
+    while (!text.empty()) {
+        const Character next = first_of(text);
+        const std::size_t length = std::max<std::size_t>(next.length, 1);
+        if (next.length == 0) {
+            char byte[8];
+            std::snprintf(byte, sizeof byte, "\\x%02x", static_cast<unsigned char>(text[0]));
+            shown += byte;
+        } else if (commands_terminals(next.code) && !(keeps_line_ends && next.code == '\n')) {
+            shown += escape(next.code);
+        } else {
+            shown += text.substr(0, length);
+        }
+        text.remove_prefix(length);
+    }
+    return shown;
+}
+
+}  // namespace
+
+std::string printable(std::string_view line) {
+    return with_escapes(line, false);
+}
+
+std::string printable_lines(std::string_view text) {
+    return with_escapes(text, true);
+}
+
+}  // namespace batchai::sys
