@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -33,6 +34,11 @@ extern "C" {
 
 namespace batchai::spank {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Time limit for ending a job's processes: their user can make the tables of mounts long.
+constexpr std::chrono::seconds kKilling{10};
 
 bool is_mount_point(const char* path) {
     struct statx info = {};
@@ -109,9 +115,8 @@ ino_t number_of(const std::string& space) {
 
 // The user who has made the outermost user namespace, below ours, that a mount namespace belongs
 // to; 0: it belongs to ours.
-uid_t maker_of(const std::string& space) {
-    const sys::UniqueFd mounts(open(space.c_str(), O_RDONLY | O_CLOEXEC));
-    sys::UniqueFd users(ioctl(mounts.get(), NS_GET_USERNS));
+uid_t maker_of(const sys::UniqueFd& space) {
+    sys::UniqueFd users(ioctl(space.get(), NS_GET_USERNS));
     uid_t maker = 0;
     while (users) {
         sys::UniqueFd parent(ioctl(users.get(), NS_GET_PARENT));
@@ -136,17 +141,17 @@ void for_each_number(const std::string& path, F f) {
 }
 
 // A round over all threads, for each may be in a namespace of its own, and the first of a process
-// may have ended.
+// may have ended. Linux gives a namespace's number that is free to the next new one at once, so a
+// namespace is kept, by a descriptor, for as long as something is concluded from its number.
 class Killing {
   public:
-    Killing(ino_t pinned, uid_t user, const std::string& source) : user_(user), source_(source) {
-        if (pinned != 0) has_mounts_[pinned] = true;
-        has_mounts_[number_of("/proc/self/ns/mnt")] = false;
-    }
+    Killing(ino_t pinned, uid_t user, const std::string& source, Clock::time_point deadline)
+        : pinned_(pinned), user_(user), source_(source), deadline_(deadline) {}
 
     // True when a process was found.
     bool run() {
         for_each_number("/proc", [this](int process) {
+            if (process == 1 || Clock::now() > deadline_) return;
             const std::string tasks = "/proc/" + std::to_string(process) + "/task/";
             for_each_number(tasks,
                             [&](int thread) { look_at(process, tasks + std::to_string(thread)); });
@@ -155,26 +160,48 @@ class Killing {
     }
 
   private:
+    struct Space {
+        sys::UniqueFd kept;
+        bool has_mounts = false;
+    };
+    // Further ones are looked at again for each thread.
+    static constexpr std::size_t kMostKept = 512;
+
     void look_at(int process, const std::string& thread) {
-        const std::string space = thread + "/ns/mnt";
-        const ino_t number = number_of(space);
-        if (process == 1 || number == 0) return;
-        const auto [known, is_new] = has_mounts_.try_emplace(number, false);
-        if (is_new) {
-            const uid_t maker = maker_of(space);
-            known->second = !source_.empty() && (maker == 0 || maker == user_) &&
-                            shows(thread + "/mountinfo", source_);
-        }
-        if (!known->second) return;
-        // Its number may be another process's by now.
+        const std::string path = thread + "/ns/mnt";
+        sys::UniqueFd kept(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        struct stat info = {};
+        if (!kept || fstat(kept.get(), &info) != 0) return;
+        const ino_t number = info.st_ino;
+        const auto known = spaces_.find(number);
+        const bool has_mounts = known != spaces_.end() ? known->second.has_mounts
+                                                       : has_mounts_of_job(kept, number, thread);
+        if (known == spaces_.end() && spaces_.size() < kMostKept)
+            spaces_[number] = {sys::UniqueFd(fcntl(kept.get(), F_DUPFD_CLOEXEC, 3)), has_mounts};
+        if (!has_mounts) return;
+        // The process's number may be another one's by now.
         const sys::UniqueFd same(pidfd_open(process, 0));
-        if (same && number_of(space) == number) pidfd_send_signal(same.get(), SIGKILL, nullptr, 0);
+        if (same && number_of(path) == number) pidfd_send_signal(same.get(), SIGKILL, nullptr, 0);
         found_ = true;
     }
 
+    bool has_mounts_of_job(const sys::UniqueFd& space, ino_t number,
+                           const std::string& thread) const {
+        if (number == own_) return false;
+        if (number == pinned_) return true;
+        if (source_.empty()) return false;
+        const uid_t maker = maker_of(space);
+        // The table is that of the namespace that the thread is in by the end.
+        return (maker == 0 || maker == user_) && shows(thread + "/mountinfo", source_) &&
+               number_of(thread + "/ns/mnt") == number;
+    }
+
+    ino_t pinned_;
+    ino_t own_ = number_of("/proc/self/ns/mnt");
     uid_t user_;
     const std::string& source_;
-    std::map<ino_t, bool> has_mounts_;  // by the namespace's number
+    Clock::time_point deadline_;
+    std::map<ino_t, Space> spaces_;  // by the namespace's number
     bool found_ = false;
 };
 
@@ -231,8 +258,11 @@ void kill_processes(const JobDirectory& directory, uid_t user, const std::string
     const ino_t pinned = is_pinned(directory) ? number_of(directory.path(kPinFile)) : 0;
     if (pinned == 0 && root_source.empty()) return;
     // Again until none is left: one may have forked meanwhile. Bounded, for an epilog must end.
-    for (int round = 0; round < 100 && Killing(pinned, user, root_source).run(); ++round)
+    const auto deadline = Clock::now() + kKilling;
+    for (int round = 0; round < 100 && Clock::now() < deadline; ++round) {
+        if (!Killing(pinned, user, root_source, deadline).run()) break;
         usleep(10000);
+    }
 }
 
 void unpin(const JobDirectory& directory) {

@@ -160,12 +160,12 @@ running_job() {
     eventually test -e "started.$job"
 }
 
-# leave_behind COMMAND: a job on n1 starts this in a session of its own, and is over.
+# leave_behind COMMAND: a job on n1 starts this in a session of its own, and is over once the command has made the file left.
 leave_behind() {
     rm -f left
-    write_script leave 'touch left' "exec $1"
+    write_script leave "exec $1"
     as_alice srun -w n1 --batchai-mount="$data:a:ro,tmpfs:t" sh -c \
-        'setsid ./leave >/dev/null 2>&1 & while [ ! -e left ]; do sleep 0.1; done; sleep 0.3'
+        'setsid ./leave >/dev/null 2>&1 & while [ ! -e left ]; do sleep 0.1; done'
 }
 
 # No process has the mount root of a job in its namespace.

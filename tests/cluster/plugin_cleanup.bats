@@ -74,7 +74,7 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
 
 @test "a process that has left its job's namespaces does not outlive the job with the job's mounts" {
     for namespaces in "" "unshare --user --map-root-user --mount" "--pid --fork --mount-proc"; do
-        leave_behind "unshare --user --map-root-user --mount $namespaces sleep 1003"
+        leave_behind "unshare --user --map-root-user --mount $namespaces sh -c 'touch left; exec sleep 1003'"
         assert_clean
         no_roots_of_jobs
     done
@@ -84,10 +84,29 @@ has_helper() { [ -n "$(on_node_named '^batchai-helper')" ]; }
     leave_behind "/usr/bin/python3 -c '
 import ctypes, threading, time
 threading.Thread(target=time.sleep, args=(1003,)).start()
+open(\"left\", \"w\")
 ctypes.CDLL(None).pthread_exit(None)'"
     assert_clean
     no_roots_of_jobs
 }
+
+@test "the end of a job ends no process whose namespace has got the number of one that was ended" {
+    need_root
+    spaces=$BATCHAI_SOURCE/tests/cluster/namespaces.py
+    write_script job.sh "setsid /usr/bin/python3 $spaces many $work/many >/dev/null 2>&1 &" "while [ ! -e slow ]; do sleep 0.1; done" 'sleep 2'
+    submit_alice -N 1 -w n1 -o /dev/null --batchai-mount=tmpfs:t job.sh
+    eventually test -e many
+    on_node n1 setpriv --reuid alice --regid alice --init-groups /usr/bin/python3 "$spaces" slow "$work/slow" 3>&- &
+    eventually test -e slow
+    on_node n1 setpriv --reuid bob --regid bob --init-groups /usr/bin/python3 "$spaces" changing "$work/bobs" 3>&- &
+    on_node n1 /usr/bin/python3 "$spaces" changing "$work/roots" 3>&- &
+    [ "$(wait_job "$job")" = COMPLETED ]
+    eventually test -e bobs -a -e roots
+    [ "$(cat bobs roots)" = $'0\n0' ]
+    [ -z "$(on_node_named '^/usr/bin/python3 .*namespaces.py many')" ]
+    eventually no_slow_ones
+}
+no_slow_ones() { [ -z "$(on_node_named '^/usr/bin/python3 .*namespaces.py slow')" ]; }
 
 @test "the end of a job ends no process of another job, of the same user or another" {
     need_root
@@ -97,7 +116,7 @@ ctypes.CDLL(None).pthread_exit(None)'"
         jobs+=("$job")
         eventually test -e "started.$job"
     done
-    leave_behind 'unshare --user --map-root-user --mount sleep 1004'
+    leave_behind "unshare --user --map-root-user --mount sh -c 'touch left; exec sleep 1004'"
     eventually is_over '^sleep 1004'
     [ "$(on_node_named '^sleep 1003' | wc -l)" = 2 ]
     scancel "${jobs[@]}"
@@ -128,7 +147,7 @@ is_over() { ! runs "$1"; }
 
 @test "an end that is killed while it waits for a set-up is finished by the next job" {
     need_root
-    running_job
+    running_job -N 1 -w n1 # the only teardown is the one that waits
     on_node n1 flock "/run/batchai/jobs/mini-$job" sleep 1005 &
     lock=$!
     eventually holds_lock
