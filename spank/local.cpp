@@ -61,7 +61,7 @@ bool too_long(const Options& given) {
 bool check(const Site& site, const Options& given, const MemoryFile& answer) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-check", site.libexec);
-    // Of a command nothing can be checked, and every user sees arguments.
+    // A command cannot be checked, and every user of the machine can see arguments.
     constexpr const char* kFlags[kOptionCount] = {"--job", "--mount", nullptr, "--output"};
     const char* argv[4 + 2 * kOptionCount] = {"batchai-check", "--policy", site.policy};
     int argc = 3;

@@ -12,7 +12,7 @@
 //
 // State (kStateFile in the job's directory, root only): what later tasks of the job need. uid,
 // restart and submitted (a time, of slurmctld's) say whose it is (helper/submission.hpp); result
-// (running, ready or failed), message (of a failure); gid and each job_temp for the job's end; the
+// (running, ready or failed), message (of a failure); gid and job_temp for the job's end; the
 // options again, so that a step that asks for others is noticed; when ready also
 // namespace, nodes, prepare, script, timeout, cache (days), mounts (as a text), logs, logs_outside
 // (the same without the job's mounts), record, log_node, note and command. Then an empty string and
@@ -35,8 +35,9 @@ inline constexpr char kWitnessFile[] = "witness";          // see helper/submiss
 inline constexpr char kPinFile[] = "namespace";            // the mount namespace is bound here
 inline constexpr char kPreparationFile[] = "preparation";  // see once.hpp
 inline constexpr char kDaemonsFile[] = "daemons";          // see helper/daemon_notes.hpp
-// Made by the plugin when a job is over, whoever holds the directory's lock, and removed last:
-// where its end was interrupted, the next end of a job or start of slurmd goes on with it.
+// Marks a directory whose job is over: made by the plugin at the job's end, or by the helper for a
+// leftover, with or without the directory's lock. Removed last: if an end is interrupted, the next
+// end of a job or start of slurmd goes on with it.
 inline constexpr char kEndingFile[] = "ending";
 
 // The user's options. kOptionNames are the names in requests and states.
@@ -61,10 +62,10 @@ inline constexpr unsigned kLineMaximum = 4096;
 inline constexpr char kCancelled[] = "job preparation was cancelled";
 
 // Deadlines in seconds; job preparation has the policy's. That of the set-up is above all of the
-// helper's own together: 30 each to plan, open sources and make files, 120 at most to mount, 60 for
-// slurmctld's answer.
+// helper's own together: 30 each to plan, open sources and make files, 120 at most to mount, 150
+// for slurmctld's answer, 40 for what an earlier run has left.
 inline constexpr int kCheckSeconds = 60;
-inline constexpr int kSetupSeconds = 300;
+inline constexpr int kSetupSeconds = 430;
 inline constexpr int kTeardownSeconds = 90;
 inline constexpr int kLogSeconds = 10;  // a line to the logs
 

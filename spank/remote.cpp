@@ -125,8 +125,8 @@ bool is_known(const slurm::Task& task, const Descriptor& directory) {
            (state.failed() || (state.ready() && join(state, directory.get())));
 }
 
-// Has the state read and enters the job's namespace; or says why not. False: there is nothing to
-// enter, as the job has no options, and what was found under its number was another submission's.
+// Reads the state and enters the job's namespace, or sets the failure. False: the job has no
+// options, and the state under its number was another submission's.
 bool enter(const slurm::Task& task, const Site& site, const Options& options,
            Descriptor& directory) {
     if (is_known(task, directory)) return true;

@@ -56,28 +56,37 @@ std::vector<std::string> jobs_here() {
     return jobs;
 }
 
-// The names of the directories that this cluster's unfinished jobs may have: CLUSTER-NUMBER.
-sys::Result<std::vector<std::string>> unfinished_names(std::string& prefix) {
+struct ClusterJobs {
+    std::string prefix;              // of a job's directory: "CLUSTER-", before its number
+    std::vector<std::string> names;  // that the directories of unfinished jobs may have
+};
+sys::Result<ClusterJobs> cluster_jobs() {
     auto jobs = unfinished_jobs();
-    if (!jobs) return jobs;
+    if (!jobs) return jobs.error();
     const auto configuration = slurm_configuration();
     if (!configuration) return configuration.error();
-    prefix = value_of(*configuration, "ClusterName") + "-";
-    for (auto& job : *jobs) job.insert(0, prefix);
-    return jobs;
+    ClusterJobs cluster{value_of(*configuration, "ClusterName") + "-", *std::move(jobs)};
+    for (auto& name : cluster.names) name.insert(0, cluster.prefix);
+    return cluster;
+}
+
+bool is_of_cluster(const std::string& job, const std::string& prefix) {
+    return job.starts_with(prefix) &&
+           job.find_first_not_of("0123456789.", prefix.size()) == job.npos;
 }
 
 void look_for_leftovers(Findings& findings) {
     const auto here = jobs_here();
-    std::string prefix;  // of another cluster's jobs, its own doctor knows
-    const auto unfinished = unfinished_names(prefix);
+    const auto unfinished = cluster_jobs();
     bool clean = true;
     for (const std::string& job : here) {
-        if (!job.starts_with(prefix)) continue;
+        // Directories of another cluster's jobs are left to that cluster's doctor.
+        if (unfinished && !is_of_cluster(job, unfinished->prefix)) continue;
         if (!unfinished) {
             findings.warning("leftovers", fmt::format("whether job {} still runs is unknown: {}",
                                                       job, unfinished.error().message));
-        } else if (std::find(unfinished->begin(), unfinished->end(), job) == unfinished->end()) {
+        } else if (std::find(unfinished->names.begin(), unfinished->names.end(), job) ==
+                   unfinished->names.end()) {
             findings.error("leftovers",
                            fmt::format("job {0} is over and has left {1}/{0}: restart slurmd, or "
                                        "run 'batchai-helper teardown --job {0}'",

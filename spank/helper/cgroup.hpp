@@ -2,10 +2,10 @@
 //
 // Where a daemon that outlives the step which started it is kept. Slurm (proctrack/cgroup,
 // task/cgroup) ends every process in the cgroups of a step; so, in each hierarchy in which Slurm
-// has put us into a job's cgroup, the job's daemons get one beside it: .../slurm_n1/batchai_mini-17
-// where the job has .../slurm_n1/uid_1000/job_17 (version 1), .../slurmstepd.scope/batchai_mini-17
-// where it has
-// .../slurmstepd.scope/job_17 (version 2). Without Slurm's cgroups: nothing.
+// has put us into a job's cgroup, the job's daemons get one beside it:
+//   version 1: .../slurm_n1/batchai_mini-17 beside .../slurm_n1/uid_1000/job_17
+//   version 2: .../slurmstepd.scope/batchai_mini-17 beside .../slurmstepd.scope/job_17
+// Without Slurm's cgroups: nothing.
 #pragma once
 
 #include <sys/types.h>

@@ -16,7 +16,7 @@
 
 namespace batchai::spank {
 
-// The uid nobody and the gid nogroup: no user's.
+// The uid nobody and the gid nogroup. No user has them.
 inline constexpr unsigned kNobodyId = 65534;
 
 // A gid that no other living process has: made of the process's own number, in a range that belongs

@@ -192,8 +192,8 @@ sys::Error become(const DaemonProgram& program, pid_t number) {
     return sys::errno_error(program.command.front());
 }
 
-// Waits until we are in the job's notes, by the number that comes; or our maker has died, and we
-// are not.
+// Waits for our number on the host, which our parent sends once we are in the job's notes. If the
+// parent dies first, this process ends.
 [[noreturn]] void serve(int socket, const DaemonProgram& program) {
     pid_t number = -1;
     if (read(socket, &number, sizeof number) != sizeof number) _exit(1);

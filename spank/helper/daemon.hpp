@@ -10,15 +10,15 @@
 // The kernel lets a process trace another one, and read its memory and open files, if all uids and
 // gids are the same. So the user's groups are supplementary ones here, and the program's own group
 // is nogroup; of a program with the store's credentials it is one that no other process has
-// (own_group). The others do not get such a group: they may run commands of the user's, which could
-// keep it beyond their end in a file with the set-group-ID bit. Not to be dumpable would be no
-// better and is not to be had: what the program starts, such as ssh, opens /proc/1/fd/101.
+// (own_group). Other programs do not get such a group. They may run the user's commands, and a
+// command could keep the group in a file with the set-group-ID bit. PR_SET_DUMPABLE=0 cannot
+// replace it: what the program starts, such as ssh, opens /proc/1/fd/101.
 //
 // Its mount namespace is a copy of the host's, not of the job's: it sees no mount of the job and
 // keeps none alive. There is a small tmpfs that the user's other processes cannot reach. In it are
-// the target, an empty directory of the user's; HOME, another one, so that none of them leaves a
-// configuration there that names commands to run; and fusermount and fusermount3, which are
-// batchai-fusermount, which hands out the open /dev/fuse.
+// the target, an empty directory of the user's; HOME, another empty directory, so that no other
+// process of the user leaves a configuration there that names commands; and fusermount and
+// fusermount3, which are batchai-fusermount, which hands out the open /dev/fuse.
 #pragma once
 
 #include <string>

@@ -30,18 +30,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMaximum = 64 * 1024;
 // For a program that was told to end, and for the kernel to end one that was killed.
 constexpr int kLastSeconds = 3;
 
-std::string read_small(const std::string& path) {
-    const sys::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    auto text = file ? read_all(file.get(), kMaximum) : sys::Result<std::string>(sys::Error{});
-    return text ? *std::move(text) : std::string();
-}
-
 std::string boot_name() {
-    std::string name = read_small("/proc/sys/kernel/random/boot_id");
+    std::string name = read_or_empty(AT_FDCWD, "/proc/sys/kernel/random/boot_id");
     while (name.ends_with('\n')) name.pop_back();
     return name;
 }
@@ -56,8 +49,7 @@ sys::Result<void> note(const JobDirectory& directory, const char* name, const st
 sys::UniqueFd open_process(const ProcessIdentity& wanted) {
     sys::UniqueFd process(pidfd_open(wanted.pid, 0));
     if (!process) return process;
-    const auto found = identify(wanted.pid);
-    if (!found || found->start != wanted.start || found->boot != wanted.boot) process.reset();
+    if (!is_alive(wanted)) process.reset();
     return process;
 }
 
@@ -149,11 +141,16 @@ std::string start_time(std::string_view stat) {
 sys::Result<ProcessIdentity> identify(pid_t pid) {
     ProcessIdentity process;
     process.pid = pid;
-    process.start = start_time(read_small("/proc/" + std::to_string(pid) + "/stat"));
+    process.start = start_time(read_or_empty(AT_FDCWD, "/proc/" + std::to_string(pid) + "/stat"));
     process.boot = boot_name();
     if (process.start.empty() || process.boot.empty())
         return sys::Error{"process " + std::to_string(pid) + ": cannot be identified in /proc"};
     return process;
+}
+
+bool is_alive(const ProcessIdentity& wanted) {
+    const auto found = identify(wanted.pid);
+    return found && found->start == wanted.start && found->boot == wanted.boot;
 }
 
 sys::Result<void> note_daemon(const JobDirectory& directory, pid_t pid) {

@@ -31,6 +31,9 @@ std::string start_time(std::string_view stat);
 // Of a process that cannot end meanwhile.
 sys::Result<ProcessIdentity> identify(pid_t pid);
 
+// Whether the process with that number is the one that was meant.
+bool is_alive(const ProcessIdentity&);
+
 sys::Result<void> note_daemon(const JobDirectory&, pid_t pid);
 sys::Result<void> note_cgroup(const JobDirectory&, const std::string& directory);
 sys::Result<void> note_fuse_mount(const JobDirectory&, const std::string& path);

@@ -23,7 +23,7 @@
 namespace batchai::spank {
 namespace {
 
-// For what millions of files in a temporary directory may hold up; the rest goes later.
+// Time limit for removing a temporary directory. A background process removes the rest.
 constexpr int kRemoveSeconds = 30;
 // For a FUSE program to write to its server what it still holds.
 constexpr int kDaemonSeconds = 20;
@@ -89,7 +89,7 @@ void end_namespace(const JobDirectory& directory, int seconds) {
 
 bool end_job(const JobDirectory& directory, int seconds) {
     const Fields state = directory.state();
-    end_namespace(directory, kDaemonSeconds);
+    end_namespace(directory, std::min(seconds, kDaemonSeconds));
     const auto uid = state.number("uid");
     const auto gid = state.number("gid");
     const std::string job_temp = state.get("job_temp");
@@ -127,6 +127,9 @@ int tear_down(const std::string& job) {
                      std::strerror(errno));
         return 1;
     }
+    if (access((std::string(kJobsDirectory) + "/" + job).c_str(), F_OK) != 0)
+        std::fprintf(stderr, "batchai-helper: %s/%s: there is no such job on this node\n",
+                     kJobsDirectory, job.c_str());
     if (const auto directory = JobDirectory::open(job, true); directory) {
         (void)directory->touch(kEndingFile);  // the plugin has done so already, before our lock
         finished = finish(*directory);

@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
+
 namespace batchai::spank {
 
 sys::Result<std::string> read_all(int fd, std::size_t limit) {
@@ -43,6 +46,12 @@ sys::Result<std::string> read_regular_file(const std::string& path, std::size_t 
     return text;
 }
 
+std::string read_or_empty(int directory, const std::string& path) {
+    const sys::UniqueFd file(openat(directory, path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    auto text = file ? read_all(file.get(), 1024 * 1024) : sys::Result<std::string>(sys::Error{});
+    return text ? *std::move(text) : std::string();
+}
+
 sys::Result<void> make_directories(const std::string& path) {
     for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
         const std::string part = path.substr(0, end);
@@ -59,6 +68,13 @@ sys::Result<void> make_directories(const std::string& path) {
     if (stat(path.c_str(), &info) != 0) return sys::errno_error(path);
     if (!S_ISDIR(info.st_mode)) return sys::errno_error(path, ENOTDIR);
     return {};
+}
+
+bool is_file_name(std::string_view name) {
+    return !name.empty() && name.size() <= 255 && name.front() != '.' &&
+           std::all_of(name.begin(), name.end(), [](unsigned char c) {
+               return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+           });
 }
 
 bool is_within(std::string_view path, std::string_view directory) {

@@ -6,8 +6,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <memory>
 
@@ -68,7 +66,7 @@ std::vector<std::string> JobDirectory::all() {
     std::vector<std::string> names;
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(kJobsDirectory), closedir);
     while (const dirent* entry = directory ? readdir(directory.get()) : nullptr) {
-        if (is_job_name(entry->d_name)) names.emplace_back(entry->d_name);
+        if (is_file_name(entry->d_name)) names.emplace_back(entry->d_name);
     }
     return names;
 }
@@ -161,13 +159,6 @@ void JobDirectory::clear() const {
 void JobDirectory::remove() const {
     clear();
     rmdir(directory_path(name_).c_str());
-}
-
-bool is_job_name(const std::string& name) {
-    return !name.empty() && name.size() <= 200 && name.front() != '.' &&
-           std::all_of(name.begin(), name.end(), [](unsigned char c) {
-               return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
-           });
 }
 
 }  // namespace batchai::spank

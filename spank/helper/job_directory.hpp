@@ -62,7 +62,4 @@ class JobDirectory {
     sys::UniqueFd fd_;
 };
 
-// Whether it can be a directory's name.
-bool is_job_name(const std::string& name);
-
 }  // namespace batchai::spank

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <CLI/CLI.hpp>
 
-#include "spank/helper/job_directory.hpp"
+#include "spank/helper/files.hpp"
 #include "spank/helper/setup.hpp"
 #include "spank/helper/trial.hpp"
 #include "spank/helper/usage.hpp"
@@ -31,7 +31,9 @@ int main(int argc, char** argv) {
         ->add_option("--job", job, "its directory's name below /run/batchai/jobs: CLUSTER-NUMBER")
         ->required()
         ->check([](const std::string& name) {
-            return batchai::spank::is_job_name(name) ? "" : "not a name of a job's directory";
+            return batchai::spank::is_file_name(name)
+                       ? ""
+                       : "expected CLUSTER-NUMBER, a directory's name below /run/batchai/jobs";
         });
     auto* attempt =
         app.add_subcommand("try", "make everything that the site policy speaks of, for a moment");

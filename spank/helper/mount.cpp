@@ -19,7 +19,7 @@
 #include "spank/helper/network.hpp"
 #include "spank/helper/overlay.hpp"
 #include "spank/helper/secret.hpp"
-#include "spank/helper/trusted.hpp"
+#include "sys/trusted.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -238,7 +238,8 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
         all.push_back(*std::move(approved));
     }
     // In this namespace, which may be Slurm's.
-    const auto root = open_trusted_directory(policy.mount_root);
+    const auto root =
+        sys::open_trusted(policy.mount_root, {.flags = O_PATH | O_DIRECTORY, .makes = true});
     if (!root) return root.error().in("site policy: paths.mount_root");
     if (auto attached = targets->attach_at(root->get()); !attached)
         return attached.error().in(policy.mount_root);

@@ -2,21 +2,12 @@
 #include "spank/helper/request.hpp"
 
 #include <algorithm>
-#include <cctype>
 
-#include "spank/helper/job_directory.hpp"
+#include "spank/helper/files.hpp"
 #include "spank/protocol.hpp"
 
 namespace batchai::spank {
 namespace {
-
-// The node's name becomes part of file names.
-bool is_node_name(const std::string& name) {
-    return !name.empty() && name.size() <= 255 && name.front() != '.' &&
-           std::all_of(name.begin(), name.end(), [](unsigned char c) {
-               return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
-           });
-}
 
 sys::Result<Request> read_fields(const Fields& fields) {
     Request request;
@@ -43,9 +34,12 @@ sys::Result<Request> read_fields(const Fields& fields) {
         request.user.groups.push_back(*number);
     }
     request.name = fields.get("name");
-    if (!is_job_name(request.name)) return sys::Error{"name: not a name for a job's directory"};
+    if (!is_file_name(request.name))
+        return sys::Error{"name: '" + request.name +
+                          "' is not a name of a file: ClusterName in slurm.conf may have letters, "
+                          "digits, '-', '_' and '.'"};
     request.node = fields.get("node");
-    if (!is_node_name(request.node)) return sys::Error{"node: not a node's name"};
+    if (!is_file_name(request.node)) return sys::Error{"node: not a node's name"};
     request.hosts = split(fields.get("hosts"), ',');
     if (request.hosts.empty()) return sys::Error{"hosts: none"};
     if (!fields.get("array_task").empty()) {

@@ -32,7 +32,7 @@ sys::Result<std::string> read_stored(const std::string& path) {
     return read_private_file(file->get(), geteuid(), "site policy: credentials " + path);
 }
 
-// A program that a user could exchange would hand the store's secret to him.
+// A user who can exchange the program would get the store's secret.
 sys::Result<void> check_receiver(const job::FileSystem& file_system,
                                  const job::SitePolicy& policy) {
     const auto program = policy.programs.find(file_system.program);

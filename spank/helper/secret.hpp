@@ -17,10 +17,10 @@ namespace batchai::spank {
 // The calling user's own ~/.config/batchai/credentials/NAME. Call with his rights.
 sys::Result<sys::UniqueFd> open_user_credentials(const std::string& name);
 
-// What the FileSystem's credentials say: of the store, of the user's file (opened by him: file), or
-// of the job. The file must belong to root or to owner, a regular file of mode 0600 or less. Of the
-// store's file, and of a program that gets its content, only root may be able to change a component
-// of the path. kind none: empty.
+// What the FileSystem's credentials say: of the store, of the user's file (opened as the user:
+// file), or of the job. The file must belong to root or to owner, a regular file of mode 0600 or
+// less. Of the store's file, and of a program that gets its content, only root may be able to
+// change a component of the path. kind none: empty.
 sys::Result<std::string> read_credentials(const job::Mount&, const job::FileSystem&,
                                           const job::SitePolicy&, int file, uid_t owner);
 

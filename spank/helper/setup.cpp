@@ -27,11 +27,11 @@
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/node_plan.hpp"
 #include "spank/helper/submission.hpp"
-#include "spank/helper/trusted.hpp"
 #include "spank/helper/trusted_policy.hpp"
 #include "spank/protocol.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
+#include "sys/trusted.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -79,9 +79,10 @@ class Setup {
         const std::string line =
             sys::printable(done.error().in("batchai: " + request_.node).message);
         report(line);
-        if (auto noted = write_state("failed", line); !noted) return noted.error().in(line);
+        if (auto noted = write_state("failed", line); !noted)
+            return noted.error().in(done.error().message);
         if (auto noted = note_witness(directory_, request_.job_id, request_.step); !noted)
-            return noted.error().in(line);
+            return noted.error().in(done.error().message);
         return done.error();
     }
 
@@ -92,9 +93,11 @@ class Setup {
         policy_ = *std::move(policy);
         if (auto planned = plan(); !planned) return planned;
         if (!plan_.failure.empty()) return sys::Error{plan_.failure};
-        // For who cleans up if we are killed from here on.
+        // If we are killed after this point, cleanup needs this state.
         if (auto noted = write_state("running", ""); !noted) return noted;
-        if (auto root = open_trusted_directory(policy_.mount_root); !root)
+        if (auto root = sys::open_trusted(policy_.mount_root,
+                                          {.flags = O_PATH | O_DIRECTORY, .makes = true});
+            !root)
             return root.error().in("site policy: paths.mount_root");
         in_place_ = request_.in_place && !is_shared_mount(policy_.mount_root);
         if (!in_place_)
@@ -303,7 +306,10 @@ sys::Result<JobDirectory> clear(JobDirectory directory, const Request& request) 
     return JobDirectory::create(name);
 }
 
-sys::Result<void> set_up(const Request& request, const std::string& policy_file) {
+sys::Result<void> set_up(Request request, const std::string& policy_file) {
+    auto secret = make_secret();
+    if (!secret) return secret.error();
+    request.secret = *std::move(secret);
     if (auto made = prepare_base(); !made) return made;
     auto directory = JobDirectory::create(request.name);
     if (!directory) return directory.error();
@@ -323,16 +329,9 @@ sys::Result<void> set_up(const Request& request, const std::string& policy_file)
 int set_up(const std::string& policy_file) {
     const auto text = read_all(STDIN_FILENO, kRequestMaximum);
     auto request = text ? parse_request(*text) : sys::Result<Request>(text.error());
-    std::string who = "batchai: ";
-    auto secret = request ? make_secret() : sys::Result<std::string>(request.error());
-    sys::Result<void> done;
-    if (secret) {
-        who += request->node + ": ";
-        request->secret = *std::move(secret);
-        done = set_up(*request, policy_file);
-    } else {
-        done = secret.error();
-    }
+    const std::string who = request ? "batchai: " + request->node + ": " : "batchai: ";
+    const auto done =
+        request ? set_up(*std::move(request), policy_file) : sys::Result<void>(request.error());
     if (done) return 0;
     std::fprintf(stderr, "%s\n", sys::printable(who + done.error().message).c_str());
     return 1;

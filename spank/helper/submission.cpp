@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -27,16 +28,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kDeadline{60};
+constexpr std::chrono::seconds kDeadline{150};  // Slurm fails over to a backup after 120
 constexpr std::chrono::milliseconds kAgain{500};
 constexpr std::size_t kAnswerMaximum = 1024 * 1024;
-
-std::string read_at(int at, const std::string& path) {
-    const sys::UniqueFd file(openat(at, path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    auto text =
-        file ? read_all(file.get(), kAnswerMaximum) : sys::Result<std::string>(sys::Error{});
-    return text ? *std::move(text) : std::string();
-}
+constexpr int kCannotExecute = 127;
 
 [[noreturn]] void become_squeue(unsigned job, int output) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -54,7 +49,7 @@ std::string read_at(int at, const std::string& path) {
     execve(BATCHAI_SQUEUE, const_cast<char**>(arguments), const_cast<char**>(environment));
     const std::string why = sys::errno_error(BATCHAI_SQUEUE).message;
     (void)write_all(STDOUT_FILENO, why);
-    _exit(127);
+    _exit(kCannotExecute);
 }
 
 // Until its writer has ended; or what is there by the deadline.
@@ -79,8 +74,18 @@ std::string first_line(std::string text) {
     return text.empty() ? "squeue did not answer" : text;
 }
 
-// Slurm names its processes so: "slurmstepd: [17.extern]".
-pid_t find_extern_step(unsigned job) {
+// Users choose the arguments of set-user-ID programs, which belong to root too: the program counts.
+bool is_same_program(pid_t one, pid_t other) {
+    struct stat a = {};
+    struct stat b = {};
+    return stat(fmt::format("/proc/{}/exe", one).c_str(), &a) == 0 &&
+           stat(fmt::format("/proc/{}/exe", other).c_str(), &b) == 0 && a.st_ino == b.st_ino &&
+           a.st_dev == b.st_dev;
+}
+
+// Slurm names its processes so: "slurmstepd: [17.extern]". step: another slurmstepd. -1: there is
+// none.
+pid_t find_extern_step(unsigned job, pid_t step) {
     const std::string wanted = fmt::format("slurmstepd: [{}.extern]", job);
     const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
     while (const dirent* entry = proc ? readdir(proc.get()) : nullptr) {
@@ -90,7 +95,9 @@ pid_t find_extern_step(unsigned job) {
             info.st_uid != geteuid())
             continue;
         const std::string name = entry->d_name;
-        if (read_at(dirfd(proc.get()), name + "/cmdline").starts_with(wanted)) return pid;
+        if (read_or_empty(dirfd(proc.get()), name + "/cmdline").starts_with(wanted) &&
+            is_same_program(pid, step))
+            return pid;
     }
     return -1;
 }
@@ -119,20 +126,23 @@ bool SubmissionTime::stop() {
     int status = 0;
     kill(child_, SIGKILL);
     waitpid(std::exchange(child_, -1), &status, 0);
-    return WIFEXITED(status);
+    return WIFEXITED(status) && WEXITSTATUS(status) != kCannotExecute;
 }
 
 sys::Result<std::string> SubmissionTime::wait() {
     const auto deadline = Clock::now() + kDeadline;
     while (time_.empty()) {
         const std::string lines = output_ ? read_until(output_.get(), deadline) : std::string();
-        const bool exited = stop();
+        const bool may_succeed = stop();
         time_ = submission_time(lines, job_);
         if (!time_.empty()) break;
         const bool refused = lines.find("Invalid job id") != lines.npos;
-        if (!exited || refused || Clock::now() + kAgain > deadline)
-            return sys::Error{fmt::format("slurmctld does not say when job {} was submitted: {}",
-                                          job_, first_line(lines))};
+        if (!may_succeed || refused || Clock::now() + kAgain > deadline)
+            return sys::Error{
+                fmt::format("slurmctld does not say when job {0} was submitted: {1}. Run 'squeue "
+                            "--jobs={0}' as "
+                            "root on this node",
+                            job_, first_line(lines))};
         std::this_thread::sleep_for(kAgain);
         ask();
     }
@@ -149,16 +159,15 @@ std::string submission_time(const std::string& lines, unsigned job) {
 }
 
 bool has_witness(const JobDirectory& directory) {
-    std::string text = read_at(directory.fd(), kWitnessFile);
-    const auto witness = identity_from_text(text);
-    const auto found =
-        witness ? identify(witness->pid) : sys::Result<ProcessIdentity>(sys::Error{});
-    return found && found->start == witness->start && found->boot == witness->boot;
+    const auto witness = identity_from_text(read_or_empty(directory.fd(), kWitnessFile));
+    return witness && is_alive(*witness);
 }
 
 sys::Result<void> note_witness(const JobDirectory& directory, unsigned job, pid_t step) {
-    const pid_t extern_step = find_extern_step(job);
-    const auto witness = identify(extern_step > 0 ? extern_step : step);
+    const pid_t extern_step = find_extern_step(job, step);
+    auto witness =
+        extern_step > 0 ? identify(extern_step) : sys::Result<ProcessIdentity>(sys::Error{});
+    if (!witness) witness = identify(step);
     if (!witness) return witness.error();
     return directory.replace(kWitnessFile, to_text(*witness));
 }

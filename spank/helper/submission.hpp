@@ -32,12 +32,12 @@ class SubmissionTime {
     SubmissionTime& operator=(const SubmissionTime&) = delete;
 
     // Waits for the answer: seconds since the epoch. While slurmctld cannot be reached, asks again
-    // for up to a minute.
+    // for up to 150 seconds.
     sys::Result<std::string> wait();
 
   private:
     void ask();
-    bool stop();  // false: squeue did not end by itself
+    bool stop();  // false: asking again does not help
 
     unsigned job_;
     pid_t child_ = -1;

@@ -15,8 +15,10 @@ sys::Result<std::string> read_trusted_policy(const std::string& file) {
     const auto opened = sys::open_trusted(file, {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY});
     if (!opened) return opened.error().in("site policy");
     struct stat info = {};
-    if (fstat(opened->get(), &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & 022) != 0)
-        return sys::Error{"site policy " + file + ": must be a file that nobody else can write to"};
+    if (fstat(opened->get(), &info) != 0) return sys::errno_error("site policy " + file);
+    if (!S_ISREG(info.st_mode)) return sys::Error{"site policy " + file + ": not a regular file"};
+    if ((info.st_mode & 022) != 0)  // open_trusted checks nothing where we are not root
+        return sys::Error{"site policy " + file + ": others can write to it: chmod go-w"};
     auto text = read_all(opened->get(), kPolicyMaximum);
     if (!text) return text.error().in("site policy " + file);
     return text;

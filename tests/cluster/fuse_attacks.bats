@@ -55,7 +55,7 @@ let_go() {
     [ "$(wait_job "$job")" = FAILED ] # port 9 has no server, so alice's mount fails after her script
 }
 
-# A process of alice's on the node that hands its /proc to whom asks, for the FUSE programs' own show no other process.
+# A process of alice's on the node that hands its /proc to each process that connects, for the FUSE programs' own show no other process.
 snoops() {
     alice_on_node /usr/bin/python3 "$snoop" serve "$work/socket" 3>&- &
     eventually test -S socket

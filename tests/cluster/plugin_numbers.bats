@@ -83,6 +83,27 @@ leave_job() {
     on_node n1 rm -r /run/batchai/jobs/other-1
 }
 
+@test "no user's process is taken for the witness of a job" {
+    forget_numbers
+    # A set-user-ID program belongs to root, and its user chooses its arguments.
+    sleep 1003 | on_node n1 setpriv --reuid bob --regid bob --init-groups script -qec "exec -a 'slurmstepd: [1.extern]' su" /dev/null >/dev/null 2>&1 3>&- &
+    forger=$!
+    eventually runs '^slurmstepd: .1.extern.'
+    forged=$(on_node n1 pgrep -f '^slurmstepd: .1.extern.')
+    [ "$(on_node n1 stat -c %U "/proc/$forged")" = root ]
+    write_script job.sh 'touch started' 'while [ ! -e go ]; do sleep 0.1; done'
+    submit_alice -N 1 -o out --batchai-mount=tmpfs:t job.sh
+    [ "$job" = 1 ]
+    eventually test -e started
+    run on_node n1 cat /run/batchai/jobs/mini-1/witness
+    [[ $output =~ ^[0-9]+" " && $output != "$forged "* ]]
+    touch go
+    [ "$(wait_job "$job")" = COMPLETED ]
+    kill_all '^slurmstepd: .1.extern.'
+    kill_all '^sleep 1003'
+    wait "$forger" || true
+}
+
 # How often slurmctld was asked about a single job.
 questions() { sdiag | awk '/REQUEST_JOB_INFO_SINGLE/ { sub(/.*count:/, ""); found = $1 } END { print found + 0 }'; }
 

@@ -3,7 +3,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-using batchai::spank::is_job_name;
 using batchai::spank::submission_time;
 
 BOOST_AUTO_TEST_SUITE(submission)
@@ -20,13 +19,6 @@ BOOST_AUTO_TEST_CASE(what_is_no_answer_is_not_taken_for_one) {
          {"", "\n", "17\n", "17 \n", "117 1764066000\n", "170 1764066000\n", "x17 1764066000\n",
           "17 1764066000 more\n", "slurm_load_jobs error: Invalid job id specified\n"})
         BOOST_TEST(submission_time(lines, 17) == "", lines);
-}
-
-BOOST_AUTO_TEST_CASE(a_jobs_name_is_one_of_a_file) {
-    for (const char* name : {"mini-17", "mini-17.1", "a_b.c-1"})
-        BOOST_TEST(is_job_name(name), name);
-    for (const char* name : {"", ".", "..", ".mini-17", "mini/17", "mini 17", "mini\n17"})
-        BOOST_TEST(!is_job_name(name), name);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
