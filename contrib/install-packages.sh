@@ -40,6 +40,7 @@ plugin=(
     squashfs-tools # images to mount
     fuse3 sshfs rclone squashfuse s3fs # programs that mount
     openssh-server samba # what sshfs and rclone mount
+    curl # a client of what Horovod's ranks ask
     strace # kills the root helper at each of its system calls
     openmpi-bin libopenmpi-dev python3-mpi4py # what a job's script starts; unmodified MPI programs
 )
@@ -48,7 +49,6 @@ test=(
     mpich libmpich-dev # MPI programs of another kind; Open MPI stays what mpicc and mpirun are
     libgloo-dev # what the collectives are measured beside, with both MPIs and PyTorch
     gdb # stacks of ranks that hang
-    curl # a client of what Horovod's ranks ask
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer
     charliecloud-runtime busybox-static # a job's container, and what is in it
