@@ -2,11 +2,11 @@
 //
 // Channel: a connection between two processes of a job (launcher/tls.hpp), carrying framed messages
 // in order: u64 length, u8 kind, the message as wire.hpp encodes it. Connections are found dead in
-// about ten seconds when a node vanishes without a word.
+// about ten seconds when a node vanishes.
 //
-// A frame is encrypted as the socket takes it, so that one that goes to several needs its memory
-// once. After on_close was called once, nothing more arrives. Neither callback may destroy the
-// channel.
+// Frames are encrypted piece by piece as the socket takes them, so a frame sent to several agents
+// is stored once. After on_close was called once, nothing more arrives. Neither callback may
+// destroy the channel.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,8 @@ void Coordinator::on_hello(Peer& peer, Reader& reader) {
     if (greeted_ == agents_.size() && state_ == State::starting) launch();
 }
 
-// All agents are here, or the job ends: nobody else gets in, and who has not greeted is sent away.
+// All agents are here, or the job ends: the ports close, and connections without a hello are
+// closed.
 void Coordinator::close_door() {
     door_.reset();
     for (const auto& peer : peers_)

@@ -111,9 +111,11 @@ namespace {
 // Whether the socket is ready before the deadline.
 bool wait_for(int socket, short events, steady_clock::time_point deadline) {
     pollfd wait{socket, events, 0};
-    const auto left =
-        std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count();
-    return ::poll(&wait, 1, static_cast<int>(std::max(left, decltype(left){0}))) > 0;
+    for (;;) {
+        const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
+        const int ready = ::poll(&wait, 1, static_cast<int>(std::max(left, decltype(left){0})));
+        if (ready >= 0 || errno != EINTR) return ready > 0;
+    }
 }
 
 sys::Result<sys::UniqueFd> connect_socket(const Endpoint& endpoint) {
@@ -150,7 +152,8 @@ sys::Result<Link> call(const Endpoint& endpoint, const TlsKey& key) {
             case Tls::Io::over:
                 return sys::Error{"the other end has closed the connection"};
             case Tls::Io::refused:
-                return sys::Error{"a program answers that does not know the key of this job"};
+                return sys::Error{
+                    "another program answers on this port: it does not know the job's key"};
         }
     }
 }

@@ -54,14 +54,14 @@ sys::Result<TlsKey> TlsKey::make(const std::string& key) {
     // What the machine's openssl.cnf says is for other programs, and takes time to read.
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_SSL_STRINGS, nullptr);
     TlsKey made;
-    made.key_ = std::make_unique<const std::string>(key);
+    made.key_ = std::make_unique<std::string>(key);
     made.context_.reset(SSL_CTX_new(TLS_method()));
     SSL_CTX* context = made.context_.get();
     if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
         SSL_CTX_set_ciphersuites(context, kSuite) != 1) {
         return sys::Error{std::string("OpenSSL cannot do TLS 1.3 with ") + kSuite};
     }
-    SSL_CTX_set_app_data(context, const_cast<std::string*>(made.key_.get()));
+    SSL_CTX_set_app_data(context, made.key_.get());
     SSL_CTX_set_psk_use_session_callback(context, offer_key);
     SSL_CTX_set_psk_find_session_callback(context, find_key);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);

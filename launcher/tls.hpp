@@ -35,7 +35,7 @@ class TlsKey {
     };
     TlsKey() = default;
 
-    std::unique_ptr<const std::string> key_;  // its address is the context's
+    std::unique_ptr<std::string> key_;  // its address is the context's
     std::unique_ptr<SSL_CTX, Free> context_;
 };
 

@@ -46,8 +46,8 @@ int Agent::run() {
     auto link = connect_to(bootstrap_.endpoints, *key_);
     if (!link) {
         say(
-            fmt::format("{}: cannot reach batchai-launch: {}. Name a network that all nodes reach "
-                        "with --interface.",
+            fmt::format("{}: cannot reach batchai-launch: {}. With --interface, name a network "
+                        "that all nodes reach.",
                         bootstrap_.name, link.error().message));
         return 125;
     }
@@ -73,7 +73,7 @@ int Agent::run() {
                           [this](FenceDone done) { on_fence_done(std::move(done)); },
                           [this](const std::string& why) { on_branch_broken(why); }});
     say_hello();
-    // Otherwise the servers of the ranks would refuse the ranks too.
+    // Without it the PMIx and Gloo servers would refuse the ranks.
     if (!told) {
         fail(told.error().in("cannot tell which user holds a TCP connection").message +
              ". Load the kernel module tcp_diag");

@@ -144,7 +144,8 @@ class Agent : private pmix::Host {
     std::unique_ptr<Ranks> ranks_;
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Timer> giving_up_;
-    std::unique_ptr<gloo::Rendezvous> rendezvous_;  // absent for a single rank, or none here
+    std::unique_ptr<gloo::Rendezvous>
+        rendezvous_;  // absent: a job of one rank, or no rank on this node
     ProgressPages pages_;
     StackReader stacks_;
     std::unique_ptr<Timer> watch_;  // absent before the ranks start

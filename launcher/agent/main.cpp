@@ -33,7 +33,7 @@ const char* variable(const char* name) {
 }  // namespace
 
 int agent_main() {
-    // While srun starts the agents of other nodes: it passes its input on when all are there.
+    // Loads OpenSSL now: srun passes its input on only when the agents of all nodes are there.
     (void)TlsKey::make({});
     auto bootstrap = decode_bootstrap(read_line(STDIN_FILENO));
     if (!bootstrap) {

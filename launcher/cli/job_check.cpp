@@ -10,7 +10,6 @@
 #include "launcher/cli/options.hpp"
 #include "launcher/cli/verbs.hpp"
 #include "sys/file.hpp"
-#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -53,8 +52,7 @@ int run(const Session& session, const CheckArgs& args) {
         for (const auto& finding : parsed.findings) findings.push_back(finding_json(finding));
         if (const int code = session.print(findings); code != kOk) return code;
     } else {
-        for (const auto& finding : parsed.findings)
-            std::cerr << sys::printable(finding.text()) << '\n';
+        for (const auto& finding : parsed.findings) std::cerr << finding.text() << '\n';
     }
     return parsed.spec ? kOk : kBadInput;
 }

@@ -68,7 +68,7 @@ Slurm ask_slurm(Findings& findings) {
     return slurm;
 }
 
-// Whether only root can change what a path leads to: as batchai-helper asks, whoever we are.
+// Whether only root can change what a path leads to. Checks owners even if the caller is not root.
 sys::Result<sys::UniqueFd> open_as_root_would(const std::string& path, int flags = O_PATH) {
     return sys::open_trusted(path, {.flags = flags, .checks = true});
 }
@@ -151,7 +151,8 @@ void check_credentials(Findings& findings, const job::SitePolicy& policy) {
     for (const auto& file : files) check_stored(findings, file);
 }
 
-// A directory that all users share must keep them from each other's: it is root's, and sticky.
+// All users share this directory. It must belong to root and have the sticky bit, so that no user
+// can exchange another user's directory.
 void check_job_temp(Findings& findings, const job::SitePolicy& policy) {
     std::error_code error;
     const fs::path directory = fs::canonical(policy.job_temp, error);

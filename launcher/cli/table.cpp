@@ -58,20 +58,17 @@ void append_line(std::string& text, const std::vector<std::string>& cells,
 }
 
 // A file's name may hold anything; a row is one line.
-Table as_shown(Table table) {
-    table.rows.push_back(std::move(table.titles));
-    for (auto& row : table.rows)
-        for (std::string& cell : row) cell = sys::printable(cell);
-    table.titles = std::move(table.rows.back());
-    table.rows.pop_back();
-    return table;
+void make_printable(std::vector<std::string>& cells) {
+    for (auto& cell : cells) cell = sys::printable(cell);
 }
 
 }  // namespace
 
 std::string Table::text() const {
     if (rows.empty()) return {};
-    const Table shown = as_shown(*this);
+    Table shown = *this;
+    make_printable(shown.titles);
+    for (auto& row : shown.rows) make_printable(row);
     std::vector<Column> columns;
     std::vector<std::string> rule;
     for (std::size_t i = 0; i < titles.size(); ++i) {

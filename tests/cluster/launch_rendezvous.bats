@@ -3,7 +3,7 @@
 # minislurm: -n 2
 #
 # Where the ranks of Horovod's own Gloo find each other: asked by curl, and by Horovod where there is one. (Who else asks:
-# launch_strangers.bats.)
+# launch_neighbours.bats.)
 # shellcheck disable=SC2016 # ranks expand it
 
 bats_require_minimum_version 1.5.0

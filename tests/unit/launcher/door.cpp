@@ -90,7 +90,8 @@ BOOST_FIXTURE_TEST_CASE(a_process_with_another_key_does_not_get_in_and_says_why,
     const auto link = call.get();
     BOOST_REQUIRE(!link);
     BOOST_TEST(link.error().message ==
-               text_of(endpoint) + ": a program answers that does not know the key of this job");
+               text_of(endpoint) +
+                   ": another program answers on this port: it does not know the job's key");
     BOOST_TEST(arrived == 0);
 }
 
