@@ -42,7 +42,7 @@ make_site
 # shellcheck disable=SC2016 # for the job's shell
 steps='for _ in 1 2; do
     begin=${EPOCHREALTIME/./}
-    srun true
+    srun true || exit
     echo $((${EPOCHREALTIME/./} - begin))
 done | xargs'
 

@@ -110,7 +110,7 @@ int main() {
     const double sealed = median(5, [&] { pass_sealed(ends, piece); });
     const double plain = median(5, [&] { pass_plain(piece); });
     const double gigabytes = static_cast<double>(kBytes) / 1e9;
-    std::printf("processor time                              \n");
+    std::printf("processor time\n");
     std::printf("the key, once for a process        %8.2f ms\n", made * 1e3);
     std::printf("a process's first handshake, an end%8.2f ms\n", first / 2 * 1e3);
     std::printf("a handshake, an end                %8.2f ms\n", handshake / 2 * 1e3);
