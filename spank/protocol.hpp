@@ -63,9 +63,9 @@ inline constexpr char kCancelled[] = "job preparation was cancelled";
 
 // Deadlines in seconds; job preparation has the policy's. That of the set-up is above all of the
 // helper's own together: 30 each to plan, open sources and make files, 120 at most to mount, 150
-// for slurmctld's answer, 40 for what an earlier run has left.
+// for slurmctld's answer, 40 for what an earlier run has left, 50 for a failure.
 inline constexpr int kCheckSeconds = 60;
-inline constexpr int kSetupSeconds = 430;
+inline constexpr int kSetupSeconds = 480;
 inline constexpr int kTeardownSeconds = 90;
 inline constexpr int kLogSeconds = 10;  // a line to the logs
 

@@ -42,7 +42,7 @@ bool remove_as(const Credentials& owner, const std::string& path, int seconds) {
 }
 
 bool finish(const JobDirectory& directory) {
-    if (!end_job(directory, kRemoveSeconds)) return false;
+    if (!end_job(directory, kDaemonSeconds, kRemoveSeconds)) return false;
     directory.remove();
     return true;
 }
@@ -79,22 +79,25 @@ void add_owner(Fields& state, const Credentials& user, const std::string& job_te
     state.add("job_temp", job_temp);
 }
 
-void end_namespace(const JobDirectory& directory, int seconds) {
+bool end_namespace(const JobDirectory& directory, int seconds) {
     const Fields state = directory.state();
     const auto user = state.number("uid");
-    kill_processes(directory, user ? *user : 0, root_mount_source(state.get("job_temp")));
+    const bool all =
+        kill_processes(directory, user ? *user : 0, root_mount_source(state.get("job_temp")));
     end_daemons(directory, seconds);
     unpin(directory);
+    return all;
 }
 
-bool end_job(const JobDirectory& directory, int seconds) {
+bool end_job(const JobDirectory& directory, int daemon_seconds, int seconds) {
     const Fields state = directory.state();
-    end_namespace(directory, std::min(seconds, kDaemonSeconds));
+    const bool all_processes = end_namespace(directory, daemon_seconds);
     const auto uid = state.number("uid");
     const auto gid = state.number("gid");
     const std::string job_temp = state.get("job_temp");
     if (uid && gid && !job_temp.empty() && !remove_as({*uid, *gid, {}, true}, job_temp, seconds))
         return false;
+    if (!all_processes) return false;
     directory.clear();
     return true;
 }

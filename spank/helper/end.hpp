@@ -16,14 +16,15 @@ namespace batchai::spank {
 void add_owner(Fields& state, const Credentials&, const std::string& job_temp);
 
 // Kills what is left in the job's namespace, ends the daemons of its FUSE mounts (daemon_notes.hpp)
-// within about the seconds, and unpins it. Without a namespace of ours, the daemons only.
-void end_namespace(const JobDirectory&, int seconds);
+// within about the seconds, and unpins it. Without a namespace of ours, the daemons only. False:
+// not all processes of the node could be looked at in time.
+bool end_namespace(const JobDirectory&, int seconds);
 
 // The same, and removes the temporary directory (remove_tree.hpp) and the state's files. The job's
-// directory remains. False: the temporary directory is still there, for it takes longer than the
-// seconds or holds what the user has no right to remove; its note remains as well, for the next
-// try.
-bool end_job(const JobDirectory&, int seconds);
+// directory remains. False: there may be processes left, or the temporary directory is still there,
+// because it takes longer than the seconds or holds what the user has no right to remove. The notes
+// remain then, for the next try.
+bool end_job(const JobDirectory&, int daemon_seconds, int seconds);
 
 // Starts a process that does the same for every job whose end was begun and not finished, if there
 // is such a job and no such process on this node. Does not wait for it: no job of one user waits

@@ -126,13 +126,6 @@ uid_t maker_of(const sys::UniqueFd& space) {
     return maker;
 }
 
-bool shows(const std::string& mountinfo, const std::string& source) {
-    std::ifstream mounts(mountinfo);
-    for (std::string line; std::getline(mounts, line);)
-        if (line.find(" - tmpfs " + source + " ") != line.npos) return true;
-    return false;
-}
-
 template <class F>
 void for_each_number(const std::string& path, F f) {
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
@@ -148,15 +141,15 @@ class Killing {
     Killing(ino_t pinned, uid_t user, const std::string& source, Clock::time_point deadline)
         : pinned_(pinned), user_(user), source_(source), deadline_(deadline) {}
 
-    // True when a process was found.
-    bool run() {
+    enum class Found { none, some, out_of_time };
+    Found run() {
         for_each_number("/proc", [this](int process) {
-            if (process == 1 || Clock::now() > deadline_) return;
+            if (process == 1) return;
             const std::string tasks = "/proc/" + std::to_string(process) + "/task/";
             for_each_number(tasks,
                             [&](int thread) { look_at(process, tasks + std::to_string(thread)); });
         });
-        return found_;
+        return out_of_time_ ? Found::out_of_time : found_ ? Found::some : Found::none;
     }
 
   private:
@@ -168,6 +161,7 @@ class Killing {
     static constexpr std::size_t kMostKept = 512;
 
     void look_at(int process, const std::string& thread) {
+        if (is_out_of_time()) return;
         const std::string path = thread + "/ns/mnt";
         sys::UniqueFd kept(open(path.c_str(), O_RDONLY | O_CLOEXEC));
         struct stat info = {};
@@ -176,23 +170,37 @@ class Killing {
         const auto known = spaces_.find(number);
         const bool has_mounts = known != spaces_.end() ? known->second.has_mounts
                                                        : has_mounts_of_job(kept, number, thread);
-        if (known == spaces_.end() && spaces_.size() < kMostKept)
-            spaces_[number] = {sys::UniqueFd(fcntl(kept.get(), F_DUPFD_CLOEXEC, 3)), has_mounts};
-        if (!has_mounts) return;
-        // The process's number may be another one's by now.
-        const sys::UniqueFd same(pidfd_open(process, 0));
-        if (same && number_of(path) == number) pidfd_send_signal(same.get(), SIGKILL, nullptr, 0);
-        found_ = true;
+        if (has_mounts) {
+            // The process's number may be another one's by now.
+            const sys::UniqueFd same(pidfd_open(process, 0));
+            if (same && number_of(path) == number)
+                pidfd_send_signal(same.get(), SIGKILL, nullptr, 0);
+            found_ = true;
+        }
+        if (known == spaces_.end() && spaces_.size() < kMostKept && !out_of_time_)
+            spaces_[number] = {std::move(kept), has_mounts};
     }
 
-    bool has_mounts_of_job(const sys::UniqueFd& space, ino_t number,
-                           const std::string& thread) const {
+    bool is_out_of_time() {
+        out_of_time_ = out_of_time_ || Clock::now() > deadline_;
+        return out_of_time_;
+    }
+
+    bool shows_source(const std::string& mountinfo) {
+        std::ifstream mounts(mountinfo);
+        const std::string wanted = " - tmpfs " + source_ + " ";
+        for (std::string line; !is_out_of_time() && std::getline(mounts, line);)
+            if (line.find(wanted) != line.npos) return true;
+        return false;
+    }
+
+    bool has_mounts_of_job(const sys::UniqueFd& space, ino_t number, const std::string& thread) {
         if (number == own_) return false;
         if (number == pinned_) return true;
         if (source_.empty()) return false;
         const uid_t maker = maker_of(space);
         // The table is that of the namespace that the thread is in by the end.
-        return (maker == 0 || maker == user_) && shows(thread + "/mountinfo", source_) &&
+        return (maker == 0 || maker == user_) && shows_source(thread + "/mountinfo") &&
                number_of(thread + "/ns/mnt") == number;
     }
 
@@ -203,6 +211,7 @@ class Killing {
     Clock::time_point deadline_;
     std::map<ino_t, Space> spaces_;  // by the namespace's number
     bool found_ = false;
+    bool out_of_time_ = false;
 };
 
 }  // namespace
@@ -254,15 +263,18 @@ std::string root_mount_source(const std::string& job_temp) {
     return job_temp.substr(job_temp.rfind('/') + 1);
 }
 
-void kill_processes(const JobDirectory& directory, uid_t user, const std::string& root_source) {
+bool kill_processes(const JobDirectory& directory, uid_t user, const std::string& root_source) {
     const ino_t pinned = is_pinned(directory) ? number_of(directory.path(kPinFile)) : 0;
-    if (pinned == 0 && root_source.empty()) return;
-    // Again until none is left: one may have forked meanwhile. Bounded, for an epilog must end.
+    if (pinned == 0 && root_source.empty()) return true;
+    // Again until none is left: one may have forked meanwhile. One that waits for a dead server is
+    // never gone, so the rounds are bounded.
     const auto deadline = Clock::now() + kKilling;
-    for (int round = 0; round < 100 && Clock::now() < deadline; ++round) {
-        if (!Killing(pinned, user, root_source, deadline).run()) break;
+    for (int round = 0; round < 100; ++round) {
+        const auto found = Killing(pinned, user, root_source, deadline).run();
+        if (found != Killing::Found::some) return found == Killing::Found::none;
         usleep(10000);
     }
+    return true;
 }
 
 void unpin(const JobDirectory& directory) {

@@ -40,7 +40,9 @@ std::string root_mount_source(const std::string& job_temp);
 // user: of the namespaces that users have made, only the user's own are looked at. The tables of
 // others may be made long, and the user's job would wait for it. root_source: empty where the job
 // has not come to have the mount.
-void kill_processes(const JobDirectory&, uid_t user, const std::string& root_source);
+//
+// Ends after about 10 seconds. False: it has not come to look at all processes by then.
+bool kill_processes(const JobDirectory&, uid_t user, const std::string& root_source);
 
 // Takes the pin away: without processes, the kernel removes the namespace with its mounts.
 void unpin(const JobDirectory&);

@@ -284,7 +284,7 @@ sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& reques
     const auto uid = state.number("uid");
     const auto restart = state.number("restart");
     const bool same_run = uid && *uid == request.user.uid && restart && *restart == request.restart;
-    if (same_run && has_witness(directory)) return is_complete(directory, state);
+    if (same_run && has_witness(directory) && is_complete(directory, state)) return true;
     submission.emplace(request.job_id);
     if (!same_run || !is_complete(directory, state)) return false;
     const auto submitted = submission->wait();
@@ -300,7 +300,7 @@ sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& reques
 sys::Result<JobDirectory> clear(JobDirectory directory, const Request& request) {
     const auto uid = directory.state().number("uid");
     const bool is_users = !uid || *uid == request.user.uid;
-    if (end_job(directory, is_users ? kLeftoverSeconds : 0)) return directory;
+    if (end_job(directory, kLeftoverSeconds, is_users ? kLeftoverSeconds : 0)) return directory;
     const std::string name = directory.name();
     if (auto moved = directory.set_aside(); !moved) return moved.error();
     return JobDirectory::create(name);

@@ -4,9 +4,9 @@
 
 many      150 copies of this one, whose numbers are free as soon as their processes are killed
 slow      20 with 8,000 mounts each, which take time to read
-changing  8 processes that take a new namespace again and again; writes to FILE how many of them a signal has ended
+changing  8 processes that take a new namespace again and again; writes to FILE how many of them did not end by themselves
 
-`many` and `slow` write to FILE once all are there.
+Once all have their first namespace, FILE.there is written.
 """
 import ctypes
 import os
@@ -24,10 +24,10 @@ def unshare(flags):
         sys.exit("unshare: " + os.strerror(ctypes.get_errno()))
 
 
-def say(text):
+def say(suffix, text):
     with open(answer + ".new", "w") as file:
         file.write(text + "\n")
-    os.rename(answer + ".new", answer)
+    os.rename(answer + ".new", answer + suffix)
 
 
 def child(work):
@@ -38,12 +38,18 @@ def child(work):
     return pid
 
 
-def stay():
+def come():
     unshare(NEWNS)
+    os.write(arrivals[1], b"x")
+
+
+def stay():
+    come()
     time.sleep(seconds)
 
 
 def change():
+    come()
     end = time.time() + seconds
     while time.time() < end:
         unshare(NEWNS)
@@ -56,10 +62,6 @@ if uid != 0:
     for name, text in ("setgroups", "deny"), ("uid_map", "0 {} 1".format(uid)), ("gid_map", "0 {} 1".format(gid)):
         with open("/proc/self/" + name, "w") as file:
             file.write(text)
-if role == "changing":
-    ends = [os.waitpid(pid, 0)[1] for pid in [child(change) for _ in range(8)]]
-    say(str(sum(os.WIFSIGNALED(end) for end in ends)))
-    sys.exit()
 if role == "slow":
     unshare(NEWNS)
     libc.mount(b"slow", b"/mnt", b"tmpfs", 0, None)
@@ -67,7 +69,11 @@ if role == "slow":
         os.mkdir("/mnt/{}".format(i))
         if libc.mount(b"/usr", "/mnt/{}".format(i).encode(), None, BIND, None) != 0:
             break
-for _ in range({"many": 150, "slow": 20}[role]):
-    child(stay)
-say("there")
-time.sleep(seconds)
+arrivals = os.pipe()
+count = {"many": 150, "slow": 20, "changing": 8}[role]
+children = [child(change if role == "changing" else stay) for _ in range(count)]
+for _ in range(count):
+    os.read(arrivals[0], 1)
+say(".there", "")
+ends = [os.waitpid(pid, 0)[1] for pid in children]
+say("", str(sum(end != 0 for end in ends)))

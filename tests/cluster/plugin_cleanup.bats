@@ -93,11 +93,11 @@ ctypes.CDLL(None).pthread_exit(None)'"
 @test "the end of a job ends no process whose namespace has got the number of one that was ended" {
     need_root
     spaces=$BATCHAI_SOURCE/tests/cluster/namespaces.py
-    write_script job.sh "setsid /usr/bin/python3 $spaces many $work/many >/dev/null 2>&1 &" "while [ ! -e slow ]; do sleep 0.1; done" 'sleep 2'
+    write_script job.sh "setsid /usr/bin/python3 $spaces many $work/many >/dev/null 2>&1 &" "while [ ! -e roots.there ] || [ ! -e bobs.there ]; do sleep 0.1; done"
     submit_alice -N 1 -w n1 -o /dev/null --batchai-mount=tmpfs:t job.sh
-    eventually test -e many
+    eventually test -e many.there
     on_node n1 setpriv --reuid alice --regid alice --init-groups /usr/bin/python3 "$spaces" slow "$work/slow" 3>&- &
-    eventually test -e slow
+    eventually test -e slow.there
     on_node n1 setpriv --reuid bob --regid bob --init-groups /usr/bin/python3 "$spaces" changing "$work/bobs" 3>&- &
     on_node n1 /usr/bin/python3 "$spaces" changing "$work/roots" 3>&- &
     [ "$(wait_job "$job")" = COMPLETED ]

@@ -56,7 +56,7 @@ look='cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
 }
 
 @test "a process that has left its job's namespaces does not outlive the job with the job's mounts" {
-    leave_behind 'unshare --user --map-root-user --mount sleep 1003'
+    leave_behind "unshare --user --map-root-user --mount sh -c 'touch left; exec sleep 1003'"
     assert_clean
     eventually no_roots_of_jobs # Slurm's own namespace goes after the job's end
 }
@@ -64,7 +64,7 @@ look='cat $AZ_BATCHAI_JOB_MOUNT_ROOT/a/file'
 @test "the end of a job ends no process of another job" {
     submit_as alice -w n1 -o out --batchai-mount=tmpfs:t --wrap 'touch started; exec unshare --user --map-root-user --mount sleep 1003'
     eventually test -e started
-    leave_behind 'unshare --user --map-root-user --mount sleep 1004'
+    leave_behind "unshare --user --map-root-user --mount sh -c 'touch left; exec sleep 1004'"
     eventually is_over '^sleep 1004'
     runs '^sleep 1003'
     scancel "$job"

@@ -86,7 +86,7 @@ leave_job() {
 @test "no user's process is taken for the witness of a job" {
     forget_numbers
     # A set-user-ID program belongs to root, and its user chooses its arguments.
-    sleep 1003 | on_node n1 setpriv --reuid bob --regid bob --init-groups script -qec "exec -a 'slurmstepd: [1.extern]' su" /dev/null >/dev/null 2>&1 3>&- &
+    sleep 1003 3>&- | on_node n1 setpriv --reuid bob --regid bob --init-groups script -qec "exec -a 'slurmstepd: [1.extern]' su" /dev/null >/dev/null 2>&1 3>&- &
     forger=$!
     eventually runs '^slurmstepd: .1.extern.'
     forged=$(on_node n1 pgrep -f '^slurmstepd: .1.extern.')
