@@ -14,7 +14,7 @@ namespace {
 constexpr int kReference = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 constexpr int kMostLinks = 40;  // as in the kernel
 
-// Adds a path's names to those that are still to be entered, of which the next is the last.
+// Adds a path's names to those that are still to be entered. The last of rest is entered next.
 void put_before(const std::string& path, std::vector<std::string>& rest) {
     std::vector<std::string> names;
     std::istringstream text(path);

@@ -33,7 +33,7 @@ struct Credentials {
     std::vector<gid_t> groups;
 
     // Only the effective uid is the user's, which counts for files; the real and saved one are
-    // nobody's. So the user can neither signal nor trace the process, and it cannot be root again.
+    // nobody's. So the user cannot signal or trace the process, and it cannot be root again.
     // A FUSE file system without allow_other is closed to it.
     bool out_of_reach = false;
 };

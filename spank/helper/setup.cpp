@@ -276,14 +276,18 @@ bool is_complete(const JobDirectory& directory, const Fields& state) {
     return state.get("namespace") != "own" || is_pinned(directory);
 }
 
+bool is_same_run(const Fields& state, const Request& request) {
+    const auto uid = state.number("uid");
+    const auto restart = state.number("restart");
+    return uid && *uid == request.user.uid && restart && *restart == request.restart;
+}
+
 // True when an earlier task of this run of the job has set this node up, or has found that it
 // cannot be: of this submission, by the witness or else by slurmctld's word.
 sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& request,
                             std::optional<SubmissionTime>& submission) {
     const Fields state = directory.state();
-    const auto uid = state.number("uid");
-    const auto restart = state.number("restart");
-    const bool same_run = uid && *uid == request.user.uid && restart && *restart == request.restart;
+    const bool same_run = is_same_run(state, request);
     if (same_run && has_witness(directory) && is_complete(directory, state)) return true;
     submission.emplace(request.job_id);
     if (!same_run || !is_complete(directory, state)) return false;
@@ -317,6 +321,12 @@ sys::Result<void> set_up(Request request, const std::string& policy_file) {
     const auto done = is_set_up(*directory, request, submission);
     if (!done) return done.error();
     if (*done) return {};
+    // A step that is attached from outside has no options to finish a set-up with, and must not run
+    // without the mounts.
+    if (!request.has_options() && is_same_run(directory->state(), request) &&
+        directory->state().get("result") == "running")
+        return sys::Error{
+            "the set-up of the job was interrupted on this node: end the job and submit it again"};
     directory = clear(*std::move(directory), request);
     if (!directory) return directory.error();
     // Then the empty directory stays: it leads the job's end to what was set aside.

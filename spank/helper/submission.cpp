@@ -140,8 +140,7 @@ sys::Result<std::string> SubmissionTime::wait() {
         if (!may_succeed || refused || Clock::now() + kAgain > deadline)
             return sys::Error{
                 fmt::format("slurmctld does not say when job {0} was submitted: {1}. Run 'squeue "
-                            "--jobs={0}' as "
-                            "root on this node",
+                            "--jobs={0}' as root on this node",
                             job_, first_line(lines))};
         std::this_thread::sleep_for(kAgain);
         ask();

@@ -111,3 +111,17 @@ prepared_once() {
 }
 
 queue_is_empty() { [ -z "$(squeue -h)" ]; }
+
+@test "a step attached from outside does not run on a node where the job's set-up was interrupted" {
+    need_root
+    write_script job.sh 'touch started' 'while [ ! -e go ]; do sleep 0.1; done'
+    submit_alice -N 1 -w n1 -o out --batchai-mount="$data:a:ro" job.sh
+    eventually test -e started
+    on_node n1 sed -i 's/result=ready/result=running/' "/run/batchai/jobs/mini-$job/state"
+    run as_alice srun -Q --jobid "$job" --overlap touch ran
+    [ "$status" != 0 ]
+    [[ $output == *"batchai: n1: the set-up of the job was interrupted on this node"* ]]
+    [ ! -e ran ]
+    touch go
+    [ "$(wait_job "$job")" = COMPLETED ]
+}
