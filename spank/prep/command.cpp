@@ -25,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 // Every user of a node sees arguments, so the shell reads its command from descriptor 3. The
 // command itself runs without the descriptor, and its messages and $0 are those of `bash -c`.
 constexpr int kCommandDescriptor = 3;
+// A shell whose program signal N has ended exits with 128 + N.
+constexpr int kShellSignal = 128;
 constexpr char kShell[] = "[ -r /proc/self/fd/3 ] && eval \"$(</proc/self/fd/3)\" 3<&-";
 
 // The signals that we wait for, blocked as long as this lives.
@@ -56,6 +58,15 @@ class Signals {
                 errno != EINTR)
                 return 0;
         }
+    }
+
+    // The signal that tells us to end, after signal `number` has ended the command or its program;
+    // 0 where none comes. Slurm signals the processes of a step in turn, so ours may be the later.
+    int told_to_end(int number) const {
+        if (number != SIGTERM && number != SIGINT && number != SIGHUP) return 0;
+        const auto deadline = Clock::now() + std::chrono::seconds(1);
+        for (;;)
+            if (const int next = wait(deadline); next != SIGCHLD) return next;
     }
 
   private:
@@ -136,9 +147,12 @@ sys::Result<CommandEnd> run_command(const std::string& command, int out, int err
         int status = 0;
         for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
             if (ended != child) continue;
-            if (WIFEXITED(status))
-                return CommandEnd{CommandEnd::Reason::exited, WEXITSTATUS(status)};
-            return CommandEnd{CommandEnd::Reason::signalled, WTERMSIG(status)};
+            const bool exited = WIFEXITED(status);
+            const int code = exited ? WEXITSTATUS(status) : WTERMSIG(status);
+            if (const int told = signals.told_to_end(exited ? code - kShellSignal : code))
+                return CommandEnd{CommandEnd::Reason::interrupted, told};
+            return CommandEnd{exited ? CommandEnd::Reason::exited : CommandEnd::Reason::signalled,
+                              code};
         }
     }
 }

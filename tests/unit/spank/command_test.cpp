@@ -111,4 +111,19 @@ BOOST_AUTO_TEST_CASE(a_signal_to_us_ends_it) {
     BOOST_TEST(kill(std::stoi(directory.read("out")), 0) != 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_signal_that_ends_the_command_first_is_not_told_as_the_commands_fault) {
+    for (const char* command : {"kill $$; sleep 1000", "sh -c 'kill $$'"}) {
+        const pid_t child = fork();
+        if (child == 0) {
+            const auto end = run("(sleep 0.2; kill $PPID) & " + std::string(command));
+            _exit(end && end->reason == Reason::interrupted && end->code == SIGTERM ? 0 : 1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        BOOST_TEST(status == 0);
+    }
+    const auto alone = run("kill $$");
+    BOOST_TEST((alone->reason == Reason::signalled));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
