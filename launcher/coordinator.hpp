@@ -58,13 +58,13 @@ struct Session {
     std::optional<double> timeout;
     double hang_report = 60;  // seconds without progress until who waits for whom is told; 0: never
     int attempt = 0, max_restarts = 0;
-    bool returns = false;        // perhaps, after a failure: restarted, or requeued
-    double grace = 10;           // seconds for the ranks to end after a signal
-    int end_on = 0;              // a signal that ends the job besides the usual ones; 0: none
-    std::string interface;       // for the ranks; empty: by route
-    bool bind = true;            // ranks to cores
-    bool own_gpus_only = false;  // of each rank, to be seen
-    bool tensorflow = true;      // ranks get TF_CONFIG
+    std::string restart_directory;  // named for the ranks; empty: none
+    double grace = 10;              // seconds for the ranks to end after a signal
+    int end_on = 0;                 // a signal that ends the job besides the usual ones; 0: none
+    std::string interface;          // for the ranks; empty: by route
+    bool bind = true;               // ranks to cores
+    bool own_gpus_only = false;     // of each rank, to be seen
+    bool tensorflow = true;         // ranks get TF_CONFIG
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;    // of the tree over which fences go
     std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none
@@ -105,7 +105,7 @@ class Coordinator : private Relay::Sender {
     void close_door();
     void launch();
     Launch launch_for(int node, const Work& work) const;
-    void add_attempt(env::Environment& environment, const Work& work) const;
+    void add_attempt(env::Environment& environment) const;
     void on_planned(Planned planned);
     Tree tree() const {
         return {static_cast<int>(session_.allocation.nodes.size()), session_.radix};

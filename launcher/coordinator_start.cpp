@@ -117,24 +117,13 @@ Go Coordinator::go() const {
     return go;
 }
 
-namespace {
-
-constexpr const char* kRestartDirectory = "BATCHAI_RESTART_DIRECTORY";
-
-// Where the ranks may keep what the next attempt needs: seen from all nodes, and by all attempts.
-// Only they make it, and remove it.
-std::string restart_directory(const Allocation& allocation, const Work& work) {
-    if (!work.record.empty()) return work.record + "/restart";
-    const std::string id = allocation.local ? std::to_string(::getpid()) : allocation.job_id;
-    return work.directory + "/batchai-restart." + id;
-}
-
-}  // namespace
-
 // As torchrun says it; and Slurm's variables of the job, which srun leaves as they are in a step.
-void Coordinator::add_attempt(env::Environment& environment, const Work& work) const {
-    if (session_.returns && std::getenv(kRestartDirectory) == nullptr) {
-        environment[kRestartDirectory] = restart_directory(session_.allocation, work);
+void Coordinator::add_attempt(env::Environment& environment) const {
+    if (!session_.restart_directory.empty()) {
+        // A job file's own variable wins.
+        const auto named =
+            environment.try_emplace(env::kRestartDirectory, session_.restart_directory).first;
+        environment[env::kRestartDirectoryOfLaunch] = named->second;
     }
     environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(session_.attempt);
     environment["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(session_.max_restarts);
@@ -156,7 +145,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.directory = work.directory;
     if (!work.environments.empty()) launch.environment = work.environments[node];
     launch.interface = session_.interface;
-    add_attempt(launch.environment, work);
+    add_attempt(launch.environment);
     if (const int parent = tree().parent(node); parent != kRoot) {
         launch.parent_address = agents_[parent].peer->channel->peer_address();
         launch.parent_port = agents_[parent].hello.tree_port;

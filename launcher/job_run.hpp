@@ -30,6 +30,7 @@ class JobRun {
     JobRun& operator=(const JobRun&) = delete;
 
     int node_count() const { return spec_.node_count; }
+    const std::string& record() const { return record_; }  // empty: the file is no snapshot
 
     // Makes directories and opens the output files, a dry run none but temporary ones. Once, before
     // session().

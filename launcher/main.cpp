@@ -17,6 +17,7 @@
 #include "launcher/paths.hpp"
 #include "launcher/requeue.hpp"
 #include "launcher/restart.hpp"
+#include "launcher/restart_state.hpp"
 #include "launcher/say.hpp"
 
 namespace batchai::launcher {
@@ -40,12 +41,31 @@ void apply(const Options& options, Session& session) {
     session.own_gpus_only = options.own_gpus_only;
     session.dry_run = options.dry_run;
     session.radix = options.radix;
-    session.returns = options.restarts.most > 0 || !options.requeue.on.empty();
     // The service set none for what a job file can ask for, and Horovod's users of estimators would
     // be started as workers of parameter servers.
     session.tensorflow = options.job_file.empty();
     session.labels = options.labels;
     session.output_directory = options.output_directory;
+}
+
+// For ranks that may be started again. record: of a job file; empty: none.
+sys::Result<std::string> choose_restart_directory(const Options& options,
+                                                  const Allocation& allocation,
+                                                  const std::string& record) {
+    const bool once = options.restarts.most == 0 && options.requeue.on.empty();
+    if (once || options.dry_run != DryRun::no) return std::string();
+    env::Environment environment = env::current();
+    env::scrub(environment);
+    if (std::string own = env::value_of(environment, env::kRestartDirectory); !own.empty()) {
+        return own;
+    }
+    const auto directory = current_directory();
+    if (!directory) return directory.error();
+    std::string command = *directory + '\0' + options.job_file;
+    for (const std::string& word : options.command) command += '\0' + word;
+    return restart_directory(
+        allocation, record.empty() ? *directory + "/batchai-restart." : record + "/restart.",
+        command, manner_of(options.arguments, environment));
 }
 
 int run_command(const Options& options) {
@@ -55,8 +75,11 @@ int run_command(const Options& options) {
     if (auto able = check_requeue(options.requeue, *allocation); !able) {
         return fail(able.error().message);
     }
+    auto restart_directory = choose_restart_directory(options, *allocation, {});
+    if (!restart_directory) return fail(restart_directory.error().message);
     Session session;
     session.allocation = *allocation;
+    session.restart_directory = *std::move(restart_directory);
     apply(options, session);
     session.plan = [&options, &allocation](const std::vector<Hello>& nodes) -> sys::Result<Work> {
         const std::vector<NodeSize> sizes = sizes_of(nodes, allocation->tasks);
@@ -89,6 +112,8 @@ int run_job(const Options& options) {
     if (auto able = check_requeue(options.requeue, *allocation); !able) {
         return fail(able.error().message);
     }
+    auto restart_directory = choose_restart_directory(options, *allocation, run.record());
+    if (!restart_directory) return fail(restart_directory.error().message);
     SessionResult result;
     if (auto ready = run.prepare(*allocation, options.dry_run != DryRun::no); !ready) {
         result = {fail(ready.error().message),
@@ -97,6 +122,7 @@ int run_job(const Options& options) {
                   {}};
     } else {
         Session session = run.session(options.order);
+        session.restart_directory = *std::move(restart_directory);
         apply(options, session);
         result = run_with_restarts(std::move(session), options.restarts);
     }

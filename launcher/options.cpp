@@ -254,6 +254,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         return refuse(error.what());
     }
     take_words(words, options);
+    options.arguments.assign(argv, end);
     options.command = app.remaining();
     if (!options.command.empty() && options.command[0].starts_with("-")) {
         return refuse("unknown option " + options.command[0]);

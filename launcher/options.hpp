@@ -30,8 +30,9 @@ struct Options {
     std::string job_file;
     std::string policy_file;
     std::vector<std::string> command;
-    std::optional<double> timeout;  // seconds
-    double hang_report = 60;        // seconds; 0: none
+    std::vector<std::string> arguments;  // all, as they were given
+    std::optional<double> timeout;       // seconds
+    double hang_report = 60;             // seconds; 0: none
     Restarts restarts;
     RequeuePolicy requeue;
     double grace = 10;  // seconds for the ranks to end after a signal

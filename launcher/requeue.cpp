@@ -5,22 +5,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "launcher/say.hpp"
 #include "launcher/slurm_job.hpp"
 
 namespace batchai::launcher {
-namespace {
-
-// How often Slurm has run the job again already.
-int restart_count() {
-    const char* count = std::getenv("SLURM_RESTART_COUNT");
-    return count == nullptr ? 0 : std::atoi(count);
-}
-
-}  // namespace
-
 sys::Result<void> check_requeue(const RequeuePolicy& policy, const Allocation& allocation) {
     if (policy.on.empty()) return {};
     if (allocation.local) return sys::Error{"--requeue-on: --local has no queue"};
@@ -43,13 +32,18 @@ bool is_named(const RequeuePolicy& policy, Cause cause) {
 }
 
 bool requeue(const RequeuePolicy& policy, const Allocation& allocation, Cause cause) {
-    if (!is_named(policy, cause)) return false;
-    const int before = restart_count();
+    const bool named = is_named(policy, cause);
+    const bool by_slurm = cause == Cause::signal || cause == Cause::node;  // perhaps
+    if (allocation.local || !(named || by_slurm)) return false;
+    const auto job = ask_slurm(allocation.job_id);
+    if (job && job->requeued()) return true;
+    if (!named) return false;
+    const int before = slurm_restart_count();
     if (before >= policy.most) {
         say(fmt::format("not requeued: that was done {} times already (--max-requeues)", before));
         return false;
     }
-    if (const auto job = ask_slurm(allocation.job_id); job && job->cancelled) {
+    if (job && job->end == SlurmJob::End::cancelled) {
         say("not requeued: the job was cancelled");
         return false;
     }

@@ -24,8 +24,8 @@ sys::Result<void> check_requeue(const RequeuePolicy& policy, const Allocation& a
 // Whether the policy names such an end.
 bool is_named(const RequeuePolicy& policy, Cause cause);
 
-// After the job has ended: true if Slurm has taken it back, and will end what is left of it. Says
-// what it does, and why not.
+// After the job has ended: true if Slurm has taken it back, and will end what is left of it,
+// whether asked by us or by another. Says what it does, and why not.
 bool requeue(const RequeuePolicy& policy, const Allocation& allocation, Cause cause);
 
 }  // namespace batchai::launcher

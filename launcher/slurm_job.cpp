@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 namespace batchai::launcher {
@@ -34,17 +35,39 @@ bool is_number(const std::string& text) {
 
 }  // namespace
 
+bool SlurmJob::requeued() const {
+    return restarts > slurm_restart_count();
+}
+
+int slurm_restart_count() {
+    const char* count = std::getenv("SLURM_RESTART_COUNT");
+    return count == nullptr ? 0 : std::atoi(count);
+}
+
 SlurmJob parse_slurm_job(const std::string& line) {
     const auto says = [&line](const char* field) {
         return (" " + line).find(std::string(" ") + field) != std::string::npos;
     };
+    const auto value_of = [&line](const std::string& field) {
+        const auto begin = (" " + line).find(" " + field + "=");
+        if (begin == std::string::npos) return std::string();
+        const auto value = begin + field.size() + 1;
+        return line.substr(value, line.find_first_of(" \n", value) - value);
+    };
     SlurmJob job;
     job.batch = says("BatchFlag=1") || says("BatchFlag=2");  // 2: requeued
     job.requeue = says("Requeue=1");
-    job.preempted = says("PreemptTime=") && !says("PreemptTime=None");
-    job.time_limit = says("Reason=TimeLimit");
-    const bool ended = says("JobState=COMPLETING") || says("JobState=CANCELLED");
-    job.cancelled = ended && !job.preempted && !job.time_limit;
+    job.restarts = std::atoi(value_of("Restarts").c_str());
+    job.start = value_of("StartTime");
+    if (says("Reason=TimeLimit")) {
+        job.end = SlurmJob::End::time_limit;
+    } else if (says("PreemptTime=") && !says("PreemptTime=None")) {
+        job.end = SlurmJob::End::preempted;
+    } else if (job.requeued()) {
+        job.end = SlurmJob::End::requeued;
+    } else if (says("JobState=COMPLETING") || says("JobState=CANCELLED")) {
+        job.end = SlurmJob::End::cancelled;
+    }
     return job;
 }
 
@@ -63,9 +86,18 @@ sys::Result<void> requeue_job(const std::string& job_id) {
 }
 
 std::string reason_to_end(const SlurmJob& job) {
-    if (job.time_limit) return ": the job has reached its time limit";
-    if (job.preempted) return ": Slurm has pre-empted the job";
-    if (job.cancelled) return ": the job was cancelled";
+    switch (job.end) {
+        case SlurmJob::End::time_limit:
+            return ": the job has reached its time limit";
+        case SlurmJob::End::preempted:
+            return ": Slurm has pre-empted the job";
+        case SlurmJob::End::requeued:
+            return ": the job was requeued";
+        case SlurmJob::End::cancelled:
+            return ": the job was cancelled";
+        case SlurmJob::End::none:
+            break;
+    }
     return {};
 }
 

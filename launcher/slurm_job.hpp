@@ -11,12 +11,20 @@
 namespace batchai::launcher {
 
 struct SlurmJob {
-    bool batch = false;       // submitted with sbatch
-    bool requeue = false;     // Slurm may run it again
-    bool preempted = false;   // told to make room
-    bool time_limit = false;  // reached
-    bool cancelled = false;   // ended by its user, or an operator
+    // Why Slurm ends it: cancelled by its user or an operator; told to make room; put back into the
+    // queue; at its time limit.
+    enum class End { none, cancelled, preempted, requeued, time_limit };
+    bool batch = false;    // submitted with sbatch
+    bool requeue = false;  // Slurm may run it again
+    int restarts = 0;      // how often Slurm has put it back into the queue
+    std::string start;     // of this run, in Slurm's words
+    End end = End::none;
+    // Slurm has put it back into the queue since this run of it began.
+    bool requeued() const;
 };
+
+// How often Slurm had run the job of this process before this run of it.
+int slurm_restart_count();
 
 // From a line of `scontrol show job -o`.
 SlurmJob parse_slurm_job(const std::string& line);

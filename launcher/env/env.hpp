@@ -47,8 +47,13 @@ Environment current();
 // Empty where it is not set.
 std::string value_of(const Environment& environment, const std::string& name);
 
+// Where ranks keep what their next attempt needs. A launch names it in both variables; a user, in
+// the first one alone.
+inline constexpr const char* kRestartDirectory = "BATCHAI_RESTART_DIRECTORY";
+inline constexpr const char* kRestartDirectoryOfLaunch = "BATCHAI_RESTART_DIRECTORY_OF_LAUNCH";
+
 // Removes what other launchers have left: PMIX_*, PMI_*, OMPI_* but for the user's own settings
-// (OMPI_MCA_btl=...), SLURM_PMIX* and more.
+// (OMPI_MCA_btl=...), SLURM_PMIX*, the restart directory of a launch around this one, and more.
 void scrub(Environment& environment);
 
 void add_openmpi(Environment& environment, const Place& place);

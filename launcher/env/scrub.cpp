@@ -55,6 +55,9 @@ void scrub(Environment& environment) {
     std::erase_if(environment, [](const auto& entry) { return is_foreign(entry.first); });
     // In a rank of ours it is not the user's, and speaks of other ranks.
     if (environment.contains("BATCHAI_NODE_NAME")) environment.erase("TF_CONFIG");
+    const std::string outer = value_of(environment, kRestartDirectoryOfLaunch);
+    environment.erase(kRestartDirectoryOfLaunch);
+    if (value_of(environment, kRestartDirectory) == outer) environment.erase(kRestartDirectory);
 }
 
 }  // namespace batchai::launcher::env

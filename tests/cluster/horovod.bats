@@ -28,6 +28,28 @@ if hvd.rank() == 2:
     raise RuntimeError("rank 2 is unhappy")
 hvd.allreduce(torch.ones(1))
 SCRIPT
+    # Counts up from its argument, and fails once on the way, or for good.
+    cat >"$MINISLURM_DIR/count.py" <<'SCRIPT'
+import os, sys
+import horovod.torch as hvd
+
+hvd.init()
+base, failures = int(sys.argv[1]), int(sys.argv[2])
+
+
+@hvd.elastic.run
+def train(state):
+    print("base %d starts at %d" % (base, state.step), flush=True)
+    while state.step < base + 4:
+        state.step += 1
+        state.commit()
+        if int(os.environ["TORCHELASTIC_RESTART_COUNT"]) < failures and state.step >= base + 2:
+            os._exit(3)
+    print("base %d ends at %d" % (base, state.step), flush=True)
+
+
+train(hvd.elastic.TorchState(step=base))
+SCRIPT
     # Two epochs of 24 samples; in the second, node 2 is lost after two batches of 8 have been committed.
     cat >"$MINISLURM_DIR/elastic.py" <<'SCRIPT'
 import os, signal
@@ -126,4 +148,19 @@ launch() {
     [ "$(grep -c '^epoch ..* used' "$out")" = 48 ]
     [ "$(grep '^epoch .: used' "$out" | sort -u | wc -l)" = 48 ]
     [ "$(ls)" = out ] # nothing is left of what was kept
+}
+
+@test "an elastic training never goes on from the state of another one in its job" {
+    cd "$BATS_TEST_TMPDIR" || return
+    count="batchai-launch -n 1 --restarts 1 /usr/bin/python3 $MINISLURM_DIR/count.py"
+    submit -N1 --overcommit --output=out --wrap "$count 100 1 & $count 200 9 & wait; $count 300 0"
+    # shellcheck disable=SC2154 # submit sets job
+    [ "$(deadline=100 wait_job "$job")" = COMPLETED ]
+    [ "$(grep 'starts at' out | sort)" = $'base 100 starts at 100
+base 100 starts at 102
+base 200 starts at 200
+base 200 starts at 202
+base 300 starts at 300' ]
+    [ "$(grep 'ends at' out)" = $'base 100 ends at 104\nbase 300 ends at 304' ]
+    [ "$(find . -name 'batchai-restart.*' | wc -l)" = 1 ] # of the one that failed for good
 }

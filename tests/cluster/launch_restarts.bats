@@ -173,6 +173,100 @@ starts_again() {
     [ "$output" = "batchai-launch: --requeue-on: --local has no queue" ]
 }
 
+# ---- each launch has its own state -----------------------------------------------------------------
+
+# A rank that says what it finds where it may keep its state, and keeps its mark there. It fails
+# until its attempt is the last one, or while there is no file "go".
+write_keeper() {
+    cat >keeper <<'END'
+#!/bin/sh
+mkdir -p "$BATCHAI_RESTART_DIRECTORY"
+state=$BATCHAI_RESTART_DIRECTORY/state
+echo "$MARK.$TORCHELASTIC_RESTART_COUNT finds $(cat "$state" 2>/dev/null)"
+echo "$MARK" >"$state"
+[ "$TORCHELASTIC_RESTART_COUNT" = "${LAST-$TORCHELASTIC_MAX_RESTARTS}" ]
+END
+    chmod +x keeper
+}
+
+@test "launches of one job, at the same time or in turn, never find each other's state" {
+    write_keeper
+    cat >script <<'END'
+#!/bin/sh
+for mark in a b; do MARK=$mark batchai-launch --restarts 1 -n 1 ./keeper & done
+wait
+MARK=c LAST=never batchai-launch --restarts 1 -n 1 ./keeper
+MARK=d batchai-launch --restarts 1 -n 1 ./keeper
+MARK=e batchai-launch --restarts 1 -n 1 ./keeper with another argument
+MARK=f BATCHAI_RESTART_DIRECTORY=$PWD/own batchai-launch --restarts 1 -n 1 ./keeper
+END
+    submit -N1 --overcommit --output=out script
+    [ "$(wait_job "$job")" = COMPLETED ]
+    for mark in a b c d e f; do
+        said "$mark.0 finds"
+        grep -qx "$mark.0 finds " out
+        grep -qx "$mark.1 finds $mark" out
+    done
+    [ "$(cat own/state)" = f ]
+}
+
+@test "tasks of a job array never find each other's state" {
+    write_keeper
+    # shellcheck disable=SC2016 # expanded by the job
+    submit -N1 --array=1-2 --output=out.%a --wrap 'MARK=$SLURM_ARRAY_TASK_ID exec batchai-launch --restarts 1 -n 1 ./keeper'
+    for task in 1 2; do
+        [ "$(wait_job "${job}_$task")" = COMPLETED ]
+        grep -qx "$task.0 finds " "out.$task"
+        grep -qx "$task.1 finds $task" "out.$task"
+    done
+}
+
+@test "a launch inside a rank never finds the state of the launch around it" {
+    write_keeper
+    # shellcheck disable=SC2016 # expanded by the rank
+    run -0 timeout 30 batchai-launch --local 1 -n 1 --restarts 1 sh -c '
+        MARK=outer LAST=$TORCHELASTIC_RESTART_COUNT ./keeper
+        echo "inner: ${BATCHAI_RESTART_DIRECTORY#"$PWD"}"
+        MARK=inner LAST=0 batchai-launch --local 1 -n 1 --restarts 1 ./keeper
+        batchai-launch --local 1 -n 1 sh -c "echo without: \$BATCHAI_RESTART_DIRECTORY"'
+    [[ $output == *"outer.0 finds"*"inner.0 finds "* ]]
+    [[ $output != *"finds outer"* ]]
+    grep -qx 'without:' <<<"$output"
+}
+
+@test "a launch that cannot be noted runs, with a state that is no other's, and says so" {
+    write_keeper
+    # shellcheck disable=SC2016 # expanded by the job
+    submit -N1 --output=out --wrap 'export XDG_DATA_HOME=/proc/none; for mark in a b; do MARK=$mark batchai-launch --restarts 1 -n 1 ./keeper; done'
+    [ "$(wait_job "$job")" = COMPLETED ]
+    for mark in a b; do
+        grep -qx "$mark.0 finds " out
+        grep -qx "$mark.1 finds $mark" out
+    done
+    [ "$(grep -c '^batchai-launch: if Slurm runs this job again, its ranks will not find their state: .*/proc/none' out)" = 2 ]
+}
+
+@test "each launch of a requeued job finds its own state, and none finds another's" {
+    write_keeper
+    cat >script <<'END'
+#!/bin/sh
+MARK=first LAST=0 batchai-launch --restarts 1 -n 1 ./keeper
+for mark in a b; do MARK=$mark LAST=0 batchai-launch --restarts 1 -n 1 ./keeper & done
+wait
+rm -r batchai-restart.*-1 # what has ended well leaves nothing
+MARK=last LAST=${SLURM_RESTART_COUNT:+0} exec batchai-launch --requeue-on failure -n 1 ./keeper
+END
+    submit -N1 -w n1 --overcommit --open-mode=append --output=out script
+    eventually starts_again 1
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(grep -cx 'first.0 finds ' out)" = 2 ]
+    for mark in a b last; do
+        grep -qx "$mark.0 finds " out
+        grep -qx "$mark.0 finds $mark" out
+    done
+    [ "$(grep -c "^batchai-launch: job $job runs again: its ranks find the state of an earlier run in " out)" = 3 ]
+}
+
 # ---- restarts -----------------------------------------------------------------------------------
 
 # often: how often each kill is tried.

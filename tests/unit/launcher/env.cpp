@@ -53,6 +53,18 @@ BOOST_AUTO_TEST_CASE(the_workers_of_the_job_around_us_are_not_ours) {
     BOOST_TEST(!environment.contains("TF_CONFIG"));
 }
 
+BOOST_AUTO_TEST_CASE(the_state_of_a_launch_around_us_is_not_ours_but_a_directory_of_the_user_is) {
+    env::Environment environment{{"BATCHAI_RESTART_DIRECTORY", "/outer"},
+                                 {"BATCHAI_RESTART_DIRECTORY_OF_LAUNCH", "/outer"}};
+    env::scrub(environment);
+    BOOST_TEST(environment.empty());
+    environment = {{"BATCHAI_RESTART_DIRECTORY", "/users"},
+                   {"BATCHAI_RESTART_DIRECTORY_OF_LAUNCH", "/outer"}};
+    env::scrub(environment);
+    BOOST_TEST(environment.size() == 1U);
+    BOOST_TEST(environment.at("BATCHAI_RESTART_DIRECTORY") == "/users");
+}
+
 BOOST_AUTO_TEST_CASE(every_family_finds_its_rank) {
     env::Environment environment{{"SLURM_JOB_ID", "1"}, {"SLURM_PROCID", "2"}};
     env::add_slurm(environment, place());

@@ -13,8 +13,9 @@ BOOST_AUTO_TEST_CASE(a_running_batch_job) {
         "PreemptEligibleTime=2026-11-22T01:14:06 PreemptTime=None\n");
     BOOST_TEST(job.batch);
     BOOST_TEST(job.requeue);
-    BOOST_TEST(!job.preempted);
-    BOOST_TEST(!job.time_limit);
+    BOOST_TEST((job.end == SlurmJob::End::none));
+    BOOST_TEST(!job.requeued());
+    BOOST_TEST(job.restarts == 0);
     BOOST_TEST(reason_to_end(job).empty());
 }
 
@@ -31,6 +32,20 @@ BOOST_AUTO_TEST_CASE(why_a_job_is_to_end) {
                ": Slurm has pre-empted the job");
     BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 JobState=COMPLETING Reason=None")) ==
                ": the job was cancelled");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_was_requeued_was_not_cancelled) {
+    const std::string line =
+        "JobId=7 JobState=COMPLETING Reason=None Requeue=1 Restarts=2 PreemptTime=None "
+        "StartTime=2026-11-22T01:14:09 EndTime=Unknown\n";
+    ::setenv("SLURM_RESTART_COUNT", "1", 1);
+    const SlurmJob requeued = parse_slurm_job(line);
+    BOOST_TEST(requeued.requeued());
+    BOOST_TEST(requeued.start == "2026-11-22T01:14:09");
+    BOOST_TEST(reason_to_end(requeued) == ": the job was requeued");
+    ::setenv("SLURM_RESTART_COUNT", "2", 1);  // that was before this run
+    BOOST_TEST(reason_to_end(parse_slurm_job(line)) == ": the job was cancelled");
+    ::unsetenv("SLURM_RESTART_COUNT");
 }
 
 BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_not_asked_for) {
