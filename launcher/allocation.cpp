@@ -14,13 +14,6 @@ namespace {
 
 constexpr int kMaxNodes = 1 << 20;
 
-std::string host_name() {
-    std::array<char, 256> name{};
-    ::gethostname(name.data(), name.size() - 1);
-    const std::string full = name.data();
-    return full.substr(0, full.find('.'));
-}
-
 // Commas outside brackets separate.
 std::vector<std::string> split(std::string_view list) {
     std::vector<std::string> parts(1);
@@ -105,6 +98,13 @@ std::vector<int> tasks_asked(const env::Environment& environment, std::size_t no
 }
 
 }  // namespace
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    const std::string full = name.data();
+    return full.substr(0, full.find('.'));
+}
 
 Allocation local_allocation(int nodes) {
     Allocation allocation;

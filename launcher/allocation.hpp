@@ -19,6 +19,9 @@ struct Allocation {
     std::vector<int> tasks;  // of each node, where the user has asked for a number of them
 };
 
+// Of this machine, without its domain.
+std::string host_name();
+
 Allocation local_allocation(int nodes);
 
 // From the environment that sbatch and salloc set. Of several tasks of srun only the first gets

@@ -49,7 +49,9 @@ Coordinator::Coordinator(Session session)
                }),
       deadline_(loop_, [this] { state_ == State::over ? loop_.stop() : say_bye(); }),
       doubt_(loop_, [this] { end_job(); }),
-      answers_(loop_, [this] { tell_report(); }) {}
+      answers_(loop_, [this] { tell_report(); }) {
+    for (const std::string& line : session_.misplaced) outcome_.add_misplaced(line);
+}
 
 SessionResult Coordinator::run() {
     block_signals(handled_signals());
@@ -67,7 +69,7 @@ SessionResult Coordinator::run() {
             outcome_.explain_signal(reason_to_end(*job));
         }
     }
-    if (outcome_.failed()) {
+    if (outcome_.exit_code() != 0) {
         std::string text = sys::printable_lines(outcome_.text(map_, true));
         const std::size_t first = text.find('\n');
         if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));
@@ -82,7 +84,13 @@ SessionResult Coordinator::run() {
         written = false;
     }
     return {outcome_.exit_code(), outcome_.line(map_), written ? outcome_.cause() : Cause::other,
-            lost_nodes_, outcome_.logged()};
+            lost_nodes_,          outcome_.logged(),   timeout_left(),
+            outcome_.misplaced()};
+}
+
+std::optional<double> Coordinator::timeout_left() const {
+    if (!session_.timeout) return std::nullopt;
+    return std::chrono::duration<double>(timeout_.left()).count();
 }
 
 sys::Result<void> Coordinator::open() {
@@ -99,15 +107,13 @@ sys::Result<void> Coordinator::open() {
     }
     signals_ =
         std::make_unique<SignalEvents>(loop_, handled_signals(), [this](int s) { on_signal(s); });
-    const auto broken = [this](const std::string& why) {
-        fail("writing the ranks' output: " + why);
-    };
-    out_ = std::make_unique<Sink>(loop_, session_.output, broken);
-    err_ = std::make_unique<Sink>(loop_, session_.error, broken);
+    const auto on_failure = [this](const Sink::Failure& failure) { on_output_failure(failure); };
+    out_ = std::make_unique<Sink>(loop_, session_.output, on_failure);
+    err_ = std::make_unique<Sink>(loop_, session_.error, on_failure);
     printer_out_ = std::make_unique<Printer>(loop_, *out_, session_.labels,
-                                             has_colours(session_.output), map_);
-    printer_err_ =
-        std::make_unique<Printer>(loop_, *err_, session_.labels, has_colours(session_.error), map_);
+                                             has_colours(session_.output.fd), map_);
+    printer_err_ = std::make_unique<Printer>(loop_, *err_, session_.labels,
+                                             has_colours(session_.error.fd), map_);
     out_->set_on_idle([this] { check_over(); });
     err_->set_on_idle([this] { check_over(); });
     auto starters = start_agents(session_.allocation, bootstrap);
@@ -142,6 +148,9 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
     switch (kind) {
         case Kind::output:
             if (Output output; decode(reader, output)) on_output(node, std::move(output));
+            return;
+        case Kind::misplaced:
+            if (Misplaced misplaced; decode(reader, misplaced)) on_misplaced(misplaced.line);
             return;
         case Kind::input_taken:
             return read_input();
@@ -193,6 +202,18 @@ void Coordinator::on_output(int node, Output output) {
     const std::uint64_t size = output.bytes.size();
     printer.write(output.rank, std::move(output.bytes),
                   [this, node, size] { agents_[node].peer->channel->send(OutputTaken{size}); });
+}
+
+// Ranks are ended for a reader that has gone, as SIGPIPE would end them, and for no other reason.
+void Coordinator::on_output_failure(const Sink::Failure& failure) {
+    const std::string line = describe(failure, host_name());
+    if (failure.no_reader) return fail(line);
+    on_misplaced(line);
+}
+
+void Coordinator::on_misplaced(const std::string& line) {
+    if (outcome_.misplaced().size() < kMostMisplaced) say(line);
+    outcome_.add_misplaced(line);
 }
 
 void Coordinator::on_rank_end(int node, RankEnd end) {

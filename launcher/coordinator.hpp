@@ -51,20 +51,23 @@ using Planner = std::function<sys::Result<Work>(const std::vector<Hello>& nodes)
 struct Session {
     Allocation allocation;
     Planner plan;
-    int output = 1, error = 2;   // where the ranks' output goes
+    // Where the ranks' output goes.
+    Sink::Target output = standard_stream(1), error = standard_stream(2);
     bool output_is_ours = true;  // the ranks' stderr is the launcher's
     Labels labels = Labels::none;
     std::string output_directory;  // for files of each rank besides; empty: none
+    std::string output_line;       // between an earlier run's output in them and ours; empty: none
     std::optional<double> timeout;
     double hang_report = 60;  // seconds without progress until who waits for whom is told; 0: never
     int attempt = 0, max_restarts = 0;
-    std::string restart_directory;  // named for the ranks; empty: none
-    double grace = 10;              // seconds for the ranks to end after a signal
-    int end_on = 0;                 // a signal that ends the job besides the usual ones; 0: none
-    std::string interface;          // for the ranks; empty: by route
-    bool bind = true;               // ranks to cores
-    bool own_gpus_only = false;     // of each rank, to be seen
-    bool tensorflow = true;         // ranks get TF_CONFIG
+    std::vector<std::string> misplaced;  // SessionResult's, of earlier attempts
+    std::string restart_directory;       // named for the ranks; empty: none
+    double grace = 10;                   // seconds for the ranks to end after a signal
+    int end_on = 0;              // a signal that ends the job besides the usual ones; 0: none
+    std::string interface;       // for the ranks; empty: by route
+    bool bind = true;            // ranks to cores
+    bool own_gpus_only = false;  // of each rank, to be seen
+    bool tensorflow = true;      // ranks get TF_CONFIG
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;    // of the tree over which fences go
     std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none
@@ -76,6 +79,8 @@ struct SessionResult {
     Cause cause = Cause::none;
     std::vector<std::string> lost_nodes;
     bool logged = false;  // the line is in the execution log and the record already
+    std::optional<double> timeout_left = {};  // of Session::timeout, in seconds
+    std::vector<std::string> misplaced = {};  // where output goes on that could not be written
 };
 
 class Coordinator : private Relay::Sender {
@@ -99,6 +104,7 @@ class Coordinator : private Relay::Sender {
     };
 
     sys::Result<void> open();
+    std::optional<double> timeout_left() const;
     void admit(Link link);
     void on_hello(Peer& peer, Reader& reader);
     bool is_welcome(const Hello& hello) const;
@@ -117,6 +123,8 @@ class Coordinator : private Relay::Sender {
     void check_awaited();
     void on_agent_lost(int node);
     void on_output(int node, Output output);
+    void on_output_failure(const Sink::Failure& failure);
+    void on_misplaced(const std::string& line);
     void start_input();
     void read_input();
     void send_input(ssize_t size);
@@ -178,7 +186,9 @@ class Coordinator : private Relay::Sender {
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Sink> out_, err_;
     std::unique_ptr<Printer> printer_out_, printer_err_;
-    Timer stall_, progress_, timeout_, deadline_, doubt_, answers_;
+    Timer stall_, progress_;
+    ActiveTimer timeout_;
+    Timer deadline_, doubt_, answers_;
     RankMap map_;
     Plan plan_;  // --dry-run only, as are these two
     Secrets secrets_;

@@ -3,11 +3,9 @@
 // Coordinator, first part of a job's life: the agents arrive and are told what to start, or
 // only asked, and the plan is printed.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "launcher/agent/ranks.hpp"
 #include "launcher/coordinator.hpp"
@@ -158,7 +156,8 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
         return launch;
     }
     launch.output_directory = session_.output_directory;
-    launch.append_output = session_.attempt > 0;
+    launch.append_output = session_.attempt > 0 || !session_.output_line.empty();
+    if (session_.attempt == 0) launch.output_line = session_.output_line;
     launch.end_on = session_.end_on;
     launch.quiet_after = session_.hang_report;
 

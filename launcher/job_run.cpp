@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/job_run.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "job/plan.hpp"
 #include "job/record.hpp"
 #include "launcher/agent/ranks.hpp"
+#include "launcher/continued_file.hpp"
 #include "launcher/paths.hpp"
 #include "launcher/say.hpp"
 #include "sys/file.hpp"
@@ -22,6 +22,9 @@ namespace batchai::launcher {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr const char* kOutputFile = "/stdout.txt";
+constexpr const char* kErrorFile = "/stderr.txt";
 
 // Errors of the file, a line each; warnings are for `batchai job check`.
 sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file) {
@@ -33,13 +36,6 @@ sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file
         lines += (lines.empty() ? "" : "\n") + finding.text();
     }
     return sys::Error{lines};
-}
-
-sys::Result<sys::UniqueFd> create(const std::string& path) {
-    sys::UniqueFd fd(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644));
-    if (!fd) return sys::errno_error("creating " + path);
-    return fd;
 }
 
 }  // namespace
@@ -93,8 +89,10 @@ sys::Result<void> JobRun::open_output() {
     std::error_code error;
     fs::create_directories(stdouterr_, error);
     if (error) return sys::Error{"creating " + stdouterr_ + ": " + error.message()};
-    for (auto [fd, name] : {std::pair{&output_, "/stdout.txt"}, {&error_, "/stderr.txt"}}) {
-        auto created = create(stdouterr_ + name);
+    std::string line = line_of_requeued(allocation_);
+    if (line.empty()) line = "batchai-launch: the job is launched again: its output goes on here";
+    for (auto [fd, name] : {std::pair{&output_, kOutputFile}, {&error_, kErrorFile}}) {
+        auto created = continue_file(stdouterr_ + name, line);
         if (!created) return created.error();
         *fd = std::move(*created);
     }
@@ -169,8 +167,13 @@ Session JobRun::session(Order order) const {
     Session session;
     session.allocation = allocation_;
     if (output_ && error_) {
-        session.output = output_.get();
-        session.error = error_.get();
+        // As the user finds them: the mounts, or --local's links, end with the job.
+        std::error_code unknown;
+        const std::string directory =
+            job::login_stdouterr_directory(spec_, policy_, identity_)
+                .value_or(fs::weakly_canonical(stdouterr_, unknown).string());
+        session.output = {output_.get(), directory + kOutputFile};
+        session.error = {error_.get(), directory + kErrorFile};
         session.output_is_ours = false;
     }
     session.owned_directory = local_;

@@ -32,8 +32,8 @@ class JobRun {
     int node_count() const { return spec_.node_count; }
     const std::string& record() const { return record_; }  // empty: the file is no snapshot
 
-    // Makes directories and opens the output files, a dry run none but temporary ones. Once, before
-    // session().
+    // Makes directories and opens the output files, a dry run none but temporary ones. Output of an
+    // earlier launch of the job is continued. Once, before session().
     sys::Result<void> prepare(const Allocation& allocation, bool dry_run);
     Session session(Order order) const;
 

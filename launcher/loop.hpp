@@ -6,6 +6,7 @@
 
 #include <uv.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 
@@ -60,6 +61,66 @@ class Timer {
         std::function<void()> callback;
     };
     State* state_;  // outlives us until the loop has let go: a callback may destroy its own timer
+};
+
+// The time since it was started, in which this process was not stopped: suspended with its Slurm
+// job, or by Ctrl-Z at a terminal. Its owner reads it at intervals: one that took much longer than
+// it should have was a stop.
+class ActiveClock {
+  public:
+    using Duration = std::chrono::steady_clock::duration;
+
+    void restart() { *this = ActiveClock(); }
+    // expected: how long ago the last reading is at most, if the process was not stopped.
+    Duration read(Duration expected) {
+        const auto now = std::chrono::steady_clock::now();
+        const Duration gap = now - last_;
+        last_ = now;
+        return time_ += gap > expected + kSlack ? expected : gap;
+    }
+
+  private:
+    static constexpr std::chrono::seconds kSlack{1};  // for a busy machine
+
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+    Duration time_{};
+};
+
+// Calls back once, after a delay on such a clock.
+class ActiveTimer {
+  public:
+    ActiveTimer(Loop& loop, std::function<void()> callback)
+        : callback_(std::move(callback)), tick_(loop, [this] { tick(); }) {}
+
+    void start(std::chrono::milliseconds delay) {
+        delay_ = left_ = delay;
+        clock_.restart();
+        tick_.start(step());
+    }
+    void stop() {
+        if (tick_.active()) look();
+        tick_.stop();
+    }
+    // Of the delay, after stop().
+    std::chrono::milliseconds left() const { return left_; }
+
+  private:
+    std::chrono::milliseconds step() const {
+        return std::clamp(left_, std::chrono::milliseconds(1), std::chrono::milliseconds(1000));
+    }
+    void look() {
+        left_ = std::chrono::ceil<std::chrono::milliseconds>(delay_ - clock_.read(step()));
+    }
+    void tick() {
+        look();
+        if (left_.count() > 0) return tick_.start(step());
+        callback_();
+    }
+
+    std::function<void()> callback_;
+    ActiveClock clock_;
+    std::chrono::milliseconds delay_{}, left_{};
+    Timer tick_;
 };
 
 // Calls back while a descriptor is readable (or at its end), or ready for other events that start()

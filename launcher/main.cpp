@@ -11,6 +11,7 @@
 #include "launcher/agent/main.hpp"
 #include "launcher/agent/scratch.hpp"
 #include "launcher/allocation.hpp"
+#include "launcher/continued_file.hpp"
 #include "launcher/coordinator.hpp"
 #include "launcher/job_run.hpp"
 #include "launcher/options.hpp"
@@ -46,6 +47,7 @@ void apply(const Options& options, Session& session) {
     session.tensorflow = options.job_file.empty();
     session.labels = options.labels;
     session.output_directory = options.output_directory;
+    session.output_line = line_of_requeued(session.allocation);
 }
 
 // For ranks that may be started again. record: of a job file; empty: none.

@@ -50,6 +50,7 @@ enum class Kind : std::uint8_t {
     gloo_reply,
     notification,
     planned,
+    misplaced,
 };
 
 // ---- starting -----------------------------------------------------------------------------------
@@ -92,6 +93,7 @@ struct Launch {
     bool dry_run = false;          // tell what would run instead of running it
     std::string output_directory;  // for files of each rank; empty: none
     bool append_output = false;    // to them
+    std::string output_line;       // that comes first then; empty: none
     int end_on = 0;                // a signal that is not passed on, but ends the job; 0: none
     double quiet_after = 0;  // seconds without any progress of the ranks, to be told; 0: never
 
@@ -103,8 +105,8 @@ struct Launch {
     template <class A>
     void fields(A& a) {
         a(nspace, map, argv, directory, environment, interface, parent_address, parent_port,
-          shared_host, bind, own_gpus_only, dry_run, output_directory, append_output, end_on,
-          quiet_after, execution_log, record, preparation, preparation_input, host_file);
+          shared_host, bind, own_gpus_only, dry_run, output_directory, append_output, output_line,
+          end_on, quiet_after, execution_log, record, preparation, preparation_input, host_file);
     }
 };
 
@@ -173,6 +175,16 @@ struct OutputTaken {
     template <class A>
     void fields(A& a) {
         a(bytes);
+    }
+};
+
+// Agent to root: a file of a rank's output cannot be written; where the output goes on.
+struct Misplaced {
+    static constexpr Kind kKind = Kind::misplaced;
+    std::string line;
+    template <class A>
+    void fields(A& a) {
+        a(line);
     }
 };
 

@@ -233,8 +233,9 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         "on this machine.",
         "batchai-launch"};
     app.footer(
-        "Exit code: the first failing rank's; 124 time-out, 125 failure of batchai-launch itself,\n"
-        "126 command cannot be executed, 127 command not found, 128+N killed by signal N.");
+        "Exit code: the first failing rank's; 123 some output is not in its file, 124 time-out,\n"
+        "125 failure of batchai-launch itself, 126 command cannot be executed, 127 command not "
+        "found, 128+N killed by signal N.");
     app.set_version_flag("--version", "batchai-launch " BATCHAI_VERSION);
     app.prefix_command();  // the first word that is no option begins the command
     add_job(app, options, words);

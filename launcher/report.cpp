@@ -113,20 +113,26 @@ bool Outcome::failed() const {
 Cause Outcome::cause() const {
     if (const Other* other = first_other()) return other->cause;
     const RankEnd* rank = first_rank();
-    if (rank == nullptr) return Cause::none;
+    if (rank == nullptr) return misplaced_.empty() ? Cause::none : Cause::other;
     return rank->how == RankEnd::How::not_started ? Cause::other : Cause::rank;
 }
 
 int Outcome::exit_code() const {
     if (const Other* other = first_other()) return other->code;
     const RankEnd* rank = first_rank();
-    return rank == nullptr ? 0 : exit_code_of(*rank);
+    if (rank != nullptr) return exit_code_of(*rank);
+    return misplaced_.empty() ? 0 : kMisplacedCode;
 }
 
 std::string Outcome::line(const RankMap& map) const {
     if (const Other* other = first_other()) return other->line;
     const RankEnd* rank = first_rank();
-    if (rank == nullptr) return {};
+    if (rank == nullptr) {
+        if (misplaced_.empty()) return {};
+        return "batchai-launch: the ranks ended well, but some of their output is not in its "
+               "file: " +
+               misplaced_.front();
+    }
     return fmt::format("batchai-launch: rank {} on {} {}", rank->rank,
                        map.nodes[map.node_of(rank->rank)], describe(*rank));
 }
@@ -137,11 +143,19 @@ bool Outcome::logged() const {
 }
 
 std::string Outcome::text(const RankMap& map, bool with_tail) const {
-    if (!failed()) return {};
+    if (exit_code() == 0) return {};
     std::string text = line(map) + "\n";
     const RankEnd* culprit = first_other() != nullptr ? nullptr : first_rank();
     if (with_tail && culprit != nullptr) text += details(*culprit);
-    return text + followers(map, culprit);
+    text += followers(map, culprit);
+    // The line holds the first one where there is no other failure.
+    for (std::size_t i = failed() ? 0 : 1; i < misplaced_.size(); ++i) {
+        if (i == kMostMisplaced) {
+            return text + fmt::format("  and {} more files\n", misplaced_.size() - i);
+        }
+        text += "  " + misplaced_[i] + "\n";
+    }
+    return text;
 }
 
 // Who ends when asked to has done nothing wrong; who does not, may have been short of time.
@@ -159,7 +173,8 @@ std::string Outcome::followers(const RankMap& map, const RankEnd* culprit) const
     };
     const auto count = std::count_if(ends_.begin(), ends_.end(), followed);
     if (count == 0) return {};
-    return fmt::format("  {} other rank{} ended after it\n", count, count == 1 ? "" : "s");
+    return fmt::format("  {} {}rank{} ended after it\n", count, culprit == nullptr ? "" : "other ",
+                       count == 1 ? "" : "s");
 }
 
 }  // namespace batchai::launcher

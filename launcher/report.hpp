@@ -24,6 +24,11 @@ enum class Cause {
     other,   // nothing that another try would mend
 };
 
+// The ranks have ended well, and some of their output is not where it belongs.
+inline constexpr int kMisplacedCode = 123;
+// As many files of it are named.
+inline constexpr std::size_t kMostMisplaced = 8;
+
 // "exited with code 3 after 1.2 s".
 std::string describe(const RankEnd& end);
 
@@ -41,6 +46,11 @@ class Outcome {
     };
     void add(Other other) { others_.push_back(std::move(other)); }
 
+    // Output that could not be written where it belongs: no failure while the job runs, and one at
+    // its end, if there is no other.
+    void add_misplaced(std::string line) { misplaced_.push_back(std::move(line)); }
+    const std::vector<std::string>& misplaced() const { return misplaced_; }
+
     // Ranks that this signal has ended since then had been asked to, before we knew of it.
     void excuse(int signal, double since);
 
@@ -54,7 +64,8 @@ class Outcome {
     // "batchai-launch: rank 2 on n2 exited with code 3 after 1.2 s"; empty: no failure.
     std::string line(const RankMap& map) const;
     bool logged() const;
-    // Everything to print: the line, the culprit's last words, the count of the others.
+    // Everything to print: the line, the culprit's last words, the count of the others, misplaced
+    // output.
     std::string text(const RankMap& map, bool with_tail) const;
     std::size_t ended() const { return ends_.size(); }
     bool has_ended(int rank) const { return ends_.contains(rank); }
@@ -71,6 +82,7 @@ class Outcome {
 
     std::map<int, RankEnd> ends_;  // by rank; an abort counts, the exit that follows it does not
     std::vector<Other> others_;
+    std::vector<std::string> misplaced_;
 };
 
 }  // namespace batchai::launcher

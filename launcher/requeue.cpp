@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "launcher/continued_file.hpp"
 #include "launcher/say.hpp"
 #include "launcher/slurm_job.hpp"
 
@@ -20,6 +21,7 @@ sys::Result<void> check_requeue(const RequeuePolicy& policy, const Allocation& a
         return sys::Error{
             "--requeue-on: Slurm may not run this job again: submit it with --requeue"};
     }
+    warn_of_truncation();
     return {};
 }
 

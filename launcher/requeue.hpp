@@ -18,7 +18,8 @@ struct RequeuePolicy {
 };
 inline const std::vector<std::string> kRequeueWords = {"signal", "node-fail", "failure"};
 
-// Before the job begins: whether Slurm could do it.
+// Before the job begins: whether Slurm could do it. Warns of output that the job's
+// script would then empty.
 sys::Result<void> check_requeue(const RequeuePolicy& policy, const Allocation& allocation);
 
 // Whether the policy names such an end.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "launcher/agent/ranks.hpp"
 #include "launcher/coordinator.hpp"
 #include "launcher/say.hpp"
 
@@ -38,15 +37,12 @@ Allocation without_nodes(const Allocation& allocation, const std::vector<std::st
 
 SessionResult run_with_restarts(Session session, const Restarts& restarts) {
     session.max_restarts = restarts.most;
-    const double begin = wall_clock();
-    const std::optional<double> timeout = session.timeout;
     while (true) {
         const SessionResult result = Coordinator(session).run();
         if (session.attempt == restarts.most || !may_mend(result, session)) return result;
-        if (timeout) {
-            *session.timeout = *timeout - (wall_clock() - begin);
-            if (*session.timeout <= 0) return result;
-        }
+        session.timeout = result.timeout_left;
+        if (session.timeout && *session.timeout <= 0) return result;
+        session.misplaced = result.misplaced;
         session.allocation = without_nodes(session.allocation, result.lost_nodes, restarts);
         ++session.attempt;
         const auto nodes = session.allocation.nodes.size();

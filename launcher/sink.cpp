@@ -1,13 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/sink.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "launcher/terminal.hpp"
 
 namespace batchai::launcher {
 
-Sink::Sink(Loop& loop, int fd, std::function<void(const std::string&)> on_error)
-    : loop_(loop), fd_(fd), on_error_(std::move(on_error)) {
+namespace {
+
+// /var/tmp outlives the job, and a reboot; /tmp may be the job's own and end with it.
+constexpr std::array kKeepers{"/var/tmp", "/tmp"};
+
+// "/var/tmp/batchai-rank.07-stdout.a1B2c3"; empty where there can be none.
+std::string make_kept_file(const std::string& name, sys::UniqueFd& fd) {
+    const std::filesystem::path path = name;
+    std::string stem = path.filename();
+    if (path.has_parent_path()) stem = path.parent_path().filename().string() + "-" + stem;
+    std::replace_if(
+        stem.begin(), stem.end(), [](char c) { return c == ' ' || c == '/'; }, '-');
+    for (const char* directory : kKeepers) {
+        std::string file = fmt::format("{}/batchai-{}.XXXXXX", directory, stem);
+        fd.reset(::mkostemp(file.data(), O_CLOEXEC));
+        if (fd) return file;
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string describe(const Sink::Failure& failure, const std::string& node) {
+    const std::string text = failure.name + ": " + failure.why;
+    if (failure.no_reader) return text + "; the program that read it has ended";
+    if (failure.kept.empty()) return text + "; the ranks' output is lost from here on";
+    return fmt::format("{}; the ranks' output goes on in {}:{}", text, node, failure.kept);
+}
+
+Sink::Target standard_stream(int fd) {
+    const std::string file = file_of(fd);
+    if (!file.empty()) return {fd, file};
+    return {fd, fd == STDERR_FILENO ? "standard error" : "standard output"};
+}
+
+Sink::Sink(Loop& loop, Target target, std::function<void(const Failure&)> on_failure)
+    : loop_(loop), target_(std::move(target)), on_failure_(std::move(on_failure)) {
     request_.data = this;
 }
 
@@ -31,11 +74,12 @@ void Sink::next() {
         buffers[i] = uv_buf_init(bytes.data() + skip, bytes.size() - skip);
     }
     busy_ = true;
-    uv_fs_write(loop_.get(), &request_, fd_, buffers.data(), count, -1, [](uv_fs_t* request) {
-        const ssize_t size = request->result;
-        uv_fs_req_cleanup(request);
-        static_cast<Sink*>(request->data)->written(size);
-    });
+    uv_fs_write(loop_.get(), &request_, target_.fd, buffers.data(), count, -1,
+                [](uv_fs_t* request) {
+                    const ssize_t size = request->result;
+                    uv_fs_req_cleanup(request);
+                    static_cast<Sink*>(request->data)->written(size);
+                });
 }
 
 // The first piece is done with. Its owner may write again from on_written.
@@ -47,10 +91,7 @@ void Sink::taken() {
 }
 
 void Sink::written(ssize_t size) {
-    if (size < 0 && size != UV_EINTR && size != UV_EAGAIN) {
-        broken_ = true;
-        on_error_(uv_strerror(static_cast<int>(size)));
-    }
+    if (size < 0 && size != UV_EINTR && size != UV_EAGAIN) failed(static_cast<int>(size));
     if (size > 0) offset_ += static_cast<std::size_t>(size);
     while (!broken_ && !queue_.empty() && offset_ >= queue_.front().bytes.size()) {
         const std::size_t beyond = offset_ - queue_.front().bytes.size();
@@ -59,6 +100,19 @@ void Sink::written(ssize_t size) {
     }
     busy_ = false;
     next();
+}
+
+// What of the first piece is written stays where it is; the rest goes on elsewhere, once.
+void Sink::failed(int code) {
+    Failure failure{target_.name, uv_strerror(code), {}, code == UV_EPIPE};
+    if (!failure.no_reader && !kept_) {
+        failure.kept = make_kept_file(target_.name, kept_);
+        target_ = {kept_.get(), failure.kept};
+    } else {
+        target_.fd = -1;
+    }
+    broken_ = target_.fd < 0;
+    on_failure_(failure);
 }
 
 }  // namespace batchai::launcher

@@ -2,11 +2,13 @@
 #include "launcher/terminal.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 namespace batchai::launcher {
 namespace {
@@ -25,6 +27,13 @@ bool is_terminal(int fd) {
 bool has_colours(int fd) {
     const char* none = std::getenv("NO_COLOR");
     return is_terminal(fd) && (none == nullptr || *none == '\0');
+}
+
+std::string file_of(int fd) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    std::error_code unknown;
+    return std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), unknown);
 }
 
 std::string in_colour_of(int rank, std::string_view text) {

@@ -11,6 +11,8 @@ namespace batchai::launcher {
 
 bool is_terminal(int fd);
 bool has_colours(int fd);
+// The path of a regular file; empty: it is none.
+std::string file_of(int fd);
 
 // A colour for the lines of a rank, and the one of failures, around text on one line.
 std::string in_colour_of(int rank, std::string_view text);

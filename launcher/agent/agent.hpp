@@ -164,10 +164,10 @@ class Agent : private pmix::Host {
     bool launched_ = false, ending_ = false, over_ = false;
     std::uint64_t unwritten_ = 0;  // output that the root, or a file, has not taken yet
     bool ranks_done_ = false;
-    bool node_done_ = false;                          // said
-    std::chrono::milliseconds quiet_limit_{0};        // 0: the root does not want to know
-    std::chrono::steady_clock::time_point moved_at_;  // any rank, as far as seen
-    bool quiet_ = false;                              // said
+    bool node_done_ = false;                    // said
+    std::chrono::milliseconds quiet_limit_{0};  // 0: the root does not want to know
+    ActiveClock still_;                         // since any rank moved, as far as seen
+    bool quiet_ = false;                        // said
     int last_signal_ = 0;
     std::chrono::steady_clock::time_point last_signal_time_;
     int exit_code_ = 0;

@@ -13,7 +13,6 @@
 namespace batchai::launcher {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 namespace {
 
@@ -62,7 +61,7 @@ void Agent::read_stack(int rank) {
 void Agent::start_watch() {
     const auto limit = quiet_limit_ = milliseconds(static_cast<long>(job_.quiet_after * 1000));
     const auto period = limit.count() == 0 ? kWatch : std::clamp(limit / 4, kLeastWatch, kWatch);
-    moved_at_ = steady_clock::now();
+    still_.restart();
     watch_ = std::make_unique<Timer>(loop_, [this] { watch(); });
     watch_->start(period, period);
 }
@@ -70,11 +69,10 @@ void Agent::start_watch() {
 void Agent::watch() {
     const ProgressPages::Activity activity = pages_.look(ranks_->all_running());
     if (quiet_limit_.count() == 0) return;
-    const auto now = steady_clock::now();
     if (activity.moved) {
-        moved_at_ = now;
+        still_.restart();
         if (std::exchange(quiet_, false)) root_->send(Quiet{});
-    } else if (!quiet_ && now - moved_at_ >= quiet_limit_) {
+    } else if (const auto still = still_.read(kWatch); !quiet_ && still >= quiet_limit_) {
         quiet_ = true;
         root_->send(Quiet{true, activity.waiting});
     }

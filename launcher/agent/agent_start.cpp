@@ -137,10 +137,12 @@ bool Agent::open_files() {
     files_ = std::make_unique<RankFiles>(
         loop_, job_.output_directory, job_.map.size(),
         RankFiles::Callbacks{[this](std::uint64_t bytes) { output_taken(bytes); },
-                             [this](const std::string& why) { fail(why); },
+                             [this](const Sink::Failure& failure) {
+                                 root_->send(Misplaced{describe(failure, bootstrap_.name)});
+                             },
                              [this] { check_done(); }});
     for (const int rank : job_.map.ranks_on(bootstrap_.node)) {
-        if (auto opened = files_->open(rank, job_.append_output); !opened) {
+        if (auto opened = files_->open(rank, job_.append_output, job_.output_line); !opened) {
             fail(opened.error().message);
             return false;
         }

@@ -2,7 +2,7 @@
 //
 // RankFiles: what each rank writes, in files of its own besides the job's output:
 // DIRECTORY/rank.07/stdout and stderr, the number as wide as the largest, as horovodrun names them.
-// Files of an earlier run are written anew.
+// Files of another job are written anew.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,15 @@ class RankFiles {
   public:
     struct Callbacks {
         std::function<void(std::uint64_t bytes)> on_written;
-        std::function<void(const std::string&)> on_error;  // once for each file
-        std::function<void()> on_idle;                     // one of the files is
+        std::function<void(const Sink::Failure&)> on_failure;
+        std::function<void()> on_idle;  // one of the files is
     };
     // ranks: of the whole job.
     RankFiles(Loop& loop, std::string directory, int ranks, Callbacks callbacks);
 
-    // Before the rank starts. append: to what an earlier attempt has written.
-    sys::Result<void> open(int rank, bool append);
+    // Before the rank starts. append: to what an earlier attempt, or run of the job, has written;
+    // the line, if it is not empty, comes first then.
+    sys::Result<void> open(int rank, bool append, const std::string& line);
     void write(int rank, Stream stream, std::string bytes);
     bool idle() const;
 
@@ -37,7 +38,6 @@ class RankFiles {
         sys::UniqueFd fd;
         std::unique_ptr<Sink> sink;
     };
-    sys::Result<File> create(const std::string& path, bool append);
 
     Loop& loop_;
     std::string directory_;

@@ -193,6 +193,7 @@ std::vector<std::string> sbatch_arguments(const Submission& submission) {
                                        fmt::format("--nodes={}", submission.nodes),
                                        "--exclusive",
                                        "--export=ALL",
+                                       "--open-mode=append",  // the job may be requeued
                                        "--job-name=" + submission.job_name,
                                        "--batchai-job=" + submission.job_file};
     if (!submission.output.empty()) arguments.push_back("--output=" + submission.output);

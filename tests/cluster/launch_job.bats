@@ -212,6 +212,45 @@ fails() {
     [ ! -e "$record/result.json" ]
 }
 
+# kept: the files in which output went on, which the text in $output names.
+kept() { grep -o '/var/tmp/batchai-[^ ]*' <<<"$output" | sort -u; }
+
+@test "a job whose stdout.txt cannot be written does not die of it, and keeps the output on the node" {
+    job 1 "$(mpi 'echo one; echo two; echo $RANK >>$AZ_BATCHAI_JOB_MOUNT_ROOT/d/done' 2)"
+    mkdir -p "$files"
+    ln -s /dev/full "$files/stdout.txt"
+    run -123 launch
+    [ "$(sort "$share/done")" = $'0\n1' ]
+    [[ $output == *"batchai-launch: $files/stdout.txt: no space left on device; the ranks' output goes on in $(hostname -s):/var/tmp/batchai-"* ]]
+    [[ $output == *"batchai-launch: the ranks ended well, but some of their output is not in its file: $files/stdout.txt: no space left on device"* ]]
+    [ "$(sort "$(kept)")" = $'one\none\ntwo\ntwo' ]
+    rm "$(kept)"
+    [ "$(result .exitCode)" = 123 ]
+}
+
+@test "a rank's own file that cannot be written ends no job, and a failing rank's code is still the job's" {
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir -p logs/rank.1
+    ln -s /dev/full logs/rank.1/stdout
+    run -7 timeout 30 batchai-launch --local 2 -n 2 --output-dir logs sh -c 'echo text; sleep 0.1; exit $((RANK * 7))'
+    [[ $output == *"rank 1 on "*" exited with code 7"*"  $PWD/logs/rank.1/stdout: no space left on device; the ranks' output goes on in $(hostname -s)-1:/var/tmp/"* ]]
+    [ "$(cat "$(kept)")" = text ]
+    rm "$(kept)"
+    [ "$(cat logs/rank.0/stdout)" = text ]
+    # A restart is no way out of it.
+    run -123 timeout 30 bash -c "exec batchai-launch --local 1 -n 1 --restarts 1 \
+        sh -c 'echo text; exit \$((1 - TORCHELASTIC_RESTART_COUNT))' >/dev/full"
+    # shellcheck disable=SC2046 # one argument per file
+    rm $(kept)
+}
+
+@test "ranks whose reader has gone are ended, and none of them is called another's follower" {
+    cd "$BATS_TEST_TMPDIR" || return
+    timeout 30 batchai-launch --local 1 -n 2 sh -c 'while :; do echo text; done' 2>errors | head -n 1
+    [ "$(cat errors)" = "batchai-launch: standard output: broken pipe; the program that read it has ended
+  2 ranks ended after it" ]
+}
+
 @test "closed and full standard streams are no reason to crash" {
     cd "$BATS_TEST_TMPDIR" || return
     timeout 30 batchai-launch --local 2 cat <&-

@@ -94,3 +94,22 @@ run_job() {
     [ "$status" -eq 0 ]
     [ "$(sort "$(find "$share/out" -name stdout.txt)")" = $'rank 0\nrank 1' ]
 }
+
+starts_again() {
+    [ "$(job_field "$job" Restarts)" = 1 ] && [ "$(job_state "$job")" = PENDING ] &&
+        scontrol update JobId="$job" StartTime=now ReqNodeList=n2
+}
+
+@test "a requeued job's stdout.txt and stderr.txt lose nothing of what it wrote before" {
+    job_file 1 '"customMpiSettings": { "commandLine": "echo out of run ${SLURM_RESTART_COUNT:-0}; printf errors >&2; [ -n \"$SLURM_RESTART_COUNT\" ]", "processCount": 1 }'
+    rm -rf "$share/out"
+    printf '#!/bin/sh\nexec batchai-launch --requeue-on failure\n' >"$share/script"
+    submit_alice -N1 -w n1 --batchai-job="$share/job.json" --open-mode=append --output="$share/slurm.out" "$share/script"
+    eventually starts_again
+    [ "$(wait_job "$job")" = COMPLETED ]
+    files=$(find "$share/out" -name stdouterr)
+    line="batchai-launch: job $job runs again (requeue 1): its output goes on here"
+    [ "$(cat "$files/stdout.txt")" = "out of run 0"$'\n'"$line"$'\n'"out of run 1" ]
+    [ "$(cat "$files/stderr.txt")" = errors$'\n'"$line"$'\n'errors ]
+    [ "$(grep -c 'starting ranks' "$files/execution.log")" = 2 ]
+}

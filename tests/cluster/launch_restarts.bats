@@ -164,6 +164,67 @@ starts_again() {
     [ "$(job_field "$job" Restarts)" = 0 ]
 }
 
+@test "a job that is requeued from outside is not called cancelled, and is not over" {
+    # shellcheck disable=SC2016 # expanded by the job
+    submit -N1 -w n1 --open-mode=append --output=out --wrap '
+        [ -z "$SLURM_RESTART_COUNT" ] || exec true
+        exec batchai-launch --requeue-on signal -n 1 ./rank'
+    eventually are_up 1
+    scontrol requeue "$job"
+    eventually starts_again 1
+    [ "$(wait_job "$job")" = COMPLETED ]
+    said "rank 0 saved its work"
+    said "batchai-launch: asked to end by SIGTERM: the job was requeued"
+    ! grep -e cancelled -e 'not requeued' -e requeueing out
+}
+
+@test "a script that would empty its output when it runs again is warned of that" {
+    submit -N1 --output=out --wrap 'batchai-launch --requeue-on signal -n 1 true >emptied 2>&1; batchai-launch --requeue-on signal -n 1 true >>appended 2>&1'
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat emptied)" = "batchai-launch: $PWD/emptied is not open for appending: what is in it is lost when Slurm runs the job again. Write \">>\" in the job's script." ]
+    [ ! -s appended ]
+}
+
+@test "a requeued job loses nothing of what its ranks wrote before, in files of their own too" {
+    # shellcheck disable=SC2016 # expanded by the rank
+    submit -N1 -w n1 --open-mode=append --output=out --wrap '
+        exec batchai-launch --requeue-on failure --output-dir ranks -n 1 sh -c "
+            printf \"run \${SLURM_RESTART_COUNT:-0}\"; [ -n \"\$SLURM_RESTART_COUNT\" ]"'
+    eventually starts_again 1
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat ranks/rank.0/stdout)" = "run 0
+batchai-launch: job $job runs again (requeue 1): its output goes on here
+run 1" ]
+    [ ! -s ranks/rank.0/stderr ]
+    grep -q 'run 0' out
+    grep -q 'run 1' out
+}
+
+# ---- time-outs ----------------------------------------------------------------------------------
+
+@test "time in which the job is suspended does not count for --timeout" {
+    need_root # to suspend a job
+    submit -N1 --output=out --wrap 'batchai-launch --timeout 4 -n 1 sh -c "touch up.0; until [ -e go ]; do sleep 0.1; done; echo well"; echo "code $?"'
+    eventually are_up 1
+    scontrol suspend "$job"
+    sleep 5
+    scontrol resume "$job"
+    touch go
+    [ "$(wait_job "$job")" = COMPLETED ]
+    said well
+    said "code 0"
+}
+
+@test "a launcher that was stopped counts the time before and after for --timeout" {
+    here --timeout 3 -n 1 sh -c 'touch up.0; exec sleep 60'
+    eventually are_up 1
+    kill -STOP "$(root)"
+    sleep 1
+    kill -CONT "$(root)"
+    ends_with 124
+    said "time-out: the job was ended after 3 s"
+}
+
 @test "what cannot be requeued is refused at once" {
     run salloc --quiet -N1 batchai-launch --requeue-on signal -n 1 echo began
     [ "$status" -eq 125 ]

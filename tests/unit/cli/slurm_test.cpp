@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(submission_asks_sbatch_for_what_the_job_file_says) {
     const auto arguments = sbatch_arguments(submission);
     for (const char* argument :
          {"--nodes=4", "--gres=gpu:1", "--partition=mini", "--job-name=train", "--account=a",
-          "--time=10", "--batchai-job=/home/u/job.json", "--export=ALL"})
+          "--time=10", "--batchai-job=/home/u/job.json", "--export=ALL", "--open-mode=append"})
         BOOST_TEST((std::find(arguments.begin(), arguments.end(), argument) != arguments.end()),
                    argument);
     BOOST_TEST(batch_script(submission) ==

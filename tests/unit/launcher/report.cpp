@@ -48,6 +48,35 @@ BOOST_AUTO_TEST_CASE(the_earliest_failure_is_the_cause_whoever_reports_first) {
                "  2 other ranks ended after it\n");
 }
 
+BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_where_there_is_no_other) {
+    Outcome outcome;
+    outcome.add(end_of(0, RankEnd::How::exited, 0, 1.0));
+    outcome.add_misplaced("/a: full; the ranks' output goes on in n1:/var/tmp/a");
+    outcome.add_misplaced("/b: full; the ranks' output is lost from here on");
+    BOOST_TEST(!outcome.failed());  // the job goes on
+    BOOST_TEST(outcome.exit_code() == kMisplacedCode);
+    BOOST_TEST((outcome.cause() == Cause::other));
+    BOOST_TEST(outcome.text(kMap, true) ==
+               "batchai-launch: the ranks ended well, but some of their output is not in its file: "
+               "/a: full; the ranks' output goes on in n1:/var/tmp/a\n"
+               "  /b: full; the ranks' output is lost from here on\n");
+    outcome.add(end_of(1, RankEnd::How::exited, 3, 2.0));
+    BOOST_TEST(outcome.exit_code() == 3);
+    BOOST_TEST((outcome.cause() == Cause::rank));
+    BOOST_TEST(outcome.text(kMap, false) ==
+               "batchai-launch: rank 1 on n1 exited with code 3 after 1.2 s\n"
+               "  /a: full; the ranks' output goes on in n1:/var/tmp/a\n"
+               "  /b: full; the ranks' output is lost from here on\n");
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_follow_no_rank_are_not_called_other_ranks) {
+    Outcome outcome;
+    outcome.add({1.0, "batchai-launch: standard output: broken pipe"});
+    outcome.add(end_of(0, RankEnd::How::signaled, SIGTERM, 2.0, true));
+    BOOST_TEST(outcome.text(kMap, true) ==
+               "batchai-launch: standard output: broken pipe\n  1 rank ended after it\n");
+}
+
 BOOST_AUTO_TEST_CASE(the_culprit_is_described) {
     Outcome outcome;
     auto end = end_of(1, RankEnd::How::signaled, SIGKILL, 1.0);
