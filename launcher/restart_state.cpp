@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxList = 16 << 20;
+constexpr const char* kUnknown = "unknown";  // start of a run
 
 std::string digest(const std::string& text) {
     return sys::sha256(text).substr(0, 8);
@@ -31,7 +32,8 @@ std::string digest(const std::string& text) {
 
 // A run that the job of this launch cannot have had.
 bool is_of_another_job(const ListedLaunch& line, const ListedLaunch& launch) {
-    return line.run > launch.run || (line.run == launch.run && line.start != launch.start);
+    const bool known = line.start != kUnknown && launch.start != kUnknown;
+    return line.run > launch.run || (line.run == launch.run && known && line.start != launch.start);
 }
 
 bool is_free(const std::vector<ListedLaunch>& list, const ListedLaunch& launch, int place) {
@@ -82,10 +84,10 @@ sys::Result<std::vector<ListedLaunch>> note(const std::string& name, const Liste
     return list;
 }
 
-// Without an answer, runs of the job are told apart by their number alone.
+// Of a job that is being requeued, while its script still runs, Slurm says another start.
 std::string start_of_run(const std::string& job_id) {
     const auto job = ask_slurm(job_id);
-    return job && !job->start.empty() ? job->start : "unknown";
+    return job && !job->requeued() && !job->start.empty() ? job->start : kUnknown;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace batchai::launcher {
 // One launch of a Slurm job: a line of the job's list.
 struct ListedLaunch {
     int run = 0;          // how often Slurm had run the job before
-    std::string start;    // of that run, as Slurm says it
+    std::string start;    // of that run, as Slurm says it, or "unknown"
     std::string command;  // a digest of the command and its working directory
     std::string manner;   // a digest of everything else that tells two launches apart
     int place = 0;        // among the launches of that command in the run, from 1

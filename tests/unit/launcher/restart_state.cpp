@@ -71,6 +71,16 @@ BOOST_AUTO_TEST_CASE(a_list_of_an_earlier_job_with_the_same_number_is_emptied) {
     BOOST_TEST(job.list.front().start == "tuesday");
 }
 
+BOOST_AUTO_TEST_CASE(a_run_of_which_slurm_does_not_say_the_start_loses_no_place) {
+    Job job;
+    job.launch("train");
+    job.start = "unknown";
+    BOOST_TEST(job.launch("train") == 2);
+    job.start = "monday";
+    BOOST_TEST(job.launch("train") == 3);
+    BOOST_TEST(job.list.front().start == "monday");
+}
+
 BOOST_AUTO_TEST_CASE(what_slurm_chooses_for_each_run_tells_no_launches_apart) {
     const std::string first = manner_of({"a"}, {{"SLURM_JOB_ID", "1"}, {"SEED", "1"}});
     BOOST_TEST(first == manner_of({"a"}, {{"SLURM_RESTART_COUNT", "1"}, {"SEED", "1"}}));
