@@ -70,7 +70,9 @@ class Agent : private pmix::Host {
     GpusOfRanks gpus_of_ranks() const;
     std::vector<std::vector<int>> shares() const;
     void place_ranks();
+    Load load() const;
     int cores_of(int local_rank) const;
+    bool tells_oversubscribed() const;
     env::Place place_of(int rank) const;
     env::Environment environment_of(int rank, env::Environment inherited) const;
     void tell_plan();

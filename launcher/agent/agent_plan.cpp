@@ -46,16 +46,25 @@ void Agent::place_ranks() {
     take_ours(networks_, near_networks(topology_, gpus_of_ranks()));
 }
 
+// On a shared host the ranks of all agents share its cores.
+Load Agent::load() const {
+    if (job_.shared_host) return {job_.map.size(), static_cast<int>(cores_.size())};
+    return {job_.map.local_size(bootstrap_.node), granted_cores_};
+}
+
 int Agent::cores_of(int local_rank) const {
-    if (cpus_.empty()) {
-        const int all = job_.shared_host ? static_cast<int>(cores_.size()) : granted_cores_;
-        const int ranks = job_.shared_host ? job_.map.size() : job_.map.local_size(bootstrap_.node);
-        return std::max(1, all / ranks);
-    }
+    if (cpus_.empty()) return load().cores_of_each();
     const std::vector<int>& own = cpus_[local_rank];
     return static_cast<int>(std::count_if(cores_.begin(), cores_.end(), [&](const Core& core) {
         return std::find(own.begin(), own.end(), core.front()) != own.end();
     }));
+}
+
+// Open MPI 5 would prefer it to the user's own setting.
+bool Agent::tells_oversubscribed() const {
+    env::Environment environment = environment_;
+    for (const auto& [name, value] : job_.environment) environment[name] = value;
+    return load().oversubscribed() && !env::has_own_yield(environment);
 }
 
 env::Place Agent::place_of(int rank) const {
@@ -66,6 +75,7 @@ env::Place Agent::place_of(int rank) const {
     place.interface = interface_.name;
     place.interface_asked = !job_.interface.empty();
     place.cores = cores_of(place.local_rank);
+    place.oversubscribed = load().oversubscribed();
     if (!networks_.empty()) place.networks = networks_[place.local_rank];
     if ((job_.own_gpus_only || are_parts(environment_)) && gpus_ > 0) {
         place.visible_gpus = visible_gpus(environment_, gpus_,
@@ -85,6 +95,7 @@ env::Environment Agent::environment_of(int rank, env::Environment inherited) con
     env::add_tensorflow(environment, place, go_.workers);
     env::add_horovod(environment, place);
     env::add_openmpi(environment, place);
+    env::add_intel_mpi(environment, place);
     env::add_network(environment, place);
     env::add_devices(environment, place);
     env::add_batchai(environment, place, sibling_library("batchai/python"),
@@ -106,7 +117,8 @@ void Agent::tell_plan() {
         if (!cpus_.empty()) plan.cpus = cpus_[local];
         const env::Environment whole = environment_of(rank, environment_);
         for (const auto& [name, value] : environment_of(rank, bare)) {
-            plan.environment[name] = whole.at(name);
+            const auto set = whole.find(name);
+            if (set != whole.end()) plan.environment.insert(*set);
         }
         plan.environment.erase("SLURM_JOB_ID");
         planned.ranks.push_back(std::move(plan));

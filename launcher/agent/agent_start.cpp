@@ -163,7 +163,8 @@ void Agent::start_ranks() {
                        job_.directory,
                        fmt::format("{}", fmt::join(job_.argv, " ")),
                        {},
-                       as_xml(topology_)};
+                       as_xml(topology_),
+                       tells_oversubscribed()};
     for (const std::vector<int>& cpus : cpus_) info.cpusets.push_back(number_list(cpus));
     if (auto registered = pmix_->register_job(info); !registered) {
         return fail(registered.error().message);

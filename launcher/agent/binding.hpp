@@ -4,6 +4,7 @@
 // cores that the agent may use, neighbours in the machine's topology, never a core of another rank.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,13 @@ std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ra
 // How many of the cores the job may use on its node-th node: all, or as many as Slurm has granted
 // (cpus_per_node: SLURM_JOB_CPUS_PER_NODE, "4(x2),8") where it does not confine jobs to them.
 int granted_cores(const std::vector<Core>& cores, const std::string& cpus_per_node, int node);
+
+// Ranks that share cores. Without any core known, none is missing.
+struct Load {
+    int ranks = 1, cores = 0;
+    int cores_of_each() const { return std::max(1, cores / ranks); }
+    bool oversubscribed() const { return cores > 0 && ranks > cores; }
+};
 
 // "0-3,8".
 std::string number_list(const std::vector<int>& cpus);

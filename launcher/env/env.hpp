@@ -32,6 +32,7 @@ struct Place {
     std::string interface;         // that reaches the other nodes; empty: not known
     bool interface_asked = false;  // by the user
     int cores = 1;                 // that the rank may use
+    bool oversubscribed = false;   // the node has more ranks than cores
     std::string networks;          // the devices near its GPUs; empty: any
     std::string visible_gpus;      // empty: the node's
     bool shared_host = false;      // the "nodes" are one machine
@@ -52,11 +53,15 @@ std::string value_of(const Environment& environment, const std::string& name);
 inline constexpr const char* kRestartDirectory = "BATCHAI_RESTART_DIRECTORY";
 inline constexpr const char* kRestartDirectoryOfLaunch = "BATCHAI_RESTART_DIRECTORY_OF_LAUNCH";
 
+// Whether the user has said if Open MPI's ranks give up their core while they wait.
+bool has_own_yield(const Environment& environment);
+
 // Removes what other launchers have left: PMIX_*, PMI_*, OMPI_* but for the user's own settings
 // (OMPI_MCA_btl=...), SLURM_PMIX*, the restart directory of a launch around this one, and more.
 void scrub(Environment& environment);
 
 void add_openmpi(Environment& environment, const Place& place);
+void add_intel_mpi(Environment& environment, const Place& place);
 void add_torch(Environment& environment, const Place& place);
 void add_network(Environment& environment, const Place& place);
 // workers: "address:port" of all ranks.

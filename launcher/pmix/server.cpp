@@ -200,6 +200,8 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
     list.add(PMIX_WDIR, job.directory);
     list.add(PMIX_APP_ARGV, job.command);
     list.add(PMIX_REINCARNATION, std::uint32_t{0});
+    // Open MPI 5 asks only whether it is there.
+    if (job.oversubscribed) list.add(PMIX_NODE_OVERSUBSCRIBED, true);
     if (!job.topology.empty()) list.add(PMIX_HWLOC_XML_V2, job.topology);
     for (int node = 0; node < static_cast<int>(map.nodes.size()); ++node) {
         for (const int rank : map.ranks_on(node)) add_rank(list, job, node, rank, session);

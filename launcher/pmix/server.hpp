@@ -43,6 +43,7 @@ struct JobInfo {
     std::vector<std::string> cpusets;  // of the local ranks, as lists ("0-3"); empty: not bound
     std::string
         topology;  // of this node as hwloc's XML, so that ranks need not look; empty: they do
+    bool oversubscribed = false;  // tell the ranks that the node has more of them than cores
 };
 
 class Server {

@@ -274,6 +274,15 @@ for i in range(20000):
     [ "$(salloc --quiet -N2 --gres=gpu:2 batchai-launch -n 3 sh -c "$probe" | sort)" = "$told" ]
 }
 
+@test "a setting of the user's that rules out one of ours does not end the agents that tell the plan" {
+    OMPI_MCA_btl_tcp_if_exclude=lo run timeout 30 batchai-launch --local 2 --interface lo --dry-run true
+    [ "$status" -eq 0 ]
+    [[ $output != *OMPI_MCA_btl_tcp_if_include* ]]
+    I_MPI_THREAD_YIELD=3 run timeout 30 batchai-launch --local 2 -n 2000 --dry-run true
+    [ "$status" -eq 0 ]
+    [[ $output = *OMPI_MCA_mpi_oversubscribe=1* && $output != *I_MPI_WAIT_MODE* ]]
+}
+
 @test "outside an allocation the way out is told" {
     run timeout 10 batchai-launch hostname
     [ "$status" -eq 125 ]

@@ -4,10 +4,9 @@
 
 load ../cluster/lib
 
-# Between network namespaces of one machine Open MPI's own choice of transports is not stable; the
-# ranks outnumber the cores.
+# Between network namespaces of one machine Open MPI's own choice of transports is not stable.
 setup_file() {
-    export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_mpi_yield_when_idle=1
+    export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp
 }
 
 setup() {
@@ -67,4 +66,41 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
         mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 sh -c 'echo "$OMPI_COMM_WORLD_SIZE"'
     [ "$status" -eq 0 ]
     [ "$output" = $'2\n2' ]
+}
+
+# nanoseconds "yield 1, 6300 ns": the last number.
+nanoseconds() { [[ $1 =~ ^yield\ [01],\ ([0-9]+)\ ns$ ]] && echo "${BASH_REMATCH[1]}"; }
+
+# on_cpus COUNT COMMAND...: may run on the first of this machine's CPUs only.
+on_cpus() {
+    local cpus
+    cpus=$(/usr/bin/python3 -c 'import os, sys; print(*sorted(os.sched_getaffinity(0))[:int(sys.argv[1])], sep=",")' "$1")
+    timeout -k 2 60 taskset -c "$cpus" "${@:2}"
+}
+
+@test "ranks that outnumber the cores do not keep a core while they wait" {
+    spin=$BATCHAI_BUILD/tests/peers/spin_check
+    run on_cpus 2 mpirun.openmpi --allow-run-as-root --oversubscribe -n 4 "$spin" 500
+    [ "$status" -eq 0 ]
+    theirs=$(nanoseconds "$output")
+    run on_cpus 2 batchai-launch --local 1 -n 4 "$spin" 500
+    [ "$status" -eq 0 ]
+    [[ $output = "yield 1, "* ]]
+    # A rank that keeps its core makes it 700 times.
+    (($(nanoseconds "$output") < 30 * theirs))
+    # Two nodes that are one machine have the cores of one.
+    run on_cpus 2 batchai-launch --local 2 -n 4 "$spin" 1
+    [[ $output = "yield 1, "* ]]
+    # On a node of Slurm the cores that it has granted count.
+    run salloc --quiet -N2 -n 2 batchai-launch -n 4 "$spin" 1
+    [[ $output = "yield 1, "* ]]
+}
+
+@test "ranks with a core each, or with the user's own setting, are not told to give it up" {
+    [ "$(lscpu -p=CORE,SOCKET,NODE | grep -v '^#' | sort -u | wc -l)" -ge 2 ] || skip "one core only"
+    spin=$BATCHAI_BUILD/tests/peers/spin_check
+    run timeout -k 2 60 batchai-launch --local 1 -n 2 "$spin" 1
+    [[ $output = "yield 0, "* ]]
+    OMPI_MCA_mpi_yield_when_idle=0 run on_cpus 2 batchai-launch --local 1 -n 4 "$spin" 1
+    [[ $output = "yield 0, "* ]]
 }

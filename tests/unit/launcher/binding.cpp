@@ -26,6 +26,14 @@ BOOST_AUTO_TEST_CASE(every_core_goes_to_exactly_one_rank) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(ranks_oversubscribe_cores_only_where_they_are_more) {
+    BOOST_TEST(!(Load{2, 2}).oversubscribed());
+    BOOST_TEST((Load{3, 2}).oversubscribed());
+    BOOST_TEST(!(Load{3, 0}).oversubscribed());
+    BOOST_TEST((Load{3, 2}).cores_of_each() == 1);
+    BOOST_TEST((Load{2, 5}).cores_of_each() == 2);
+}
+
 BOOST_AUTO_TEST_CASE(what_slurm_has_not_granted_is_not_used) {
     const std::vector<Core> cores = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
     BOOST_TEST(granted_cores(cores, "", 0) == 4);

@@ -153,6 +153,35 @@ BOOST_AUTO_TEST_CASE(the_interface_is_named_to_all_unless_the_user_has_done_so) 
     BOOST_TEST(environment.at("OMPI_MCA_btl_tcp_if_include") == "eth1");
 }
 
+BOOST_AUTO_TEST_CASE(ranks_that_outnumber_the_cores_hear_of_it_in_the_words_of_their_mpi) {
+    env::Environment environment;
+    env::add_openmpi(environment, place());
+    env::add_intel_mpi(environment, place());
+    BOOST_TEST(!environment.contains("OMPI_MCA_mpi_oversubscribe"));
+    BOOST_TEST(!environment.contains("I_MPI_WAIT_MODE"));
+    env::Place crowded = place();
+    crowded.oversubscribed = true;
+    env::add_openmpi(environment, crowded);
+    env::add_intel_mpi(environment, crowded);
+    BOOST_TEST(environment.at("OMPI_MCA_mpi_oversubscribe") == "1");
+    BOOST_TEST(environment.at("I_MPI_WAIT_MODE") == "1");
+    BOOST_TEST(!env::has_own_yield(environment));
+}
+
+BOOST_AUTO_TEST_CASE(the_user_may_have_ranks_that_outnumber_the_cores_wait_as_they_like) {
+    env::Place crowded = place();
+    crowded.oversubscribed = true;
+    env::Environment yields{{"I_MPI_THREAD_YIELD", "3"}, {"OMPI_MCA_mpi_yield_when_idle", "0"}};
+    env::add_intel_mpi(yields, crowded);
+    BOOST_TEST(!yields.contains("I_MPI_WAIT_MODE"));
+    BOOST_TEST(env::has_own_yield(yields));
+    env::Environment waits{{"I_MPI_WAIT_MODE", "0"}, {"OMPI_MCA_mpi_oversubscribe", "0"}};
+    env::add_intel_mpi(waits, crowded);
+    env::add_openmpi(waits, crowded);
+    BOOST_TEST(waits.at("I_MPI_WAIT_MODE") == "0");
+    BOOST_TEST(waits.at("OMPI_MCA_mpi_oversubscribe") == "0");
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_hears_of_its_network_devices_and_gpus) {
     env::Environment environment{{"CUDA_VISIBLE_DEVICES", "4,5"}};
     env::add_devices(environment, place());
