@@ -157,8 +157,9 @@ inline constexpr std::uint32_t kAllRanks = 0xfffffffe;  // PMIX_RANK_WILDCARD
 
 enum class Stream : std::uint8_t { out, err };
 
-// Whole lines of a rank. The root answers with output_taken once they are written, and an agent
-// keeps only so much unanswered: a slow terminal slows the ranks down instead of filling memory.
+// Whole lines of a rank, and perhaps a part of one (agent/ranks.hpp). The root answers with
+// output_taken once they are written, and an agent keeps only so much unanswered: a slow terminal
+// slows the ranks down instead of filling memory.
 struct Output {
     static constexpr Kind kKind = Kind::output;
     int rank = 0;

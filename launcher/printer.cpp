@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "launcher/agent/binding.hpp"
 #include "launcher/terminal.hpp"
@@ -32,9 +33,22 @@ std::string label_lines(std::string_view label, std::string_view lines) {
     while (!lines.empty()) {
         const std::string_view line = take_line(lines);
         text.append(label).append(line);
-        if (!has_end(line)) text += '\n';
     }
     return text;
+}
+
+std::string OwnLines::add(int rank, std::string_view label, std::string text) {
+    const bool goes_on = unfinished_ == rank;
+    std::string begin = goes_on ? std::string() : finish();
+    unfinished_ = has_end(text) ? kNone : rank;
+    if (label.empty()) return begin.empty() ? std::move(text) : begin + text;
+    std::string_view lines = text;
+    if (goes_on) begin = take_line(lines);
+    return begin + label_lines(label, lines);
+}
+
+std::string OwnLines::finish() {
+    return std::exchange(unfinished_, kNone) == kNone ? "" : "\n";
 }
 
 void EqualLines::add(int rank, std::string_view lines) {
@@ -61,6 +75,7 @@ std::string EqualLines::take(bool colours) {
         std::sort(entry.ranks.begin(), entry.ranks.end());
         const std::string label = fmt::format("[{}] ", number_list(entry.ranks));
         text += label_lines(colours ? in_colour_of(entry.ranks[0], label) : label, entry.line);
+        if (!has_end(entry.line)) text += '\n';
     }
     *this = EqualLines();
     return text;
@@ -68,7 +83,7 @@ std::string EqualLines::take(bool colours) {
 
 Printer::Printer(Loop& loop, Sink& sink, Labels labels, bool colours, const RankMap& map)
     : sink_(sink), labels_(labels), colours_(colours), map_(map), wait_(loop, [this] {
-          flush();
+          write_equal();
       }) {}
 
 // "[ 3 n2] ": the rank as wide as the widest.
@@ -79,18 +94,25 @@ std::string Printer::label(int rank) const {
     return colours_ ? in_colour_of(rank, text) : text;
 }
 
-void Printer::write(int rank, std::string lines, Done done) {
-    if (labels_ == Labels::none) return sink_.write(std::move(lines), std::move(done));
-    if (labels_ == Labels::each_rank) {
-        return sink_.write(label_lines(label(rank), lines), std::move(done));
+void Printer::write(int rank, std::string text, Done done) {
+    if (labels_ != Labels::equal_lines) {
+        const bool labelled = labels_ == Labels::each_rank;
+        return sink_.write(own_.add(rank, labelled ? label(rank) : "", std::move(text)),
+                           std::move(done));
     }
-    equal_.add(rank, lines);
+    equal_.add(rank, text);
     waiting_.push_back(std::move(done));
-    if (equal_.size() > kHeld) return flush();
+    if (equal_.size() > kHeld) return write_equal();
     if (!wait_.active()) wait_.start(kWait);
 }
 
 void Printer::flush() {
+    write_equal();
+    if (labels_ != Labels::each_rank) return;
+    if (std::string end = own_.finish(); !end.empty()) sink_.write(std::move(end), [] {});
+}
+
+void Printer::write_equal() {
     wait_.stop();
     if (equal_.empty()) return;
     sink_.write(equal_.take(colours_), [waiting = std::move(waiting_)] {

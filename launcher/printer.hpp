@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Printer: what the ranks write to one stream, on its way to the user: as it is, with a label at
-// each line that says whose it is, or with equal lines of several ranks as one. It adds nothing to
-// a stream without labels; with them, a last line without an end gets one.
+// each line that says whose it is, or with equal lines of several ranks as one. A rank may leave a
+// line unfinished: if another rank writes before it goes on, the printer ends that line. Without
+// labels it adds nothing else; with them it ends the last line too.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,20 @@ enum class Labels : std::uint8_t { none, each_rank, equal_lines };
 
 // Puts the label before each line. A lone '\r' ends a line too (progress bars).
 std::string label_lines(std::string_view label, std::string_view lines);
+
+// Lets ranks write to one stream without mixing their lines.
+class OwnLines {
+  public:
+    // What to write for this text of the rank: an unfinished line of another rank is ended first.
+    // label: before each line; may be empty.
+    std::string add(int rank, std::string_view label, std::string text);
+    // What ends the line that is unfinished: "\n"; nothing if there is none.
+    std::string finish();
+
+  private:
+    static constexpr int kNone = -1;
+    int unfinished_ = kNone;  // the rank whose line the stream is in
+};
 
 // Lines of several ranks, of which equal ones become one; each rank's own keep their order.
 class EqualLines {
@@ -50,8 +65,8 @@ class Printer {
     // labels have one of their own.
     Printer(Loop& loop, Sink& sink, Labels labels, bool colours, const RankMap& map);
 
-    // Whole lines of a rank; done is called when they are written.
-    void write(int rank, std::string lines, Done done);
+    // Text of a rank: whole lines, and perhaps a part of one. done is called when it is written.
+    void write(int rank, std::string text, Done done);
     // Nothing more comes from any rank: what waits for its equals is written.
     void flush();
 
@@ -61,12 +76,14 @@ class Printer {
     static constexpr std::size_t kHeld = 1 << 20;
 
     std::string label(int rank) const;
+    void write_equal();
 
     Sink& sink_;
     Labels labels_;
     bool colours_;
     const RankMap& map_;
     Timer wait_;
+    OwnLines own_;
     EqualLines equal_;
     std::vector<Done> waiting_;
 };

@@ -7,23 +7,18 @@
 namespace batchai::launcher {
 
 std::string LineBuffer::add(std::string_view bytes) {
-    const std::size_t known = pending_.size();
+    if (bytes.empty()) return {};
+    // Only the last byte of what is known may end a line now: a '\r' without a '\n' after it. So a
+    // '\r' at the very end waits.
+    const std::size_t known = pending_.empty() ? 0 : pending_.size() - 1;
     pending_.append(bytes);
-    // A '\r' at the very end may be the first half of "\r\n".
-    std::size_t end = pending_.rfind('\n');
-    if (pending_.size() > 1) {
-        const std::size_t carriage = pending_.rfind('\r', pending_.size() - 2);
-        if (carriage != std::string::npos && carriage + 1 >= known &&
-            (end == std::string::npos || carriage > end)) {
-            end = carriage;
-        }
-    }
-    if (end == std::string::npos) {
-        if (pending_.size() < kLongest) return {};
-        end = pending_.size() - 1;
-    }
-    std::string lines = pending_.substr(0, end + 1);
-    pending_.erase(0, end + 1);
+    const std::string_view fresh = std::string_view(pending_).substr(known);
+    const std::size_t newline = fresh.rfind('\n') + 1;  // npos + 1 is 0
+    const std::size_t carriage = fresh.substr(0, fresh.size() - 1).rfind('\r') + 1;
+    const std::size_t size = std::max(newline, carriage);
+    if (size == 0) return {};
+    std::string lines = pending_.substr(0, known + size);
+    pending_.erase(0, known + size);
     return lines;
 }
 

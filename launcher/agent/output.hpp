@@ -2,24 +2,24 @@
 //
 // LineBuffer: cuts what a rank writes into whole lines, so that the lines of different ranks never
 // mix. The bytes themselves are left as they are. A line ends at '\n', or at a lone '\r' (progress
-// bars); one that grows beyond a megabyte is let through in pieces.
+// bars). It keeps text without a line end, however long that is, until its owner takes the rest.
 #pragma once
 
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace batchai::launcher {
 
 class LineBuffer {
   public:
-    static constexpr std::size_t kLongest = 1 << 20;
-
-    // Adds bytes; returns all that may be passed on now.
+    // Adds bytes; returns the lines that are whole now.
     std::string add(std::string_view bytes);
-    // What is left at the end of the stream.
-    std::string rest() { return std::move(pending_); }
+    // The beginning of a line; empty afterwards.
+    std::string rest() { return std::exchange(pending_, {}); }
+    std::size_t size() const { return pending_.size(); }
 
   private:
     std::string pending_;
@@ -52,7 +52,7 @@ class Tail {
 // What NCCL, UCX and CUDA complain of, wherever a rank has written it: the first few lines.
 class LibraryErrors {
   public:
-    // Whole lines.
+    // Whole lines, or what a rank has left of one for a while.
     void add(std::string_view lines);
     const std::vector<std::string>& lines() const { return lines_; }
 

@@ -32,6 +32,8 @@ Ranks::Ranks(Loop& loop, Callbacks callbacks)
       // Somebody out of our reach holds a pipe open: enough waited.
       linger_(loop, [this] {
           for (auto& [number, rank] : ranks_) {
+              pass_rest(number, rank.output, Stream::out);
+              pass_rest(number, rank.error, Stream::err);
               rank.output.poll.reset();
               rank.error.poll.reset();
           }
@@ -69,6 +71,8 @@ void Ranks::started_all() {
 }
 
 void Ranks::attach(int number, Source& source, Stream stream, sys::UniqueFd fd) {
+    source.rest = std::make_unique<Timer>(
+        loop_, [this, number, &source, stream] { look(number, source, stream); });
     source.poll =
         std::make_unique<Poll>(loop_, std::move(fd), [this, number, &source, stream](int f) {
             if (read(number, source, stream, f, false)) return;
@@ -83,22 +87,53 @@ bool Ranks::read(int number, Source& source, Stream stream, int fd, bool all) {
         const ssize_t size = ::read(fd, bytes.data(), bytes.size());
         if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
         if (size <= 0) {
-            pass(number, stream, source.lines.rest());
+            pass_rest(number, source, stream);
             return false;
         }
         const std::string_view got(bytes.data(), static_cast<std::size_t>(size));
         if (stream == Stream::err) ranks_.at(number).tail.add(got);
-        pass(number, stream, source.lines.add(got));
+        add(number, source, stream, got);
     } while (all);
     return true;
 }
 
-void Ranks::pass(int number, Stream stream, std::string lines) {
-    if (lines.empty()) return;
+void Ranks::add(int number, Source& source, Stream stream, std::string_view bytes) {
+    std::string lines = source.lines.add(bytes);
+    const bool another_line = !lines.empty();
+    pass(number, stream, std::move(lines));
+    if (source.lines.size() >= kBlock && pending() > kPending) pass_rest(number, source, stream);
+    if (source.lines.size() == 0) return source.rest->stop();
+    if (!another_line && source.rest->active()) return;
+    source.seen = 0;
+    source.rest->start(kRest);
+}
+
+void Ranks::look(int number, Source& source, Stream stream) {
+    const std::size_t size = source.lines.size();
+    const bool grows = size - source.seen >= kBlock;
+    if (!grows && !held_) return pass_rest(number, source, stream);
+    source.seen = size;
+    source.rest->start(grows ? kLongRest : kRest);
+}
+
+void Ranks::pass_rest(int number, Source& source, Stream stream) {
+    if (source.rest) source.rest->stop();
+    pass(number, stream, source.lines.rest());
+}
+
+std::size_t Ranks::pending() const {
+    std::size_t bytes = 0;
+    for (const auto& [number, rank] : ranks_)
+        bytes += rank.output.lines.size() + rank.error.lines.size();
+    return bytes;
+}
+
+void Ranks::pass(int number, Stream stream, std::string text) {
+    if (text.empty()) return;
     Rank& rank = ranks_.at(number);
     rank.wrote = steady_clock::now();
-    rank.library.add(lines);
-    callbacks_.on_output(number, stream, std::move(lines));
+    rank.library.add(text);
+    callbacks_.on_output(number, stream, std::move(text));
 }
 
 void Ranks::log(int rank, Stream stream, std::string text) {

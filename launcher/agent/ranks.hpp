@@ -58,6 +58,8 @@ class Ranks {
     struct Source {
         std::unique_ptr<Poll> poll;  // absent: at its end
         LineBuffer lines;
+        std::unique_ptr<Timer> rest;  // runs while lines has the beginning of one
+        std::size_t seen = 0;         // bytes of it at the last look
     };
     struct Rank {
         pid_t pid = -1;  // -1: ended
@@ -69,10 +71,21 @@ class Ranks {
         LibraryErrors library;
     };
 
+    // Text without a line end, a prompt or a progress bar, is passed on after kRest. If it is a
+    // block or more by then, it is taken for a long line: passed on once less than another block
+    // has come in kLongRest. All such text of a node is kPending at most (and less than a block of
+    // each stream): a line that needs more is passed on in pieces.
+    static constexpr std::chrono::milliseconds kRest{200}, kLongRest{1000};
+    static constexpr std::size_t kBlock = 64 << 10, kPending = 16 << 20;
+
     void attach(int number, Source& source, Stream stream, sys::UniqueFd fd);
     // Reads what is there; false when nothing more will come.
     bool read(int number, Source& source, Stream stream, int fd, bool all);
-    void pass(int number, Stream stream, std::string lines);
+    void add(int number, Source& source, Stream stream, std::string_view bytes);
+    void look(int number, Source& source, Stream stream);
+    void pass_rest(int number, Source& source, Stream stream);
+    std::size_t pending() const;
+    void pass(int number, Stream stream, std::string text);
     void ended(int number, Rank& rank, int status);
     void kill_groups(int signal);
     void kill_all();

@@ -245,6 +245,66 @@ for i in range(20000):
     ! grep -vqxE 'rank [0-3] line [0-9]+ x*' <<<"$output"
 }
 
+@test "a prompt does not wait for the end of its line, in the output or in the rank's own file" {
+    mkfifo "$BATS_TEST_TMPDIR/go"
+    exec 9<>"$BATS_TEST_TMPDIR/go"
+    # shellcheck disable=SC2016 # expanded by the rank
+    launch --output-dir "$BATS_TEST_TMPDIR/logs" -n 1 sh -c 'printf "name? "; read -r name <"$0"; printf "10%%\r20%%"; read -r _ <"$0"; echo; echo "$name"' \
+        "$BATS_TEST_TMPDIR/go" >"$BATS_TEST_TMPDIR/out" &
+    eventually grep -q '^name? $' "$BATS_TEST_TMPDIR/out"
+    eventually grep -q '^name? $' "$BATS_TEST_TMPDIR/logs/rank.0/stdout"
+    echo Ada >&9
+    eventually grep -q '20%$' "$BATS_TEST_TMPDIR/out"
+    echo >&9
+    wait $!
+    exec 9>&-
+    [ "$(cat "$BATS_TEST_TMPDIR/out")" = $'name? 10%\r20%\nAda' ]
+    cmp "$BATS_TEST_TMPDIR/out" "$BATS_TEST_TMPDIR/logs/rank.0/stdout"
+}
+
+@test "no rank writes into the unfinished line of another, with labels or without" {
+    mkfifo "$BATS_TEST_TMPDIR/go"
+    exec 9<>"$BATS_TEST_TMPDIR/go"
+    for label in '' --label; do
+        # shellcheck disable=SC2016,SC2086 # expanded by the rank; an option or none
+        launch $label -n 2 sh -c 'if [ $RANK = 0 ]; then printf "name? "; read -r _ <"$0"; echo Ada; else read -r _ <"$0"; echo hello; read -r _ <"$0"; fi' \
+            "$BATS_TEST_TMPDIR/go" >"$BATS_TEST_TMPDIR/out" &
+        eventually grep -q 'name? $' "$BATS_TEST_TMPDIR/out"
+        # Either rank may read first.
+        echo >&9
+        eventually grep -qE 'hello|Ada' "$BATS_TEST_TMPDIR/out"
+        printf '\n\n' >&9
+        wait $!
+        sed -E 's/^\[[01] n[12]\] //' "$BATS_TEST_TMPDIR/out" | sort >"$BATS_TEST_TMPDIR/lines"
+        grep -qx hello "$BATS_TEST_TMPDIR/lines"
+        grep -qE '^(name\? )?Ada$' "$BATS_TEST_TMPDIR/lines"
+        [ -z "$label" ] || [ "$(grep -cv '^\[[01] n[12]\] ' "$BATS_TEST_TMPDIR/out")" = 0 ]
+    done
+    exec 9>&-
+}
+
+@test "lines of megabytes are not mixed with those of other ranks" {
+    run launch --ranks-per-node 2 /usr/bin/python3 -c '
+import os, sys
+for i in range(4):
+    sys.stdout.write(os.environ["RANK"] * 2_500_000 + "\n")'
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" = 16 ]
+    for rank in 0 1 2 3; do
+        [ "$(grep -cxE "$rank{1,}" <<<"$output")" = 4 ]
+    done
+    [ "$(wc -c <<<"$output")" = $((16 * 2500001)) ]
+}
+
+@test "a rank that never ends its line loses none of it, and does not fill the agent's memory" {
+    # shellcheck disable=SC2016 # expanded by the rank
+    launch -n 1 sh -c 'head -c 200000000 /dev/zero | tr "\0" x; grep VmHWM "/proc/$PPID/status" >&2' \
+        2>"$BATS_TEST_TMPDIR/error" | wc -c >"$BATS_TEST_TMPDIR/size"
+    [ "$(cat "$BATS_TEST_TMPDIR/size")" = 200000000 ]
+    read -r _ kilobytes _ <"$BATS_TEST_TMPDIR/error"
+    ((kilobytes < 120000))
+}
+
 @test "output is passed on byte by byte" {
     head -c 1000000 /dev/urandom >"$BATS_TEST_TMPDIR/random"
     launch -n 1 cat "$BATS_TEST_TMPDIR/random" | cmp - "$BATS_TEST_TMPDIR/random"

@@ -38,11 +38,22 @@ BOOST_AUTO_TEST_CASE(no_byte_is_changed_added_or_lost) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_line_that_never_ends_is_let_through) {
+BOOST_AUTO_TEST_CASE(a_line_is_whole_however_long_it_is) {
     LineBuffer lines;
-    const std::string piece(LineBuffer::kLongest / 2, 'x');
-    BOOST_TEST(lines.add(piece).empty());
-    BOOST_TEST(lines.add(piece).size() == LineBuffer::kLongest);
+    const std::string piece(1 << 20, 'x');
+    for (int i = 0; i < 10; ++i) BOOST_TEST(lines.add(piece).empty());
+    BOOST_TEST(lines.size() == 10 * piece.size());
+    BOOST_TEST(lines.add("\n").size() == 10 * piece.size() + 1);
+    BOOST_TEST(lines.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_taken_of_a_line_before_its_end_is_not_given_again) {
+    LineBuffer lines;
+    BOOST_TEST(lines.add("one\nna").size() == 4U);
+    BOOST_TEST(lines.rest() == "na");
+    BOOST_TEST(lines.add("me\rnext") == "me\r");
+    BOOST_TEST(lines.rest() == "next");
+    BOOST_TEST(lines.add("\n") == "\n");
 }
 
 BOOST_AUTO_TEST_CASE(the_tail_keeps_the_last_lines) {

@@ -12,8 +12,34 @@ BOOST_AUTO_TEST_SUITE(printer)
 BOOST_AUTO_TEST_CASE(each_line_begins_with_its_label) {
     BOOST_TEST(label_lines("[0] ", "one\ntwo\n") == "[0] one\n[0] two\n");
     BOOST_TEST(label_lines("[0] ", "10%\r20%\r\n\n") == "[0] 10%\r[0] 20%\r\n[0] \n");
-    BOOST_TEST(label_lines("[0] ", "no end") == "[0] no end\n");
+    BOOST_TEST(label_lines("[0] ", "no end") == "[0] no end");
     BOOST_TEST(label_lines("[0] ", "").empty());
+}
+
+BOOST_AUTO_TEST_CASE(no_rank_writes_into_an_unfinished_line_of_another) {
+    OwnLines lines;
+    BOOST_TEST(lines.add(0, "", "name? ") == "name? ");
+    BOOST_TEST(lines.add(1, "", "one\ntw") == "\none\ntw");
+    BOOST_TEST(lines.add(1, "", "o\n") == "o\n");
+    BOOST_TEST(lines.add(0, "", "Ada\n") == "Ada\n");
+    BOOST_TEST(lines.finish().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_goes_on_with_its_line_gets_nothing_into_it) {
+    OwnLines lines;
+    BOOST_TEST(lines.add(0, "[0] ", "name? ") == "[0] name? ");
+    BOOST_TEST(lines.add(0, "[0] ", "Ada\nage? ") == "Ada\n[0] age? ");
+    BOOST_TEST(lines.add(1, "[1] ", "10%\r") == "\n[1] 10%\r");
+    BOOST_TEST(lines.add(0, "[0] ", "7") == "[0] 7");
+    BOOST_TEST(lines.finish() == "\n");
+    BOOST_TEST(lines.finish().empty());
+}
+
+BOOST_AUTO_TEST_CASE(unfinished_text_that_several_ranks_write_is_a_line_of_theirs) {
+    EqualLines lines;
+    for (int rank : {0, 1}) lines.add(rank, "name? ");
+    lines.add(0, "Ada\n");
+    BOOST_TEST(lines.take() == "[0-1] name? \n[0] Ada\n");
 }
 
 BOOST_AUTO_TEST_CASE(equal_lines_of_several_ranks_become_one) {
