@@ -95,7 +95,11 @@ std::optional<double> Coordinator::timeout_left() const {
 
 sys::Result<void> Coordinator::open() {
     std::vector<std::string> addresses{"127.0.0.1"};
-    if (!session_.allocation.local) addresses = addresses_for_nodes(session_.interface);
+    if (session_.allocation.local) {
+        if (auto usable = check_loopback(); !usable) return usable;
+    } else {
+        addresses = addresses_for_nodes(session_.interface);
+    }
     if (addresses.empty()) return sys::Error{"this machine has no network address"};
     std::vector<Listener> listeners;
     Bootstrap bootstrap{random_text(), {}, -1, {}, session_.owned_directory, tree()};

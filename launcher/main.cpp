@@ -138,6 +138,10 @@ int run(int argc, char** argv) {
     const auto parsed = parse_options(argc, argv);
     if (const int* code = std::get_if<int>(&parsed)) return *code;
     const auto& options = std::get<Options>(parsed);
+    for (const std::string& setting : env::unheeded(env::current())) {
+        say(setting +
+            " in the environment has no effect: the PMIx servers of the agents choose this");
+    }
     return options.job_file.empty() ? run_command(options) : run_job(options);
 }
 

@@ -12,6 +12,8 @@
 #include <array>
 #include <memory>
 
+#include "sys/unique_fd.hpp"
+
 namespace batchai::launcher {
 
 std::string text_of(const in_addr& address) {
@@ -61,6 +63,23 @@ Interface interface_of(int socket) {
 
 Interface interface_named(const std::string& name) {
     return find_interface([&](const Interface& one) { return one.name == name; });
+}
+
+// Without an address the first call fails, while the interface is down the second.
+sys::Result<void> check_loopback() {
+    const sys::UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    const auto generic = reinterpret_cast<sockaddr*>(&at);
+    if (fd && ::bind(fd.get(), generic, size) == 0 &&
+        ::getsockname(fd.get(), generic, &size) == 0 && ::connect(fd.get(), generic, size) == 0) {
+        return {};
+    }
+    sys::Error error = sys::errno_error("ranks cannot reach their agent at 127.0.0.1");
+    error.message += ". Bring the loopback interface up with this address: ip link set lo up";
+    return error;
 }
 
 namespace {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "sys/result.hpp"
+
 namespace batchai::launcher {
 
 struct Interface {
@@ -32,6 +34,9 @@ Interface interface_of(int socket);
 
 // The one that is called so, where it has an address.
 Interface interface_named(const std::string& name);
+
+// Whether programs of this machine reach each other at 127.0.0.1, as ranks and their agent do.
+sys::Result<void> check_loopback();
 
 // Where this machine listens for other nodes: at the address of this interface, if it has one; else
 // at the one that the machine's name stands for, which is how Slurm reaches it; else at all

@@ -89,6 +89,7 @@ env::Place Agent::place_of(int rank) const {
 env::Environment Agent::environment_of(int rank, env::Environment inherited) const {
     env::Environment environment = std::move(inherited);
     for (const auto& [name, value] : job_.environment) environment[name] = value;
+    env::leave_to_server(environment);
     const env::Place place = place_of(rank);
     env::add_slurm(environment, place);
     env::add_torch(environment, place);

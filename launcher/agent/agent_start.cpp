@@ -36,12 +36,13 @@ void Agent::say_hello() {
     hello.job_id = env::value_of(environment_, "SLURM_JOB_ID");
     hello.clock = wall_clock();
     root_->send(hello);
+    if (auto usable = check_loopback(); !usable) return fail(usable.error().message);
     // While the others arrive.
     auto server =
         pmix::Server::start({bootstrap_.name, bootstrap_.node, guarded_.server_directory(),
                              guarded_.client_directory(), topology_.get()},
                             box_, *this);
-    if (!server) return fail(server.error().message);
+    if (!server) return fail(server.error().message + env::blame_settings(environment_));
     pmix_ = std::move(*server);
 }
 

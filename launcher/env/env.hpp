@@ -56,6 +56,15 @@ inline constexpr const char* kRestartDirectoryOfLaunch = "BATCHAI_RESTART_DIRECT
 // Whether the user has said if Open MPI's ranks give up their core while they wait.
 bool has_own_yield(const Environment& environment);
 
+// Removes the choices of PMIx components that are the agents' servers' to make. A rank that makes
+// another choice than its server cannot connect.
+void leave_to_server(Environment& environment);
+// Those of them that the user has made otherwise, as NAME=VALUE.
+std::vector<std::string> unheeded(const Environment& environment);
+// The rest of a message that PMIx's server has failed: names all other settings of PMIx, which it
+// reads too. Empty where there are none.
+std::string blame_settings(const Environment& environment);
+
 // Removes what other launchers have left: PMIX_*, PMI_*, OMPI_* but for the user's own settings
 // (OMPI_MCA_btl=...), SLURM_PMIX*, the restart directory of a launch around this one, and more.
 void scrub(Environment& environment);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "launcher/env/env.hpp"
 
@@ -18,6 +19,10 @@ bool starts_with_any(std::string_view name, Prefixes prefixes) {
     return false;
 }
 
+// As pmix/server.cpp makes them; the transport (ptl) is the library's choice.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kServerChoices{
+    {{"PMIX_MCA_psec", "native"}, {"PMIX_MCA_gds", "hash"}, {"PMIX_MCA_ptl", ""}}};
+
 // OMPI_MCA_btl and the like are the user's tuning; these are one launcher's orders to its daemons.
 bool is_launcher_mca(std::string_view name) {
     return starts_with_any(name, {"OMPI_MCA_orte", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_plm",
@@ -27,7 +32,7 @@ bool is_launcher_mca(std::string_view name) {
 
 bool is_foreign(std::string_view name) {
     if (starts_with_any(name, {"OMPI_MCA_"})) return is_launcher_mca(name);
-    if (starts_with_any(name, {"PMIX_MCA_"})) return name == "PMIX_MCA_ptl";
+    if (starts_with_any(name, {"PMIX_MCA_"})) return false;
     return starts_with_any(
         name, {"PMIX_", "PMI_", "OMPI_", "PRTE_", "ORTE_", "HYDRA_", "HYDI_", "MPIR_CVAR_PMI",
                "JSM_", "FLUX_", "SLURM_PMIX", "SLURM_CPU_BIND", "SLURM_MPI_TYPE", "TORCHELASTIC_"});
@@ -51,7 +56,31 @@ std::string value_of(const Environment& environment, const std::string& name) {
     return found == environment.end() ? std::string() : found->second;
 }
 
+void leave_to_server(Environment& environment) {
+    for (const auto& [name, value] : kServerChoices) environment.erase(std::string(name));
+}
+
+std::vector<std::string> unheeded(const Environment& environment) {
+    std::vector<std::string> found;
+    for (const auto& [name, choice] : kServerChoices) {
+        const std::string value = value_of(environment, std::string(name));
+        if (!value.empty() && value != choice) found.push_back(std::string(name) + "=" + value);
+    }
+    return found;
+}
+
+std::string blame_settings(const Environment& environment) {
+    std::string names;
+    for (const auto& [name, value] : environment) {
+        if (name.starts_with("PMIX_MCA_")) names += (names.empty() ? "" : " ") + name;
+    }
+    return names.empty()
+               ? names
+               : ". The environment has settings of PMIx. Try without them: unset " + names;
+}
+
 void scrub(Environment& environment) {
+    leave_to_server(environment);
     std::erase_if(environment, [](const auto& entry) { return is_foreign(entry.first); });
     // In a rank of ours it is not the user's, and speaks of other ranks.
     if (environment.contains("BATCHAI_NODE_NAME")) environment.erase("TF_CONFIG");

@@ -343,6 +343,22 @@ for i in range(4):
     [[ $output = *OMPI_MCA_mpi_oversubscribe=1* && $output != *I_MPI_WAIT_MODE* ]]
 }
 
+@test "a machine without 127.0.0.1 starts no rank, and is told what is missing" {
+    need_root
+    remedy='Bring the loopback interface up with this address: ip link set lo up'
+    run timeout 30 unshare -n batchai-launch --local 1 -n 2 echo started
+    [ "$status" -eq 125 ]
+    [ "$output" = "batchai-launch: ranks cannot reach their agent at 127.0.0.1: Network is unreachable. $remedy" ]
+    run timeout 30 unshare -n sh -c 'ip link set lo up && ip -4 addr del 127.0.0.1/8 dev lo && exec batchai-launch --local 2 echo started'
+    [ "$status" -eq 125 ]
+    [ "$output" = "batchai-launch: ranks cannot reach their agent at 127.0.0.1: Cannot assign requested address. $remedy" ]
+    on_node n2 ip -4 addr del 127.0.0.1/8 dev lo
+    run launch -n 2 echo started
+    on_node n2 ip addr add 127.0.0.1/8 dev lo
+    [ "$status" -eq 125 ]
+    [ "$output" = "batchai-launch: n2: ranks cannot reach their agent at 127.0.0.1: Cannot assign requested address. $remedy" ]
+}
+
 @test "outside an allocation the way out is told" {
     run timeout 10 batchai-launch hostname
     [ "$status" -eq 125 ]

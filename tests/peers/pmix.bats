@@ -91,3 +91,21 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
         [[ $output = *"batchai-launch: rank 2 on n2 aborted the job with code 4: on purpose"* ]]
     done
 }
+
+@test "a choice of PMIx components that is left in the environment does not keep ranks from their server, and is named" {
+    for setting in PMIX_MCA_psec=munge PMIX_MCA_gds=ds21; do
+        run env "$setting" timeout -k 2 60 batchai-launch --local 1 -n 4 "$check" exchange
+        [ "$status" -eq 0 ]
+        [ "${lines[0]}" = "batchai-launch: $setting in the environment has no effect: the PMIx servers of the agents choose this" ]
+        all_fine
+    done
+    PMIX_MCA_psec=native run timeout -k 2 60 batchai-launch --local 1 -n 4 "$check" exchange
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" = 4 ]
+}
+
+@test "a setting of PMIx with which its server cannot start is named" {
+    PMIX_MCA_ptl_base_if_include=no-such run timeout -k 2 60 batchai-launch --local 1 -n 2 "$check" exchange
+    [ "$status" -eq 125 ]
+    [[ $output = *"batchai-launch: "*": starting the PMIx server: "*"unset PMIX_MCA_ptl_base_if_include"* ]]
+}

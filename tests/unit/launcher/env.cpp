@@ -44,6 +44,21 @@ BOOST_AUTO_TEST_CASE(other_launchers_leave_nothing_but_the_users_settings_stay) 
     BOOST_TEST(environment.contains("HOME"));
 }
 
+BOOST_AUTO_TEST_CASE(pmix_components_are_the_servers_choice_and_others_are_named) {
+    env::Environment environment{{"PMIX_MCA_psec", "munge"},
+                                 {"PMIX_MCA_gds", "hash"},
+                                 {"PMIX_MCA_bfrops", "v4"},
+                                 {"PMIX_MCA_pif_base_verbose", "5"}};
+    BOOST_TEST(env::unheeded(environment) == std::vector<std::string>{"PMIX_MCA_psec=munge"},
+               boost::test_tools::per_element());
+    env::leave_to_server(environment);
+    BOOST_TEST(environment.size() == 2U);
+    BOOST_TEST(env::unheeded(environment).empty());
+    BOOST_TEST(env::blame_settings(environment)
+                   .ends_with(": unset PMIX_MCA_bfrops PMIX_MCA_pif_base_verbose"));
+    BOOST_TEST(env::blame_settings({{"HOME", "/root"}}).empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_workers_of_the_job_around_us_are_not_ours) {
     env::Environment environment{{"TF_CONFIG", "{}"}};
     env::scrub(environment);
