@@ -30,6 +30,7 @@
 #include "launcher/gloo/rendezvous.hpp"
 #include "launcher/network.hpp"
 #include "launcher/pmi1/server.hpp"
+#include "launcher/pmi1/solo_server.hpp"
 #include "launcher/pmix/server.hpp"
 
 namespace batchai::launcher {
@@ -108,7 +109,7 @@ class Agent : private pmix::Host {
     void set_pmix_state(int rank, RankEnd::Pmix state);
 
     // PMI-1 besides PMIx (agent_pmi1.cpp).
-    void start_pmi1();
+    bool start_pmi1();
     sys::Result<sys::UniqueFd> offer_pmi1(SpawnRequest& request, int rank);
 
     // What other nodes answer (agent_pmix.cpp).
@@ -140,6 +141,7 @@ class Agent : private pmix::Host {
     pmix::Box box_{loop_};
     std::unique_ptr<pmix::Server> pmix_;
     std::unique_ptr<pmi1::Server> pmi1_;  // absent before the ranks start, or for a single one
+    std::unique_ptr<pmi1::SoloServer> solo_pmi1_;  // for a single one
     std::unique_ptr<Channel> root_;
     std::unique_ptr<Branch> branch_;
     std::unique_ptr<RankFiles> files_;  // absent: none

@@ -97,6 +97,7 @@ env::Environment Agent::environment_of(int rank, env::Environment inherited) con
     env::add_horovod(environment, place);
     env::add_openmpi(environment, place);
     env::add_intel_mpi(environment, place);
+    env::add_mpich(environment, place);
     env::add_network(environment, place);
     env::add_devices(environment, place);
     env::add_batchai(environment, place, sibling_library("batchai/python"),

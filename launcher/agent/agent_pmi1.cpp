@@ -3,13 +3,22 @@
 // Agent, between its PMI-1 server and the root. What ranks do there means what it means in PMIx;
 // only the fences are apart.
 //
-// A job of one rank has no such server: programs of MPICH start by themselves then, and a script
-// may start as many as it likes, while a connection serves one.
+// The only rank of a job has no part in any: each MPICH program that it starts is served by itself.
 #include "launcher/agent/agent.hpp"
 
 namespace batchai::launcher {
 
-void Agent::start_pmi1() {
+// False: the root was told why.
+bool Agent::start_pmi1() {
+    if (job_.map.size() == 1) {
+        auto server = pmi1::SoloServer::listen(loop_, job_.nspace);
+        if (!server) {
+            fail(server.error().message);
+            return false;
+        }
+        solo_pmi1_ = std::move(*server);
+        return true;
+    }
     pmi1_ = std::make_unique<pmi1::Server>(
         loop_,
         pmi1::Server::Callbacks{
@@ -20,11 +29,16 @@ void Agent::start_pmi1() {
                 aborted(static_cast<std::uint32_t>(rank), code, std::move(message));
             }},
         pmi1::Job{job_.nspace, job_.map.size(), process_mapping(job_.map)});
+    return true;
 }
 
 // The rank's end, to be closed when it runs; PMI_RANK and PMI_SIZE it has already.
 sys::Result<sys::UniqueFd> Agent::offer_pmi1(SpawnRequest& request, int rank) {
-    if (!pmi1_) return sys::UniqueFd();
+    if (solo_pmi1_) {
+        request.environment["PMI_PORT"] = solo_pmi1_->address();
+        request.environment["PMI_ID"] = "0";
+        return sys::UniqueFd();
+    }
     auto end = pmi1_->connect(rank);
     if (!end) return end;
     request.inherited = end->get();

@@ -181,7 +181,7 @@ void Agent::start_ranks() {
     master_port_.socket.reset();  // rank 0 listens there
     worker_ports_.clear();
     write_host_file();
-    if (job_.map.size() > 1) start_pmi1();
+    if (!start_pmi1()) return;
     for (const int rank : ranks) {
         auto request = request_for(rank);
         if (!request) return fail(request.error().message);

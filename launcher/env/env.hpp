@@ -71,6 +71,8 @@ void scrub(Environment& environment);
 
 void add_openmpi(Environment& environment, const Place& place);
 void add_intel_mpi(Environment& environment, const Place& place);
+// MPICH and what is made of it: Intel MPI, MVAPICH, ParaStation MPI.
+void add_mpich(Environment& environment, const Place& place);
 void add_torch(Environment& environment, const Place& place);
 void add_network(Environment& environment, const Place& place);
 // workers: "address:port" of all ranks.

@@ -31,8 +31,6 @@ void add_openmpi(Environment& environment, const Place& place) {
     environment["OMPI_COMM_WORLD_LOCAL_SIZE"] = std::to_string(place.local_size);
     environment["OMPI_COMM_WORLD_NODE_RANK"] = std::to_string(place.local_rank);
     // Not OMPI_UNIVERSE_SIZE: where a rank runs mpirun, mpirun would refuse.
-    environment["PMI_RANK"] = std::to_string(place.rank);
-    environment["PMI_SIZE"] = std::to_string(place.size);
 }
 
 }  // namespace batchai::launcher::env

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/gloo/rendezvous.hpp"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <array>
 #include <chrono>
-
-#include "sys/tcp_owner.hpp"
 
 namespace batchai::launcher::gloo {
 namespace {
@@ -98,20 +93,13 @@ Rendezvous::Rendezvous(Loop& loop, Ask ask)
 Rendezvous::~Rendezvous() = default;
 
 sys::Result<std::unique_ptr<Rendezvous>> Rendezvous::listen(Loop& loop, Ask ask) {
-    sys::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
-    if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), size) != 0 ||
-        ::listen(fd.get(), SOMAXCONN) != 0 ||
-        ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&at), &size) != 0) {
-        return sys::errno_error("listening for Horovod's ranks");
-    }
     std::unique_ptr<Rendezvous> self(new Rendezvous(loop, std::move(ask)));
-    self->port_ = ntohs(at.sin_port);
-    self->listener_ = std::make_unique<Poll>(
-        loop, std::move(fd), [rendezvous = self.get()](int) { rendezvous->accept(); });
+    auto port = OwnPort::listen(loop, "Horovod's ranks",
+                                [rendezvous = self.get()](sys::UniqueFd connection) {
+                                    rendezvous->serve(std::move(connection));
+                                });
+    if (!port) return port.error();
+    self->port_ = std::move(*port);
     self->sweep_.start(kSweep, kSweep);
     return self;
 }
@@ -121,12 +109,10 @@ void Rendezvous::answer(std::uint64_t id, std::string text) {
     if (found != connections_.end()) found->second->send(std::move(text));  // else: closed since
 }
 
-void Rendezvous::accept() {
-    sys::UniqueFd fd(::accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd || !sys::is_own_peer(fd.get())) return;
+void Rendezvous::serve(sys::UniqueFd connection) {
     if (connections_.size() >= kMostConnections) return;  // the client tries again
     const std::uint64_t id = next_id_++;
-    connections_[id] = std::make_unique<Connection>(*this, id, std::move(fd));
+    connections_[id] = std::make_unique<Connection>(*this, id, std::move(connection));
 }
 
 void Rendezvous::close_old() {

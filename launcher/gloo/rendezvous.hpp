@@ -4,9 +4,8 @@
 // HTTP, as horovodrun would serve them. It passes each request on, to KeyValues at the root. Costs
 // a socket where no rank uses it.
 //
-// The protocol cannot authenticate a client. So it listens on 127.0.0.1 only, and closes a
-// connection at once unless a process of our own user holds its other end. Of that user's it keeps
-// kMostConnections at once, and each for half a minute at most.
+// The protocol cannot authenticate a client, so it listens at an OwnPort. It keeps kMostConnections
+// at once, and each for half a minute at most.
 //
 // Belongs to the loop's thread.
 #pragma once
@@ -21,6 +20,7 @@
 
 #include "launcher/gloo/key_values.hpp"
 #include "launcher/loop.hpp"
+#include "launcher/own_port.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::launcher::gloo {
@@ -38,23 +38,22 @@ class Rendezvous {
     Rendezvous& operator=(const Rendezvous&) = delete;
     ~Rendezvous();
 
-    int port() const { return port_; }
+    int port() const { return port_->number(); }
     // The whole answer. Not from within Ask.
     void answer(std::uint64_t id, std::string text);
 
   private:
     struct Connection;
     Rendezvous(Loop& loop, Ask ask);
-    void accept();
+    void serve(sys::UniqueFd connection);
     void close_old();
 
     Loop& loop_;
     Ask ask_;
-    std::unique_ptr<Poll> listener_;
     std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
     std::uint64_t next_id_ = 0;
     Timer sweep_;
-    int port_ = 0;
+    std::unique_ptr<OwnPort> port_;
 };
 
 }  // namespace batchai::launcher::gloo

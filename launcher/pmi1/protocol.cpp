@@ -61,9 +61,16 @@ Reaction Session::on_line(std::string_view line) {
         return {Event::aborted, {}, number(field(line, "exitcode"), 1), {}};
     }
     if (in_barrier_) return broken("a request in a barrier");
+    if (command == "initack") return {Event::none, greeting(line), 0, {}};
     if (command == "init") return init(line);
     if (!joined_) return broken("a request before init or after finalize");
     return answer(line, command);
+}
+
+// Of a program that has come to PMI_PORT: what PMI_SIZE and PMI_RANK say.
+std::string Session::greeting(std::string_view line) const {
+    return fmt::format("cmd=initack rc=0\ncmd=set size={}\ncmd=set rank={}\ncmd=set debug=0\n",
+                       job_.size, number(field(line, "pmiid"), 0));
 }
 
 Reaction Session::init(std::string_view line) {

@@ -27,7 +27,7 @@ struct Job {
 struct Reaction {
     enum class Event { none, joined, left, barrier, aborted, broken };
     Event event = Event::none;
-    std::string answer;  // a whole line, or nothing
+    std::string answer;  // whole lines, or nothing
     int code = 0;        // aborted
     std::string why;     // broken: which rule of the protocol
 };
@@ -45,6 +45,7 @@ class Session {
     std::string end_barrier(bool complete);
 
   private:
+    std::string greeting(std::string_view line) const;
     Reaction init(std::string_view line);
     Reaction answer(std::string_view line, std::string_view command);
     std::string put(std::string_view line);

@@ -14,11 +14,19 @@ sys::Result<sys::UniqueFd> Server::connect(int number) {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return sys::errno_error("making a socket pair for PMI-1");
     }
-    sys::UniqueFd ours(ends[0]), theirs(ends[1]);
+    adopt(number, sys::UniqueFd(ends[0]));
+    return sys::UniqueFd(ends[1]);
+}
+
+void Server::adopt(int number, sys::UniqueFd connection) {
     Rank& rank = ranks_.try_emplace(number, Rank{{}, {}, Session(job_, store_)}).first->second;
-    rank.poll = std::make_unique<Poll>(loop_, std::move(ours),
+    rank.poll = std::make_unique<Poll>(loop_, std::move(connection),
                                        [this, number, &rank](int) { receive(number, rank); });
-    return theirs;
+}
+
+bool Server::connected() const {
+    return std::any_of(ranks_.begin(), ranks_.end(),
+                       [](const auto& entry) { return entry.second.poll != nullptr; });
 }
 
 void Server::receive(int number, Rank& rank) {

@@ -33,6 +33,10 @@ class Server {
     // The end that the rank inherits, as PMI_FD. Every rank of the node has one before the loop
     // runs.
     sys::Result<sys::UniqueFd> connect(int rank);
+    // Our end of a connection that a rank has made itself.
+    void adopt(int rank, sys::UniqueFd connection);
+    // Whether any rank still holds its end.
+    bool connected() const;
 
     // A rank has ended: reads what it had said before.
     void hear_out(int rank);

@@ -33,6 +33,18 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq "${1:-4}" ]; }
     all_fine
 }
 
+# MPICH 5 starts in no other way: it neither chooses between PMI-1 and PMIx, nor starts without a server.
+@test "the only rank of a job is not without PMI-1, nor are its programs one job" {
+    # shellcheck disable=SC2016 # expanded by the rank's shell
+    for launch in "timeout -k 2 60 batchai-launch --local 1" "salloc --quiet -N1 batchai-launch"; do
+        run $launch -n 1 -- bash -c '[ "$MPIR_CVAR_PMI_VERSION" = 1 ] && [ -z "${PMI_FD-}" ] &&
+            "$0" exchange && { "$0" exchange & "$0" exchange; wait $!; } && "$0" abort 0 3 && "$0" leave 0 0 &&
+            "$0" exchange' "$check"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c 'rank 0 of 1 is fine$' <<<"$output")" -eq 4 ]
+    done
+}
+
 @test "a rank that leaves before a barrier ends the job and is named, wherever the others are" {
     run launch "$check" leave 3 0
     [ "$status" -eq 1 ]

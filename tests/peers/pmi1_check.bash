@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A client of PMI-1, as plain as can be: lines over $PMI_FD.
+# A client of PMI-1, as plain as can be: lines over $PMI_FD, or over a connection to $PMI_PORT.
 # pmi1_check exchange             put, barrier, and get everybody's value; twice
 # pmi1_check leave RANK CODE      RANK exits before a barrier
 # pmi1_check silent RANK CODE     RANK exits without a word, the others wait in a barrier
@@ -36,6 +36,15 @@ exchange() {
 
 chosen() { [ "$PMI_RANK" = "$1" ]; }
 
+if [ -z "${PMI_FD-}" ]; then
+    exec {PMI_FD}<>"/dev/tcp/${PMI_PORT/://}"
+    # shellcheck disable=SC2153 # the launcher sets it
+    expect "cmd=initack rc=0" "cmd=initack pmiid=$PMI_ID"
+    for line in "cmd=set size=$PMI_SIZE" "cmd=set rank=$PMI_RANK" "cmd=set debug=0"; do
+        IFS= read -r -u "$PMI_FD" answer
+        [ "$answer" = "$line" ]
+    done
+fi
 [ "$1" != silent ] || ! chosen "$2" || exit "$3"
 expect "cmd=response_to_init *rc=0*" "cmd=init pmi_version=1 pmi_subversion=1"
 expect "cmd=my_kvsname *kvsname=*" "cmd=get_my_kvsname"

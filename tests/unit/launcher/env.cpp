@@ -86,6 +86,7 @@ BOOST_AUTO_TEST_CASE(every_family_finds_its_rank) {
     env::add_torch(environment, place());
     env::add_horovod(environment, place());
     env::add_openmpi(environment, place());
+    env::add_mpich(environment, place());
     for (const char* name :
          {"RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
         BOOST_TEST(environment.at(name) == "5");
@@ -101,6 +102,20 @@ BOOST_AUTO_TEST_CASE(every_family_finds_its_rank) {
     BOOST_TEST(environment.at("MASTER_ADDR") == "10.0.0.1");
     BOOST_TEST(environment.at("OMP_NUM_THREADS") == "4");
     BOOST_TEST(environment.at("OMPI_MCA_schizo") == "ompi");
+    BOOST_TEST(environment.at("MPIR_CVAR_PMI_VERSION") == "1");
+}
+
+BOOST_AUTO_TEST_CASE(the_protocol_that_the_launcher_around_us_speaks_is_not_ours) {
+    env::Environment environment{{"MPIR_CVAR_PMI_VERSION", "2"}};
+    env::scrub(environment);
+    env::add_mpich(environment, place());
+    BOOST_TEST(environment.at("MPIR_CVAR_PMI_VERSION") == "1");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_file_may_say_which_protocol_mpich_uses) {
+    env::Environment environment{{"MPIR_CVAR_PMI_VERSION", "x"}};
+    env::add_mpich(environment, place());
+    BOOST_TEST(environment.at("MPIR_CVAR_PMI_VERSION") == "x");
 }
 
 BOOST_AUTO_TEST_CASE(a_place_is_what_the_map_says) {

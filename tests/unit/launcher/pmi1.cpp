@@ -140,6 +140,13 @@ BOOST_FIXTURE_TEST_CASE(programs_to_be_spawned_get_one_refusal_together, Ranks) 
     BOOST_TEST(ask("cmd=get_appnum") == "cmd=appnum rc=0 appnum=0\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_program_that_comes_by_the_port_is_told_its_rank, Ranks) {
+    BOOST_TEST(ask("cmd=initack pmiid=3") ==
+               "cmd=initack rc=0\ncmd=set size=4\ncmd=set rank=3\ncmd=set debug=0\n");
+    join();
+    BOOST_TEST(ask("cmd=get_appnum") == "cmd=appnum rc=0 appnum=0\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_barrier_carries_what_is_new_to_other_nodes) {
     pmi1::Store one, two, three;
     BOOST_TEST(one.put("a", "1"));

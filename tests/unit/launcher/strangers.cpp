@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "launcher/gloo/rendezvous.hpp"
+#include "launcher/pmi1/solo_server.hpp"
 #include "launcher/pmix/guarded_accept.hpp"
 
 using namespace batchai::launcher;
@@ -186,6 +187,62 @@ BOOST_FIXTURE_TEST_CASE(a_strangers_connection_is_closed_unheard_and_the_next_is
     const UniqueFd client = call_port(rendezvous->port());
     BOOST_TEST(answer_to(loop, client, "PUT /a/b HTTP/1.1\r\n\r\n") == "to PUT a/b");
     BOOST_TEST(asked.size() == 1U);
+}
+
+namespace {
+
+// PMI-1 for the only rank of a job.
+struct Solo {
+    Solo() : server(std::move(*pmi1::SoloServer::listen(loop, "space"))) {
+        port = std::stoi(server->address().substr(server->address().find(':') + 1));
+    }
+    // The first answer to the request; "closed" where the server has closed the connection.
+    std::string ask(const UniqueFd& program, const std::string& request) {
+        const std::string line = request + "\n";
+        (void)::send(program.get(), line.data(), line.size(), MSG_NOSIGNAL);
+        std::array<char, 4096> bytes{};
+        for (;;) {
+            uv_run(loop.get(), UV_RUN_NOWAIT);
+            const ssize_t size = ::recv(program.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+            if (size > 0) return {bytes.data(), static_cast<std::size_t>(size)};
+            if (size == 0 || errno != EAGAIN) return "closed";
+        }
+    }
+    void join(const UniqueFd& program) {
+        BOOST_TEST(
+            ask(program, "cmd=initack pmiid=0").starts_with("cmd=initack rc=0\ncmd=set size=1\n"));
+        BOOST_TEST(ask(program, "cmd=init pmi_version=1").starts_with("cmd=response_to_init rc=0"));
+    }
+    Loop loop;
+    std::unique_ptr<pmi1::SoloServer> server;
+    int port = 0;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(programs_of_one_rank_do_not_wait_for_each_other, Solo) {
+    const UniqueFd one = call_port(port), two = call_port(port);
+    join(one);
+    join(two);
+    BOOST_TEST(ask(one, "cmd=put kvsname=space key=k value=1").starts_with("cmd=put_result rc=0"));
+    BOOST_TEST(ask(one, "cmd=barrier_in") == "cmd=barrier_out rc=0\n");
+    BOOST_TEST(ask(two, "cmd=get kvsname=space key=k") ==
+               "cmd=get_result rc=-1 msg=key_not_found\n");
+    BOOST_TEST(ask(one, "cmd=barrier_in") == "cmd=barrier_out rc=0\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(what_ends_one_program_of_one_rank_does_not_end_another, Solo) {
+    const UniqueFd one = call_port(port), two = call_port(port);
+    join(one);
+    join(two);
+    BOOST_TEST(ask(one, "nonsense") == "closed");
+    BOOST_TEST(ask(two, "cmd=abort exitcode=1\ncmd=get_appnum") == "cmd=appnum rc=0 appnum=0\n");
+    join(call_port(port));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_strangers_program_is_not_served_and_the_next_is, Solo, *kIsRoot) {
+    const Stranger stranger(port);
+    join(call_port(port));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

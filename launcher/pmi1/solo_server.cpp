@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/pmi1/solo_server.hpp"
+
+namespace batchai::launcher::pmi1 {
+
+sys::Result<std::unique_ptr<SoloServer>> SoloServer::listen(Loop& loop, std::string name) {
+    std::unique_ptr<SoloServer> self(new SoloServer(loop, std::move(name)));
+    auto port = OwnPort::listen(loop, "PMI-1", [server = self.get()](sys::UniqueFd connection) {
+        server->serve(std::move(connection));
+    });
+    if (!port) return port.error();
+    self->port_ = std::move(*port);
+    return self;
+}
+
+void SoloServer::serve(sys::UniqueFd connection) {
+    std::erase_if(programs_, [](const Program& program) { return !program.server.connected(); });
+    if (programs_.size() < kMostPrograms) {
+        programs_.emplace_back(loop_, name_, std::move(connection));
+    }
+}
+
+// Alone in its barriers, it waits for none.
+SoloServer::Program::Program(Loop& loop, const std::string& name, sys::UniqueFd connection)
+    : server(loop,
+             {[](int) {}, [](int) {},
+              [this](Fence fence) {
+                  server.on_fence_done({fence.id, fence.status, 0, std::move(fence.data)});
+              },
+              [](int, int, const std::string&) {}},
+             {name, 1, "(vector,(0,1,1))"}) {
+    server.adopt(0, std::move(connection));
+}
+
+}  // namespace batchai::launcher::pmi1

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SoloServer: PMI-1 for the only rank of a job. Each program that the rank starts is a job of one
+// rank of its own: the rank's script may start several, one after the other or side by side. So
+// each has its own connection, to PMI_PORT. MPICH 4 starts without a server too; MPICH 5 does not,
+// because it sees that PMIx is offered.
+//
+// What such a program says of its end means nothing to the launcher, which judges the rank by its
+// exit code.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "launcher/own_port.hpp"
+#include "launcher/pmi1/server.hpp"
+
+namespace batchai::launcher::pmi1 {
+
+class SoloServer {
+  public:
+    static sys::Result<std::unique_ptr<SoloServer>> listen(Loop& loop, std::string name);
+
+    // For PMI_PORT. PMI_ID is 0.
+    std::string address() const { return "127.0.0.1:" + std::to_string(port_->number()); }
+
+  private:
+    struct Program {
+        Program(Loop& loop, const std::string& name, sys::UniqueFd connection);
+        Server server;
+    };
+    SoloServer(Loop& loop, std::string name) : loop_(loop), name_(std::move(name)) {}
+    void serve(sys::UniqueFd connection);
+
+    // Side by side. Less than an agent may have descriptors: 1024 by default.
+    static constexpr std::size_t kMostPrograms = 512;
+
+    Loop& loop_;
+    const std::string name_;
+    std::list<Program> programs_;  // also those that have left, until another one comes
+    std::unique_ptr<OwnPort> port_;
+};
+
+}  // namespace batchai::launcher::pmi1
