@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "launcher/loop.hpp"
 #include "sys/result.hpp"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 2
 #
-# The newest MPI libraries, mpi4py and PyTorch, unmodified, as wheels.sh has fetched them: Debian's are older. What is not
-# there is skipped; no test fetches anything.
+# The newest MPI libraries, mpi4py and PyTorch, unmodified, as wheels.sh has fetched them: Debian's are older. What is
+# not there is skipped; no test fetches anything.
 # shellcheck disable=SC2154 # output and status are set by run
 
 bats_require_minimum_version 1.5.0
@@ -127,8 +127,10 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
 @test "torch.distributed and horovod.torch do not need the PyTorch that Debian has" {
     need torch
     export OMP_NUM_THREADS=1
-    deadline=100 run salloc --quiet -N2 batchai-launch -n 2 -- sh -c \
-        "$(python_of torch) $BATCHAI_SOURCE/tests/peers/torch_check.py && $(python_of torch) $BATCHAI_SOURCE/tests/peers/horovod_check.py"
+    cd "$BATCHAI_SOURCE/tests/peers"
+    # shellcheck disable=SC2016 # expanded by the rank's shell
+    deadline=100 run salloc --quiet -N2 batchai-launch -n 2 -- \
+        sh -c '"$0" torch_check.py && "$0" horovod_check.py' "$(python_of torch)"
     [ "$status" -eq 0 ] || { echo "$output" >&2 && false; }
     [ "$(grep -c "of 2 is fine\$" <<<"$output")" -eq 4 ]
 }

@@ -22,8 +22,8 @@ fill() {
     rm -rf "$place"
     mkdir -p "$folder"
     "$python" -m venv --without-pip "$place"
-    "$python" -m pip --python "$place/bin/python3" install --quiet --disable-pip-version-check --root-user-action=ignore \
-        --only-binary :all: "$@"
+    "$python" -m pip --python "$place/bin/python3" install --quiet --disable-pip-version-check \
+        --root-user-action=ignore --only-binary :all: "$@"
     echo "$*" >"$place/filled"
 }
 
@@ -36,7 +36,7 @@ for kind; do
             done
             ;;
         torch) fill torch torch==2.15.0 ;;
-        -h | --help) sed -n '3,11s/^# \{0,1\}//p' "$0" ;;
+        -h | --help) sed -n '3,10s/^# \{0,1\}//p' "$0" ;;
         *)
             echo "wheels.sh: $kind: expected mpi or torch; see --help" >&2
             exit 2
