@@ -2,12 +2,16 @@
 //
 // FenceTable: joins what comes to one place of the tree, the root or an agent, for each fence: from
 // its children, and for an agent from its own ranks.
+//
+// A rank that has left PMIx and ended is not waited for. A fence, a connection and the end of a
+// group succeed without it, as under srun; a new group, and PMI-1's barrier, fail.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,8 +36,14 @@ class FenceTable {
     // wins, data is joined in the order of the nodes.
     std::optional<Fence> add(int from, Fence contribution, const RankMap& map);
 
+    // A rank at or below this place has left. Returns what is complete without it.
+    std::vector<Fence> leave(int rank, const RankMap& map);
+
     // Those of its children, and itself, that have ranks of a fence at or below them.
     std::vector<int> branches(const std::vector<std::uint32_t>& procs, const RankMap& map) const;
+
+    // One that has left, of a fence that cannot do without it; -1: none.
+    int lacks(const FenceId& id) const;
 
     // One of the ranks without which a fence under way cannot be completed; -1: none.
     int blocked_by(const std::vector<int>& gone, const RankMap& map) const;
@@ -49,12 +59,16 @@ class FenceTable {
   private:
     struct Pending {
         std::map<int, Fence> arrived;
-        std::vector<int> branches;
+        std::set<int> awaited;  // branches that have not given, and that have members to do it
         std::uint64_t order = 0;
     };
+    using Fences = std::map<FenceId, Pending>;
+    std::set<int> awaited(const FenceId& id, const Pending& pending, const RankMap& map) const;
+    Fence join(Fences::node_type taken) const;
     Tree tree_;
     int self_;
-    std::map<FenceId, Pending> fences_;
+    Fences fences_;
+    std::set<int> left_;  // ranks
     std::uint64_t next_order_ = 0;
 };
 

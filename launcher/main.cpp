@@ -10,6 +10,7 @@
 
 #include "launcher/agent/main.hpp"
 #include "launcher/agent/scratch.hpp"
+#include "launcher/agent/stand_ins.hpp"
 #include "launcher/allocation.hpp"
 #include "launcher/continued_file.hpp"
 #include "launcher/coordinator.hpp"
@@ -165,6 +166,8 @@ int main(int argc, char** argv) {
     int code = 0;
     if (argc == 2 && std::string_view(argv[1]) == "--agent") {
         code = agent_main();
+    } else if (argc == 2 && std::string_view(argv[1]) == "--stand-in") {
+        code = stand_in_main();
     } else if (argc == 2 && std::string_view(argv[1]) == "--sweep") {
         sweep_scratch();
     } else {

@@ -51,6 +51,7 @@ enum class Kind : std::uint8_t {
     notification,
     planned,
     misplaced,
+    left,
 };
 
 // ---- starting -----------------------------------------------------------------------------------

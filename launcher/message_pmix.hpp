@@ -20,6 +20,7 @@ struct Joined {
 };
 
 inline constexpr const char* kPmi1 = "PMI-1";
+inline constexpr const char* kConstruct = "construct ";  // and the group's name
 
 // Which fence: the number-th over these ranks for this purpose: kPmi1, making or ending one of
 // PMIx's groups or connections, or nothing: a PMIx fence.
@@ -47,6 +48,15 @@ struct Fence {
     template <class A>
     void fields(A& a) {
         a(id, status, broken, data);
+    }
+};
+// Up the tree: a rank below has left PMIx and ended, so that no fence waits for it any more.
+struct Left {
+    static constexpr Kind kKind = Kind::left;
+    int rank = 0;
+    template <class A>
+    void fields(A& a) {
+        a(rank);
     }
 };
 // Down the tree: what all have given, in pieces that follow each other.

@@ -13,11 +13,9 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         joined.any ? (void)joined_.insert(node) : (void)joined_.erase(node);
     } else if (Fence fence; kind == Kind::fence && decode(reader, fence)) {
         broken_.insert(fence.broken.begin(), fence.broken.end());
-        const auto whole = fences_.add(node, std::move(fence), map_);
-        if (!whole) return;
-        const auto children = fences_.branches(whole->id.procs, map_);
-        in_pieces(*whole, next_serial_++,
-                  [&](const FenceDone& piece) { sender_.send(children, piece); });
+        if (const auto whole = fences_.add(node, std::move(fence), map_)) finish(*whole);
+    } else if (Left left; kind == Kind::left && decode(reader, left)) {
+        for (const Fence& whole : fences_.leave(left.rank, map_)) finish(whole);
     } else if (ModexRequest request; kind == Kind::modex_request && decode(reader, request)) {
         if (request.rank < static_cast<std::uint32_t>(map_.size())) {
             sender_.send(map_.node_of(static_cast<int>(request.rank)), request);
@@ -41,12 +39,20 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
     }
 }
 
+void Relay::finish(const Fence& whole) {
+    if (const int rank = fences_.lacks(whole.id); rank >= 0) missed_ = rank;
+    const auto children = fences_.branches(whole.id.procs, map_);
+    in_pieces(whole, next_serial_++,
+              [&](const FenceDone& piece) { sender_.send(children, piece); });
+}
+
 void Relay::on_gone(const RankEnd& end) {
     if (end.pmix == RankEnd::Pmix::joined) gone_.push_back(end.rank);
     if (end.pmix == RankEnd::Pmix::never_joined) never_joined_ = end.rank;
 }
 
 int Relay::awaited() const {
+    if (missed_ >= 0) return missed_;
     // Who has joined cannot get through its first fence without all others.
     if (never_joined_ >= 0 && !joined_.empty()) return never_joined_;
     for (int rank : gone_) {

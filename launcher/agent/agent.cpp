@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/agent.hpp"
 
+#include "launcher/pmix/guarded_accept.hpp"
 #include "launcher/report.hpp"
 #include "launcher/say.hpp"
 #include "sys/tcp_owner.hpp"
@@ -31,6 +32,11 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded)
     : bootstrap_(std::move(bootstrap)),
       guarded_(std::move(guarded)),
       environment_(env::current()),
+      last_words_(loop_,
+                  {pmix::unheard_connections, [this](RankEnd end) { judge(std::move(end)); }}),
+      stand_ins_(loop_, {[this] { return any_joined(); },
+                         [this](int rank) { return start_stand_in(rank); },
+                         pmix::unheard_connections, [this](int rank) { pmix_->forget(rank); }}),
       pages_(guarded_.memory()),
       stacks_(loop_, environment_, [this](const Stack& stack) { root_->send(stack); }) {
     env::scrub(environment_);
@@ -58,7 +64,7 @@ int Agent::run() {
     ranks_ = std::make_unique<Ranks>(
         loop_,
         Ranks::Callbacks{[this](int r, Stream s, std::string b) { on_output(r, s, std::move(b)); },
-                         [this](RankEnd end) { on_rank_end(std::move(end)); },
+                         [this](RankEnd end) { last_words_.add(std::move(end)); },
                          [this] { root_->send(InputTaken{}); },
                          [this](pid_t pid, int status) { on_child(pid, status); },
                          [this] { on_ranks_done(); }});
@@ -69,7 +75,7 @@ int Agent::run() {
     branch_ = std::make_unique<Branch>(
         loop_, bootstrap_, *key_,
         Branch::Callbacks{[this](const Fence& fence) { root_->send(fence); },
-                          [this] { say_prepared(); },
+                          [this](Left left) { root_->send(left); }, [this] { say_prepared(); },
                           [this](FenceDone done) { on_fence_done(std::move(done)); },
                           [this](const std::string& why) { on_branch_broken(why); }});
     say_hello();
@@ -131,6 +137,7 @@ void Agent::fail(const AgentError& error) {
 
 void Agent::end_ranks(int signal, milliseconds grace) {
     ending_ = true;
+    stand_ins_.stop();
     ranks_->end(signal, grace);
     if (preparation_.pid > 0) {
         ::kill(-preparation_.pid, signal);  // on_child() comes when it has ended
@@ -192,27 +199,36 @@ void Agent::output_taken(std::uint64_t bytes) {
     if (unwritten_ < kLowWater) ranks_->hold_output(false);
 }
 
-void Agent::on_rank_end(RankEnd end) {
+void Agent::judge(RankEnd end) {
+    box_.open();  // what the rank has asked of PMIx
     if (pmi1_) pmi1_->hear_out(end.rank);
     fail_modex_of(end.rank);
     if (const auto state = pmix_states_.find(end.rank); state != pmix_states_.end()) {
         end.pmix = state->second;
-        set_pmix_state(end.rank, RankEnd::Pmix::left);
+        if (end.pmix == RankEnd::Pmix::joined) {  // and never leaves now
+            set_pmix_state(end.rank, RankEnd::Pmix::never_joined);
+        }
     }
     const int local = job_.map.local_rank(end.rank);
     if (gpus_ > 0) end.gpu = local % gpus_;
     note(fmt::format("rank {} {}", end.rank, describe(end)));
     root_->send(end);
+    if (end.pmix == RankEnd::Pmix::left) {
+        branch_->leave({end.rank});
+        if (!ending_) stand_ins_.add(end.rank);
+    }
     if (pmi1_) pmi1_->forget(end.rank);
+    check_done();
 }
 
 void Agent::on_ranks_done() {
     ranks_done_ = true;
+    stand_ins_.stop();
     check_done();
 }
 
 void Agent::check_done() {
-    if (!ranks_done_ || (files_ && !files_->idle())) return;
+    if (!ranks_done_ || !last_words_.empty() || (files_ && !files_->idle())) return;
     ranks_done_ = false;  // said once
     if (over_) return loop_.stop();
     record(job::Event::Kind::finished);

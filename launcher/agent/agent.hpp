@@ -16,6 +16,7 @@
 #include "launcher/agent/facts.hpp"
 #include "launcher/agent/gpus.hpp"
 #include "launcher/agent/guard.hpp"
+#include "launcher/agent/last_words.hpp"
 #include "launcher/agent/locality.hpp"
 #include "launcher/agent/progress_pages.hpp"
 #include "launcher/agent/rank_files.hpp"
@@ -23,6 +24,7 @@
 #include "launcher/agent/signals.hpp"
 #include "launcher/agent/spawn.hpp"
 #include "launcher/agent/stacks.hpp"
+#include "launcher/agent/stand_ins.hpp"
 #include "launcher/bootstrap.hpp"
 #include "launcher/channel.hpp"
 #include "launcher/door.hpp"
@@ -82,7 +84,7 @@ class Agent : private pmix::Host {
     void on_output(int rank, Stream stream, std::string bytes);
     void output_taken(std::uint64_t bytes);
     void check_done();
-    void on_rank_end(RankEnd end);
+    void judge(RankEnd end);
     void on_ranks_done();
 
     // Whether they do anything (agent_hang.cpp).
@@ -107,6 +109,8 @@ class Agent : private pmix::Host {
     void signal(Signal signal) override;
 
     void set_pmix_state(int rank, RankEnd::Pmix state);
+    bool any_joined() const;
+    pid_t start_stand_in(int rank);
 
     // PMI-1 besides PMIx (agent_pmi1.cpp).
     bool start_pmi1();
@@ -146,6 +150,8 @@ class Agent : private pmix::Host {
     std::unique_ptr<Branch> branch_;
     std::unique_ptr<RankFiles> files_;  // absent: none
     std::unique_ptr<Ranks> ranks_;
+    LastWords last_words_;
+    StandIns stand_ins_;
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Timer> giving_up_;
     std::unique_ptr<gloo::Rendezvous>

@@ -6,21 +6,28 @@
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/collective.hpp"
+#include "launcher/paths.hpp"
 #include "launcher/pmix/dmodex.hpp"
 #include "launcher/pmix/event.hpp"
 #include "launcher/pmix/publish.hpp"
 
 namespace batchai::launcher {
 
-// The library waits for those who are connected: a rank that left before the fence without a word
-// is not missed, and the fence would succeed without it.
+// The library counts the ranks that are connected. It says the same of one that has left PMIx,
+// which a fence does without, and of one that has died.
 void Agent::fence(Fence contribution, pmix::WhenJoined answer) {
-    for (int rank = 0; rank < job_.map.size(); ++rank) {
-        const bool absent = job_.map.node_of(rank) == bootstrap_.node &&
-                            is_member(contribution.id.procs, rank) && !ranks_->running(rank);
-        if (absent && contribution.status == PMIX_SUCCESS) {
-            contribution.status = PMIX_ERR_PARTIAL_SUCCESS;
-        }
+    bool absent = false, left = false;
+    for (const int rank : job_.map.ranks_on(bootstrap_.node)) {
+        if (!is_member(contribution.id.procs, rank)) continue;
+        const auto state = pmix_states_.find(rank);
+        const bool has_left = state != pmix_states_.end() && state->second == RankEnd::Pmix::left;
+        left = left || has_left;
+        absent = absent || (!has_left && !ranks_->running(rank));
+    }
+    if (absent && contribution.status == PMIX_SUCCESS) {
+        contribution.status = PMIX_ERR_PARTIAL_SUCCESS;
+    } else if (left && !absent) {
+        contribution.status = PMIX_SUCCESS;
     }
     fences_[branch_->give(std::move(contribution))] = std::move(answer);
 }
@@ -117,6 +124,7 @@ void Agent::aborted(std::uint32_t rank, int code, std::string message) {
 }
 
 void Agent::connected(std::uint32_t rank) {
+    if (stand_ins_.stands_for(static_cast<int>(rank))) return;
     set_pmix_state(static_cast<int>(rank), RankEnd::Pmix::joined);
 }
 
@@ -124,11 +132,24 @@ void Agent::finalized(std::uint32_t rank) {
     set_pmix_state(static_cast<int>(rank), RankEnd::Pmix::left);
 }
 
+pid_t Agent::start_stand_in(int rank) {
+    SpawnRequest request;
+    request.argv = {own_executable(), "--stand-in"};
+    request.environment = environment_;
+    auto pmix = pmix_->environment(rank);
+    if (!pmix) return 0;
+    for (auto& [name, value] : *pmix) request.environment[name] = value;
+    request.directory = "/";
+    Spawned spawned;
+    return spawn(request, spawned).code == 0 ? spawned.pid : 0;
+}
+
+bool Agent::any_joined() const {
+    return std::any_of(pmix_states_.begin(), pmix_states_.end(),
+                       [](const auto& s) { return s.second == RankEnd::Pmix::joined; });
+}
+
 void Agent::set_pmix_state(int rank, RankEnd::Pmix state) {
-    const auto any_joined = [this] {
-        return std::any_of(pmix_states_.begin(), pmix_states_.end(),
-                           [](const auto& s) { return s.second == RankEnd::Pmix::joined; });
-    };
     const bool before = any_joined();
     pmix_states_[rank] = state;
     if (any_joined() != before) root_->send(Joined{!before});

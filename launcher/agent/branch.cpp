@@ -36,6 +36,8 @@ void Branch::admit(Link link) {
                                if (kind == Kind::fence && decode(reader, part)) {
                                    add(child.node, std::move(part));
                                }
+                               Left left;
+                               if (kind == Kind::left && decode(reader, left)) leave(left);
                            },
                            [] {}});
 }
@@ -94,8 +96,17 @@ bool Branch::has_given(const FenceId& id) const {
 
 void Branch::add(int from, Fence contribution) {
     const auto whole = fences_.add(from, std::move(contribution), map_);
-    if (!whole) return;
-    parent_ ? parent_->send(*whole) : callbacks_.to_root(*whole);
+    if (whole) pass_on(*whole);
+}
+
+void Branch::pass_on(const Fence& whole) {
+    parent_ ? parent_->send(whole) : callbacks_.to_root(whole);
+}
+
+// After what this node has given before.
+void Branch::leave(Left left) {
+    for (const Fence& whole : fences_.leave(left.rank, map_)) pass_on(whole);
+    parent_ ? parent_->send(left) : callbacks_.left_to_root(left);
 }
 
 void Branch::on_done(FenceDone piece) {

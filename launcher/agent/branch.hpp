@@ -26,6 +26,7 @@ class Branch {
   public:
     struct Callbacks {
         std::function<void(const Fence&)> to_root;     // where the parent is the root
+        std::function<void(Left)> left_to_root;        // likewise
         std::function<void()> on_connected;            // with its parent
         std::function<void(FenceDone)> on_done;        // whole
         std::function<void(const std::string&)> fail;  // why fences cannot be completed
@@ -41,6 +42,8 @@ class Branch {
     // The node's own part of its next fence over these ranks; returns that fence's id.
     FenceId give(Fence contribution);
     bool has_given(const FenceId& id) const;
+    // A rank of this node has left PMIx and ended.
+    void leave(Left left);
     // From the root, where that is the parent.
     void on_done(FenceDone piece);
 
@@ -52,6 +55,7 @@ class Branch {
     void admit(Link link);
     void on_hello(Child& child, Reader& reader);
     void add(int from, Fence contribution);
+    void pass_on(const Fence& whole);
 
     Loop& loop_;
     const Bootstrap& bootstrap_;

@@ -41,7 +41,7 @@ class Box {
         uv_async_send(wake_);
     }
 
-  private:
+    // Does what has been posted, at once. On the loop's thread, and not from a job.
     void open() {
         std::vector<Job> jobs;
         {
@@ -51,6 +51,7 @@ class Box {
         for (Job& job : jobs) job();
     }
 
+  private:
     uv_async_t* wake_;
     std::mutex mutex_;
     std::vector<Job> jobs_;

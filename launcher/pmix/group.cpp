@@ -66,7 +66,7 @@ pmix_status_t on_group(pmix_group_operation_t operation, char* group, const pmix
                        pmix_info_cbfunc_t function, void* cbdata) {
     const bool making = operation == PMIX_GROUP_CONSTRUCT;
     auto fence = contribution(procs, nprocs, info, ninfo,
-                              (making ? "construct " : "destruct ") + std::string(group));
+                              (making ? kConstruct : "destruct ") + std::string(group));
     if (!fence) return PMIX_ERR_NOT_SUPPORTED;
     Directives directives = making ? read(info, ninfo) : Directives();
     fence->data = std::move(directives.endpoints);

@@ -2,12 +2,60 @@
 #include "launcher/pmix/guarded_accept.hpp"
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
+#include <unordered_map>
 
 #include "sys/tcp_owner.hpp"
+
+namespace batchai::launcher::pmix {
+namespace {
+
+// 0: no socket.
+std::uint64_t cookie_of(int fd) {
+    std::uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+    return ::getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
+}
+
+class Connections {
+  public:
+    void add(int fd) {
+        const std::lock_guard lock(mutex_);
+        all_[fd] = cookie_of(fd);
+    }
+
+    std::vector<std::uint64_t> unheard() {
+        const std::lock_guard lock(mutex_);
+        // The library has closed one whose descriptor is free, or another socket's.
+        std::erase_if(all_, [](const auto& c) { return cookie_of(c.first) != c.second; });
+        std::vector<pollfd> polled;
+        polled.reserve(all_.size());
+        for (const auto& [fd, cookie] : all_) polled.push_back({fd, POLLRDHUP, 0});
+        ::poll(polled.data(), polled.size(), 0);
+        std::vector<std::uint64_t> found;
+        for (const pollfd& one : polled) {
+            if (one.revents != 0) found.push_back(all_.at(one.fd));
+        }
+        return found;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::unordered_map<int, std::uint64_t> all_;  // cookies, by descriptor
+};
+
+Connections& connections() {
+    static Connections all;
+    return all;
+}
+
+}  // namespace
+}  // namespace batchai::launcher::pmix
 
 extern "C" __attribute__((visibility("default"))) int accept(int listener, sockaddr* address,
                                                              socklen_t* size) {
@@ -16,7 +64,11 @@ extern "C" __attribute__((visibility("default"))) int accept(int listener, socka
     int family = AF_UNSPEC;
     socklen_t family_size = sizeof family;
     ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &family_size);
-    if (family == AF_UNIX || batchai::sys::is_own_peer(socket)) return socket;
+    if (family == AF_UNIX) return socket;
+    if (batchai::sys::is_own_peer(socket)) {
+        batchai::launcher::pmix::connections().add(socket);
+        return socket;
+    }
     ::close(socket);
     errno = EAGAIN;  // the only error after which libpmix 4.2 and 5.0 both go on listening
     return -1;
@@ -26,6 +78,10 @@ namespace batchai::launcher::pmix {
 
 bool accept_is_guarded() {
     return ::dlsym(RTLD_DEFAULT, "accept") == reinterpret_cast<void*>(&::accept);
+}
+
+std::vector<std::uint64_t> unheard_connections() {
+    return connections().unheard();
 }
 
 }  // namespace batchai::launcher::pmix

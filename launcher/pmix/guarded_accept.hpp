@@ -8,12 +8,22 @@
 // Therefore this program defines accept(2) itself. The dynamic linker binds libpmix's call to this
 // definition, which closes a connection at once unless a process of our own user holds its other
 // end. Only libpmix calls accept() here: our own code and libuv call accept4().
+//
+// The connections that it lets through are remembered, so that the agent can tell whether the
+// library has read everything that an ended rank had sent. All functions are thread-safe.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 namespace batchai::launcher::pmix {
 
-// Whether a library's call of accept() ends here. False in a program whose linker did not export
-// the definition.
+// Whether a library's calls of accept() end here. False in a program whose linker did
+// not export the definition.
 bool accept_is_guarded();
+
+// Connections, by the kernel's number of the socket (SO_COOKIE), that the client has closed and the
+// library has not: it closes one when it has read all of it and made the upcalls for it.
+std::vector<std::uint64_t> unheard_connections();
 
 }  // namespace batchai::launcher::pmix

@@ -243,4 +243,11 @@ sys::Result<std::map<std::string, std::string>> Server::environment(int rank) co
     return environment;
 }
 
+void Server::forget(int rank) const {
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, nspace_.c_str(), rank);
+    const auto ignore = [](pmix_status_t, void*) {};  // without it the call waits
+    PMIx_server_deregister_client(&proc, ignore, nullptr);
+}
+
 }  // namespace batchai::launcher::pmix

@@ -58,6 +58,10 @@ class Server {
     // What a rank needs to find this server.
     sys::Result<std::map<std::string, std::string>> environment(int rank) const;
 
+    // An ended rank, which the library has taken out of its count: lists of ranks in later fences
+    // do not find it either. Does not wait.
+    void forget(int rank) const;
+
     const std::string& nspace() const { return nspace_; }
 
   private:

@@ -81,6 +81,68 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
     [[ $output = *"batchai-launch: rank 3 on n2"*"code 0"* ]]
 }
 
+# Busy cores: the agent hears of an end before it hears what the rank has said.
+@test "ranks that join PMIx and leave it are not called failed on busy nodes" {
+    local rounds=10 pids=()
+    [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=500
+    for ((i = 0; i < 4; i++)); do
+        timeout 600 bash -c 'while :; do :; done' 3>&- &
+        pids+=($!)
+    done
+    for ((i = 0; i < rounds; i++)); do
+        run timeout 60 batchai-launch --local 1 -n 16 -- "$check" nothing
+        [ "$status" -eq 0 ] || break
+    done
+    kill "${pids[@]}"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'of 16 is fine$' <<<"$output")" -eq 16 ]
+}
+
+@test "a rank is not called failed because its agent was too busy to hear it leave PMIx" {
+    run launch unheard 3
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 3 ]
+}
+
+left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 -- "$check" leave "${@:3}"; }
+
+@test "a fence does not hang because a rank has left PMIx and ended" {
+    local what
+    for what in fence list; do
+        run left 2 1 0 $what 500
+        [ "$status" -eq 0 ]
+        [ "$(grep -c "^$what: SUCCESS$" <<<"$output")" -eq 1 ]
+        run left 2 3 4 $what 500 # its node has others
+        [ "$status" -eq 0 ]
+        [ "$(grep -c "^$what: SUCCESS$" <<<"$output")" -eq 5 ]
+        run left 5 1 0 $what 500 # its agent has others below in the tree
+        [ "$status" -eq 0 ]
+        [ "$(grep -c "^$what: SUCCESS$" <<<"$output")" -eq 4 ]
+        run left 2 2 0 $what 0 # they may be in the fence when it leaves
+        [ "$status" -eq 0 ]
+        [ "$(grep -c "^$what: SUCCESS$" <<<"$output")" -eq 3 ]
+    done
+}
+
+# The library completes it, as under srun.
+@test "a fence of one node does not hang because a rank has left PMIx and ended" {
+    run left 1 4 2 fence 500
+    [ "$status" -eq 0 ]
+    [ "$(grep -cE '^fence: (PARTIAL )?SUCCESS$' <<<"$output")" -eq 3 ]
+    run left 1 4 0 list 0
+    [ "$status" -eq 0 ]
+    [ "$(grep -cE '^list: (PARTIAL )?SUCCESS$' <<<"$output")" -eq 3 ]
+}
+
+@test "a connection does not hang because a rank has left PMIx and ended" {
+    local shape
+    for shape in "4 1" "2 2" "1 4"; do
+        run left $shape 3 connect 500
+        [ "$status" -eq 0 ]
+        [ "$(grep -cE '^connect: (PARTIAL )?SUCCESS$' <<<"$output")" -eq 3 ]
+    done
+}
+
 # Often, for in some rounds a rank is ended while it connects.
 @test "PMIx_Abort ends the job with its code and message" {
     local rounds=20

@@ -12,7 +12,14 @@
 // has RANK signalled pmix_check fences COUNT BYTES   so many fences, to each of which every rank
 // gives so many bytes pmix_check absent RANK CODE     RANK exits before a fence; the others say
 // what the fence returned pmix_check abort RANK CODE
+// pmix_check nothing               join PMIx and leave it
+// pmix_check leave RANK WHAT MS    RANK leaves PMIx and exits; MS later, the others do WHAT (fence,
+//                                  connect, list: a fence of listed ranks) and say what it
+//                                  returned
+// pmix_check unheard RANK          RANK has its agent sleep while it leaves PMIx and exits; the
+//                                  others fence
 #include <pmix.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,6 +256,45 @@ static void have_signalled(uint32_t rank, int number) {
     sleep(20);
 }
 
+static pmix_status_t meet(const char* what) {
+    pmix_proc_t all[64];
+    PMIX_LOAD_PROCID(&all[0], me.nspace, PMIX_RANK_WILDCARD);
+    if (what[0] == 'c') return PMIx_Connect(all, 1, NULL, 0);
+    if (what[0] == 'f') return PMIx_Fence(all, 1, NULL, 0);
+    for (uint32_t rank = 0; rank < size; ++rank) PMIX_LOAD_PROCID(&all[rank], me.nspace, rank);
+    return PMIx_Fence(all, size, NULL, 0);
+}
+
+static void leave(int named, const char* what, int milliseconds) {
+    expect(fence(0), "fence");
+    if (named) {
+        expect(PMIx_Finalize(NULL, 0), "finalize");
+        exit(0);
+    }
+    usleep((useconds_t)milliseconds * 1000);
+    printf("%s: %s\n", what, PMIx_Error_string(meet(what)));
+}
+
+// PMIx_Finalize waits 2 s for the agent's answer.
+static void leave_unheard(int named) {
+    expect(fence(0), "fence");
+    if (!named) {
+        sleep(1);
+        expect(fence(0), "fence");
+        return;
+    }
+    const pid_t agent = getppid();
+    if (fork() == 0) {
+        for (int fd = 3; fd < 1024; ++fd) close(fd);
+        sleep(3);
+        kill(agent, SIGCONT);
+        _exit(0);
+    }
+    kill(agent, SIGSTOP);
+    PMIx_Finalize(NULL, 0);
+    _exit(0);
+}
+
 static void run(int argc, char** argv) {
     const int named = argc > 3 && me.rank == (uint32_t)atoi(argv[2]);
     if (strcmp(argv[1], "exchange") == 0) {
@@ -282,6 +328,10 @@ static void run(int argc, char** argv) {
         const pmix_status_t status = fence(0);
         fprintf(stderr, "fence: %s\n", PMIx_Error_string(status));
         sleep(20);
+    } else if (strcmp(argv[1], "leave") == 0) {
+        leave(named, argv[3], atoi(argv[4]));
+    } else if (strcmp(argv[1], "unheard") == 0) {
+        leave_unheard(me.rank == (uint32_t)atoi(argv[2]));
     } else if (strcmp(argv[1], "abort") == 0) {
         if (named) PMIx_Abort(atoi(argv[3]), "on purpose", NULL, 0);
         sleep(20);

@@ -105,6 +105,40 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_gone_blocks_the_fence_it_belongs_to) {
     BOOST_TEST(table.blocked_by({0}, kMap) == -1);  // it had arrived before it went
 }
 
+BOOST_AUTO_TEST_CASE(a_fence_does_not_wait_for_a_node_whose_ranks_have_all_left) {
+    Root table;
+    BOOST_TEST(table.leave(2, kMap).empty());  // before the fence
+    BOOST_TEST(!table.add(0, part(kAll, "A"), kMap).has_value());
+    BOOST_TEST(!table.add(2, part(kAll, "C"), kMap).has_value());
+    const auto whole = table.leave(3, kMap);  // in it
+    BOOST_REQUIRE(whole.size() == 1);
+    BOOST_TEST(whole[0].data == "AC");
+    BOOST_TEST(whole[0].status == 0);
+    BOOST_TEST(!table.add(0, part(kAll, "A", 0, 1), kMap).has_value());  // the next one
+    BOOST_TEST(table.missing(kMap)->nodes == std::vector<int>{2}, boost::test_tools::per_element());
+    BOOST_TEST(table.add(2, part(kAll, "C", 0, 1), kMap)->data == "AC");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_rank_gave_before_it_left_is_not_lost) {
+    Root table;
+    (void)table.add(2, part(kAll, "C"), kMap);
+    BOOST_TEST(table.leave(4, kMap).empty());
+    (void)table.add(0, part(kAll, "A"), kMap);
+    BOOST_TEST(table.add(1, part(kAll, "B"), kMap)->data == "ABC");
+}
+
+BOOST_AUTO_TEST_CASE(a_barrier_of_pmi1_and_a_new_group_do_not_succeed_without_a_member) {
+    for (const std::string& purpose : {std::string(kPmi1), kConstruct + std::string("g")}) {
+        Root table;
+        Fence given = part({0, 4}, "");
+        given.id.purpose = purpose;
+        (void)table.add(0, given, kMap);
+        const auto whole = table.leave(4, kMap);
+        BOOST_REQUIRE(whole.size() == 1);
+        BOOST_TEST(whole[0].status != 0);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_tree_has_every_node_once) {
     for (int radix : {2, 3, 4, 32}) {
         const Tree tree{70, radix};

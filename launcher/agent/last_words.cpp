@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/last_words.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace batchai::launcher {
+namespace {
+
+constexpr std::chrono::milliseconds kAgain{2};
+// For a library that reads no more. A busy node's thread may take seconds.
+constexpr std::chrono::seconds kPatience{10};
+
+}  // namespace
+
+LastWords::LastWords(Loop& loop, Callbacks callbacks)
+    : callbacks_(std::move(callbacks)), again_(loop, [this] { judge_heard(); }) {}
+
+void LastWords::add(RankEnd end) {
+    // An end that the root has asked for is no failure, whatever the rank has left undone.
+    auto unheard = end.asked ? std::vector<std::uint64_t>() : callbacks_.unheard();
+    waiting_.push_back(
+        {std::move(end), std::move(unheard), std::chrono::steady_clock::now() + kPatience});
+    if (!again_.active()) judge_heard();
+}
+
+void LastWords::judge_heard() {
+    const auto now = std::chrono::steady_clock::now();
+    const auto unheard = callbacks_.unheard();
+    const auto is_heard = [&](const Waiting& waiting) {
+        return now >= waiting.deadline ||
+               std::none_of(waiting.unheard.begin(), waiting.unheard.end(),
+                            [&](std::uint64_t connection) {
+                                return std::find(unheard.begin(), unheard.end(), connection) !=
+                                       unheard.end();
+                            });
+    };
+    while (!waiting_.empty() && is_heard(waiting_.front())) {
+        RankEnd end = std::move(waiting_.front().end);
+        waiting_.pop_front();
+        callbacks_.judge(std::move(end));
+    }
+    waiting_.empty() ? again_.stop() : again_.start(kAgain);
+}
+
+}  // namespace batchai::launcher

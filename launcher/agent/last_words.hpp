@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LastWords: ends of ranks that wait to be judged until the PMIx library has read everything that
+// the rank had sent. A rank has then left PMIx, or has not; before, it only may have: the kernel
+// reports its end while its PMIx_Finalize is still in a socket, or on the way to the loop.
+//
+// PMI-1 has no need of it: the agent reads that socket itself.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <vector>
+
+#include "launcher/loop.hpp"
+#include "launcher/message.hpp"
+
+namespace batchai::launcher {
+
+class LastWords {
+  public:
+    struct Callbacks {
+        // Connections that their clients have closed and whose rest is not heard yet.
+        std::function<std::vector<std::uint64_t>()> unheard;
+        std::function<void(RankEnd)> judge;
+    };
+    LastWords(Loop& loop, Callbacks callbacks);
+
+    // Judges the end in its turn; at once, unless something is unheard.
+    void add(RankEnd end);
+    bool empty() const { return waiting_.empty(); }
+
+  private:
+    struct Waiting {
+        RankEnd end;
+        std::vector<std::uint64_t> unheard;  // when it ended; any of them may be the rank's
+        std::chrono::steady_clock::time_point deadline;
+    };
+    void judge_heard();
+
+    Callbacks callbacks_;
+    std::list<Waiting> waiting_;
+    Timer again_;
+};
+
+}  // namespace batchai::launcher

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/stand_ins.hpp"
+
+#include <pmix.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace batchai::launcher {
+namespace {
+
+constexpr std::chrono::milliseconds kFirst{500}, kAgain{100};
+
+}  // namespace
+
+StandIns::StandIns(Loop& loop, Callbacks callbacks)
+    : callbacks_(std::move(callbacks)), again_(loop, [this] { look(); }) {}
+
+void StandIns::add(int rank) {
+    states_.try_emplace(rank);
+    if (!again_.active()) again_.start(kFirst, kAgain);
+}
+
+void StandIns::reap(pid_t pid) {
+    for (auto& [rank, one] : states_) {
+        if (one.state == State::running && one.pid == pid) one.state = State::ended;
+    }
+}
+
+void StandIns::look() {
+    const bool needed = callbacks_.needed();
+    const bool heard = callbacks_.unheard().empty();
+    const auto is_running = [](const auto& entry) { return entry.second.state == State::running; };
+    for (auto& [rank, one] : states_) {
+        const bool another = std::any_of(states_.begin(), states_.end(), is_running);
+        if (one.state == State::waiting && needed && !another) {
+            one.pid = callbacks_.start(rank);
+            one.state = one.pid > 0 ? State::running : State::forgotten;
+        } else if (one.state == State::ended && heard) {
+            callbacks_.forget(rank);
+            one.state = State::forgotten;
+        }
+    }
+    const bool all = std::all_of(states_.begin(), states_.end(), [](const auto& entry) {
+        return entry.second.state == State::forgotten;
+    });
+    if (all) again_.stop();
+}
+
+int stand_in_main() {
+    pmix_proc_t rank;
+    return PMIx_Init(&rank, nullptr, 0) == PMIX_SUCCESS ? 0 : 1;
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StandIns: take ranks that have left PMIx and ended out of the PMIx library's count of a node's
+// processes, so that no fence of the node waits for them.
+//
+// The library goes on counting a rank that has called PMIx_Finalize, because its next program may
+// call PMIx_Init; a host cannot tell it that none will. It takes a process out when its connection
+// is lost. So a stand-in (stand_in_main) connects in the rank's name and exits without leaving. It
+// runs only if other ranks of the node still use PMIx half a second later: usually all leave
+// together. Then the library can forget the rank.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "launcher/loop.hpp"
+
+namespace batchai::launcher {
+
+class StandIns {
+  public:
+    struct Callbacks {
+        std::function<bool()> needed;          // a rank of the node uses PMIx
+        std::function<pid_t(int rank)> start;  // 0: cannot
+        std::function<std::vector<std::uint64_t>()>
+            unheard;  // closed by clients, not by the library
+        std::function<void(int rank)> forget;
+    };
+    StandIns(Loop& loop, Callbacks callbacks);
+
+    // The rank has left PMIx, and its process has ended.
+    void add(int rank);
+    // A child of the agent has ended.
+    void reap(pid_t pid);
+    // Whether what connects in the rank's name is its stand-in.
+    bool stands_for(int rank) const { return states_.contains(rank); }
+    // No more are started.
+    void stop() { again_.stop(); }
+
+  private:
+    enum class State { waiting, running, ended, forgotten };
+    struct StandIn {
+        State state = State::waiting;
+        pid_t pid = 0;
+    };
+    void look();
+
+    Callbacks callbacks_;
+    std::map<int, StandIn> states_;  // by rank
+    Timer again_;
+};
+
+// `batchai-launch --stand-in`: a process in the place of a rank, with the rank's PMIx environment.
+int stand_in_main();
+
+}  // namespace batchai::launcher

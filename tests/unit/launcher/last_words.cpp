@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/last_words.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace batchai::launcher;
+
+BOOST_AUTO_TEST_SUITE(last_words)
+
+namespace {
+
+struct Node {
+    Loop loop;
+    std::vector<std::uint64_t> unheard;
+    std::vector<int> judged;
+    LastWords words{
+        loop,
+        {[this] { return unheard; }, [this](const RankEnd& end) { judged.push_back(end.rank); }}};
+
+    void end(int rank, bool asked = false) {
+        RankEnd end;
+        end.rank = rank;
+        end.asked = asked;
+        words.add(std::move(end));
+    }
+    // For a few rounds of the timer.
+    void turn() {
+        Timer stop(loop, [this] { loop.stop(); });
+        stop.start(std::chrono::milliseconds(20));
+        loop.run();
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(an_end_is_judged_at_once_where_nothing_is_unheard) {
+    Node node;
+    node.end(3);
+    BOOST_TEST(node.judged == std::vector<int>{3}, boost::test_tools::per_element());
+    BOOST_TEST(node.words.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_end_is_not_judged_before_the_rank_is_heard_out) {
+    Node node;
+    node.unheard = {7};
+    node.end(3);
+    node.turn();
+    BOOST_TEST(node.judged.empty());
+    BOOST_TEST(!node.words.empty());
+    node.unheard = {8};  // of a rank that has gone on
+    node.turn();
+    BOOST_TEST(node.judged == std::vector<int>{3}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(ends_are_not_judged_out_of_turn) {
+    Node node;
+    node.unheard = {7};
+    node.end(3);
+    node.unheard = {7, 9};
+    node.end(1);
+    node.unheard = {7};
+    node.turn();
+    BOOST_TEST(node.judged.empty());
+    node.unheard = {};
+    node.turn();
+    BOOST_TEST(node.judged == (std::vector<int>{3, 1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(an_end_that_the_root_has_asked_for_does_not_wait) {
+    Node node;
+    node.unheard = {7};
+    node.end(2, true);
+    BOOST_TEST(node.judged == std::vector<int>{2}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
