@@ -52,6 +52,7 @@ enum class Kind : std::uint8_t {
     planned,
     misplaced,
     left,
+    missed,
 };
 
 // ---- starting -----------------------------------------------------------------------------------

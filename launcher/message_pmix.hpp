@@ -59,6 +59,15 @@ struct Left {
         a(rank);
     }
 };
+// An agent to the root: a rank of its node waits in PMIx for one that has left and ended.
+struct Missed {
+    static constexpr Kind kKind = Kind::missed;
+    int rank = 0;
+    template <class A>
+    void fields(A& a) {
+        a(rank);
+    }
+};
 // Down the tree: what all have given, in pieces that follow each other.
 struct FenceDone {
     static constexpr Kind kKind = Kind::fence_done;

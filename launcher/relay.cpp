@@ -16,6 +16,8 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         if (const auto whole = fences_.add(node, std::move(fence), map_)) finish(*whole);
     } else if (Left left; kind == Kind::left && decode(reader, left)) {
         for (const Fence& whole : fences_.leave(left.rank, map_)) finish(whole);
+    } else if (Missed missed; kind == Kind::missed && decode(reader, missed)) {
+        if (missed.rank >= 0 && missed.rank < map_.size()) missed_ = missed.rank;
     } else if (ModexRequest request; kind == Kind::modex_request && decode(reader, request)) {
         if (request.rank < static_cast<std::uint32_t>(map_.size())) {
             sender_.send(map_.node_of(static_cast<int>(request.rank)), request);

@@ -18,6 +18,7 @@
 #include "launcher/agent/guard.hpp"
 #include "launcher/agent/last_words.hpp"
 #include "launcher/agent/locality.hpp"
+#include "launcher/agent/new_groups.hpp"
 #include "launcher/agent/progress_pages.hpp"
 #include "launcher/agent/rank_files.hpp"
 #include "launcher/agent/ranks.hpp"
@@ -104,6 +105,7 @@ class Agent : private pmix::Host {
     void aborted(std::uint32_t rank, int code, std::string message) override;
     void connected(std::uint32_t rank) override;
     void finalized(std::uint32_t rank) override;
+    void group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) override;
     void notify(Notification event) override;
     void log(std::uint32_t rank, Stream stream, std::string text) override;
     void signal(Signal signal) override;
@@ -152,6 +154,7 @@ class Agent : private pmix::Host {
     std::unique_ptr<Ranks> ranks_;
     LastWords last_words_;
     StandIns stand_ins_;
+    NewGroups new_groups_;
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Timer> giving_up_;
     std::unique_ptr<gloo::Rendezvous>

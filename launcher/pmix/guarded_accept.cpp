@@ -4,12 +4,14 @@
 #include <dlfcn.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <mutex>
 #include <unordered_map>
 
+#include "launcher/pmix/group_guard.hpp"
 #include "sys/tcp_owner.hpp"
 
 namespace batchai::launcher::pmix {
@@ -26,27 +28,39 @@ class Connections {
   public:
     void add(int fd) {
         const std::lock_guard lock(mutex_);
-        all_[fd] = cookie_of(fd);
+        all_[fd] = {cookie_of(fd), {}};
+    }
+
+    // The descriptor is any of this program's.
+    void on_read(int fd, char* bytes, std::size_t size) {
+        const std::lock_guard lock(mutex_);
+        const auto found = all_.find(fd);
+        if (found == all_.end() || cookie_of(fd) != found->second.cookie) return;
+        found->second.messages.on_read(bytes, size);
     }
 
     std::vector<std::uint64_t> unheard() {
         const std::lock_guard lock(mutex_);
         // The library has closed one whose descriptor is free, or another socket's.
-        std::erase_if(all_, [](const auto& c) { return cookie_of(c.first) != c.second; });
+        std::erase_if(all_, [](const auto& c) { return cookie_of(c.first) != c.second.cookie; });
         std::vector<pollfd> polled;
         polled.reserve(all_.size());
-        for (const auto& [fd, cookie] : all_) polled.push_back({fd, POLLRDHUP, 0});
+        for (const auto& [fd, connection] : all_) polled.push_back({fd, POLLRDHUP, 0});
         ::poll(polled.data(), polled.size(), 0);
         std::vector<std::uint64_t> found;
         for (const pollfd& one : polled) {
-            if (one.revents != 0) found.push_back(all_.at(one.fd));
+            if (one.revents != 0) found.push_back(all_.at(one.fd).cookie);
         }
         return found;
     }
 
   private:
+    struct Connection {
+        std::uint64_t cookie = 0;
+        ClientMessages messages;
+    };
     std::mutex mutex_;
-    std::unordered_map<int, std::uint64_t> all_;  // cookies, by descriptor
+    std::unordered_map<int, Connection> all_;  // by descriptor
 };
 
 Connections& connections() {
@@ -74,10 +88,19 @@ extern "C" __attribute__((visibility("default"))) int accept(int listener, socka
     return -1;
 }
 
+extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t size) {
+    const ssize_t got = ::syscall(SYS_read, fd, bytes, size);
+    if (got <= 0) return got;
+    batchai::launcher::pmix::connections().on_read(fd, static_cast<char*>(bytes),
+                                                   static_cast<std::size_t>(got));
+    return got;
+}
+
 namespace batchai::launcher::pmix {
 
 bool accept_is_guarded() {
-    return ::dlsym(RTLD_DEFAULT, "accept") == reinterpret_cast<void*>(&::accept);
+    return ::dlsym(RTLD_DEFAULT, "accept") == reinterpret_cast<void*>(&::accept) &&
+           ::dlsym(RTLD_DEFAULT, "read") == reinterpret_cast<void*>(&::read);
 }
 
 std::vector<std::uint64_t> unheard_connections() {

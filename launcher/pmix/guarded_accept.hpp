@@ -10,7 +10,9 @@
 // end. Only libpmix calls accept() here: our own code and libuv call accept4().
 //
 // The connections that it lets through are remembered, so that the agent can tell whether the
-// library has read everything that an ended rank had sent. All functions are thread-safe.
+// library has read everything that an ended rank had sent. Their bytes pass by a guard of their own
+// (group_guard.hpp), by the same means: this program defines read(2), too. All functions are
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,7 @@
 
 namespace batchai::launcher::pmix {
 
-// Whether a library's calls of accept() end here. False in a program whose linker did
+// Whether a library's calls of accept() and read() end here. False in a program whose linker did
 // not export the definition.
 bool accept_is_guarded();
 

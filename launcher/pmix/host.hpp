@@ -37,6 +37,8 @@ class Host {
     virtual void aborted(std::uint32_t rank, int code, std::string message) = 0;
     virtual void connected(std::uint32_t rank) = 0;
     virtual void finalized(std::uint32_t rank) = 0;
+    // A rank asks for a group of these; the library may be waiting for others of the node.
+    virtual void group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) = 0;
     virtual void notify(Notification event) = 0;
     virtual void log(std::uint32_t rank, Stream stream, std::string text) = 0;
     virtual void signal(Signal signal) = 0;

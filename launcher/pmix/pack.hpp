@@ -20,6 +20,11 @@ class Buffer {
 
     bool pack(const void* values, std::int32_t count, pmix_data_type_t type);
     bool unpack(void* values, std::int32_t count, pmix_data_type_t type);
+    // So many bytes have been unpacked.
+    std::size_t taken() const {
+        return static_cast<std::size_t>(buffer_.unpack_ptr - buffer_.base_ptr);
+    }
+    std::size_t size() const { return buffer_.bytes_used; }
     std::string bytes() const { return {buffer_.base_ptr, buffer_.bytes_used}; }
 
   private:

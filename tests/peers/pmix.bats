@@ -143,6 +143,29 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
     done
 }
 
+@test "a group of which a rank has left PMIx and ended does not hang, and is no success" {
+    local shape after
+    for shape in "1 3" "2 2" "4 1"; do
+        for after in 500 1500; do
+            run left $shape 0 group $after
+            [ "$status" -eq 1 ]
+            [[ $output = *"rank 0 on "*" ended with code 0 while others wait for it"* ]]
+        done
+    done
+}
+
+@test "a request for a group that the PMIx library cannot serve does not end the agent" {
+    local shape
+    for shape in "1 2" "2 1" "2 2"; do
+        run timeout 60 batchai-launch --local "${shape% *}" --ranks-per-node "${shape#* }" -- "$check" odd
+        [ "$status" -eq 0 ]
+        grep -q '^limit: .*NOT.SUPPORTED' <<<"$output"
+        grep -q '^wildcard: .*NOT.SUPPORTED' <<<"$output"
+        ! grep '^scalar: ' <<<"$output" | grep -qv 'NOT.SUPPORTED\|BAD.PARAM' || false
+        [ "$(grep -c '^group all is number' <<<"$output")" -eq $((${shape% *} * ${shape#* })) ]
+    done
+}
+
 # Often, for in some rounds a rank is ended while it connects.
 @test "PMIx_Abort ends the job with its code and message" {
     local rounds=20

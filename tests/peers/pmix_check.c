@@ -14,8 +14,9 @@
 // what the fence returned pmix_check abort RANK CODE
 // pmix_check nothing               join PMIx and leave it
 // pmix_check leave RANK WHAT MS    RANK leaves PMIx and exits; MS later, the others do WHAT (fence,
-//                                  connect, list: a fence of listed ranks) and say what it
-//                                  returned
+//                                  connect, list: a fence of listed ranks, group: of listed
+//                                  ranks) and say what it returned
+// pmix_check odd                   ask for groups in ways that PMIx 4.2's server does not survive
 // pmix_check unheard RANK          RANK has its agent sleep while it leaves PMIx and exits; the
 //                                  others fence
 #include <pmix.h>
@@ -258,10 +259,13 @@ static void have_signalled(uint32_t rank, int number) {
 
 static pmix_status_t meet(const char* what) {
     pmix_proc_t all[64];
+    pmix_info_t* results = NULL;
+    size_t nresults = 0;
     PMIX_LOAD_PROCID(&all[0], me.nspace, PMIX_RANK_WILDCARD);
     if (what[0] == 'c') return PMIx_Connect(all, 1, NULL, 0);
     if (what[0] == 'f') return PMIx_Fence(all, 1, NULL, 0);
     for (uint32_t rank = 0; rank < size; ++rank) PMIX_LOAD_PROCID(&all[rank], me.nspace, rank);
+    if (what[0] == 'g') return PMIx_Group_construct(what, all, size, NULL, 0, &results, &nresults);
     return PMIx_Fence(all, size, NULL, 0);
 }
 
@@ -273,6 +277,33 @@ static void leave(int named, const char* what, int milliseconds) {
     }
     usleep((useconds_t)milliseconds * 1000);
     printf("%s: %s\n", what, PMIx_Error_string(meet(what)));
+}
+
+static void ask(const char* what, pmix_info_t* info, uint32_t rank) {
+    pmix_proc_t all[64], anyone;
+    pmix_info_t* results = NULL;
+    size_t nresults = 0;
+    for (uint32_t r = 0; r < size; ++r) PMIX_LOAD_PROCID(&all[r], me.nspace, r);
+    PMIX_LOAD_PROCID(&anyone, me.nspace, PMIX_RANK_WILDCARD);
+    const int wildcard = rank == PMIX_RANK_WILDCARD;
+    const pmix_status_t status =
+        PMIx_Group_construct(what, wildcard ? &anyone : all, wildcard ? 1 : size, info,
+                             info != NULL, &results, &nresults);
+    printf("%s: %s\n", what, PMIx_Error_string(status));
+}
+
+// Rank 0 alone asks with a time limit.
+static void odd(void) {
+    pmix_info_t info;
+    int limit = 1;
+    uint32_t number = 42;
+    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &limit, PMIX_INT);
+    if (me.rank == 0) ask("limit", &info, 0);
+    PMIX_INFO_LOAD(&info, PMIX_GROUP_INFO, &number, PMIX_UINT32);
+    ask("scalar", &info, 0);
+    if (me.rank == 0) ask("wildcard", NULL, PMIX_RANK_WILDCARD);
+    expect(fence(0), "fence");
+    group();
 }
 
 // PMIx_Finalize waits 2 s for the agent's answer.
@@ -330,6 +361,8 @@ static void run(int argc, char** argv) {
         sleep(20);
     } else if (strcmp(argv[1], "leave") == 0) {
         leave(named, argv[3], atoi(argv[4]));
+    } else if (strcmp(argv[1], "odd") == 0) {
+        odd();
     } else if (strcmp(argv[1], "unheard") == 0) {
         leave_unheard(me.rank == (uint32_t)atoi(argv[2]));
     } else if (strcmp(argv[1], "abort") == 0) {
