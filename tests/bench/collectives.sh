@@ -10,8 +10,8 @@
 #   1x2             two ranks on this machine
 #   2x1             two nodes of one rank, network namespaces of this machine
 #   2x2, 2x4, 4x2   nodes of several ranks, links of 1 Gbit/s
-# A run that takes longer than a minute, crashes or gets a sum wrong is a failure, counted for the sizes that it has
-# not given. --quick: 1x2 and 2x2, three sizes, one round. Prints tables: microseconds a call, the best batch of all
+# A peer's run that takes longer than a minute, crashes or gets a sum wrong is a failure, counted for the sizes that it
+# has not given; a run of ours or of a roofline ends the benchmark. --quick: 1x2 and 2x2, three sizes, one round. Prints tables: microseconds a call, the best batch of all
 # rounds, and the bound in parts of it; below, what the libraries hold beyond the buffers. --json FILE also writes rows
 # of {topology, bytes, library, usec, bound_fraction, failures, memory_kib}, --svg FILE a plot. A library that is not
 # installed has none.

@@ -28,7 +28,7 @@ now() { echo "${EPOCHREALTIME/./}"; } # microseconds
 until_said() {
     local end=$((SECONDS + 120))
     until [ "$(cat out.* 2>/dev/null | grep -c "$2")" -ge "$1" ]; do
-        ((SECONDS < end)) || { echo "$bench: waited for '$2'; have: $(cat out.*)" >&2 && exit 1; }
+        ((SECONDS < end)) || die "waited for '$2'; the last line: $(cat out.* | tail -n 1)"
         sleep 0.01
     done
 }

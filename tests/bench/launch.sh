@@ -10,8 +10,9 @@
 #   srun-pmix       srun --mpi=pmix, with Open MPI's program
 #   mpirun          Open MPI's
 #   mpiexec         MPICH's, with MPICH's program
-# What does not end well within 15 s is a failure, counted and not timed. Then, without Slurm, 8 x `true` on
-# one node against a shell's fork and exec, and the memory of agents of 1,024 ranks.
+# A run of a peer that does not end well within 15 s is a failure, counted and not timed; one of ours ends the
+# benchmark without a figure. Then, without Slurm, 8 x `true` on one node against a shell's fork and exec, and the
+# memory of agents of 1,024 ranks.
 # Prints medians, ours in units of the peer's, and the goal for it; --json FILE also writes rows of
 # {program, nodes, ranks, launcher, median_ms, failures}. A peer that is not installed has none.
 #
@@ -27,7 +28,7 @@ while [ $# -gt 0 ]; do
         --runs) runs=${2:?--runs N} && shift 2 ;;
         --program) programs=${2:?--program NAME} && shift 2 ;;
         --inside | --allocated) break ;; # used by this script itself: on the login node, in an allocation there
-        -h | --help) sed -n '3,19s/^# \{0,1\}//p' "$0" && exit ;;
+        -h | --help) sed -n '3,20s/^# \{0,1\}//p' "$0" && exit ;;
         *) usage "$1: unknown option" ;;
     esac
 done
@@ -44,13 +45,15 @@ fi
 
 work=$MINISLURM_DIR/bench launchers=(batchai-launch srun-none srun-pmix mpirun mpiexec)
 
-# once CASE COMMAND...: adds to the case's file how long it took, in microseconds; or to .failed why not.
+# once CASE COMMAND...: adds to the case's file how long it took, in microseconds; or to .failed why not, where it is
+# a peer's.
 once() {
     local begin=${EPOCHREALTIME/./} code=0
     { timeout -k 1 15 "${@:2}" >"$work/out" 2>&1 </dev/null; } 2>/dev/null || code=$?
     if [ $code = 0 ]; then
         echo $((${EPOCHREALTIME/./} - begin)) >>"$work/$round/$1"
     else
+        [[ $1 = *.@(srun-*|mpirun|mpiexec) ]] || die "$1: exit code $code: $(head -n 1 "$work/out")"
         echo "exit code $code: $(head -n 1 "$work/out")" >>"$work/$round/$1.failed"
         end_steps
     fi
@@ -66,8 +69,7 @@ end_steps() {
         ((tries % 20)) || scancel "${steps[@]}" 2>/dev/null || true # some have just ended
         sleep 0.1
     done
-    echo "launch.sh: steps do not end: ${steps[*]}" >&2
-    exit 1
+    die "steps do not end: ${steps[*]}"
 }
 
 # launch LAUNCHER PROGRAM NODES RANKS: nothing where the launcher or its program is not there.
@@ -99,7 +101,8 @@ all_launchers() {
 without_slurm() {
     once true.1.8.local "$launcher" --local 1 -n 8 true
     # shellcheck disable=SC2016 # the shell's
-    once true.1.8.fork sh -c 'for rank in 1 2 3 4 5 6 7 8; do /bin/true & done; wait'
+    once true.1.8.fork sh -c 'for rank in 1 2 3 4 5 6 7 8; do /bin/true & all="$all $!"; done
+        for one in $all; do wait "$one" || exit; done'
 }
 
 # rounds FUNCTION ARGUMENT...: calls it N times, and once before that to warm up.
@@ -129,8 +132,8 @@ done
 # Between network namespaces of one machine Open MPI's own choice of transports is not stable; the ranks
 # outnumber the cores.
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_mpi_yield_when_idle=1
-salloc --quiet --exclusive -N 4 "$0" --runs "$runs" --program "$programs" --allocated 4 8 32
-salloc --quiet --exclusive -N 1 "$0" --runs "$runs" --program "$programs" --allocated 1 8
+salloc --quiet --exclusive -N 4 "$0" --runs "$runs" --program "$programs" --allocated 4 8 32 || exit 1 # it has said why
+salloc --quiet --exclusive -N 1 "$0" --runs "$runs" --program "$programs" --allocated 1 8 || exit 1
 rounds without_slurm
 
 # agents_memory AGENTS RANKS: the most that one of them has had, in kB, once all ranks are there.
@@ -139,7 +142,7 @@ agents_memory() {
     cp "$(command -v sleep)" "$work/rank"
     "$launcher" --local "$1" -n "$2" -- "$work/rank" 1000 >"$work/out" 2>&1 </dev/null &
     until ranks=$(pgrep -c -f "^$work/rank") && [ "$ranks" = "$2" ]; do
-        ((SECONDS < end)) || { echo "launch.sh: only $ranks of $2 ranks: $(cat "$work/out")" >&2 && exit 1; }
+        ((SECONDS < end)) || die "only $ranks of $2 ranks: $(head -n 1 "$work/out")"
         sleep 0.2
     done
     for pid in $(pgrep -f 'batchai-launch --agent$'); do
@@ -149,6 +152,7 @@ agents_memory() {
     wait $! || true
 }
 memory=$(agents_memory 16 1024)
+[ -n "$memory" ] || die "no agent's memory was found"
 
 # ---- what was measured ---------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What the benchmarks have in common: the build, wrong usage, a cluster, one with a site policy for
-# those of the plugin, and medians.
+# What the benchmarks have in common: the build, wrong usage, failures, a cluster, one with a site
+# policy for those of the plugin, and medians.
 
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${BATCHAI_BUILD:-$source/build/release}
@@ -12,6 +12,21 @@ usage() {
     echo "$bench: $1; see --help" >&2
     exit 2
 }
+
+# A figure counts only if what was timed has worked: a failure ends the benchmark with one line and
+# exit code 1, before it prints a figure. In a subshell, said tells the shell above that it is said.
+said=99
+die() {
+    echo "$bench: $1" >&2
+    exit $((BASH_SUBSHELL ? said : 1))
+}
+# The same for any other command that fails.
+failed() { # CODE LINE COMMAND
+    [ "$1" != $said ] || exit $((BASH_SUBSHELL ? said : 1))
+    die "line $2: $3: exit code $1"
+}
+set -E
+trap 'failed $? $LINENO "$BASH_COMMAND"' ERR
 
 # in_cluster NODES ARGUMENT...: the benchmark again, on the login node of a cluster.
 in_cluster() {
@@ -33,6 +48,7 @@ make_site() {
 }
 
 median() { # FILE COLUMN: of microseconds, in milliseconds
+    [ -s "$1" ] || die "nothing was measured for ${1##*/}"
     awk -v column="$2" '{ print $column }' "$1" | sort -n |
         awk '{ v[NR] = $1 } END { printf "%.2f", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2000 }'
 }

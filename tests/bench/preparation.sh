@@ -6,8 +6,9 @@
 # long after slurmd has taken the job its script starts:
 #   without   plugstack.conf has no line of ours
 #   prepared  the job has two mounts and a preparation command, `true`, on every node
-# and, in the same scripts, one `srun true` over all nodes. Prints the medians, and the time that
-# preparing adds in units of that step; --json FILE also writes rows of {case, median_ms}.
+# and, in the same scripts, one `srun true` over all nodes. A job that fails ends the benchmark without a
+# figure. Prints the medians, and the time that preparing adds in units of that step; --json FILE also writes
+# rows of {case, median_ms}.
 #
 # Bound: the nodes are prepared by one step over all of them, which must end before the script starts:
 # one `srun true` and, at once on all nodes, a namespace, two mounts and a shell.
@@ -22,7 +23,7 @@ while [ $# -gt 0 ]; do
         --jobs) jobs=${2:?--jobs N} && shift 2 ;;
         --nodes) nodes=${2:?--nodes N} && shift 2 ;;
         --inside) break ;; # used by this script itself: on the login node
-        -h | --help) sed -n '3,14s/^# \{0,1\}//p' "$0" && exit ;;
+        -h | --help) sed -n '3,15s/^# \{0,1\}//p' "$0" && exit ;;
         *) usage "$1: unknown option" ;;
     esac
 done
@@ -41,20 +42,29 @@ make_site
 cat >"$work/script" <<'SCRIPT'
 #!/bin/bash
 started=$EPOCHREALTIME
-srun true
-echo "$started $EPOCHREALTIME" >"$1.new" && mv "$1.new" "$1"
+srun true || exit
+echo "$started $EPOCHREALTIME" >"$1.new"
+[ -z "$2" ] || mountpoint -q "$AZ_BATCHAI_JOB_MOUNT_ROOT/$2" || exit
+mv "$1.new" "$1"
 SCRIPT
 
-# job KIND [SBATCH_OPTION]...: adds "START STEP", in microseconds, to the kind's file.
+# is_over JOB: asked once a second only, so that slurmctld is not kept busy.
+is_over() { ! squeue -h -j "$1" -o %T 2>/dev/null | grep -qE 'PENDING|CONFIGURING|RUNNING|COMPLETING'; }
+
+# job KIND MOUNT [SBATCH_OPTION]...: adds "START STEP", in microseconds, to the kind's file. The job must have the mount.
 job() {
-    local number launched started ended
+    local number launched started ended tries
     rm -f "$work/times"
-    number=$(timeout 30 sbatch --parsable -N "$nodes" -o "$work/out" "${@:2}" "$work/script" "$work/times")
-    timeout 60 bash -c 'until [ -e "$1" ]; do sleep 0.02; done' - "$work/times" || {
-        echo "preparation.sh: job $number has not ended: $(cat "$work/out")" >&2
-        exit 1
-    }
+    number=$(timeout 30 sbatch --parsable -N "$nodes" -o "$work/out" "${@:3}" "$work/script" "$work/times" "$2")
+    for ((tries = 1; ; ++tries)); do
+        [ ! -e "$work/times" ] || break
+        ((tries % 50)) || ! is_over "$number" || [ -e "$work/times" ] ||
+            die "a job of the kind '$1' failed: $(grep . "$work/out" | head -n 1)"
+        ((tries < 3000)) || die "job $number has not ended: $(head -n 1 "$work/out")"
+        sleep 0.02
+    done
     launched=$(sed -n "s/^\[\([^]]*\)\] Launching batch job $number .*/\1/p" "$MINISLURM_DIR/log/slurmd-n1.log")
+    [ -n "$launched" ] || die "slurmd's log does not say when job $number was launched"
     read -r started ended <"$work/times"
     echo $((${started/./} - $(date -d "$launched" +%s%6N))) $((${ended/./} - ${started/./})) >>"$work/$1"
 }
@@ -63,9 +73,9 @@ for ((n = -1; n < jobs; ++n)); do
     [ $n != 0 ] || rm -f "$work"/{without,prepared} # the first ones warm up
     [ ! -t 2 ] || printf '\r%d of %d jobs of each kind' $((n < 0 ? 0 : n)) "$jobs" >&2
     : >"$plugstack"
-    job without
+    job without ''
     echo "$line" >"$plugstack"
-    job prepared --batchai-mount="$work/data:data,tmpfs:scratch" --batchai-prep=true --batchai-output="$work"
+    job prepared data --batchai-mount="$work/data:data,tmpfs:scratch" --batchai-prep=true --batchai-output="$work"
 done
 [ ! -t 2 ] || printf '\r\033[K' >&2
 

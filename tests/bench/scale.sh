@@ -10,7 +10,7 @@
 #   data    the same with 1,000 bytes of each rank, with --radix 2, 4 and 64 (no tree)
 # Then a model of the root, its time for each agent, from the smallest and the largest of the shapes, checked against
 # the others, and taken further; and what the model of the tree says of fences. --json FILE also writes rows of
-# {agents, ranks, start_ms, root_ms, fence_ms, data_ms}.
+# {agents, ranks, start_ms, root_ms, fence_ms, data_ms}. A launch that fails ends the benchmark.
 #
 # Bound: all agents and ranks share this machine's cores: start and fence are their work in sum, not the time that
 # they would take on nodes of their own. The root's processor time is what it would be there too.
@@ -38,9 +38,16 @@ trap 'rm -rf "$work"' EXIT
 read -ra pmix <<<"$(pkg-config --cflags --libs pmix)"
 cc -O1 "$source/tests/peers/pmix_check.c" -o "$work/check" "${pmix[@]}"
 
-launch() { timeout -k 1 120 "$launcher" --local "$agents" --ranks-per-node "$((ranks / agents))" "$@" </dev/null; }
+# launch ARGUMENT...: its output is in $work/out.
+launch() {
+    timeout -k 1 120 "$launcher" --local "$agents" --ranks-per-node "$((ranks / agents))" "$@" </dev/null >"$work/out" 2>&1 ||
+        die "batchai-launch $*, $agents agents, $ranks ranks: exit code $?: $(head -n 1 "$work/out")"
+}
 
-middle() { sort -n | awk '{ v[NR] = $1 } END { printf "%.2f", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
+middle() { # WHAT: the median of the runs
+    [ "$(grep -c . "$work/$1")" = "$runs" ] || die "$1: $(grep -c . "$work/$1") of $runs runs have a figure"
+    sort -n "$work/$1" | awk '{ v[NR] = $1 } END { printf "%.2f", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+}
 
 start() {
     local begin=${EPOCHREALTIME/./}
@@ -51,33 +58,41 @@ start() {
 # The root's time on a processor, in ms, once as many processes as there are ranks sleep for so long.
 root() {
     local long=60.$RANDOM root tries
-    "$launcher" --local "$agents" --ranks-per-node "$((ranks / agents))" sleep $long </dev/null &
+    "$launcher" --local "$agents" --ranks-per-node "$((ranks / agents))" sleep $long </dev/null 2>"$work/out" &
     root=$!
     for ((tries = 0; tries < 600; ++tries)); do
         [ "$(pgrep -fxc "sleep $long")" -lt "$ranks" ] || break
+        kill -0 $root 2>/dev/null || die "batchai-launch sleep, $agents agents: ended: $(head -n 1 "$work/out")"
         sleep 0.05
     done
+    ((tries < 600)) || die "batchai-launch sleep, $agents agents: not all of $ranks ranks have started"
     awk '{ print $1 / 1e6 }' "/proc/$root/schedstat"
     kill "$root"
     wait "$root" 2>/dev/null || true
 }
 
-fence() { launch "$@" | sed -n 's/^a fence of .*: \(.*\) ms$/\1/p'; }
+fence() {
+    launch "$@"
+    sed -n 's/^a fence of .*: \(.*\) ms$/\1/p' "$work/out"
+}
 
-printf '%d runs each, %s cores, ms\n\n%6s %6s %9s %9s %9s   %s\n' "$runs" "$(nproc)" agents ranks start root fence \
-    'data, radix 2, 4 and none'
 for shape in 1x1 4x4 16x16 64x64 16x256 64x256; do
     agents=${shape%x*} ranks=${shape#*x}
     [ "$agents" -le "$most" ] || continue
     for what in start root fence radix2 radix4 radix64; do : >"$work/$what"; done
     for ((n = 0; n < runs; ++n)); do
         start >>"$work/start"
-        root 2>/dev/null >>"$work/root"
+        root >>"$work/root"
         fence "$work/check" fences 20 0 >>"$work/fence"
         for radix in 2 4 64; do fence --radix $radix "$work/check" fences 5 1000 >>"$work/radix$radix"; done
     done
     row=("$agents" "$ranks")
-    for what in start root fence radix2 radix4 radix64; do row+=("$(middle <"$work/$what")"); done
+    for what in start root fence radix2 radix4 radix64; do
+        figure=$(middle $what)
+        row+=("$figure")
+    done
+    [ -e "$work/rows" ] || printf '%d runs each, %s cores, ms\n\n%6s %6s %9s %9s %9s   %s\n' "$runs" "$(nproc)" \
+        agents ranks start root fence 'data, radix 2, 4 and none'
     printf '%6d %6d %9s %9s %9s   %s %s %s\n' "${row[@]}"
     echo "${row[@]}" >>"$work/rows"
 done

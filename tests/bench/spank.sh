@@ -7,6 +7,7 @@
 #   without   plugstack.conf has no line of ours
 #   unused    it has, and the job asks for nothing
 #   mounts    the job has two mounts, a directory and a tmpfs, and no preparation
+# A step that fails, or that lacks the job's mounts, ends the benchmark without a figure.
 # Prints the medians and their differences; --json FILE also writes rows of {case, median_ms}, of which
 # "without" and "unused" are the second step's.
 #
@@ -22,7 +23,7 @@ while [ $# -gt 0 ]; do
         --json) json=$(realpath -m "${2:?--json FILE}") && shift 2 ;;
         --jobs) jobs=${2:?--jobs N} && shift 2 ;;
         --inside) break ;; # used by this script itself: on the login node
-        -h | --help) sed -n '3,15s/^# \{0,1\}//p' "$0" && exit ;;
+        -h | --help) sed -n '3,16s/^# \{0,1\}//p' "$0" && exit ;;
         *) usage "$1: unknown option" ;;
     esac
 done
@@ -38,16 +39,21 @@ json=$2
 
 make_site
 
-# Inside a job: milliseconds of its first step and of the next.
+# Inside a job: microseconds of its first step and of the next; then, not timed, whether its mounts are there.
 # shellcheck disable=SC2016 # for the job's shell
-steps='for _ in 1 2; do
+steps='for step in 1 2; do
     begin=${EPOCHREALTIME/./}
     srun true || exit
-    echo $((${EPOCHREALTIME/./} - begin))
-done | xargs'
+    took[step]=$((${EPOCHREALTIME/./} - begin))
+done
+[ "$1" != mounts ] || srun sh -c "mountpoint -q \$AZ_BATCHAI_JOB_MOUNT_ROOT/data" || exit
+echo "${took[@]}"'
 
 # job KIND [SALLOC_OPTION]...: adds "FIRST LATER" to the kind's file.
-job() { timeout 60 salloc --quiet -N 1 "${@:2}" bash -c "$steps" >>"$work/$1"; }
+job() {
+    timeout 60 salloc --quiet -N 1 "${@:2}" bash -c "$steps" steps "$1" >>"$work/$1" 2>"$work/said" ||
+        die "a job of the kind '$1' failed: $(head -n 1 "$work/said")"
+}
 
 for ((n = -2; n < jobs; ++n)); do
     [ $n != 0 ] || rm -f "$work"/{without,unused,mounts} # the first ones warm up

@@ -47,6 +47,80 @@
     [ "$(grep -c '<polyline' "$BATS_TEST_TMPDIR/plot.svg")" -ge 2 ]
 }
 
+# A benchmark that must end with one line like the pattern, without a figure.
+fails_with() { # PATTERN COMMAND...
+    local pattern=$1
+    shift
+    run timeout 100 "$@" --json "$BATS_TEST_TMPDIR/rows.json"
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 1 ]
+    # shellcheck disable=SC2053 # a pattern
+    [[ $output = $pattern ]]
+    [ ! -e "$BATS_TEST_TMPDIR/rows.json" ]
+}
+
+# a_program PATH LINE...: a shell script in the test's directory, as PATH.
+a_program() {
+    local path=$BATS_TEST_TMPDIR/$1
+    mkdir -p "${path%/*}"
+    printf '#!/bin/sh\n' >"$path"
+    printf '%s\n' "${@:2}" >>"$path"
+    chmod 755 "$path"
+}
+
+@test "a step that fails is not timed as the plugin's cost" {
+    [ "$(id -u)" = 0 ] || skip "needs root, for real mounts"
+    cd "$BATS_TEST_TMPDIR"
+    a_program bin/srun 'echo "srun: error: refused" >&2' 'exit 3'
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH fails_with "spank.sh: a job of the kind 'without' failed: srun: error: refused" \
+        "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs 1
+}
+
+@test "a job whose mounts are missing is not timed as one that has them" {
+    [ "$(id -u)" = 0 ] || skip "needs root, for real mounts"
+    cd "$BATS_TEST_TMPDIR"
+    # As on a node without the plugin.
+    a_program bin/salloc 'for word; do shift; case $word in --batchai-*) ;; *) set -- "$@" "$word" ;; esac; done' \
+        "exec $(command -v salloc) \"\$@\""
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH fails_with "spank.sh: a job of the kind 'mounts' failed: *" \
+        "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs 1
+}
+
+@test "a job that fails is not timed as the start of a job" {
+    [ "$(id -u)" = 0 ] || skip "needs root, for real mounts"
+    cd "$BATS_TEST_TMPDIR"
+    a_program bin/srun 'echo "srun: error: refused" >&2' 'exit 3'
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH fails_with "preparation.sh: a job of the kind 'without' failed: srun: error: refused" \
+        "$BATCHAI_SOURCE/tests/bench/preparation.sh" --jobs 1 --nodes 1
+}
+
+@test "a launch that fails is not timed" {
+    export BATCHAI_BUILD=$BATS_TEST_TMPDIR/build
+    a_program build/bin/batchai-launch 'echo "batchai-launch: no" >&2' 'exit 3'
+    fails_with "scale.sh: batchai-launch true, 1 agents, 1 ranks: exit code 3: batchai-launch: no" \
+        "$BATCHAI_SOURCE/tests/bench/scale.sh" --runs 1 --most 4
+    cd "$BATS_TEST_TMPDIR"
+    fails_with "launch.sh: true.4.8.batchai-launch: exit code 3: batchai-launch: no" \
+        "$BATCHAI_SOURCE/tests/bench/launch.sh" --runs 1 --program true
+}
+
+@test "an allreduce that fails has no figure, although it has printed one" {
+    export BATCHAI_BUILD=$BATS_TEST_TMPDIR/build
+    a_program build/bin/batchai-launch 'echo result 8 1 1 1.0 1.0' 'echo queue 2 160 1.0 1.0 1.0' 'echo "wrong sum" >&2' 'exit 3'
+    a_program build/tests/bench/batchai
+    a_program build/tests/bench/queue
+    a_program build/tests/bench/roofline 'echo flag 0.1'
+    fails_with "collectives.sh: 1x2: batchai: exit code 3: wrong sum" \
+        "$BATCHAI_SOURCE/tests/bench/collectives.sh" --quick --topology 1x2 --library batchai --patience 0
+    fails_with "collectives_queue.sh: *batchai-launch *: exit code 3: wrong sum" \
+        "$BATCHAI_SOURCE/tests/bench/collectives_queue.sh" --quick --patience 0
+    a_program build/tests/bench/model 'echo "model: no" >&2' 'exit 3'
+    run "$BATCHAI_SOURCE/tests/bench/collectives_scale.sh"
+    [ "$status" -eq 1 ]
+    [[ $output = "collectives_scale.sh: "*"exit code 3"* ]]
+}
+
 @test "a benchmark's wrong argument is refused" {
     run "$BATCHAI_SOURCE/tests/bench/spank.sh" --jobs many
     [ "$status" -eq 2 ]

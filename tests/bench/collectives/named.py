@@ -36,7 +36,7 @@ def launch(options, nodes, ranks, bind, command, word):
         command = [os.path.join(SOURCE, "contrib/minislurm"), "-n", str(nodes), "-m", "9000", "--",
                    "bash", "-c", CLUSTER, "cluster", str(nodes), os.path.join(BUILD, "bin/batchai-launch"), *command]
     output, failure = machine.run(command, environment, LIMIT)
-    for line in output.splitlines():
+    for line in output.splitlines() if not failure else ():
         if line.split()[:1] == [word]:
             return [float(number) for number in line.split()[1:]]
     sys.exit(f"collectives_queue.sh: {' '.join(command)}: {failure or 'no result'}")

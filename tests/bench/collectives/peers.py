@@ -19,6 +19,10 @@ class Library:
         self.bound = bound  # to cores, or the ranks run on any
         self.nodes = nodes  # from how many to how many: elsewhere it is the same as another one
 
+    @property
+    def is_ours(self):
+        return self.program == "batchai"
+
     def command(self, build):
         return ["/usr/bin/python3", os.path.join(HERE, "torch_gloo.py")] if self.program == "torch" else [
             os.path.join(build, "tests/bench", self.program)]

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 // What one call has moved so far; 0 where it would have to wait.
 std::size_t moved(ssize_t result) {
-    check(result > 0 || errno == EAGAIN, "send or recv");
+    check(result > 0 || (result < 0 && errno == EAGAIN), "send or recv");
     return result > 0 ? static_cast<std::size_t>(result) : 0;
 }
 

@@ -71,8 +71,11 @@ class Pair {
     void wait(ucs_status_ptr_t request) {
         if (request == nullptr) return;
         if (UCS_PTR_IS_ERR(request)) check(UCS_PTR_STATUS(request), "a message");
-        while (ucp_request_check_status(request) == UCS_INPROGRESS) ucp_worker_progress(worker_);
+        ucs_status_t status = UCS_INPROGRESS;
+        while ((status = ucp_request_check_status(request)) == UCS_INPROGRESS)
+            ucp_worker_progress(worker_);
         ucp_request_free(request);
+        check(status, "a message");
     }
 
     ucp_context_h context_ = nullptr;

@@ -20,7 +20,10 @@ MEASURED = [("2x2", 2, 2), ("2x4", 2, 4), ("4x2", 4, 2)]
 def model(program, nodes, rails, latency, overhead, rate, sizes):
     """By size: (microseconds, algorithm)."""
     command = [program, *map(str, [nodes, rails, latency, overhead, rate, *sizes])]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    if done.returncode != 0 or len(lines) != len(sizes):
+        sys.exit(f"collectives_scale.sh: {' '.join(command)}: exit code {done.returncode}, {len(lines)} figures")
     return {int(size): (float(usec), name) for size, usec, name in map(str.split, lines)}
 
 
