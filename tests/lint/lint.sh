@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh format|shell|license|tidy - one check over the tracked sources. Exit 77: cannot run here.
+# lint.sh format|shell|license|negation|tidy - one check over the tracked sources. Exit 77: cannot run here.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -31,6 +31,27 @@ case $1 in
             while read -r file; do head -n 5 "$file" | grep -q SPDX-License-Identifier || echo "$file"; done)
         [ -z "$bad" ] || {
             printf 'no SPDX-License-Identifier line:\n%s\n' "$bad"
+            exit 1
+        }
+        ;;
+    negation) # "! command" ends no test or script: it counts only as the last statement of a function, test or subshell
+        # shellcheck disable=SC2016 # awk's
+        bad=$(sources '*.bats' '*.bash' '*.sh' | xargs awk '
+            FNR == 1 { negated = "" }
+            /^[ \t]*(#|$)/ { next }
+            {
+                if (!continued) {
+                    if (negated != "" && $0 !~ /^[ \t]*[})]/) print negated
+                    negated = ""
+                    place = FILENAME ":" FNR
+                    text = ""
+                }
+                text = text $0
+                continued = /(\\|\||&&)$/
+                if (!continued && text ~ /^[ \t]*! / && text !~ /\|\|/) negated = place ": " text
+            }')
+        [ -z "$bad" ] || {
+            printf 'cannot fail here (write "run ! command", or "! command || return 1"):\n%s\n' "$bad"
             exit 1
         }
         ;;
