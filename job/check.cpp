@@ -80,10 +80,30 @@ class Checker {
     }
 
     void check_output() {
-        const std::string& prefix = parsed_.spec->std_out_err_path_prefix;
-        if (below_mount_root(prefix) && volume_of(*parsed_.spec, prefix) == nullptr)
-            say(Finding::Severity::warning, "properties.stdOutErrPathPrefix",
-                "'" + prefix + "' is on no volume of this job");
+        const char* const path = "properties.stdOutErrPathPrefix";
+        const JobSpec& spec = *parsed_.spec;
+        const std::string& prefix = spec.std_out_err_path_prefix;
+        const Volume* volume = volume_of(spec, prefix);
+        if (below_mount_root(prefix) && volume == nullptr)
+            say(Finding::Severity::warning, path, "'" + prefix + "' is on no volume of this job");
+        if (volume == nullptr || !options_.writable || !has_modes_of_share(*volume)) return;
+        const auto base =
+            login_path(spec, policy_, "$AZ_BATCHAI_JOB_MOUNT_ROOT/" + volume->relative_mount_path);
+        const auto identity = spec.identity ? spec.identity : options_.identity;
+        const auto directory = identity ? login_stdouterr_directory(spec, policy_, *identity)
+                                        : login_path(spec, policy_, prefix);
+        if (!base || !directory) return;
+        const auto writable =
+            options_.writable(*base, identity ? shared_part(*directory) : *directory);
+        if (!writable) error(path, writable.error().message);
+    }
+
+    // Whether the login node and the job see the same owners and modes on the volume.
+    bool has_modes_of_share(const Volume& volume) const {
+        const auto found = resolve_volume(policy_, volume);
+        if (!found) return false;
+        const MountType type = (*found)->file_system.type;
+        return type == MountType::bind || type == MountType::nfs;
     }
 
     void check_image() {

@@ -18,11 +18,16 @@ struct CheckOptions {
     std::optional<int> cluster_nodes;            // the largest nodeCount there is, where known
     // True when a path is a regular file on the login node; empty: paths are not looked at.
     std::function<bool(const std::string&)> file_exists;
+    // Why the user cannot make directories in a path of the login node (sys::check_writable);
+    // empty: not looked at. With an identity, the path of all its directories is looked at.
+    std::function<sys::Result<void>(const std::string& base, const std::string& path)> writable;
+    std::optional<Identity> identity;  // of a file that is no snapshot
 };
 
 // Parses text and holds it against the policy: unknown share or image, nodeCount over the cluster,
-// a script that does not exist where the login node can see its share are errors; what the site
-// does differently (image, preparation) is a note. Findings point into the file.
+// a script that does not exist and an output directory that the user cannot make, where the login
+// node can see their shares, are errors; what the site does differently (image, preparation) is a
+// note. Findings point into the file.
 ParsedJob check_job(const std::string& text, const std::string& file_name, const SitePolicy&,
                     const CheckOptions&);
 

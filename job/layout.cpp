@@ -40,6 +40,11 @@ std::string stdouterr_directory(const JobSpec& spec, const Identity& identity,
            output_segment(identity) + "/stdouterr";
 }
 
+std::string shared_part(const std::string& stdouterr) {
+    const std::size_t uuid = stdouterr.rfind('/', stdouterr.rfind('/') - 1);  // it may be empty yet
+    return stdouterr.substr(0, uuid);
+}
+
 std::optional<std::string> below_mount_root(const std::string& path) {
     for (const std::string name : {"AZ_BATCHAI_JOB_MOUNT_ROOT", "AZ_BATCHAI_MOUNT_ROOT"}) {
         for (const std::string& root : {"$" + name + "/", "${" + name + "}/"}) {

@@ -20,6 +20,9 @@ std::string output_segment(const Identity&);
 // AZ_BATCHAI_STDOUTERR_DIR on a node; environment must hold AZ_BATCHAI_JOB_MOUNT_ROOT.
 std::string stdouterr_directory(const JobSpec&, const Identity&, const Environment&);
 
+// The part of a stdouterr directory that is no job's own: jobs of several users share it.
+std::string shared_part(const std::string& stdouterr);
+
 // What follows $AZ_BATCHAI_JOB_MOUNT_ROOT/ (or $AZ_BATCHAI_MOUNT_ROOT/) in a path of the job file;
 // nothing when it does not begin so, or goes on with ".." or with a variable.
 std::optional<std::string> below_mount_root(const std::string& path);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/snapshot.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 
 #include "job/document.hpp"
+#include "sys/directories.hpp"
 #include "sys/file.hpp"
 
 namespace batchai::job {
@@ -17,15 +15,6 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;  // the snapshot's keys stand as the user's did
 
 constexpr std::string_view kPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
-
-// Creates a directory and those above it; new ones are the user's alone.
-sys::Result<void> make_directories(const std::string& path) {
-    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-        const std::string part = path.substr(0, slash);
-        if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return sys::errno_error(part);
-        if (slash == path.npos) return {};
-    }
-}
 
 sys::Result<std::string> new_uuid() {
     auto uuid = sys::read_file("/proc/sys/kernel/random/uuid", 64);
@@ -69,7 +58,8 @@ bool is_in_place(const std::string& file_name, const Identity& identity,
 }
 
 sys::Result<std::string> store(const OrderedJson& root, const std::string& record) {
-    if (auto made = make_directories(record); !made) return made.error().in("record directory");
+    if (auto made = sys::make_directories(record, 0700); !made)  // the user's alone
+        return made.error().in("record directory");
     const std::string path = record + "/job.json";
     if (auto written = sys::write_file(
             path, root.dump(4, ' ', false, OrderedJson::error_handler_t::replace) + "\n", 0600);

@@ -15,6 +15,7 @@
 #include "launcher/continued_file.hpp"
 #include "launcher/paths.hpp"
 #include "launcher/say.hpp"
+#include "sys/directories.hpp"
 #include "sys/file.hpp"
 
 namespace batchai::launcher {
@@ -86,9 +87,10 @@ sys::Result<void> JobRun::check_place(const env::Environment& environment) const
 }
 
 sys::Result<void> JobRun::open_output() {
-    std::error_code error;
-    fs::create_directories(stdouterr_, error);
-    if (error) return sys::Error{"creating " + stdouterr_ + ": " + error.message()};
+    if (auto made = sys::make_shared_directories(job::shared_part(stdouterr_)); !made)
+        return made.error().in("output directory");
+    if (auto made = sys::make_directories(stdouterr_); !made)
+        return made.error().in("output directory");
     std::string line = line_of_requeued(allocation_);
     if (line.empty()) line = "batchai-launch: the job is launched again: its output goes on here";
     for (auto [fd, name] : {std::pair{&output_, kOutputFile}, {&error_, kErrorFile}}) {

@@ -46,7 +46,7 @@ int run(const Session& session, const CheckArgs& args) {
     if (!policy) return fail(kEnvironment, policy.error());
     const auto text = sys::read_file(args.file, kLargestJobFile);
     if (!text) return fail(kBadInput, text.error());
-    const auto parsed = check_text(*text, args.file, *policy, args.storage_account, {});
+    const auto parsed = check_text(*text, args.file, *policy, args.storage_account, {}, {});
     if (args.json) {
         auto findings = nlohmann::json::array();
         for (const auto& finding : parsed.findings) findings.push_back(finding_json(finding));

@@ -13,6 +13,7 @@
 #include "job/snapshot.hpp"
 #include "launcher/cli/records.hpp"
 #include "launcher/cli/time_text.hpp"
+#include "sys/directories.hpp"
 #include "sys/file.hpp"
 
 namespace batchai::cli {
@@ -53,11 +54,13 @@ sys::Result<job::SitePolicy> load_site_policy() {
 
 job::ParsedJob check_text(const std::string& text, const std::string& file,
                           const job::SitePolicy& policy, const std::string& storage_account,
-                          std::optional<int> cluster_nodes) {
+                          std::optional<int> cluster_nodes, std::optional<job::Identity> identity) {
     job::CheckOptions options;
     if (!storage_account.empty()) options.storage_account = storage_account;
     options.cluster_nodes = cluster_nodes;
     options.file_exists = sys::is_regular_file;
+    options.writable = sys::check_writable;
+    options.identity = std::move(identity);
     return job::check_job(text, file, policy, options);
 }
 
@@ -68,8 +71,8 @@ std::optional<CheckedJob> check_input(const JobInput& input, const job::SitePoli
         note(text.error().message);
         return std::nullopt;
     }
-    auto parsed =
-        check_text(*text, input.config_file, policy, input.storage_account, cluster_nodes);
+    auto parsed = check_text(*text, input.config_file, policy, input.storage_account, cluster_nodes,
+                             input.identity());
     for (const auto& finding : parsed.findings) note(finding.text());
     if (!parsed.spec) return std::nullopt;
     if (parsed.spec->identity) {

@@ -42,9 +42,11 @@ sys::Result<job::SitePolicy> load_site_policy();
 std::optional<CheckedJob> check_input(const JobInput&, const job::SitePolicy&,
                                       std::optional<int> cluster_nodes);
 
-// check_job as every verb here asks for it: paths are looked at from this machine.
+// check_job as every verb here asks for it: paths are looked at from this machine. identity: the
+// job's, where it has one.
 job::ParsedJob check_text(const std::string& text, const std::string& file, const job::SitePolicy&,
-                          const std::string& storage_account, std::optional<int> cluster_nodes);
+                          const std::string& storage_account, std::optional<int> cluster_nodes,
+                          std::optional<job::Identity> identity);
 
 // A job that has its name, its row in the history and its snapshot.
 struct NewJob {

@@ -19,6 +19,7 @@
 #include "spank/check/cluster.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/usage.hpp"
+#include "sys/directories.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
 
@@ -67,6 +68,10 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     job::CheckOptions options;
     options.cluster_nodes = spank::count_cluster_nodes();
     options.file_exists = sys::is_regular_file;
+    options.writable = sys::check_writable;
+    job::Identity identity;
+    identity.name = job_name(file);
+    options.identity = identity;
     const auto parsed = job::check_job(*text, file, policy, options);
     const bool is_snapshot = parsed.spec && parsed.spec->identity;
     for (const auto& finding : parsed.findings) {
@@ -74,11 +79,7 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
         if (!note || !is_snapshot) say(finding.text());  // `batchai job create` has said the notes
     }
     if (!parsed.spec) return "";
-    job::Identity identity;
-    if (is_snapshot)
-        identity = *parsed.spec->identity;
-    else
-        identity.name = job_name(file);
+    if (is_snapshot) identity = *parsed.spec->identity;
     const auto path = absolute_path("--batchai-job", file);
     if (!path) return "";
     auto snapshot = job::write_snapshot(*text, *path, identity, "");

@@ -24,6 +24,7 @@
 #include "spank/helper/daemon_notes.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/fuse_protocol.hpp"
+#include "sys/directories.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -87,7 +88,7 @@ sys::Result<void> furnish(const DaemonProgram& program, const std::string& own) 
     if (auto opened = open_device_to_all(own); !opened) return opened;
     if (auto offered = offer_fusermount(program.fusermount, own); !offered) return offered;
     for (const auto& path : {program.target, own + kHome}) {
-        if (auto made = make_directories(path); !made) return made;
+        if (auto made = sys::make_directories(path); !made) return made;
         if (chown(path.c_str(), program.user.uid, program.user.gid) != 0)
             return sys::errno_error(path);
     }

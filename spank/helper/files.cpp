@@ -52,24 +52,6 @@ std::string read_or_empty(int directory, const std::string& path) {
     return text ? *std::move(text) : std::string();
 }
 
-sys::Result<void> make_directories(const std::string& path) {
-    for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-        const std::string part = path.substr(0, end);
-        if (mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) {
-            const int code = errno;
-            struct stat info =
-                {};  // a read-only file system says EROFS even where the directory is
-            if (stat(part.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
-                return sys::errno_error(part, code);
-        }
-        if (end == std::string::npos) break;
-    }
-    struct stat info = {};
-    if (stat(path.c_str(), &info) != 0) return sys::errno_error(path);
-    if (!S_ISDIR(info.st_mode)) return sys::errno_error(path, ENOTDIR);
-    return {};
-}
-
 bool is_file_name(std::string_view name) {
     return !name.empty() && name.size() <= 255 && name.front() != '.' &&
            std::all_of(name.begin(), name.end(), [](unsigned char c) {

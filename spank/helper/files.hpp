@@ -22,9 +22,6 @@ sys::Result<std::string> read_regular_file(const std::string& path, std::size_t 
 // read. A path that is not absolute starts at the open directory.
 std::string read_or_empty(int directory, const std::string& path);
 
-// mkdir -p.
-sys::Result<void> make_directories(const std::string& path);
-
 // Whether a text is safe as the name of a file: at most 255 letters, digits, '-', '_' and '.',
 // which is not the first.
 bool is_file_name(std::string_view name);

@@ -12,8 +12,8 @@
 #include "spank/helper/usage.hpp"
 
 int main(int argc, char** argv) {
-    umask(022);
-    prctl(PR_SET_DUMPABLE, 0);  // a core would have the passwords of shares in it
+    const mode_t users_umask = umask(022);  // Slurm has set it for the task
+    prctl(PR_SET_DUMPABLE, 0);              // a core would have the passwords of shares in it
     CLI::App app(
         "Mounts a job's shares in a namespace of its own. Run by the Slurm plugin, not by hand.",
         "batchai-helper");
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return batchai::spank::explain_usage(app, error);
     }
-    if (*set_up) return batchai::spank::set_up(policy);
+    if (*set_up) return batchai::spank::set_up(policy, users_umask);
     if (*attempt) return batchai::spank::try_policy(policy);
     if (*tear_down) return batchai::spank::tear_down(job);
     return batchai::spank::sweep(policy);

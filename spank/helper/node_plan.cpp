@@ -66,6 +66,7 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
         plan.environment.push_back(fmt::format("{}={}", name, value));
     plan.environment.push_back("BATCHAI_JOB_FILE=" + snapshot);
     plan.log_directory = job::stdouterr_directory(spec, *spec.identity, environment);
+    plan.shared_directory = job::shared_part(plan.log_directory);
     const bool one = spec.node_count == 1 && request.hosts.size() == 1;
     plan.log_node = one ? "" : request.node;
     const auto preparation = job::resolve_preparation(policy, spec);
@@ -174,7 +175,10 @@ sys::Result<NodePlan> make_node_plan(const Request& request, const job::SitePoli
         plan.command = request.preparation;
         plan.note.clear();
     }
-    if (!request.output.empty()) plan.log_directory = request.output;
+    if (!request.output.empty()) {
+        plan.log_directory = request.output;
+        plan.shared_directory.clear();
+    }
     if (request.job_file.empty() || !request.output.empty())
         require_submit_directory(request, plan);
     if (!request.mounts.empty() && plan.failure.empty()) {
@@ -196,6 +200,7 @@ std::string to_text(const NodePlan& plan) {
     }
     for (const auto& entry : plan.environment) fields.add("environment", entry);
     fields.add("log_directory", plan.log_directory);
+    fields.add("shared_directory", plan.shared_directory);
     fields.add("log_node", plan.log_node);
     fields.add("record", plan.record);
     fields.add("shared_temp", plan.shared_temp);
@@ -216,6 +221,7 @@ sys::Result<NodePlan> node_plan_from_text(const std::string& text) {
     plan.mounts = *std::move(mounts);
     plan.environment = fields->all("environment");
     plan.log_directory = fields->get("log_directory");
+    plan.shared_directory = fields->get("shared_directory");
     plan.log_node = fields->get("log_node");
     plan.record = fields->get("record");
     plan.shared_temp = fields->get("shared_temp");

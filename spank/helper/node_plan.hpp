@@ -18,6 +18,7 @@ struct NodePlan {
     std::vector<job::Mount> mounts;
     std::vector<std::string> environment;  // "NAME=VALUE"
     std::string log_directory;             // as the job sees it; empty: none
+    std::string shared_directory;          // the part of it that is no job's own; empty: none
     std::string log_node;                  // in the names of the logs; empty in a one-node job
     std::string record;                    // the record directory; empty: none
     std::string shared_temp;               // empty: none

@@ -27,6 +27,7 @@ struct Request {
     std::optional<unsigned> array_task;  // the number of this task of a job array
     std::string
         secret;  // of this set-up: part of a name that nobody can guess; not from the plugin
+    mode_t umask = 022;     // of the user; not from the plugin
     bool in_place = false;  // Slurm has given the job a mount namespace: use that one
 
     // The user's options; empty where not given.

@@ -29,6 +29,7 @@
 #include "spank/helper/submission.hpp"
 #include "spank/helper/trusted_policy.hpp"
 #include "spank/protocol.hpp"
+#include "sys/directories.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
 #include "sys/trusted.hpp"
@@ -174,9 +175,9 @@ class Setup {
         if (auto written = sys::write_file(job_temp_ + "/hostfile", hosts, 0644); !written)
             return written.error();
         if (!plan_.shared_temp.empty())
-            if (auto made = make_directories(plan_.shared_temp); !made) return made.error();
+            if (auto made = sys::make_directories(plan_.shared_temp); !made) return made.error();
         if (!plan_.log_directory.empty())
-            if (auto made = make_directories(plan_.log_directory); !made)
+            if (auto made = make_log_directory(plan_.shared_directory, plan_.log_directory); !made)
                 return made.error().in("output directory");
         if (!plan_.record.empty()) {
             note_job_id();
@@ -187,6 +188,14 @@ class Setup {
                                     {job::Event::Kind::mounted, now(), request_.node, "", what});
         }
         return Answer{};
+    }
+
+    // As the user, with the user's umask.
+    sys::Result<void> make_log_directory(const std::string& shared, const std::string& logs) const {
+        const sys::Umask users(request_.umask);
+        if (!shared.empty())
+            if (auto made = sys::make_shared_directories(shared); !made) return made;
+        return sys::make_directories(logs);
     }
 
     // As the user: the first to come writes it.
@@ -208,7 +217,8 @@ class Setup {
                                                        request_.node, "JobNodeSetupFailed", line});
             }
             const std::string logs = outside_path(plan_.log_directory, plan_, policy_);
-            if (!logs.empty() && make_directories(logs))
+            const std::string shared = outside_path(plan_.shared_directory, plan_, policy_);
+            if (!logs.empty() && make_log_directory(shared, logs))
                 (void)job::append_execution_log(
                     logs + "/" + job::execution_log_name(plan_.log_node), line);
             return Answer{};
@@ -336,9 +346,10 @@ sys::Result<void> set_up(Request request, const std::string& policy_file) {
 
 }  // namespace
 
-int set_up(const std::string& policy_file) {
+int set_up(const std::string& policy_file, mode_t users_umask) {
     const auto text = read_all(STDIN_FILENO, kRequestMaximum);
     auto request = text ? parse_request(*text) : sys::Result<Request>(text.error());
+    if (request) request->umask = users_umask;
     const std::string who = request ? "batchai: " + request->node + ": " : "batchai: ";
     const auto done =
         request ? set_up(*std::move(request), policy_file) : sys::Result<void>(request.error());

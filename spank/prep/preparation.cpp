@@ -210,9 +210,6 @@ sys::Result<void> prepare_with_logs(const Preparation& what, const Logs& logs) {
 
 sys::Result<void> prepare(const Preparation& what) {
     const Logs logs(what);
-    if (!what.output.empty())
-        if (auto made = make_directories(what.output); !made)
-            return logs.failure(kFailed, "output directory: " + made.error().message);
     if (!what.note.empty()) (void)logs.execution(what.note);
     if (!what.command.empty())
         if (auto done = prepare_with_logs(what, logs); !done) return done;

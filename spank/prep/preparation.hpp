@@ -12,7 +12,7 @@ namespace batchai::spank {
 
 struct Preparation {
     std::string command;   // empty: nothing to run
-    std::string output;    // directory of the logs
+    std::string output;    // directory of the logs, which is there
     std::string outside;   // the same without the job's mounts; empty: messages name files only
     std::string log_node;  // in the names of the logs; empty in a one-node job
     std::string node;      // in messages

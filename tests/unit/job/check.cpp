@@ -56,6 +56,40 @@ BOOST_AUTO_TEST_CASE(refuses_a_script_that_is_not_on_the_share) {
                         "upload it to /srv/myshare/cifar/cifar_cnn_distributed.py"));
 }
 
+BOOST_AUTO_TEST_CASE(refuses_an_output_directory_that_the_user_cannot_make) {
+    CheckOptions options;
+    std::string base, directory;
+    options.writable = [&](const std::string& share, const std::string& path) {
+        base = share;
+        directory = path;
+        return batchai::sys::Result<void>(
+            batchai::sys::Error{"/srv/myshare/cifar: belongs to alice"});
+    };
+    BOOST_TEST(contains(only_error(samples::tutorial(), options),
+                        "properties.stdOutErrPathPrefix: /srv/myshare/cifar: belongs to alice"));
+    BOOST_TEST(base == "/srv/myshare");
+    BOOST_TEST(directory == "/srv/myshare/cifar");  // no job yet: only the prefix is known
+    options.identity = Identity();
+    options.identity->name = "train";
+    (void)only_error(samples::tutorial(), options);
+    BOOST_TEST(
+        directory ==
+        "/srv/myshare/cifar/slurm/default/workspaces/default/experiments/default/jobs/train");
+}
+
+BOOST_AUTO_TEST_CASE(does_not_ask_the_login_node_about_modes_that_a_mount_of_the_job_decides) {
+    CheckOptions options;
+    bool asked = false;
+    options.writable = [&](const std::string&, const std::string&) {
+        asked = true;
+        return batchai::sys::Result<void>();
+    };
+    auto policy = samples::policy();
+    policy.volumes.at(0).file_system.type = MountType::cifs;
+    (void)check_job(samples::tutorial(), "job.json", policy, options);
+    BOOST_TEST(!asked);
+}
+
 BOOST_AUTO_TEST_CASE(leaves_a_script_to_the_shell_that_only_a_shell_can_find) {
     CheckOptions options;
     options.file_exists = [](const std::string&) { return false; };

@@ -23,16 +23,6 @@ BOOST_AUTO_TEST_CASE(only_regular_files_up_to_a_limit_are_read) {
     BOOST_TEST(!spank::read_regular_file(directory / "fifo", 3));
 }
 
-BOOST_AUTO_TEST_CASE(directories_are_made_with_their_parents) {
-    const TemporaryDirectory directory;
-    BOOST_TEST(spank::make_directories(directory / "a/b//c/").has_value());
-    BOOST_TEST(spank::make_directories(directory / "a/b/c").has_value());
-    BOOST_TEST(std::filesystem::is_directory(directory / "a/b/c"));
-    directory.write("file", "");
-    BOOST_TEST(!spank::make_directories(directory / "file/d"));
-    BOOST_TEST(!spank::make_directories(directory / "file"));
-}
-
 BOOST_AUTO_TEST_CASE(within_goes_by_whole_names) {
     BOOST_TEST(spank::is_within("/a/b", "/a"));
     BOOST_TEST(spank::is_within("/a", "/a"));

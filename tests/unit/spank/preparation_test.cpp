@@ -16,6 +16,7 @@ namespace {
 struct Node {
     Node() {
         std::filesystem::create_directory(directory / "record");
+        std::filesystem::create_directory(directory / "logs");
         what.output = directory / "logs";
         what.log_node = what.node = "n1";
         what.record = directory / "record";
@@ -86,7 +87,6 @@ BOOST_AUTO_TEST_CASE(a_failure_names_the_log_outside_of_the_job) {
 }
 
 BOOST_AUTO_TEST_CASE(the_failure_of_a_killed_preparation_is_logged_as_it_is) {
-    std::filesystem::create_directory(what.output);
     what.command = "touch " + directory / "ran";
     spank::log_failure(what, "batchai: n1: batchai-prep was ended by signal 9");
     BOOST_TEST(has("execution-n1.log", " batchai: n1: batchai-prep was ended by signal 9\n"));
@@ -120,7 +120,6 @@ BOOST_AUTO_TEST_CASE(a_script_that_is_a_directory_is_a_failure) {
 }
 
 BOOST_AUTO_TEST_CASE(a_log_that_is_no_regular_file_is_a_failure_and_nobody_is_waited_for) {
-    std::filesystem::create_directory(what.output);
     const std::string fifo = what.output + "/stdout-job_prep-n1.txt";
     BOOST_REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
     what.command = "touch " + directory / "ran";
@@ -146,9 +145,8 @@ BOOST_AUTO_TEST_CASE(the_same_preparation_is_skipped_where_the_site_lets_it) {
         "remove " + directory / "cache/batchai/preparation/n1" + " to run it again"));
 }
 
-BOOST_AUTO_TEST_CASE(an_output_directory_that_cannot_be_made_is_a_failure) {
-    directory.write("file", "");
-    what.output = directory / "file/logs";
+BOOST_AUTO_TEST_CASE(an_output_directory_that_is_not_there_is_a_failure) {
+    what.output = directory / "elsewhere/logs";
     what.command = "true";
     BOOST_TEST(!spank::prepare(what));
 }

@@ -8,16 +8,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "as_root.hpp"
+
 using namespace batchai::sys;
 namespace fs = std::filesystem;
 
 namespace {
-
-boost::test_tools::assertion_result as_root(boost::unit_test::test_unit_id) {
-    boost::test_tools::assertion_result root(geteuid() == 0);
-    root.message() << "needs root: other owners";
-    return root;
-}
 
 // In a directory of root's, whose own are root's too.
 struct Trusted {

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/directories.hpp"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "sys/shell.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::sys {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDirectory = O_PATH | O_DIRECTORY | O_CLOEXEC;
+constexpr mode_t kCopied = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
+// Another first user may be about to give a directory its group.
+constexpr int kTries = 5;
+constexpr useconds_t kBetweenTries = 20000;
+
+bool is_writable(const std::string& directory) {
+    return faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
+}
+
+std::string user_name(uid_t uid) {
+    const passwd* entry = getpwuid(uid);
+    return entry != nullptr ? entry->pw_name : "user " + std::to_string(uid);
+}
+
+// A path and all that lead to it, the shortest first.
+std::vector<std::string> levels_of(const std::string& path) {
+    std::vector<std::string> levels;
+    fs::path level;
+    for (const fs::path& name : fs::path(path)) {
+        level /= name;
+        if (!name.empty()) levels.push_back(level);
+    }
+    return levels;
+}
+
+// Why no directory can be made in the last level of a path that is there. Levels that the same
+// owner has made below a directory open to this process lack its mode, or its group: the remedy
+// names them all.
+Error refusal(const std::string& path) {
+    std::string last, open, closed;
+    struct stat above = {}, info = {};
+    uid_t owner = 0;
+    bool other_group = false;
+    for (const std::string& level : levels_of(path)) {
+        if (stat(level.c_str(), &info) != 0) break;
+        if (is_writable(level)) {
+            open = level;
+            above = info;
+            closed.clear();
+        } else {
+            if (owner != info.st_uid) closed.clear();
+            closed += " " + shell_quoted(level);
+            other_group = info.st_gid != above.st_gid && (above.st_mode & S_IWOTH) == 0;
+        }
+        last = level;
+        owner = info.st_uid;
+    }
+    const std::string name = user_name(owner);
+    const std::string line =
+        last + ": belongs to " + name + ", and you may not make directories in it: ";
+    if (open.empty() || closed.empty() || owner == 0)  // the admin's are closed on purpose
+        return Error{line + "use another directory"};
+    const std::string as_above = " --reference=" + shell_quoted(open) + closed;
+    return Error{line + "ask " + name + " to run '" +
+                 (other_group ? "chgrp" + as_above + " && " : "") + "chmod" + as_above + "'"};
+}
+
+bool has_acl(int directory, const char* kind) {
+    const std::string path = "/proc/self/fd/" + std::to_string(directory);
+    return getxattr(path.c_str(), kind, nullptr, 0) > 0;
+}
+
+// Gives a directory that we have just made its group and mode. Others can write to the directory
+// above and may have exchanged it: what is not as we made it is left alone.
+void give_group(int at, const char* name, mode_t made, gid_t group, mode_t mode) {
+    const UniqueFd fd(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info = {};
+    if (!fd || fstat(fd.get(), &info) != 0 || info.st_uid != geteuid() ||
+        (info.st_mode & kCopied) != made)
+        return;
+    if (info.st_gid == group || fchown(fd.get(), static_cast<uid_t>(-1), group) == 0)
+        (void)fchmod(fd.get(), mode);
+}
+
+// mkdirat(2), with the sharing of the directory above. The umask is lifted rather than the mode
+// changed afterwards: so no other process sees the directory closed, and there is no second look at
+// a name that may lead elsewhere by then.
+int make_shared_level(int at, const char* name) {
+    struct stat above = {};
+    if (fstat(at, &above) != 0) return -1;
+    if ((above.st_mode & (S_IWGRP | S_IWOTH)) == 0) return mkdirat(at, name, 0777);
+    const Umask none(0);
+    const mode_t mode = (above.st_mode & kCopied) | S_IRWXU;
+    // What all others have too can be given to any group.
+    const mode_t common = mode & ~(S_IRWXG & ~((mode & S_IRWXO) << 3));
+    // The kernel gives the group and the ACL of the directory above.
+    if (has_acl(at, "system.posix_acl_default")) return mkdirat(at, name, mode);
+    // The group's bits are the mask of an ACL that is not inherited.
+    if (has_acl(at, "system.posix_acl_access")) return mkdirat(at, name, common);
+    if (mode == common || (above.st_mode & S_ISGID) != 0 || above.st_gid == getegid())
+        return mkdirat(at, name, mode);
+    if (mkdirat(at, name, common) != 0) return -1;
+    give_group(at, name, common, above.st_gid, mode);
+    return 0;
+}
+
+// The owner of a symbolic link that the kernel does not follow where fs.protected_symlinks is set,
+// which it is not everywhere: of another user, in a directory in which all users make files.
+std::optional<uid_t> foreign_link(int at, const char* name) {
+    struct stat above = {}, link = {};
+    if (fstat(at, &above) != 0 || fstatat(at, name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISLNK(link.st_mode) || (above.st_mode & S_ISVTX) == 0 || (above.st_mode & S_IWOTH) == 0)
+        return std::nullopt;
+    if (link.st_uid == 0 || link.st_uid == geteuid() || link.st_uid == above.st_uid)
+        return std::nullopt;
+    return link.st_uid;
+}
+
+// Makes one level, or finds it made by another process.
+int make_level(int at, const char* name) {
+    for (int i = 1;; ++i) {
+        if (make_shared_level(at, name) == 0 || errno == EEXIST) return 0;
+        if (errno != EACCES || i == kTries) return -1;
+        usleep(kBetweenTries);
+    }
+}
+
+}  // namespace
+
+Result<void> make_directories(const std::string& path, mode_t mode) {
+    for (const std::string& level : levels_of(path)) {
+        if (mkdir(level.c_str(), mode) == 0 || errno == EEXIST) continue;
+        const int code = errno;
+        // A read-only file system says EROFS even where the directory is.
+        if (std::error_code ignored; fs::is_directory(level, ignored)) continue;
+        return code == EACCES ? refusal(level) : errno_error(level, code);
+    }
+    std::error_code error;
+    if (fs::is_directory(path, error)) return {};
+    return errno_error(path, error ? error.value() : ENOTDIR);
+}
+
+Result<void> make_shared_directories(const std::string& path) {
+    UniqueFd at(open(path.starts_with('/') ? "/" : ".", kDirectory));
+    for (const std::string& level : levels_of(path)) {
+        const std::string name = fs::path(level).filename();
+        if (name.empty()) continue;  // the root directory
+        if (const auto owner = foreign_link(at.get(), name.c_str()))
+            return Error{level + ": is a symbolic link of " + user_name(*owner) +
+                         ", which is not followed where all users can make one: ask for a "
+                         "directory in its place"};
+        UniqueFd next(openat(at.get(), name.c_str(), kDirectory));
+        if (!next && errno == ENOENT && make_level(at.get(), name.c_str()) == 0)
+            next.reset(openat(at.get(), name.c_str(), kDirectory | O_NOFOLLOW));
+        if (!next) return errno == EACCES ? refusal(level) : errno_error(level);
+        at = std::move(next);
+    }
+    return {};
+}
+
+Result<void> check_writable(const std::string& base, const std::string& path) {
+    std::error_code error;
+    if (!fs::is_directory(base, error)) return {};
+    std::string last = base;
+    for (const std::string& level : levels_of(path)) {
+        const fs::file_status status = fs::status(level, error);
+        if (status.type() == fs::file_type::not_found) break;
+        if (error == std::errc::permission_denied) return refusal(level);
+        if (error) return errno_error(level, error.value());
+        if (!fs::is_directory(status)) return errno_error(level, ENOTDIR);
+        last = level;
+    }
+    if (is_writable(last) || errno != EACCES) return {};
+    return refusal(last);
+}
+
+}  // namespace batchai::sys
