@@ -109,6 +109,7 @@ class Coordinator : private Relay::Sender {
     void on_hello(Peer& peer, Reader& reader);
     bool is_welcome(const Hello& hello) const;
     void close_door();
+    sys::Result<void> check_ready(const std::vector<Hello>& nodes) const;
     void launch();
     Launch launch_for(int node, const Work& work) const;
     void add_attempt(env::Environment& environment) const;

@@ -9,6 +9,7 @@
 
 #include "launcher/agent/ranks.hpp"
 #include "launcher/coordinator.hpp"
+#include "launcher/readiness.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::launcher {
@@ -68,11 +69,19 @@ void Coordinator::close_door() {
         if (peer->node < 0) peer->channel->close();
 }
 
+sys::Result<void> Coordinator::check_ready(const std::vector<Hello>& nodes) const {
+    const Allocation& allocation = session_.allocation;
+    if (allocation.local) return {};
+    return check_readiness(nodes,
+                           asks_for_mounts(env::current()) || is_in_job_mounts(allocation.job_id));
+}
+
 void Coordinator::launch() {
     close_door();
     status_.clear();
     std::vector<Hello> facts;
     for (const Agent& agent : agents_) facts.push_back(agent.hello);
+    if (auto ready = check_ready(facts); !ready) return fail(ready.error().message);
     auto work = session_.plan(facts);
     if (!work) return fail(work.error().message);
     map_ = work->map;

@@ -14,6 +14,7 @@
 #include "launcher/agent/ranks.hpp"
 #include "launcher/continued_file.hpp"
 #include "launcher/paths.hpp"
+#include "launcher/readiness.hpp"
 #include "launcher/say.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
@@ -75,11 +76,9 @@ std::string JobRun::log_node(const std::string& node) const {
     return spec_.node_count == 1 ? std::string() : node;
 }
 
-// Outside the job's mount namespace the paths of the job are those of somebody else.
-sys::Result<void> JobRun::check_place(const env::Environment& environment) const {
-    const auto ready = environment.find("BATCHAI_NODE_READY");
-    if (allocation_.local) return {};
-    if (ready != environment.end() && ready->second == allocation_.job_id) return {};
+// Outside of the job's mounts its paths lead elsewhere.
+sys::Result<void> JobRun::check_place() const {
+    if (allocation_.local || is_in_job_mounts(allocation_.job_id)) return {};
     return sys::Error{
         "the job's mounts and preparation are missing here: run --job in a script submitted with "
         "sbatch --batchai-job, in salloc --batchai-job with 'srun -N1 -n1 --overlap "
@@ -104,7 +103,7 @@ sys::Result<void> JobRun::open_output() {
 sys::Result<void> JobRun::prepare(const Allocation& allocation, bool dry_run) {
     allocation_ = allocation;
     job::Environment environment = env::current();
-    if (auto right = check_place(environment); !right) return right;
+    if (auto right = check_place(); !right) return right;
     auto image = job::resolve_image(policy_, spec_);
     if (!image) return image.error();
     image_ = *std::move(image);
@@ -183,27 +182,18 @@ Session JobRun::session(Order order) const {
     return session;
 }
 
-sys::Result<env::Environment> JobRun::environment_of(const Hello& node) const {
-    if (allocation_.local) {
-        job::NodeContext context;
-        context.mount_root = local_ + "/mnt";
-        context.job_temp = fmt::format("{}/temp-{}", local_, node.node);
-        context.shared_temp = local_ + "/shared";
-        context.gpus = node.gpus;
-        context.hosts.assign(allocation_.nodes.size(), "127.0.0.1");
-        job::Environment environment = job::job_environment(spec_, identity_, context);
-        environment["BATCHAI_JOB_FILE"] = file_;
-        environment["BATCHAI_POLICY"] = policy_.file;
-        return environment;
-    }
-    if (node.node_ready != allocation_.job_id) {
-        return sys::Error{
-            fmt::format("{}: the job's mounts and preparation are missing here: submit with "
-                        "--batchai-job, on a "
-                        "cluster whose plugstack.conf has spank_batchai.so",
-                        node.name)};
-    }
-    return env::Environment{};  // the plugin has set it
+env::Environment JobRun::environment_of(const Hello& node) const {
+    if (!allocation_.local) return {};  // the plugin has set it
+    job::NodeContext context;
+    context.mount_root = local_ + "/mnt";
+    context.job_temp = fmt::format("{}/temp-{}", local_, node.node);
+    context.shared_temp = local_ + "/shared";
+    context.gpus = node.gpus;
+    context.hosts.assign(allocation_.nodes.size(), "127.0.0.1");
+    job::Environment environment = job::job_environment(spec_, identity_, context);
+    environment["BATCHAI_JOB_FILE"] = file_;
+    environment["BATCHAI_POLICY"] = policy_.file;
+    return environment;
 }
 
 // The plugin has prepared its nodes already.
@@ -281,10 +271,9 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) con
     work.preparation_input =
         preparation.note + '\0' + job::in_container(*container, preparation.command);
     for (const Hello& node : nodes) {
-        auto environment = environment_of(node);
-        if (!environment) return environment.error();
-        work.preparations.push_back(preparation_of(node, *environment));
-        work.environments.push_back(std::move(*environment));
+        env::Environment environment = environment_of(node);
+        work.preparations.push_back(preparation_of(node, environment));
+        work.environments.push_back(std::move(environment));
         work.execution_logs.push_back(stdouterr_ + "/" +
                                       job::execution_log_name(log_node(node.name)));
     }

@@ -44,13 +44,13 @@ class JobRun {
 
   private:
     JobRun() = default;
-    sys::Result<void> check_place(const env::Environment& environment) const;
+    sys::Result<void> check_place() const;
     sys::Result<void> make_local_directories();
     sys::Result<void> open_output();
     Secrets secrets(const std::vector<env::Environment>& environments) const;
     sys::Result<std::vector<std::string>> container_prefix(const std::string& directory) const;
     sys::Result<Work> plan(const std::vector<Hello>& nodes, Order order) const;
-    sys::Result<env::Environment> environment_of(const Hello& node) const;
+    env::Environment environment_of(const Hello& node) const;
     std::vector<std::string> preparation_of(const Hello& node,
                                             const env::Environment& environment) const;
     std::string log_node(const std::string& node) const;

@@ -69,12 +69,12 @@ struct Hello {
     int granted_cores = 0;   // as many of them as Slurm has granted
     int free_port = 0;       // for MASTER_PORT
     int tree_port = 0;       // where its children in the tree call; 0: it has none
-    std::string node_ready;  // BATCHAI_NODE_READY
-    std::string job_id;      // SLURM_JOB_ID
+    // See readiness.hpp.
+    bool in_job_mounts = false;
     template <class A>
     void fields(A& a) {
-        a(version, node, name, clock, gpus, cores, granted_cores, free_port, tree_port, node_ready,
-          job_id);
+        a(version, node, name, clock, gpus, cores, granted_cores, free_port, tree_port,
+          in_job_mounts);
     }
 };
 

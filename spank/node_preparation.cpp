@@ -26,12 +26,13 @@ bool for_all_nodes_step(const char* entry) {
            !starts_with(entry, "SBATCH_") && !starts_with(entry, "SALLOC_");
 }
 
-// What the step runs, once its node is prepared: a node without the plugin would know of nothing.
+// What the step runs, once its node is prepared. A node without the plugin runs it as well, and is
+// known by the mount root that is missing (launcher/readiness.hpp).
 // It sleeps so that srun has the line before it knows of the failure (failure.cpp, let_pass).
 constexpr char kIsReady[] =
-    "[ \"$BATCHAI_NODE_READY\" = \"$SLURM_JOB_ID\" ] || { echo \"batchai: $SLURMD_NODENAME: the "
-    "plugin is not active here: the node's plugstack.conf lacks its line\" >&2; /bin/sleep 1; exit "
-    "1; }";
+    "while read -r mount; do case $mount in *\" - tmpfs batchai-$SLURM_JOB_ID-\"*) exit 0; esac; "
+    "done </proc/self/mountinfo; echo \"batchai: $SLURMD_NODENAME: the plugin is not active here: "
+    "the node's plugstack.conf lacks its line\" >&2; /bin/sleep 1; exit 1";
 
 // Runs batchai-prep, which reads note and command from input (the note may quote the command, and
 // every user sees arguments), or logs a failure that it could not log itself. Nothing of the user's

@@ -12,6 +12,7 @@
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
 #include "launcher/allocation.hpp"
+#include "launcher/readiness.hpp"
 
 namespace batchai::launcher {
 void Agent::say_hello() {
@@ -32,8 +33,7 @@ void Agent::say_hello() {
     const auto tree_port = branch_->listen(interface_.address);
     if (!tree_port) return fail(tree_port.error().message);
     hello.tree_port = *tree_port;
-    hello.node_ready = env::value_of(environment_, "BATCHAI_NODE_READY");
-    hello.job_id = env::value_of(environment_, "SLURM_JOB_ID");
+    hello.in_job_mounts = is_in_job_mounts(env::value_of(environment_, "SLURM_JOB_ID"));
     hello.clock = wall_clock();
     root_->send(hello);
     if (auto usable = check_loopback(); !usable) return fail(usable.error().message);

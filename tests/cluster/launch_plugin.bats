@@ -113,3 +113,63 @@ starts_again() {
     [ "$(cat "$files/stderr.txt")" = errors$'\n'"$line"$'\n'errors ]
     [ "$(grep -c 'starting ranks' "$files/execution.log")" = 2 ]
 }
+
+# without_plugin NODE COMMAND...: while the node's plugstack.conf is empty.
+without_plugin() {
+    local code=0
+    on_node "$1" mount --bind /dev/null "$MINISLURM_DIR/etc/plugstack.conf"
+    "${@:2}" || code=$?
+    on_node "$1" umount "$MINISLURM_DIR/etc/plugstack.conf"
+    return $code
+}
+missing="the job's mounts and preparation are missing: the plugin is not active there: add its line to the node's plugstack.conf"
+
+@test "in salloc no rank starts where a node lacks the plugin, and the node is named" {
+    need_root
+    run without_plugin n2 as_alice salloc -Q -N2 --batchai-mount="$data:a:ro" batchai-launch --ranks-per-node 1 touch "$share/ran"
+    [ "$status" = 125 ]
+    [ "$output" = "batchai-launch: n2: $missing" ]
+    [ ! -e "$share/ran" ]
+}
+
+@test "where the policy says first-step no rank starts on a node without the plugin, whatever the script's node is" {
+    need_root
+    local node
+    make_site 'prepare = "first-step"'
+    printf '#!/bin/sh\nbatchai-launch --ranks-per-node 1 touch %s\n' "$share/ran" >"$share/script"
+    for node in n1 n2; do # the first one runs the script, whose variables reach the other
+        without_plugin "$node" submit_and_wait -N2 --batchai-mount="$data:a:ro" -o "$share/slurm.out" "$share/script"
+        [ "$state" = FAILED ]
+        [ "$(cat "$share/slurm.out")" = "batchai-launch: $node: $missing" ]
+        [ ! -e "$share/ran" ]
+    done
+    make_site
+}
+submit_and_wait() {
+    submit_alice "$@"
+    state=$(wait_job "$job")
+}
+
+@test "in a step of one node no rank starts where a node lacks the plugin" {
+    need_root
+    run without_plugin n2 as_alice salloc -Q -N2 --batchai-mount="$data:a:ro" srun -N1 -n1 --overlap batchai-launch --ranks-per-node 1 touch "$share/ran"
+    [ "$status" != 0 ]
+    [[ $output == *"batchai-launch: n2: $missing"* ]]
+    [ ! -e "$share/ran" ]
+}
+
+@test "variables that a user has set do not make a node ready" {
+    need_root
+    run without_plugin n2 as_alice salloc -Q -N2 --batchai-mount="$data:a:ro" \
+        bash -c 'BATCHAI_NODE_READY=$SLURM_JOB_ID AZ_BATCHAI_JOB_MOUNT_ROOT=/tmp batchai-launch --ranks-per-node 1 touch '"$share/ran"
+    [ "$status" = 125 ]
+    [ "$output" = "batchai-launch: n2: $missing" ]
+    [ ! -e "$share/ran" ]
+}
+
+@test "a job without options is not refused where a node lacks the plugin" {
+    need_root
+    run without_plugin n2 as_alice salloc -Q -N2 batchai-launch --ranks-per-node 1 sh -c 'echo $SLURMD_NODENAME'
+    [ "$status" = 0 ]
+    [ "$(sort <<<"$output")" = $'n1\nn2' ]
+}
