@@ -97,6 +97,27 @@ std::vector<int> tasks_asked(const env::Environment& environment, std::size_t no
     return counts.size() == nodes ? counts : std::vector<int>();
 }
 
+// "cyclic:block,pack": the order of the tasks over the nodes, over the sockets of a node, and
+// whether nodes are filled. Within a step srun always sets it, for the step.
+void add_distribution(Allocation& allocation, const env::Environment& environment) {
+    const std::string asked = env::value_of(environment, "SLURM_DISTRIBUTION");
+    if (asked.empty() || environment.contains("SLURM_STEP_ID")) return;
+    const std::string order = asked.substr(0, asked.find_first_of(":,"));
+    if (order == "cyclic") allocation.order = Order::cyclic;
+    const bool known = order == "cyclic" || order == "block";
+    allocation.ignored_distribution = asked.substr(known ? order.size() : 0);
+}
+
+// Whether the job may have asked for GPUs otherwise than per node. The environment does not say so
+// for certain: a job that was submitted inside another one inherits that one's variables.
+bool may_spread_gpus(const env::Environment& environment) {
+    for (const char* name : {"SLURM_GPUS", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_SOCKET",
+                             "SLURM_NTASKS_PER_GPU", "SLURM_TRES_PER_TASK"}) {
+        if (environment.contains(name)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -134,6 +155,16 @@ sys::Result<Allocation> slurm_allocation(const env::Environment& environment) {
     allocation.nodes = expand_hostlist(list->second);
     if (allocation.nodes.empty()) return sys::Error{"SLURM_JOB_NODELIST names no node"};
     allocation.tasks = tasks_asked(environment, allocation.nodes.size());
+    add_distribution(allocation, environment);
+    return allocation;
+}
+
+sys::Result<Allocation> find_allocation(const env::Environment& environment) {
+    auto allocation = slurm_allocation(environment);
+    if (!allocation || !may_spread_gpus(environment)) return allocation;
+    const auto job = ask_slurm(allocation->job_id);
+    if (!job) return job.error().in("asking Slurm for the GPUs of the job");
+    allocation->gpus = job->gpus;
     return allocation;
 }
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "launcher/env/env.hpp"
+#include "launcher/map.hpp"
+#include "launcher/slurm_job.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::launcher {
@@ -17,6 +19,10 @@ struct Allocation {
     bool reduced = false;    // some of Slurm's nodes are left out
     std::string job_id;      // Slurm's; empty when local
     std::vector<int> tasks;  // of each node, where the user has asked for a number of them
+    // --distribution of sbatch or salloc: the order of the nodes, and the part that is not heeded.
+    Order order = Order::block;
+    std::string ignored_distribution;
+    GpuRequest gpus;
 };
 
 // Of this machine, without its domain.
@@ -27,6 +33,10 @@ Allocation local_allocation(int nodes);
 // From the environment that sbatch and salloc set. Of several tasks of srun only the first gets
 // one: it starts the agents of all nodes.
 sys::Result<Allocation> slurm_allocation(const env::Environment& environment);
+
+// slurm_allocation, and how the job has asked for its GPUs: Slurm's controller is asked if the
+// environment says that this was not per node.
+sys::Result<Allocation> find_allocation(const env::Environment& environment);
 
 // "2(x3),1" -> 2 2 2 1; empty where it is not that.
 std::vector<int> expand_counts(const std::string& list);

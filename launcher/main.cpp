@@ -2,6 +2,7 @@
 //
 // batchai-launch: starts the ranks of a job (docs/man/batchai-launch.1).
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -71,13 +72,36 @@ sys::Result<std::string> choose_restart_directory(const Options& options,
         command, manner_of(options.arguments, environment));
 }
 
+// Names what the job has asked Slurm for and its ranks do not get, unless an option replaces it.
+void say_ignored(const Options& options, const Allocation& allocation) {
+    if (!allocation.ignored_distribution.empty() && !options.order) {
+        say(
+            fmt::format("\"{}\" of the job's --distribution is ignored: see --map for the order "
+                        "of the ranks and --bind for their cores",
+                        allocation.ignored_distribution));
+    }
+    const GpuRequest& gpus = allocation.gpus;
+    if (!options.job_file.empty()) {
+        if (gpus.gpus_per_task > 1 || gpus.tasks_per_gpu > 1) {
+            say("the job's --gpus-per-task and --ntasks-per-gpu are ignored: set the number of "
+                "ranks with the job file's processCount");
+        }
+    } else if (gpus.gpus_per_task > 1 && !options.ranks && !options.ranks_per_node) {
+        say(
+            fmt::format("the job's --gpus-per-task={} is ignored, each rank gets one GPU: for more "
+                        "set the number of ranks with -n",
+                        gpus.gpus_per_task));
+    }
+}
+
 int run_command(const Options& options) {
     auto allocation = options.local ? sys::Result(local_allocation(options.local_nodes.value_or(1)))
-                                    : slurm_allocation(env::current());
+                                    : find_allocation(env::current());
     if (!allocation) return fail(allocation.error().message);
     if (auto able = check_requeue(options.requeue, *allocation); !able) {
         return fail(able.error().message);
     }
+    say_ignored(options, *allocation);
     auto restart_directory = choose_restart_directory(options, *allocation, {});
     if (!restart_directory) return fail(restart_directory.error().message);
     Session session;
@@ -86,10 +110,14 @@ int run_command(const Options& options) {
     apply(options, session);
     session.plan = [&options, &allocation](const std::vector<Hello>& nodes) -> sys::Result<Work> {
         const std::vector<NodeSize> sizes = sizes_of(nodes, allocation->tasks);
-        const RankRequest request{options.ranks, options.ranks_per_node, false, options.order};
+        const RankRequest request{options.ranks, options.ranks_per_node, false,
+                                  options.order.value_or(allocation->order),
+                                  allocation->gpus.tasks_per_gpu};
         auto map = make_map(sizes, request);
         if (!map) return map.error();
-        if (!options.ranks && !options.ranks_per_node) say(describe(*map, sizes));
+        if (!options.ranks && !options.ranks_per_node) {
+            say(describe(*map, sizes, request.ranks_per_gpu));
+        }
         Work work;
         work.map = *map;
         work.argv = options.command;
@@ -110,8 +138,9 @@ int run_job(const Options& options) {
     auto allocation =
         options.local
             ? sys::Result(local_allocation(options.local_nodes.value_or(run.node_count())))
-            : slurm_allocation(env::current());
+            : find_allocation(env::current());
     if (!allocation) return fail(allocation.error().message);
+    say_ignored(options, *allocation);
     if (auto able = check_requeue(options.requeue, *allocation); !able) {
         return fail(able.error().message);
     }
@@ -124,7 +153,7 @@ int run_job(const Options& options) {
                   Cause::other,
                   {}};
     } else {
-        Session session = run.session(options.order);
+        Session session = run.session(options.order.value_or(allocation->order));
         session.restart_directory = *std::move(restart_directory);
         apply(options, session);
         result = run_with_restarts(std::move(session), options.restarts);

@@ -34,13 +34,17 @@ bool any(const std::vector<NodeSize>& nodes, Member member) {
                        [&](const NodeSize& n) { return n.*member > 0; });
 }
 
-// How many ranks a node takes before the others must have their share.
-std::vector<int> rooms(const std::vector<NodeSize>& nodes) {
-    const auto member = any(nodes, &NodeSize::tasks)  ? &NodeSize::tasks
-                        : any(nodes, &NodeSize::gpus) ? &NodeSize::gpus
-                                                      : &NodeSize::cores;
+// How many ranks a node takes before the others must have their share. GPUs come first: Slurm may
+// have placed the tasks unevenly, and then ranks would share a GPU while another one has none.
+std::vector<int> rooms(const std::vector<NodeSize>& nodes, int ranks_per_gpu) {
+    const bool gpus = any(nodes, &NodeSize::gpus);
+    const auto member = gpus                           ? &NodeSize::gpus
+                        : any(nodes, &NodeSize::tasks) ? &NodeSize::tasks
+                                                       : &NodeSize::cores;
     std::vector<int> rooms;
-    for (const NodeSize& node : nodes) rooms.push_back(std::max(node.*member, 1));
+    for (const NodeSize& node : nodes) {
+        rooms.push_back(std::max(node.*member * (gpus ? ranks_per_gpu : 1), 1));
+    }
     return rooms;
 }
 
@@ -64,10 +68,11 @@ std::vector<int> counts(const std::vector<NodeSize>& nodes, const RankRequest& r
         count[0] = request.ranks.value_or(1);
         return count;
     }
-    if (request.ranks) return deal(*request.ranks, rooms(nodes));
-    const auto member = any(nodes, &NodeSize::gpus) ? &NodeSize::gpus : &NodeSize::tasks;
+    if (request.ranks) return deal(*request.ranks, rooms(nodes, request.ranks_per_gpu));
+    const bool gpus = any(nodes, &NodeSize::gpus);
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-        count[n] = request.ranks_per_node.value_or(std::max(nodes[n].*member, 1));
+        const int own = gpus ? nodes[n].gpus * request.ranks_per_gpu : nodes[n].tasks;
+        count[n] = request.ranks_per_node.value_or(std::max(own, 1));
     }
     return count;
 }
@@ -121,10 +126,11 @@ std::string process_mapping(const RankMap& map) {
     return text + ")";
 }
 
-std::string describe(const RankMap& map, const std::vector<NodeSize>& nodes) {
-    const char* why = "no GPUs, one rank per node";
+std::string describe(const RankMap& map, const std::vector<NodeSize>& nodes, int ranks_per_gpu) {
+    std::string why = "no GPUs, one rank per node";
     if (any(nodes, &NodeSize::gpus)) {
-        why = "one rank per GPU";
+        why = ranks_per_gpu == 1 ? "one rank per GPU"
+                                 : fmt::format("{} ranks per GPU", ranks_per_gpu);
     } else if (any(nodes, &NodeSize::tasks)) {
         why = "no GPUs, one rank per task of the allocation";
     }

@@ -36,12 +36,13 @@ struct RankMap {
 
 enum class Order { block, cyclic };
 
-// What the user asked for; without any number, one rank per GPU.
+// What the user asked for; without a number of ranks, `ranks_per_gpu` per GPU.
 struct RankRequest {
     std::optional<int> ranks = {};           // -n, processCount
     std::optional<int> ranks_per_node = {};  // --ranks-per-node
     bool first_node_only = false;
     Order order = Order::block;
+    int ranks_per_gpu = 1;
 };
 
 struct NodeSize {
@@ -51,8 +52,8 @@ struct NodeSize {
     int tasks = 0;  // for which the user has asked Slurm; 0: for no number
 };
 
-// `ranks` are dealt out one to each node in turn while it has room: the tasks asked of Slurm, else
-// its GPUs, else its cores; when no node has room left, all begin again.
+// `ranks` are dealt out one to each node in turn while it has room: for the ranks of its GPUs, else
+// for the tasks asked of Slurm, else for one per core. When no node has room left, all begin again.
 sys::Result<RankMap> make_map(const std::vector<NodeSize>& nodes, const RankRequest& request);
 
 // PMI's notation, "(vector,(0,2,2),(2,1,1))": first node, nodes, ranks on each; runs of equal nodes
@@ -60,6 +61,6 @@ sys::Result<RankMap> make_map(const std::vector<NodeSize>& nodes, const RankRequ
 std::string process_mapping(const RankMap& map);
 
 // "one rank per GPU: 8 ranks on 4 nodes"; what was chosen, for the user who did not say.
-std::string describe(const RankMap& map, const std::vector<NodeSize>& nodes);
+std::string describe(const RankMap& map, const std::vector<NodeSize>& nodes, int ranks_per_gpu = 1);
 
 }  // namespace batchai::launcher

@@ -22,7 +22,7 @@ constexpr int kUsage = 125;
 struct Words {
     CLI::Option* local_option = nullptr;
     int local = 0;
-    std::string map = "block", bind = "core", visibility = "all", end_on;
+    std::string map, bind = "core", visibility = "all", end_on;
     bool label = false, collapse = false, dry_run = false, json = false;
 };
 
@@ -112,7 +112,8 @@ void add_ranks(CLI::App& app, Options& options, Words& words) {
         ->type_name("K")
         ->check(CLI::Range(1, 65536));
     app.add_option("--map", words.map,
-                   "block: number the ranks node by node (default); cyclic: one on each in turn")
+                   "block: number the ranks node by node; cyclic: one on each in turn (default: as "
+                   "--distribution of the job, else block)")
         ->type_name("ORDER")
         ->check(CLI::IsMember({"block", "cyclic"}));
     app.add_option("--bind", words.bind,
@@ -195,7 +196,7 @@ void take_words(const Words& words, Options& options) {
     options.local = words.local_option->count() > 0;
     if (options.local && words.local > 0) options.local_nodes = words.local;
     if (!words.end_on.empty()) options.end_on = signal_number(words.end_on);
-    if (words.map == "cyclic") options.order = Order::cyclic;
+    if (!words.map.empty()) options.order = words.map == "cyclic" ? Order::cyclic : Order::block;
     options.bind = words.bind != "none";
     options.own_gpus_only = words.visibility == "rank";
     if (words.dry_run) options.dry_run = words.json ? DryRun::json : DryRun::text;

@@ -23,7 +23,7 @@ struct Options {
     std::optional<int> local_nodes;  // --local N
     std::optional<int> ranks_per_node;
     std::optional<int> ranks;
-    Order order = Order::block;
+    std::optional<Order> order;  // --map; else the job's
     std::string interface;       // empty: by route
     bool bind = true;            // --bind core
     bool own_gpus_only = false;  // --gpu-visibility rank

@@ -3,6 +3,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,48 @@ bool is_number(const std::string& text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
+// The value of a field of `scontrol show job -o`; empty: it is not there.
+std::string field(const std::string& line, const std::string& name) {
+    const std::string key = " " + name + "=";
+    const auto found = (" " + line).find(key);
+    if (found == std::string::npos) return {};
+    const auto begin = found + key.size() - 1;
+    return line.substr(begin, line.find_first_of(" \n", begin) - begin);
+}
+
+// "gres:nic:1,gres:gpu:2", which newer releases write as "gres/nic:1", as --gres takes it.
+std::string gres_of(std::string tres) {
+    for (const char* prefix : {"gres:", "gres/"}) {
+        for (std::size_t at = 0; (at = tres.find(prefix)) != std::string::npos;) tres.erase(at, 5);
+    }
+    return tres;
+}
+
+// The number at the end of "gres:gpu:a100:2"; 1 without a number, 0 without GPUs.
+int gpus_in(const std::string& tres) {
+    const auto gpu = tres.find("gpu");
+    if (gpu == std::string::npos) return 0;
+    const std::string first = tres.substr(gpu, tres.find(',', gpu) - gpu);
+    return std::max(1, std::atoi(first.c_str() + first.find_last_of(":=") + 1));
+}
+
+GpuRequest gpu_request(const std::string& line) {
+    GpuRequest request;
+    const int per_task = gpus_in(field(line, "TresPerTask"));
+    const int tasks = std::atoi(field(line, "NtasksPerTRES").c_str());
+    const int others = gpus_in(field(line, "TresPerJob")) + gpus_in(field(line, "TresPerSocket"));
+    if (per_task + tasks + others == 0) return request;
+    request.gpus_per_task = std::max(1, per_task);
+    request.tasks_per_gpu = std::max(1, tasks);
+    // Without options a step takes over the job's request. With one task per node it then gets too
+    // few GPUs (per task), or none because a step with --overlap cannot divide a total among nodes.
+    // Slurm does not count GPUs per socket for a step: it gives all that the job has on the node.
+    request.step_options = {"--gpus-per-socket=1"};
+    const std::string per_node = gres_of(field(line, "TresPerNode"));
+    if (!per_node.empty()) request.step_options.push_back("--gres=" + per_node);
+    return request;
+}
+
 }  // namespace
 
 bool SlurmJob::requeued() const {
@@ -48,17 +91,11 @@ SlurmJob parse_slurm_job(const std::string& line) {
     const auto says = [&line](const char* field) {
         return (" " + line).find(std::string(" ") + field) != std::string::npos;
     };
-    const auto value_of = [&line](const std::string& field) {
-        const auto begin = (" " + line).find(" " + field + "=");
-        if (begin == std::string::npos) return std::string();
-        const auto value = begin + field.size() + 1;
-        return line.substr(value, line.find_first_of(" \n", value) - value);
-    };
     SlurmJob job;
     job.batch = says("BatchFlag=1") || says("BatchFlag=2");  // 2: requeued
     job.requeue = says("Requeue=1");
-    job.restarts = std::atoi(value_of("Restarts").c_str());
-    job.start = value_of("StartTime");
+    job.restarts = std::atoi(field(line, "Restarts").c_str());
+    job.start = field(line, "StartTime");
     if (says("Reason=TimeLimit")) {
         job.end = SlurmJob::End::time_limit;
     } else if (says("PreemptTime=") && !says("PreemptTime=None")) {
@@ -68,6 +105,7 @@ SlurmJob parse_slurm_job(const std::string& line) {
     } else if (says("JobState=COMPLETING") || says("JobState=CANCELLED")) {
         job.end = SlurmJob::End::cancelled;
     }
+    job.gpus = gpu_request(line);
     return job;
 }
 

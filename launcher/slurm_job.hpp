@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What Slurm's controller says of our job: asked once, when the job ends, or before it starts if an
-// option needs it. Never on the way of a job that goes well.
+// option of the user's or of the job's needs it. No other job asks as long as it goes well.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sys/result.hpp"
 
 namespace batchai::launcher {
+
+// How a job has asked for its GPUs, as far as that is not per node.
+struct GpuRequest {
+    int gpus_per_task = 1;  // --gpus-per-task
+    int tasks_per_gpu = 1;  // --ntasks-per-gpu
+    // Options with which a step of one task per node gets all GPUs of the job. Empty: it gets them
+    // without options.
+    std::vector<std::string> step_options = {};
+};
 
 struct SlurmJob {
     // Why Slurm ends it: cancelled by its user or an operator; told to make room; put back into the
@@ -19,6 +29,7 @@ struct SlurmJob {
     int restarts = 0;      // how often Slurm has put it back into the queue
     std::string start;     // of this run, in Slurm's words
     End end = End::none;
+    GpuRequest gpus;
     // Slurm has put it back into the queue since this run of it began.
     bool requeued() const;
 };

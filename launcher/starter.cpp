@@ -81,7 +81,13 @@ std::vector<std::string> srun_command(const Allocation& allocation, const char* 
     if (allocation.reduced) {
         command.push_back(fmt::format("--nodelist={}", fmt::join(allocation.nodes, ",")));
     }
-    if (BATCHAI_EXTERNAL_LAUNCHER) command.emplace_back("--external-launcher");
+    // Such a step has all that the job has.
+    if (BATCHAI_EXTERNAL_LAUNCHER) {
+        command.emplace_back("--external-launcher");
+    } else {
+        const std::vector<std::string>& options = allocation.gpus.step_options;
+        command.insert(command.end(), options.begin(), options.end());
+    }
     command.insert(command.end(), {own_executable(), order});
     return command;
 }

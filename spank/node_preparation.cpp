@@ -26,6 +26,18 @@ bool for_all_nodes_step(const char* entry) {
            !starts_with(entry, "SBATCH_") && !starts_with(entry, "SALLOC_");
 }
 
+constexpr const char* kSpreadGpus[] = {"SLURM_GPUS", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_SOCKET",
+                                       "SLURM_NTASKS_PER_GPU", "SLURM_TRES_PER_TASK"};
+
+// Whether the job has GPUs that it has not asked for per node. Only Slurm sets the first variable:
+// a job that was submitted inside another one inherits the others.
+bool spreads_gpus(char* const* environment) {
+    if (!find_variable(environment, "SLURM_GPUS_ON_NODE")) return false;
+    for (const char* name : kSpreadGpus)
+        if (find_variable(environment, name)) return true;
+    return false;
+}
+
 // What the step runs, once its node is prepared. A node without the plugin runs it as well, and is
 // known by the mount root that is missing (launcher/readiness.hpp).
 // It sleeps so that srun has the line before it knows of the failure (failure.cpp, let_pass).
@@ -103,11 +115,27 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     snprintf(array_task, sizeof array_task, "%s=%u", kArrayTaskVariable, task.array_task);
     if (task.in_array) environment[kept++] = array_task;
 
-    const char* argv[] = {
-        "srun",    "--overlap",           "--nodes", nodes,        "--ntasks",
-        nodes,     "--ntasks-per-node=1", "--mem=0", "--mpi=none", "--kill-on-bad-exit=1",
-        "--quiet", "--input=none",        "/bin/sh", "-c",         kIsReady,
-        nullptr};
+    // A step of one task per node that takes over the job's request for GPUs gets too few of them,
+    // or is refused. With the first option it gets all that the job has (launcher/slurm_job.cpp).
+    const char* words[] = {"srun",
+                           "--gpus-per-socket=1",
+                           "--overlap",
+                           "--nodes",
+                           nodes,
+                           "--ntasks",
+                           nodes,
+                           "--ntasks-per-node=1",
+                           "--mem=0",
+                           "--mpi=none",
+                           "--kill-on-bad-exit=1",
+                           "--quiet",
+                           "--input=none",
+                           "/bin/sh",
+                           "-c",
+                           kIsReady,
+                           nullptr};
+    const char** const argv = spreads_gpus(task.environment) ? words : words + 1;
+    argv[0] = "srun";
     MemoryFile output;
     Program program = {BATCHAI_SRUN, argv, const_cast<char* const*>(environment)};
     program.err = output.fd();

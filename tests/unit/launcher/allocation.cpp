@@ -52,6 +52,30 @@ BOOST_AUTO_TEST_CASE(tasks_count_where_the_user_has_asked_for_them) {
     BOOST_TEST(slurm_allocation(job)->tasks.empty());
 }
 
+BOOST_AUTO_TEST_CASE(the_distribution_of_the_job_is_heeded_or_named) {
+    const auto check = [](const std::string& asked, Order order, const std::string& ignored) {
+        const auto found = slurm_allocation({{"SLURM_JOB_ID", "42"},
+                                             {"SLURM_JOB_NODELIST", "n[1-2]"},
+                                             {"SLURM_DISTRIBUTION", asked}});
+        BOOST_TEST((found->order == order), asked);
+        BOOST_TEST(found->ignored_distribution == ignored);
+    };
+    check("block", Order::block, "");
+    check("cyclic", Order::cyclic, "");
+    check("cyclic:block", Order::cyclic, ":block");
+    check("block,pack", Order::block, ",pack");
+    check("plane", Order::block, "plane");
+    check("arbitrary", Order::block, "arbitrary");
+}
+
+BOOST_AUTO_TEST_CASE(the_distribution_of_a_step_is_not_the_jobs) {
+    const auto found = slurm_allocation({{"SLURM_JOB_ID", "42"},
+                                         {"SLURM_JOB_NODELIST", "n[1-2]"},
+                                         {"SLURM_STEP_ID", "0"},
+                                         {"SLURM_DISTRIBUTION", "cyclic"}});
+    BOOST_TEST((found->order == Order::block));
+}
+
 BOOST_AUTO_TEST_CASE(counts_expand) {
     BOOST_TEST(expand_counts("4") == std::vector<int>{4}, boost::test_tools::per_element());
     for (const char* wrong : {"", "many", "-1", "1(x0)", "1(x99999999)"}) {

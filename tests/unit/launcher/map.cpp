@@ -75,6 +75,22 @@ BOOST_AUTO_TEST_CASE(no_node_gets_more_than_it_has_room_for_while_others_have_so
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(no_gpu_is_shared_while_another_one_has_no_rank) {
+    // Slurm has placed three of four tasks on the first node.
+    const std::vector<NodeSize> nodes = {{"a", 2, 8, 3}, {"b", 2, 8, 1}};
+    BOOST_TEST(dealt(4, nodes) == (Counts{2, 2}), boost::test_tools::per_element());
+    BOOST_TEST(sizes(make_map(nodes, {.ranks = 6, .ranks_per_gpu = 2})) == (Counts{3, 3}),
+               boost::test_tools::per_element());
+    BOOST_TEST(sizes(make_map(gpus({2, 1}), {.ranks = 6, .ranks_per_gpu = 2})) == (Counts{4, 2}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(several_ranks_per_gpu_may_be_asked_for) {
+    const auto made = make_map(gpus({2, 0}), {.ranks_per_gpu = 3});
+    BOOST_TEST(sizes(made) == (Counts{6, 1}), boost::test_tools::per_element());
+    BOOST_TEST(describe(*made, gpus({2, 0}), 3) == "3 ranks per GPU: 7 ranks on 2 nodes");
+}
+
 BOOST_AUTO_TEST_CASE(without_gpus_there_are_as_many_ranks_as_slurm_was_asked_for) {
     const std::vector<NodeSize> nodes = {{"a", 0, 8, 3}, {"b", 0, 8, 1}};
     const auto made = make_map(nodes, {});

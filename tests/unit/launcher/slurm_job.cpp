@@ -48,6 +48,48 @@ BOOST_AUTO_TEST_CASE(a_job_that_was_requeued_was_not_cancelled) {
     ::unsetenv("SLURM_RESTART_COUNT");
 }
 
+namespace {
+
+std::string step_options(const std::string& fields) {
+    std::string text;
+    const auto job = parse_slurm_job("JobId=7 NumTasks=2 " + fields + " Power=\n");
+    for (const std::string& option : job.gpus.step_options) text += option + " ";
+    return text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_step_asks_for_all_gpus_unless_the_job_has_asked_per_node) {
+    BOOST_TEST(step_options("") == "");
+    BOOST_TEST(step_options("TresPerNode=gres:gpu:2") == "");
+    BOOST_TEST(step_options("TresPerJob=gres:license:1") == "");
+    for (const char* asked :
+         {"TresPerJob=gres:gpu:4", "TresPerTask=gres:gpu:1", "TresPerSocket=gres:gpu:a100:2",
+          "NtasksPerTRES=2", "TresPerTask=cpu=1,gres/gpu=1"}) {
+        BOOST_TEST(step_options(asked) == "--gpus-per-socket=1 ");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(no_other_device_of_the_job_is_lost_to_a_step_that_asks_for_all_gpus) {
+    BOOST_TEST(step_options("TresPerNode=gres:nic:1,gres:fpga:2 TresPerTask=gres:gpu:1") ==
+               "--gpus-per-socket=1 --gres=nic:1,fpga:2 ");
+    BOOST_TEST(step_options("TresPerNode=gres/nic:1 TresPerTask=gres/gpu:1") ==
+               "--gpus-per-socket=1 --gres=nic:1 ");
+}
+
+BOOST_AUTO_TEST_CASE(gpus_per_task_and_tasks_per_gpu_are_read) {
+    const auto per_task = [](const std::string& tres) {
+        return parse_slurm_job("JobId=7 TresPerTask=" + tres + "\n").gpus.gpus_per_task;
+    };
+    BOOST_TEST(per_task("gres:gpu:2") == 2);
+    BOOST_TEST(per_task("gres:gpu:a100:4,gres:nic:8") == 4);
+    BOOST_TEST(per_task("cpu=2,gres/gpu=3") == 3);
+    BOOST_TEST(per_task("gres:gpu") == 1);
+    BOOST_TEST(per_task("cpu=2") == 1);
+    BOOST_TEST(parse_slurm_job("JobId=7 NtasksPerTRES=3 X=1").gpus.tasks_per_gpu == 3);
+    BOOST_TEST(parse_slurm_job("JobId=7 X=1").gpus.tasks_per_gpu == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_not_asked_for) {
     BOOST_TEST(!ask_slurm("1; rm"));
     BOOST_TEST(!ask_slurm(""));

@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The GPUs of a job reach its ranks and its preparation, whatever option has asked for them.
+# minislurm: -n 2 -g 4
+# plugin: policy=/run/minislurm/batchai.toml
+#
+# shellcheck disable=SC2016,SC2154 # expanded by the rank; job and work are set by plugin.bash
+
+bats_require_minimum_version 1.5.0
+load plugin
+
+setup() { enter_work; }
+
+# launch "SBATCH_OPTIONS" [LAUNCHER_OPTION]...: each rank's line, sorted: its number, its node, the node's GPUs.
+launch() {
+    local options=$1 # words
+    shift
+    write_script script "exec batchai-launch $* sh -c 'echo \"\$RANK \$(hostname) \$SLURM_GPUS_ON_NODE:\$CUDA_VISIBLE_DEVICES\"'"
+    # shellcheck disable=SC2086
+    submit_alice $options --output=out script
+    [ "$(wait_job "$job")" = COMPLETED ] || cat out
+    ranks=$(grep -v '^batchai-launch: ' out | sort)
+    said=$(grep '^batchai-launch: ' out || true)
+}
+
+# How many GPUs Slurm has granted the last job.
+gpus_of_job() { [[ $(scontrol show job -d -o "$job") =~ JOB_GRES=gpu:([0-9]+) ]] && echo "${BASH_REMATCH[1]}"; }
+
+@test "no GPU that was asked for per task is lost" {
+    launch "-N1 -n2 --gpus-per-task=1"
+    [ "$ranks" = $'0 n1 2:0,1\n1 n1 2:0,1' ]
+    [ "$said" = "batchai-launch: one rank per GPU: 2 ranks on 1 node" ]
+}
+
+@test "no GPU that was asked for in all, per task, per socket or per node is without a rank" {
+    for options in --gpus=4 --gpus=5 "-n4 --gpus-per-task=1" "--gpus-per-socket=2 --sockets-per-node=1" \
+        "--exclusive --gpus=2" --gpus-per-node=3 --gres=gpu:3 "--gpus=4 --cpus-per-gpu=2 --mem-per-gpu=100"; do
+        launch "-N2 $options"
+        gpus=$(gpus_of_job)
+        echo "$options: $gpus GPUs: $ranks"
+        [ "$(wc -l <<<"$ranks")" = "$gpus" ]
+        for node in n1 n2; do # as many ranks as GPUs on each
+            seen=$(grep " $node " <<<"$ranks" | cut -d' ' -f3 | sort -u)
+            [ "$(grep -c " $node " <<<"$ranks")" = "${seen%:*}" ]
+            [ "$(tr ',' '\n' <<<"${seen#*:}" | wc -l)" = "${seen%:*}" ]
+        done
+    done
+}
+
+@test "no two of as many ranks as GPUs share one, however Slurm has placed the tasks" {
+    launch "-N2 -n4 --gpus=4" -n 4 --gpu-visibility rank
+    [ "$(cut -d' ' -f2,3 <<<"$ranks" | sort -u | wc -l)" = 4 ]
+    launch "-N2 --ntasks=8 --ntasks-per-node=4 --gpus=4" -n 4 --gpu-visibility rank
+    [ "$(cut -d' ' -f2,3 <<<"$ranks" | sort -u | wc -l)" = 4 ]
+}
+
+@test "a job without GPUs that was submitted inside one with GPUs is not refused its agents" {
+    write_script inner 'batchai-launch -n 1 sh -c "echo rank \$RANK: \${SLURM_GPUS_ON_NODE-none}"'
+    write_script outer 'sbatch --wait -N1 -n1 --output=inner.out inner'
+    submit_alice -N1 --gpus=2 --output=out outer
+    [ "$(wait_job "$job")" = COMPLETED ] # it would be 1 if the inner job had failed
+    [ "$(cat inner.out)" = "rank 0: none" ]
+}
+
+@test "several tasks per GPU become as many ranks, and several GPUs per task are not passed over in silence" {
+    launch "-N2 --gpus=4 --ntasks-per-gpu=2"
+    [ "$(wc -l <<<"$ranks")" = 8 ]
+    [ "$said" = "batchai-launch: 2 ranks per GPU: 8 ranks on 2 nodes" ]
+    launch "-N1 -n2 --gpus-per-task=2"
+    [ "$(wc -l <<<"$ranks")" = 4 ]
+    [[ $said == *"batchai-launch: the job's --gpus-per-task=2 is ignored, each rank gets one GPU: "*"with -n"* ]]
+    launch "-N1 -n2 --gpus-per-task=2" -n 2 --gpu-visibility rank
+    [ "$ranks" = $'0 n1 4:0,2\n1 n1 4:1,3' ]
+    [ -z "$said" ]
+}
+
+@test "the job's --distribution is not dropped in silence" {
+    launch "-N2 --gpus-per-node=2 -m cyclic"
+    [ "$(cut -d' ' -f1,2 <<<"$ranks")" = $'0 n1\n1 n2\n2 n1\n3 n2' ]
+    [[ $said != *ignored* ]]
+    launch "-N2 --gpus-per-node=2 -m cyclic" --map block
+    [ "$(cut -d' ' -f1,2 <<<"$ranks")" = $'0 n1\n1 n1\n2 n2\n3 n2' ]
+    launch "-N2 -n4 --gpus-per-node=2 -m plane=2"
+    [[ $said == *'batchai-launch: "plane" of the job'*"--distribution is ignored"* ]]
+    launch "-N2 --gpus-per-node=2 -m cyclic:block"
+    [ "$(cut -d' ' -f1,2 <<<"$ranks")" = $'0 n1\n1 n2\n2 n1\n3 n2' ]
+    [[ $said == *'batchai-launch: ":block" of the job'*"--distribution is ignored"* ]]
+}
+
+@test "the preparation of a node does not miss GPUs that were asked for in all or per task" {
+    for options in --gpus=4 "-n4 --gpus-per-task=1"; do
+        rm -rf logs
+        launch "-N2 $options --batchai-output=logs --batchai-prep=env" --ranks-per-node 1
+        for node in n1 n2; do
+            seen=$(sed -n 's/^CUDA_VISIBLE_DEVICES=//p' "logs/stdout-job_prep-$node.txt")
+            [[ $(grep " $node " <<<"$ranks") == *" $node "?":$seen" ]]
+        done
+    done
+}
+
+@test "an allocation of salloc does not lose them either" {
+    run salloc --quiet -N2 --gpus=4 batchai-launch sh -c 'echo "$(hostname) $SLURM_GPUS_ON_NODE"'
+    [ "$status" -eq 0 ]
+    [[ $output = *"batchai-launch: one rank per GPU: 4 ranks on 2 nodes"* ]]
+}
