@@ -25,13 +25,14 @@ class Bootstrap {
     virtual sys::Result<void> publish(const std::string& key, const std::string& value) = 0;
     // What a rank has published under the key.
     virtual sys::Result<std::string> lookup(int rank, const std::string& key) const = 0;
-    // Collective: waits for all.
-    virtual sys::Result<void> fence() const = 0;
+    // Collective, the last call: waits for all.
+    virtual sys::Result<void> leave() = 0;
 };
 
 // All ranks of the job. A process that no PMIx server has started is a job of one rank.
-// May be called again after the Bootstrap's end, in step with all other ranks: the n-th ones of the
-// processes belong together.
+// May be called again after the Bootstrap's end, in step with all other ranks, by the same
+// processes or by those of a later program of the ranks: the n-th ones of the processes belong
+// together.
 sys::Result<std::unique_ptr<Bootstrap>> bootstrap_through_pmix();
 
 // The name of the node that this process counts as: BATCHAI_COLL_NODE, so that the ranks of one

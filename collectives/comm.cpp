@@ -267,7 +267,7 @@ Failure Communicator::finalize() {
     }
     // Nobody closes a connection before everybody has what was sent on it.
     if (wire_ != nullptr) wire_->flush();
-    if (auto done = bootstrap_->fence(); !done) {
+    if (auto done = bootstrap_->leave(); !done) {
         return {BATCHAI_COLL_ERR_SYSTEM, done.error().in("finalize").message};
     }
     return {};

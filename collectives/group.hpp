@@ -24,7 +24,7 @@ class Group final : public Bootstrap {
     sys::Result<void> publish(const std::string& key, const std::string& value) override;
     sys::Result<std::string> lookup(int rank, const std::string& key) const override;
     // Nothing to wait for: the communicator's connections stay until the parent's end.
-    sys::Result<void> fence() const override { return {}; }
+    sys::Result<void> leave() override { return {}; }
 
   private:
     sys::Result<void> allgather(Signature signature, const void* send, void* receive,

@@ -18,6 +18,7 @@
 //   late RANK      RANK comes too late; all get TIMEOUT
 //   stuck RANK FILE  RANK does not go on until there is such a file, for which the others wait
 //   busy FILE      all go on until there is such a file
+//   linger RANK FILE  after finalize, RANK does not end until there is such a file, nor right then
 #define _GNU_SOURCE
 #include <math.h>
 #include <signal.h>
@@ -425,6 +426,15 @@ static void stuck(int victim, const char* file) {
     sum_of_seven();
 }
 
+static void linger(int late, const char* file) {
+    sum_of_seven();
+    expect(batchai_coll_finalize(comm), "finalize");
+    comm = NULL;
+    if (rank != late) return;
+    while (access(file, F_OK) != 0) usleep(10000);
+    usleep(300000);
+}
+
 static void run(const char* mode, const char* argument, const char* file) {
     if (strcmp(mode, "places") == 0) return places();
     if (strcmp(mode, "matrix") == 0) return matrix();
@@ -439,6 +449,7 @@ static void run(const char* mode, const char* argument, const char* file) {
     if (strcmp(mode, "late") == 0) return late(atoi(argument));
     if (strcmp(mode, "stuck") == 0) return stuck(atoi(argument), file);
     if (strcmp(mode, "busy") == 0) return busy(argument);
+    if (strcmp(mode, "linger") == 0) return linger(atoi(argument), file);
     fprintf(stderr, "collectives_check: no mode '%s'\n", mode);
     exit(64);
 }

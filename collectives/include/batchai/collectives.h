@@ -23,7 +23,8 @@
  * than BATCHAI_COLL_ERR_ARGUMENT the communicator only answers with that error until it is
  * finalized. Then all ranks may call init again, in the same processes, any number of times, if all
  * of them are there: a rank whose process has ended has to be started again, with all others, by
- * the launcher.
+ * the launcher. After finalize a rank's next program may call init, in step with all other ranks;
+ * so may a process that has unloaded this library and loaded it again.
  *
  * Results: for the same ranks on the same nodes, the bits of a reduction depend on the reduced
  * numbers alone, not on the count, the place in the buffer, the algorithm or the processor's
