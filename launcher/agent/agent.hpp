@@ -103,6 +103,7 @@ class Agent : private pmix::Host {
     void unpublish(std::uint32_t owner, std::vector<std::string> keys,
                    pmix::OpAnswer answer) override;
     void aborted(std::uint32_t rank, int code, std::string message) override;
+    void spawn_refused(std::uint32_t rank) override;
     void connected(std::uint32_t rank) override;
     void finalized(std::uint32_t rank) override;
     void group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) override;

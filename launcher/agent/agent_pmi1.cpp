@@ -11,7 +11,7 @@ namespace batchai::launcher {
 // False: the root was told why.
 bool Agent::start_pmi1() {
     if (job_.map.size() == 1) {
-        auto server = pmi1::SoloServer::listen(loop_, job_.nspace);
+        auto server = pmi1::SoloServer::listen(loop_, job_.nspace, [this] { spawn_refused(0); });
         if (!server) {
             fail(server.error().message);
             return false;
@@ -27,7 +27,8 @@ bool Agent::start_pmi1() {
             [this](Fence contribution) { branch_->give(std::move(contribution)); },
             [this](int rank, int code, std::string message) {
                 aborted(static_cast<std::uint32_t>(rank), code, std::move(message));
-            }},
+            },
+            [this](int rank) { spawn_refused(static_cast<std::uint32_t>(rank)); }},
         pmi1::Job{job_.nspace, job_.map.size(), process_mapping(job_.map)});
     return true;
 }

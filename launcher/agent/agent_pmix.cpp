@@ -2,6 +2,8 @@
 //
 // Agent, between its PMIx library and the root: every request gets a number, or a place in a queue,
 // and the library's answer function waits under it.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
@@ -121,6 +123,14 @@ void Agent::aborted(std::uint32_t rank, int code, std::string message) {
     end.time = wall_clock();
     if (message != "N/A") end.message = std::move(message);  // Open MPI's way to say nothing
     root_->send(end);
+}
+
+void Agent::spawn_refused(std::uint32_t rank) {
+    fail(AgentError{fmt::format("batchai-launch: rank {} on {} asked for new processes "
+                                "(MPI_Comm_spawn), which batchai-launch does not start. Start all "
+                                "ranks at once, with -n",
+                                rank, bootstrap_.name),
+                    125, false});
 }
 
 void Agent::connected(std::uint32_t rank) {

@@ -136,7 +136,7 @@ Reaction Session::spawn(std::string_view line) {
     if (line.starts_with("spawnssofar=")) spawns_so_far_ = line.substr(line.find('=') + 1);
     in_spawn_ = line != "endcmd";
     if (in_spawn_ || spawns_ != spawns_so_far_) return {};
-    return {Event::none, refusal("spawn_result", "not_supported"), 0, {}};
+    return {Event::spawn, refusal("spawn_result", "not_supported"), 0, {}};
 }
 
 std::string Session::end_barrier(bool complete) {

@@ -3,7 +3,8 @@
 // PMI-1, what is said: a line of a rank in, the answer to it out. As Flux RFC 13 has it, whose
 // reference is MPICH's Hydra. No descriptors and no processes, so that every line can be tested.
 //
-// Neither spawning nor publishing names is offered: such requests get an error for an answer.
+// Neither spawning nor publishing names is offered: such requests get an error for an answer. One
+// to spawn is an event too, because MPI libraries wait for processes that do not come.
 #pragma once
 
 #include <string>
@@ -25,7 +26,7 @@ struct Job {
 
 // What a line means to the server, besides the answer.
 struct Reaction {
-    enum class Event { none, joined, left, barrier, aborted, broken };
+    enum class Event { none, joined, left, barrier, spawn, aborted, broken };
     Event event = Event::none;
     std::string answer;  // whole lines, or nothing
     int code = 0;        // aborted

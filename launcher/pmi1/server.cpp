@@ -57,6 +57,8 @@ void Server::obey(int number, Rank& rank, std::string_view line) {
             return callbacks_.on_left(number);
         case Reaction::Event::barrier:
             return check_barrier();
+        case Reaction::Event::spawn:
+            return callbacks_.on_spawn_refused(number);
         case Reaction::Event::aborted:  // it waits for its end, and would complain of anything else
             return callbacks_.on_aborted(number, reaction.code, {});
         case Reaction::Event::broken:  // nobody could tell what the others would wait for

@@ -26,6 +26,7 @@ class Server {
         std::function<void(int rank)> on_joined, on_left;  // between init and finalize, and not
         std::function<void(Fence)> on_barrier;  // what this node's ranks have to give to one
         std::function<void(int rank, int code, std::string message)> on_aborted;
+        std::function<void(int rank)> on_spawn_refused;  // it has asked for new processes
     };
     Server(Loop& loop, Callbacks callbacks, Job job)
         : loop_(loop), callbacks_(std::move(callbacks)), job_(std::move(job)) {}

@@ -3,8 +3,10 @@
 
 namespace batchai::launcher::pmi1 {
 
-sys::Result<std::unique_ptr<SoloServer>> SoloServer::listen(Loop& loop, std::string name) {
-    std::unique_ptr<SoloServer> self(new SoloServer(loop, std::move(name)));
+sys::Result<std::unique_ptr<SoloServer>> SoloServer::listen(
+    Loop& loop, std::string name, std::function<void()> on_spawn_refused) {
+    std::unique_ptr<SoloServer> self(
+        new SoloServer(loop, std::move(name), std::move(on_spawn_refused)));
     auto port = OwnPort::listen(loop, "PMI-1", [server = self.get()](sys::UniqueFd connection) {
         server->serve(std::move(connection));
     });
@@ -16,19 +18,19 @@ sys::Result<std::unique_ptr<SoloServer>> SoloServer::listen(Loop& loop, std::str
 void SoloServer::serve(sys::UniqueFd connection) {
     std::erase_if(programs_, [](const Program& program) { return !program.server.connected(); });
     if (programs_.size() < kMostPrograms) {
-        programs_.emplace_back(loop_, name_, std::move(connection));
+        programs_.emplace_back(*this, std::move(connection));
     }
 }
 
 // Alone in its barriers, it waits for none.
-SoloServer::Program::Program(Loop& loop, const std::string& name, sys::UniqueFd connection)
-    : server(loop,
+SoloServer::Program::Program(SoloServer& owner, sys::UniqueFd connection)
+    : server(owner.loop_,
              {[](int) {}, [](int) {},
               [this](Fence fence) {
                   server.on_fence_done({fence.id, fence.status, 0, std::move(fence.data)});
               },
-              [](int, int, const std::string&) {}},
-             {name, 1, "(vector,(0,1,1))"}) {
+              [](int, int, const std::string&) {}, [&owner](int) { owner.on_spawn_refused_(); }},
+             {owner.name_, 1, "(vector,(0,1,1))"}) {
     server.adopt(0, std::move(connection));
 }
 

@@ -9,6 +9,7 @@
 // exit code.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -20,17 +21,20 @@ namespace batchai::launcher::pmi1 {
 
 class SoloServer {
   public:
-    static sys::Result<std::unique_ptr<SoloServer>> listen(Loop& loop, std::string name);
+    // on_spawn_refused: a program has asked for new processes.
+    static sys::Result<std::unique_ptr<SoloServer>> listen(Loop& loop, std::string name,
+                                                           std::function<void()> on_spawn_refused);
 
     // For PMI_PORT. PMI_ID is 0.
     std::string address() const { return "127.0.0.1:" + std::to_string(port_->number()); }
 
   private:
     struct Program {
-        Program(Loop& loop, const std::string& name, sys::UniqueFd connection);
+        Program(SoloServer& owner, sys::UniqueFd connection);
         Server server;
     };
-    SoloServer(Loop& loop, std::string name) : loop_(loop), name_(std::move(name)) {}
+    SoloServer(Loop& loop, std::string name, std::function<void()> on_spawn_refused)
+        : loop_(loop), name_(std::move(name)), on_spawn_refused_(std::move(on_spawn_refused)) {}
     void serve(sys::UniqueFd connection);
 
     // Side by side. Less than an agent may have descriptors: 1024 by default.
@@ -38,6 +42,7 @@ class SoloServer {
 
     Loop& loop_;
     const std::string name_;
+    const std::function<void()> on_spawn_refused_;
     std::list<Program> programs_;  // also those that have left, until another one comes
     std::unique_ptr<OwnPort> port_;
 };

@@ -35,6 +35,8 @@ class Host {
     virtual void lookup(std::vector<std::string> keys, bool wait, LookupAnswer answer) = 0;
     virtual void unpublish(std::uint32_t owner, std::vector<std::string> keys, OpAnswer answer) = 0;
     virtual void aborted(std::uint32_t rank, int code, std::string message) = 0;
+    // The rank has asked for new processes, which there are not.
+    virtual void spawn_refused(std::uint32_t rank) = 0;
     virtual void connected(std::uint32_t rank) = 0;
     virtual void finalized(std::uint32_t rank) = 0;
     // A rank asks for a group of these; the library may be waiting for others of the node.

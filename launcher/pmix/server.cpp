@@ -57,6 +57,7 @@ pmix_server_module_t* upcalls() {
         m.client_connected2 = on_connected;
         m.client_finalized = on_finalized;
         m.abort = on_abort;
+        m.spawn = on_spawn;
         m.fence_nb = on_fence;
         m.direct_modex = on_modex;
         m.publish = on_publish;

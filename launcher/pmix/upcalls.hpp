@@ -64,6 +64,10 @@ pmix_status_t on_query(pmix_proc_t* proc, pmix_query_t queries[], size_t nquerie
 pmix_status_t on_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
                          const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t function,
                          void* cbdata);
+// spawn.cpp
+pmix_status_t on_spawn(const pmix_proc_t* proc, const pmix_info_t job[], size_t njob,
+                       const pmix_app_t programs[], size_t nprograms, pmix_spawn_cbfunc_t function,
+                       void* cbdata);
 // abort.cpp
 pmix_status_t on_abort(const pmix_proc_t* proc, void* object, int status, const char message[],
                        pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t function, void* cbdata);

@@ -49,6 +49,17 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
     [[ $output = *"batchai-launch: rank 3 on n2 aborted the job with code 7"* ]]
 }
 
+@test "a program that asks for new processes does not hang, and the launcher says why" {
+    local spawn=$BATCHAI_BUILD/tests/peers/spawn_check
+    for layout in "timeout -k 2 60 batchai-launch --local 1 -n 1" "timeout -k 2 60 batchai-launch --local 2 -n 4" \
+        "salloc --quiet -N2 batchai-launch -n 4"; do
+        # shellcheck disable=SC2086 # words
+        run $layout -- "$spawn"
+        [ "$status" -eq 125 ]
+        [[ $output = *"batchai-launch: rank 0 on "*" asked for new processes (MPI_Comm_spawn), which "* ]]
+    done
+}
+
 @test "an unmodified mpi4py script starts on one machine that plays two nodes" {
     run local_launch /usr/bin/python3 "$BATCHAI_SOURCE/tests/peers/mpi4py_check.py"
     [ "$status" -eq 0 ]

@@ -26,6 +26,12 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq "${1:-4}" ]; }
     all_fine 8
 }
 
+@test "a rank that asks for new processes through PMI-1 does not leave the others waiting" {
+    run launch "$check" say 3 $'mcmd=spawn\nnprocs=1\nexecname=true\ntotspawns=1\nspawnssofar=1\nendcmd'
+    [ "$status" -eq 125 ]
+    [[ $output = *"batchai-launch: rank 3 on n2 asked for new processes (MPI_Comm_spawn), which "* ]]
+}
+
 @test "a rank inherits its own connection to PMI-1 and no other" {
     # shellcheck disable=SC2016 # expanded by the rank
     run launch sh -c '[ "$(find /proc/$$/fd -lname "socket:*")" = "/proc/$$/fd/$PMI_FD" ] && echo "rank of 4 is fine"'

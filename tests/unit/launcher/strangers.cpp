@@ -193,7 +193,7 @@ namespace {
 
 // PMI-1 for the only rank of a job.
 struct Solo {
-    Solo() : server(std::move(*pmi1::SoloServer::listen(loop, "space"))) {
+    Solo() : server(std::move(*pmi1::SoloServer::listen(loop, "space", [] {}))) {
         port = std::stoi(server->address().substr(server->address().find(':') + 1));
     }
     // The first answer to the request; "closed" where the server has closed the connection.
