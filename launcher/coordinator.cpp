@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <sstream>
 
 #include "launcher/agent/processes.hpp"
 #include "launcher/agent/ranks.hpp"
@@ -37,6 +35,8 @@ Coordinator::Coordinator(Session session)
           fmt::format("batchai.{}.{}", session_.allocation.job_id, random_text().substr(0, 16))),
       relay_(*this, tree()),
       agents_(session_.allocation.nodes.size()),
+      starter_words_(session_.allocation.local,
+                     [this](const DeathNotice& notice) { on_agent_died(notice); }),
       stall_(loop_, [this] { on_stall(); }),
       progress_(loop_, [this] { show_progress(); }),
       timeout_(loop_,
@@ -63,6 +63,7 @@ SessionResult Coordinator::run() {
     }
     loop_.run();
     kill_descendants();
+    starter_words_.catch_up();
     if (srun_ended_ && !session_.allocation.local) sweep_nodes(session_.allocation);
     if (outcome_.cause() == Cause::signal && !session_.allocation.local) {
         if (const auto job = ask_slurm(session_.allocation.job_id)) {
@@ -74,7 +75,7 @@ SessionResult Coordinator::run() {
         const std::size_t first = text.find('\n');
         if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));
         std::fputs(text.c_str(), stderr);
-        if (srun_matters_) say_starter_words();
+        if (srun_matters_) starter_words_.say();
     }
     // A write that nobody lets finish is still in libuv's hands; the process ends soon.
     bool written = true;
@@ -128,16 +129,7 @@ sys::Result<void> Coordinator::open() {
     door_ = std::make_unique<Door>(loop_, *key_, std::move(listeners),
                                    [this](Link link) { admit(std::move(link)); });
     starters_ = std::move(*starters);
-    for (Starter& starter : starters_) {
-        if (!starter.errors) continue;
-        starter_errors_.push_back(
-            std::make_unique<Poll>(loop_, std::move(starter.errors), [this](int fd) {
-                std::array<char, 4096> bytes{};
-                const ssize_t size = ::read(fd, bytes.data(), bytes.size());
-                if (size <= 0) return starter_errors_.clear();
-                if (starter_words_.size() < bytes.size()) starter_words_.append(bytes.data(), size);
-            }));
-    }
+    starter_words_.listen(loop_, starters_);
     stall_.start(kStall, kStall);
     progress_.start(kProgress, kProgress);
     if (session_.timeout) {
@@ -253,21 +245,24 @@ void Coordinator::on_agent_lost(int node) {
     if (agent.done) return;
     agent.done = srun_matters_ = true;
     lost_nodes_.push_back(agent.hello.name);
-    fail(fmt::format("lost the agent on {}: the node is down, or the agent was killed",
+    outcome_.add(
+        {wall_clock(),
+         fmt::format("batchai-launch: lost the agent on {}: the node is down, or the agent "
+                     "was killed with its guard",
                      agent.hello.name),
-         125, Cause::node);
+         125, Cause::node, false, agent.hello.name});
+    end_job();
     check_over();
 }
 
-// What srun said, but for its complaint about SLURM_CPU_BIND=none where there is no binding anyway.
-void Coordinator::say_starter_words() {
-    std::istringstream lines(starter_words_);
-    for (std::string line; std::getline(lines, line);) {
-        if (line.find("lacks support for cpu binding") == std::string::npos) {
-            std::fputs((sys::printable(line) + "\n").c_str(), stderr);
-        }
+// Before or after its connection was lost; without a connection, if it had not called yet.
+void Coordinator::on_agent_died(const DeathNotice& notice) {
+    const std::string line = "batchai-launch: " + notice.sentence;
+    if (state_ == State::starting) {
+        outcome_.add({wall_clock(), line, 125, Cause::node, false, notice.node});
+        end_job();
     }
-    starter_words_.clear();
+    outcome_.explain_loss(notice.node, line);
 }
 
 // ---- standard input -----------------------------------------------------------------------------

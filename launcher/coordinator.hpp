@@ -24,6 +24,7 @@
 #include "launcher/report.hpp"
 #include "launcher/sink.hpp"
 #include "launcher/starter.hpp"
+#include "launcher/starter_words.hpp"
 #include "launcher/terminal.hpp"
 
 namespace batchai::launcher {
@@ -123,6 +124,7 @@ class Coordinator : private Relay::Sender {
     void on_rank_end(int node, RankEnd end);
     void check_awaited();
     void on_agent_lost(int node);
+    void on_agent_died(const DeathNotice& notice);
     void on_output(int node, Output output);
     void on_output_failure(const Sink::Failure& failure);
     void on_misplaced(const std::string& line);
@@ -139,7 +141,6 @@ class Coordinator : private Relay::Sender {
     void on_stall();
     void ask_for_fence();
     void on_fence_answer(int node, const FenceAnswer& answer);
-    void say_starter_words();
 
     // What all ranks are doing (coordinator_hang.cpp).
     void inspect(const std::string& why = {}, std::function<void()> then = {});
@@ -181,8 +182,7 @@ class Coordinator : private Relay::Sender {
     std::vector<Agent> agents_;
     std::vector<std::unique_ptr<Peer>> peers_;
     std::vector<Starter> starters_;
-    std::vector<std::unique_ptr<Poll>> starter_errors_;
-    std::string starter_words_;
+    StarterWords starter_words_;
     std::unique_ptr<Door> door_;  // until all agents are there
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Sink> out_, err_;

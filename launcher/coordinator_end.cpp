@@ -87,6 +87,7 @@ void Coordinator::on_child() {
                                         [pid](const Starter& s) { return s.pid == pid; });
         if (found == starters_.end()) continue;
         found->pid = -1;
+        starter_words_.catch_up();  // it may say why
         srun_ended_ = srun_ended_ || (greeted_ > 0 && state_ != State::over);
         if (state_ == State::running && !session_.allocation.local) {
             fail("srun has ended before the job", 125, Cause::node);

@@ -52,7 +52,7 @@ void Coordinator::on_stall() {
         }
         say(fmt::format("still waiting for {} of {} agents: {}", missing.size(), agents_.size(),
                         names(missing)));
-        say_starter_words();
+        starter_words_.say();
         if (session_.attempt == 0 || ++stalls_ < kStallsOfARestart) return;
         for (int node : missing) lost_nodes_.push_back(session_.allocation.nodes[node]);
         fail("lost " + names(missing) + ": no agent within a minute", 125, Cause::node);

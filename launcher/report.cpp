@@ -84,6 +84,12 @@ void Outcome::explain_signal(const std::string& why) {
     }
 }
 
+void Outcome::explain_loss(const std::string& node, const std::string& line) {
+    for (Other& other : others_) {
+        if (other.node == node) other.line = line;
+    }
+}
+
 // Of those that ended on their own; who only followed the root's order comes after all others.
 const RankEnd* Outcome::first_rank() const {
     const RankEnd* first = nullptr;

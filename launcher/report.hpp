@@ -42,7 +42,8 @@ class Outcome {
         std::string line;
         int code = 125;
         Cause cause = Cause::other;
-        bool logged = false;  // on the node already
+        bool logged = false;    // on the node already
+        std::string node = {};  // whose agent is lost
     };
     void add(Other other) { others_.push_back(std::move(other)); }
 
@@ -56,6 +57,9 @@ class Outcome {
 
     // Adds to the line of a signal why it was sent.
     void explain_signal(const std::string& why);
+
+    // Says instead of the line of a lost agent how it died.
+    void explain_loss(const std::string& node, const std::string& line);
 
     bool failed() const;
     Cause cause() const;

@@ -29,11 +29,10 @@ sys::Result<Pipe> make_pipe() {
     return Pipe{sys::UniqueFd(ends[0]), sys::UniqueFd(ends[1])};
 }
 
-// Runs argv, whose first word is a path, with `input` as its standard input. With errors, its
-// standard error comes to us; else it is ours.
+// Runs argv, whose first word is a path, with `input` as its standard input. Its standard error
+// comes to us.
 sys::Result<Starter> start(const std::vector<std::string>& argv,
-                           const env::Environment& environment, const std::string& input,
-                           bool catch_errors) {
+                           const env::Environment& environment, const std::string& input) {
     auto stdin_pipe = make_pipe(), stderr_pipe = make_pipe();
     if (!stdin_pipe) return stdin_pipe.error();
     if (!stderr_pipe) return stderr_pipe.error();
@@ -58,7 +57,7 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
         ::sigemptyset(&none);
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
         ::dup2(stdin_pipe->read.get(), 0);
-        if (catch_errors) ::dup2(stderr_pipe->write.get(), 2);
+        ::dup2(stderr_pipe->write.get(), 2);
         ::execve(args[0], args.data(), envp.data());
         ::_exit(errno == ENOENT ? 127 : 126);
     }
@@ -67,7 +66,7 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
         static_cast<ssize_t>(input.size())) {
         return sys::errno_error("writing to " + argv[0]);
     }
-    if (catch_errors) starter.errors = std::move(stderr_pipe->read);
+    starter.errors = std::move(stderr_pipe->read);
     return starter;
 }
 
@@ -113,7 +112,7 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
     std::vector<Starter> starters;
     if (!allocation.local) {
         auto srun = start(srun_command(allocation, "--agent"), srun_environment(env::current()),
-                          encode(bootstrap), true);
+                          encode(bootstrap));
         if (!srun) return srun.error();
         srun->name = "srun";
         starters.push_back(std::move(*srun));
@@ -122,7 +121,7 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
     for (std::size_t node = 0; node < allocation.nodes.size(); ++node) {
         bootstrap.node = static_cast<int>(node);
         bootstrap.name = allocation.nodes[node];
-        auto agent = start({own_executable(), "--agent"}, env::current(), encode(bootstrap), false);
+        auto agent = start({own_executable(), "--agent"}, env::current(), encode(bootstrap));
         if (!agent) return agent.error();
         agent->name = bootstrap.name;
         starters.push_back(std::move(*agent));
@@ -131,8 +130,7 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
 }
 
 void sweep_nodes(const Allocation& allocation) {
-    auto srun =
-        start(srun_command(allocation, "--sweep"), srun_environment(env::current()), {}, true);
+    auto srun = start(srun_command(allocation, "--sweep"), srun_environment(env::current()), {});
     if (!srun) return;
     const auto deadline = std::chrono::steady_clock::now() + kSweep;
     while (::waitpid(srun->pid, nullptr, WNOHANG) == 0) {

@@ -20,7 +20,7 @@ namespace batchai::launcher {
 struct Starter {
     pid_t pid = -1;
     std::string name;      // for messages
-    sys::UniqueFd errors;  // what srun itself has to say
+    sys::UniqueFd errors;  // its standard error: what srun, or the agents themselves, have to say
 };
 
 sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap);

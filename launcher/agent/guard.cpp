@@ -13,6 +13,7 @@
 
 #include "launcher/agent/processes.hpp"
 #include "launcher/agent/signals.hpp"
+#include "launcher/death_notice.hpp"
 #include "launcher/say.hpp"
 
 namespace batchai::launcher {
@@ -41,7 +42,7 @@ void Guarded::remove(bool orderly) const {
     if (!orderly && !job_directory.empty()) remove_scratch(job_directory);
 }
 
-Guarded start_guard(const std::string& job_directory) {
+Guarded start_guard(const std::string& node, const std::string& job_directory) {
     block_signals(handled_signals());  // from here on there is something to be removed
     std::signal(SIGPIPE, SIG_IGN);
     sweep_scratch();
@@ -64,9 +65,9 @@ Guarded start_guard(const std::string& job_directory) {
         return guarded;
     }
     const int status = pass_signals_to(agent);
+    if (WIFSIGNALED(status)) say(DeathNotice(node, WTERMSIG(status)).sentence);
     kill_descendants();
     guarded.remove(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    // Without the agent's exit code nobody has been told what happened; Slurm or the root see it.
     std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 

@@ -30,8 +30,9 @@ struct Guarded {
     bool has_guard() const { return ::getppid() == guard; }
 };
 
-// Forks. In the child (the agent) it returns; the parent waits for it, cleans up and exits with the
-// agent's exit code.
-Guarded start_guard(const std::string& job_directory);
+// Forks. In the child (the agent of this node) it returns. The parent waits for the agent, says if
+// a signal has ended it (launcher/death_notice.hpp), cleans up and exits with the agent's exit
+// code.
+Guarded start_guard(const std::string& node, const std::string& job_directory);
 
 }  // namespace batchai::launcher

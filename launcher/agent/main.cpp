@@ -2,6 +2,7 @@
 #include "launcher/agent/main.hpp"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -30,6 +31,14 @@ const char* variable(const char* name) {
     return value == nullptr ? "" : value;
 }
 
+// A container or a batch system may run a process without HOME, as a user whom the node does not
+// know. libpmix dies of that, in this process and in ranks.
+void give_home() {
+    if (std::getenv("HOME") == nullptr && ::getpwuid(::geteuid()) == nullptr) {
+        ::setenv("HOME", "/", 1);
+    }
+}
+
 }  // namespace
 
 int agent_main() {
@@ -47,8 +56,9 @@ int agent_main() {
     const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(null, STDIN_FILENO);
     ::close(null);
-    Guarded guarded =
-        start_guard(bootstrap->node == 0 ? bootstrap->owned_directory : std::string());
+    give_home();
+    Guarded guarded = start_guard(
+        bootstrap->name, bootstrap->node == 0 ? bootstrap->owned_directory : std::string());
     Agent agent(std::move(*bootstrap), std::move(guarded));
     std::_Exit(
         agent.run());  // not destroyed: the PMIx library's thread still runs (pmix/server.hpp)

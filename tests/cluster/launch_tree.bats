@@ -83,6 +83,6 @@ fine() { [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]; }
         status=0
         wait $! || status=$?
         [ "$status" -eq 125 ]
-        grep -q "batchai-launch: lost the agent on $node" "$out"
+        grep -qx "batchai-launch: the agent on $node died of SIGKILL" "$out"
     done
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report.hpp"
 
+#include "launcher/death_notice.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 
@@ -143,6 +145,29 @@ BOOST_AUTO_TEST_CASE(a_job_that_was_asked_to_end_is_no_failure_of_its_ranks) {
     BOOST_TEST(outcome.exit_code() == 143);
     BOOST_TEST(outcome.text(kMap, true) ==
                "asked to end: time is over\n  1 of 4 ranks did not end in time and were killed\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_agent_is_explained_by_what_its_own_guard_says_only) {
+    Outcome outcome;
+    outcome.add({5.0, "lost n1", 125, Cause::node, false, "n1"});
+    outcome.explain_loss("n2", "n2 died");
+    BOOST_TEST(outcome.line(kMap) == "lost n1");
+    outcome.explain_loss("n1", "n1 died");
+    BOOST_TEST(outcome.line(kMap) == "n1 died");
+}
+
+BOOST_AUTO_TEST_CASE(a_death_notice_is_read_as_it_was_said_and_nothing_else_is) {
+    const DeathNotice said("n2", SIGSEGV);
+    BOOST_TEST(said.sentence == "the agent on n2 died of SIGSEGV");
+    const auto read = DeathNotice::from_line("batchai-launch: " + said.sentence);
+    BOOST_REQUIRE(read.has_value());
+    BOOST_TEST(read->node == "n2");
+    BOOST_TEST(read->sentence == said.sentence);
+    for (const char* other :
+         {"", "the agent on n2 died of SIGSEGV", "batchai-launch: n2: no memory",
+          "batchai-launch: the agent on n2 says nothing"}) {
+        BOOST_TEST(!DeathNotice::from_line(other).has_value());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_died_long_before_the_signal_is_still_the_cause) {

@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# batchai-launch: how agents end that should not.
+# minislurm: -n 3
+#
+# shellcheck disable=SC2154 # job, status and output are set by submit and run
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() { out=$BATS_TEST_TMPDIR/out; }
+
+# Guard and agent, as a pattern that does not find the shell that looks for it.
+agents_of() { on_node "$1" pgrep -f 'batchai-launch --[a]gent'; }
+has_ranks() { on_node "$1" pgrep -fx 'sleep 301'; }
+
+# died NODE: how a launch on n1 and n2 ended.
+died() {
+    status=0
+    wait "$launch" || status=$?
+    [ "$status" -eq 125 ]
+    [ "$(grep -c '^batchai-launch: .*the agent' "$out")" -eq 1 ]
+    grep -qx "$1" "$out"
+}
+
+@test "an agent that a signal has ended is not reported as a node that is down" {
+    for signal in SEGV ABRT; do
+        salloc --quiet -N2 batchai-launch -n 2 sleep 301 >"$out" 2>&1 &
+        launch=$!
+        eventually has_ranks n2
+        on_node n2 kill -$signal "$(agents_of n2 | tail -n 1)"
+        died "batchai-launch: the agent on n2 died of SIG$signal"
+    done
+}
+
+@test "an agent with --local that a signal has ended is not reported as a node that is down" {
+    timeout -k 2 30 batchai-launch --local 2 -n 2 sleep 301 >"$out" 2>&1 &
+    launch=$!
+    eventually pgrep -fx 'sleep 301'
+    local agent
+    agent=$(pgrep -f 'batchai-launch --[a]gent' | tail -n 1)
+    kill -SEGV "$agent"
+    died 'batchai-launch: the agent on .* died of SIGSEGV'
+}
+
+@test "an agent that is gone with its guard is not reported as dead of a signal" {
+    salloc --quiet -N2 batchai-launch -n 2 sleep 301 >"$out" 2>&1 &
+    launch=$!
+    eventually has_ranks n2
+    # A stopped guard does not see its agent die.
+    # shellcheck disable=SC2046 # two words
+    on_node n2 sh -c 'kill -STOP "$1" && kill -KILL "$2" && kill -KILL "$1"' - $(agents_of n2)
+    died 'batchai-launch: lost the agent on n2: the node is down, or the agent was killed with its guard'
+    # Only the next launch of the user removes what both have left.
+    salloc --quiet -N2 batchai-launch -n 2 true
+}
+
+@test "an agent that dies before it has called does not leave the launch waiting" {
+    # It reads hwloc's file before it calls, and waits there.
+    mkfifo "$BATS_TEST_TMPDIR/topology"
+    HWLOC_XMLFILE=$BATS_TEST_TMPDIR/topology salloc --quiet -N2 batchai-launch -n 2 true >"$out" 2>&1 &
+    launch=$!
+    two_agents() { [ "$(agents_of n2 | wc -l)" -eq 2 ]; }
+    eventually two_agents
+    on_node n2 kill -ABRT "$(agents_of n2 | tail -n 1)"
+    let_go() {
+        timeout 0.2 sh -c ': >"$1"' - "$BATS_TEST_TMPDIR/topology" || true
+        ! kill -0 "$launch" 2>/dev/null
+    }
+    eventually let_go
+    died 'batchai-launch: the agent on n2 died of SIGABRT'
+}
+
+@test "a user without HOME whom the machine does not know does not end the agents" {
+    need_root
+    for nodes in 1 2; do
+        run timeout -k 2 60 setpriv --reuid 12345 --regid 12345 --clear-groups env -u HOME \
+            batchai-launch --local "$nodes" -n 2 "$BATCHAI_BUILD/tests/peers/pmix_check" exchange
+        [ "$status" -eq 0 ]
+    done
+}
