@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 namespace batchai::launcher {
 namespace {
@@ -118,6 +120,29 @@ bool may_spread_gpus(const env::Environment& environment) {
     return false;
 }
 
+std::string of_group(std::string_view variable, int component) {
+    return fmt::format("{}_HET_GROUP_{}", variable, component);
+}
+
+// salloc does not say which nodes its command is for: srun takes the first component's.
+sys::Result<std::optional<int>> component_of(const env::Environment& environment) {
+    if (!environment.contains("SLURM_HET_SIZE")) return std::optional<int>();
+    const auto here = expand_hostlist(env::value_of(environment, "SLURM_JOB_NODELIST"));
+    for (int component = 0;; ++component) {
+        const auto list = environment.find(of_group("SLURM_JOB_NODELIST", component));
+        if (list == environment.end()) break;
+        const auto nodes = expand_hostlist(list->second);
+        if (std::all_of(here.begin(), here.end(), [&nodes](const std::string& node) {
+                return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+            })) {
+            return std::optional(component);
+        }
+    }
+    return sys::Error{
+        "this step is part of several components of a heterogeneous job, and batchai-launch runs "
+        "on one: start it with srun --het-group=NUMBER, or without srun"};
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -125,6 +150,18 @@ std::string host_name() {
     ::gethostname(name.data(), name.size() - 1);
     const std::string full = name.data();
     return full.substr(0, full.find('.'));
+}
+
+env::Environment of_component(env::Environment environment, int component) {
+    const std::string suffix = of_group("", component);
+    env::Environment own;
+    for (const auto& [name, value] : environment) {
+        if (!name.ends_with(suffix)) continue;
+        const std::string plain = name.substr(0, name.size() - suffix.size());
+        if (plain != "SLURM_JOB_ID" && plain != "SLURM_JOBID") own[plain] = value;
+    }
+    for (auto& [name, value] : own) environment[name] = std::move(value);
+    return environment;
 }
 
 Allocation local_allocation(int nodes) {
@@ -136,7 +173,10 @@ Allocation local_allocation(int nodes) {
     return allocation;
 }
 
-sys::Result<Allocation> slurm_allocation(const env::Environment& environment) {
+sys::Result<Allocation> slurm_allocation(env::Environment environment) {
+    const auto component = component_of(environment);
+    if (!component) return component.error();
+    if (*component) environment = of_component(std::move(environment), **component);
     const auto job = environment.find("SLURM_JOB_ID");
     auto list = environment.find("SLURM_JOB_NODELIST");
     if (list == environment.end()) list = environment.find("SLURM_NODELIST");
@@ -152,6 +192,7 @@ sys::Result<Allocation> slurm_allocation(const env::Environment& environment) {
                           ": start it once, without srun or with srun -N1 -n1"};
     Allocation allocation;
     allocation.job_id = job->second;
+    allocation.component = *component;
     allocation.nodes = expand_hostlist(list->second);
     if (allocation.nodes.empty()) return sys::Error{"SLURM_JOB_NODELIST names no node"};
     allocation.tasks = tasks_asked(environment, allocation.nodes.size());
@@ -161,8 +202,15 @@ sys::Result<Allocation> slurm_allocation(const env::Environment& environment) {
 
 sys::Result<Allocation> find_allocation(const env::Environment& environment) {
     auto allocation = slurm_allocation(environment);
-    if (!allocation || !may_spread_gpus(environment)) return allocation;
-    const auto job = ask_slurm(allocation->job_id);
+    if (!allocation) return allocation;
+    std::string job_id = allocation->job_id;
+    bool spread = may_spread_gpus(environment);
+    if (const std::optional<int> component = allocation->component) {
+        job_id = env::value_of(environment, of_group("SLURM_JOB_ID", *component));
+        spread = may_spread_gpus(of_component(environment, *component));
+    }
+    if (!spread) return allocation;
+    const auto job = ask_slurm(job_id);
     if (!job) return job.error().in("asking Slurm for the GPUs of the job");
     allocation->gpus = job->gpus;
     return allocation;

@@ -3,6 +3,7 @@
 // Where the job runs: the nodes of the Slurm allocation around us, or this machine playing several.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ namespace batchai::launcher {
 struct Allocation {
     std::vector<std::string> nodes;
     bool local = false;
-    bool reduced = false;    // some of Slurm's nodes are left out
-    std::string job_id;      // Slurm's; empty when local
-    std::vector<int> tasks;  // of each node, where the user has asked for a number of them
+    bool reduced = false;          // some of Slurm's nodes are left out
+    std::string job_id;            // Slurm's; empty when local
+    std::optional<int> component;  // of a heterogeneous job (`sbatch -N1 : -N2`)
+    std::vector<int> tasks;        // of each node, where the user has asked for a number of them
     // --distribution of sbatch or salloc: the order of the nodes, and the part that is not heeded.
     Order order = Order::block;
     std::string ignored_distribution;
@@ -31,8 +33,13 @@ std::string host_name();
 Allocation local_allocation(int nodes);
 
 // From the environment that sbatch and salloc set. Of several tasks of srun only the first gets
-// one: it starts the agents of all nodes.
-sys::Result<Allocation> slurm_allocation(const env::Environment& environment);
+// one: it starts the agents of all nodes. Of a heterogeneous job it is one component, as for srun:
+// the first, or the one whose step this is.
+sys::Result<Allocation> slurm_allocation(env::Environment environment);
+
+// The environment of a heterogeneous job as its component would have it alone. The job's number
+// stays that of the whole.
+env::Environment of_component(env::Environment environment, int component);
 
 // slurm_allocation, and how the job has asked for its GPUs: Slurm's controller is asked if the
 // environment says that this was not per node.

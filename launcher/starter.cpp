@@ -80,6 +80,9 @@ std::vector<std::string> srun_command(const Allocation& allocation, const char* 
     if (allocation.reduced) {
         command.push_back(fmt::format("--nodelist={}", fmt::join(allocation.nodes, ",")));
     }
+    if (allocation.component) {
+        command.push_back(fmt::format("--het-group={}", *allocation.component));
+    }
     // Such a step has all that the job has.
     if (BATCHAI_EXTERNAL_LAUNCHER) {
         command.emplace_back("--external-launcher");
@@ -91,6 +94,14 @@ std::vector<std::string> srun_command(const Allocation& allocation, const char* 
     return command;
 }
 
+env::Environment environment_for(const Allocation& allocation) {
+    env::Environment environment = env::current();
+    if (allocation.component) {
+        environment = of_component(std::move(environment), *allocation.component);
+    }
+    return srun_environment(std::move(environment));
+}
+
 }  // namespace
 
 env::Environment srun_environment(env::Environment environment) {
@@ -98,8 +109,9 @@ env::Environment srun_environment(env::Environment environment) {
         const std::string& name = entry.first;
         if (name.starts_with("SRUN_")) return true;
         if (!name.starts_with("SLURM_")) return false;
-        for (const char* kept : {"SLURM_CONF", "SLURM_JOB_", "SLURM_SPANK_", "SLURM_SUBMIT_",
-                                 "SLURM_ARRAY_", "SLURM_CLUSTER_NAME", "SLURM_RESTART_COUNT"}) {
+        for (const char* kept :
+             {"SLURM_CONF", "SLURM_JOB_", "SLURM_SPANK_", "SLURM_SUBMIT_", "SLURM_ARRAY_",
+              "SLURM_CLUSTER_NAME", "SLURM_RESTART_COUNT", "SLURM_HET_SIZE"}) {
             if (name.starts_with(kept)) return false;
         }
         return true;
@@ -111,7 +123,7 @@ env::Environment srun_environment(env::Environment environment) {
 sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap) {
     std::vector<Starter> starters;
     if (!allocation.local) {
-        auto srun = start(srun_command(allocation, "--agent"), srun_environment(env::current()),
+        auto srun = start(srun_command(allocation, "--agent"), environment_for(allocation),
                           encode(bootstrap));
         if (!srun) return srun.error();
         srun->name = "srun";
@@ -130,7 +142,7 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
 }
 
 void sweep_nodes(const Allocation& allocation) {
-    auto srun = start(srun_command(allocation, "--sweep"), srun_environment(env::current()), {});
+    auto srun = start(srun_command(allocation, "--sweep"), environment_for(allocation), {});
     if (!srun) return;
     const auto deadline = std::chrono::steady_clock::now() + kSweep;
     while (::waitpid(srun->pid, nullptr, WNOHANG) == 0) {

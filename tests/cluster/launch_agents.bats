@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# batchai-launch: how agents end that should not.
+# batchai-launch: how agents end that should not, and where they run in heterogeneous jobs.
 # minislurm: -n 3
 #
 # shellcheck disable=SC2154 # job, status and output are set by submit and run
@@ -78,4 +78,23 @@ died() {
             batchai-launch --local "$nodes" -n 2 "$BATCHAI_BUILD/tests/peers/pmix_check" exchange
         [ "$status" -eq 0 ]
     done
+}
+
+@test "a heterogeneous job is not refused: the ranks run on the component that srun would take" {
+    # In the batch script, by number, and with salloc, which names no nodes itself.
+    submit -N1 --output="$out" : -N2 --wrap 'batchai-launch -n 2 hostname; echo "code $?"
+        srun --het-group=1 -N1 -n1 batchai-launch --ranks-per-node 1 hostname; echo "code $?"'
+    wait_job "$job"
+    [ "$(grep -cx 'code 0' "$out")" -eq 2 ]
+    [ "$(sed '/code/d' "$out" | sort | tr '\n' ' ')" = "n1 n1 n2 n3 " ]
+    run salloc --quiet -N1 : -N2 batchai-launch -n 2 hostname
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^n1$' <<<"$output")" -eq 2 ]
+}
+
+@test "a step of several components of a heterogeneous job is not started on some of its nodes" {
+    run salloc --quiet -N1 : -N1 srun --het-group=0,1 batchai-launch -n 2 hostname
+    [ "$status" -ne 0 ]
+    [[ $output = *"batchai-launch: this step is part of several components of a heterogeneous job"* ]]
+    [[ $output != *$'\nn'[0-9]* ]]
 }

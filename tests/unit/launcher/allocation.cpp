@@ -76,6 +76,31 @@ BOOST_AUTO_TEST_CASE(the_distribution_of_a_step_is_not_the_jobs) {
     BOOST_TEST((found->order == Order::block));
 }
 
+BOOST_AUTO_TEST_CASE(of_a_heterogeneous_job_one_component_is_used_as_srun_does) {
+    env::Environment job = {{"SLURM_JOB_ID", "42"},
+                            {"SLURM_HET_SIZE", "2"},
+                            {"SLURM_JOB_ID_HET_GROUP_1", "43"},
+                            {"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"},
+                            {"SLURM_JOB_NODELIST_HET_GROUP_1", "n[2-3]"},
+                            {"SLURM_TASKS_PER_NODE_HET_GROUP_1", "2(x2)"},
+                            {"SLURM_NTASKS_HET_GROUP_1", "4"}};
+    const auto salloc = slurm_allocation(job);  // which sets no node list of the whole
+    BOOST_REQUIRE(salloc);
+    BOOST_TEST(salloc->component.value() == 0);
+    BOOST_TEST(salloc->nodes == std::vector<std::string>{"n1"}, boost::test_tools::per_element());
+
+    job["SLURM_JOB_NODELIST"] = "n[2-3]";  // srun --het-group=1
+    const auto second = slurm_allocation(job);
+    BOOST_REQUIRE(second);
+    BOOST_TEST(second->component.value() == 1);
+    BOOST_TEST(second->job_id == "42");
+    BOOST_TEST(second->tasks == (std::vector<int>{2, 2}), boost::test_tools::per_element());
+
+    job["SLURM_JOB_NODELIST"] = "n[1-3]";  // srun --het-group=0,1
+    BOOST_TEST(slurm_allocation(job).error().message.starts_with(
+        "this step is part of several components of a heterogeneous job"));
+}
+
 BOOST_AUTO_TEST_CASE(counts_expand) {
     BOOST_TEST(expand_counts("4") == std::vector<int>{4}, boost::test_tools::per_element());
     for (const char* wrong : {"", "many", "-1", "1(x0)", "1(x99999999)"}) {
