@@ -33,7 +33,7 @@ std::set<int> nodes_of(const std::vector<std::uint32_t>& procs, const RankMap& m
 
 // Its members count on each other afterwards.
 bool needs_all(const std::string& purpose) {
-    return purpose == kPmi1 || purpose.starts_with(kConstruct);
+    return purpose == kPmi1 || purpose.starts_with(kConstruct) || purpose.starts_with(kDestruct);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 // FenceTable: joins what comes to one place of the tree, the root or an agent, for each fence: from
 // its children, and for an agent from its own ranks.
 //
-// A rank that has left PMIx and ended is not waited for. A fence, a connection and the end of a
-// group succeed without it, as under srun; a new group, and PMI-1's barrier, fail.
+// A rank that has left PMIx and ended is not waited for. A fence and a connection succeed without
+// it, as under srun; making a group, ending it, and PMI-1's barrier fail.
 #pragma once
 
 #include <cstdint>

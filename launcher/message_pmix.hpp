@@ -20,7 +20,8 @@ struct Joined {
 };
 
 inline constexpr const char* kPmi1 = "PMI-1";
-inline constexpr const char* kConstruct = "construct ";  // and the group's name
+inline constexpr const char *kConstruct = "construct ",
+                            *kDestruct = "destruct ";  // and a group's name
 
 // Which fence: the number-th over these ranks for this purpose: kPmi1, making or ending one of
 // PMIx's groups or connections, or nothing: a PMIx fence.

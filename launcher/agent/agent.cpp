@@ -213,9 +213,12 @@ void Agent::judge(RankEnd end) {
     if (gpus_ > 0) end.gpu = local % gpus_;
     note(fmt::format("rank {} {}", end.rank, describe(end)));
     root_->send(end);
+    groups_.end(end.rank);
     if (end.pmix == RankEnd::Pmix::left) {
         branch_->leave({end.rank});
         if (!ending_) stand_ins_.add(end.rank);
+    } else if (groups_.any_needs(end.rank)) {
+        root_->send(Missed{end.rank});
     }
     if (pmi1_) pmi1_->forget(end.rank);
     check_done();

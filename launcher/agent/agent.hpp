@@ -15,10 +15,10 @@
 #include "launcher/agent/branch.hpp"
 #include "launcher/agent/facts.hpp"
 #include "launcher/agent/gpus.hpp"
+#include "launcher/agent/groups.hpp"
 #include "launcher/agent/guard.hpp"
 #include "launcher/agent/last_words.hpp"
 #include "launcher/agent/locality.hpp"
-#include "launcher/agent/new_groups.hpp"
 #include "launcher/agent/progress_pages.hpp"
 #include "launcher/agent/rank_files.hpp"
 #include "launcher/agent/ranks.hpp"
@@ -155,7 +155,7 @@ class Agent : private pmix::Host {
     std::unique_ptr<Ranks> ranks_;
     LastWords last_words_;
     StandIns stand_ins_;
-    NewGroups new_groups_;
+    Groups groups_;
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Timer> giving_up_;
     std::unique_ptr<gloo::Rendezvous>

@@ -142,23 +142,14 @@ void Agent::finalized(std::uint32_t rank) {
     set_pmix_state(static_cast<int>(rank), RankEnd::Pmix::left);
 }
 
-// A group of which a rank has left cannot be made, and the library does not notice.
+// A group of which a rank has ended can be neither made nor ended, and the library does not notice.
 void Agent::group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) {
-    const auto is_here = [this](std::uint32_t rank) {
-        const int number = static_cast<int>(rank);
-        return rank < static_cast<std::uint32_t>(job_.map.size()) &&
-               job_.map.node_of(number) == bootstrap_.node;
-    };
-    const auto expected = std::count_if(ranks.begin(), ranks.end(), is_here);
-    new_groups_.asked(name, ranks, static_cast<int>(expected));
-    for (const std::uint32_t rank : ranks) {
-        const int number = static_cast<int>(rank);
-        if (stand_ins_.stands_for(number)) root_->send(Missed{number});
-    }
+    const int missed = groups_.asked(name, ranks, job_.map.ranks_on(bootstrap_.node));
+    if (missed >= 0) root_->send(Missed{missed});
 }
 
 pid_t Agent::start_stand_in(int rank) {
-    if (new_groups_.any_needs(static_cast<std::uint32_t>(rank))) root_->send(Missed{rank});
+    if (groups_.any_needs(rank)) root_->send(Missed{rank});
     SpawnRequest request;
     request.argv = {own_executable(), "--stand-in"};
     request.environment = environment_;

@@ -59,14 +59,24 @@ pmix_status_t meet(const char* purpose, const pmix_proc_t procs[], size_t nprocs
     return PMIX_SUCCESS;
 }
 
+// All members are on this node, and the library has heard them.
+bool is_local(const pmix_info_t info[], size_t ninfo) {
+    for (size_t i = 0; i < ninfo; ++i) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_LOCAL_ONLY)) return PMIX_INFO_TRUE(&info[i]);
+    }
+    return false;
+}
+
 }  // namespace
 
 pmix_status_t on_group(pmix_group_operation_t operation, char* group, const pmix_proc_t procs[],
                        size_t nprocs, const pmix_info_t info[], size_t ninfo,
                        pmix_info_cbfunc_t function, void* cbdata) {
     const bool making = operation == PMIX_GROUP_CONSTRUCT;
+    // With any other answer PMIx 5.0 asks twice, and uses the group after the first answer.
+    if (!making && is_local(info, ninfo)) return PMIX_OPERATION_SUCCEEDED;
     auto fence = contribution(procs, nprocs, info, ninfo,
-                              (making ? kConstruct : "destruct ") + std::string(group));
+                              (making ? kConstruct : kDestruct) + std::string(group));
     if (!fence) return PMIX_ERR_NOT_SUPPORTED;
     Directives directives = making ? read(info, ninfo) : Directives();
     fence->data = std::move(directives.endpoints);

@@ -25,6 +25,7 @@ bool is_array_of_infos(const pmix_value_t& value) {
            value.data.darray->type == PMIX_INFO && value.data.darray->array != nullptr;
 }
 
+// members: none where the group is to end.
 void tell_host(std::string name, const std::vector<pmix_proc_t>& members) {
     std::vector<std::uint32_t> ranks;
     for (const pmix_proc_t& member : members) ranks.push_back(member.rank);
@@ -72,7 +73,7 @@ bool is_safe(Buffer& request, bool construct) {
         PMIX_INFO_FREE(info, count);
     }
     safe = safe && (numbered || !wildcard);
-    if (safe && construct && !wildcard) tell_host(name, members);
+    if (safe) tell_host(name, members);
     return safe;
 }
 

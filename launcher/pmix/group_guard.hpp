@@ -13,8 +13,8 @@
 // request for a group. The library itself answers so to a command that it does not know, which we
 // make of the request's.
 //
-// It also tells the host of each rank that asks for a group of listed ranks, which the library does
-// only when the node's last one has.
+// It also tells the host of each rank that asks to make a group or to end it, which the library
+// does only when the node's last member has.
 #pragma once
 
 #include <array>

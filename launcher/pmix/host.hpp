@@ -39,7 +39,8 @@ class Host {
     virtual void spawn_refused(std::uint32_t rank) = 0;
     virtual void connected(std::uint32_t rank) = 0;
     virtual void finalized(std::uint32_t rank) = 0;
-    // A rank asks for a group of these; the library may be waiting for others of the node.
+    // A rank asks to make a group of these, or with none to end it; the library may be waiting for
+    // others of the node.
     virtual void group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) = 0;
     virtual void notify(Notification event) = 0;
     virtual void log(std::uint32_t rank, Stream stream, std::string text) = 0;

@@ -16,7 +16,10 @@
 // pmix_check leave RANK WHAT MS    RANK leaves PMIx and exits; MS later, the others do WHAT (fence,
 //                                  connect, list: a fence of listed ranks, group: of listed
 //                                  ranks) and say what it returned
+// pmix_check desert RANK WHAT      RANK exits without leaving PMIx; the others make a group of all
+//                                  (construct), or end the one that all have made (destruct)
 // pmix_check odd                   ask for groups in ways that PMIx 4.2's server does not survive
+// pmix_check scalar                ask for one in a way that neither it nor PMIx 5's client does
 // pmix_check unheard RANK          RANK has its agent sleep while it leaves PMIx and exits; the
 //                                  others fence
 #include <pmix.h>
@@ -257,6 +260,15 @@ static void have_signalled(uint32_t rank, int number) {
     sleep(20);
 }
 
+// PMIx_Error_string's texts differ between versions.
+static void say(const char* what, pmix_status_t status) {
+    printf("%s: %s\n", what,
+           status == PMIX_SUCCESS               ? "success"
+           : status == PMIX_ERR_PARTIAL_SUCCESS ? "partial success"
+           : status == PMIX_ERR_NOT_SUPPORTED   ? "not supported"
+                                                : PMIx_Error_string(status));
+}
+
 static pmix_status_t meet(const char* what) {
     pmix_proc_t all[64];
     pmix_info_t* results = NULL;
@@ -276,7 +288,22 @@ static void leave(int named, const char* what, int milliseconds) {
         exit(0);
     }
     usleep((useconds_t)milliseconds * 1000);
-    printf("%s: %s\n", what, PMIx_Error_string(meet(what)));
+    say(what, meet(what));
+}
+
+static void desert(int named, const char* what) {
+    pmix_proc_t all[64];
+    pmix_info_t* results = NULL;
+    size_t nresults = 0;
+    for (uint32_t rank = 0; rank < size; ++rank) PMIX_LOAD_PROCID(&all[rank], me.nspace, rank);
+    expect(fence(0), "fence");
+    if (what[0] == 'd')
+        expect(PMIx_Group_construct("g", all, size, NULL, 0, &results, &nresults), "construct");
+    if (named) usleep(300000);
+    if (named) _exit(0);
+    if (what[0] == 'd') expect(PMIx_Group_destruct("g", NULL, 0), "destruct");
+    expect(PMIx_Group_construct("h", all, size, NULL, 0, &results, &nresults), "construct");
+    sleep(20);
 }
 
 static void ask(const char* what, pmix_info_t* info, uint32_t rank) {
@@ -289,21 +316,25 @@ static void ask(const char* what, pmix_info_t* info, uint32_t rank) {
     const pmix_status_t status =
         PMIx_Group_construct(what, wildcard ? &anyone : all, wildcard ? 1 : size, info,
                              info != NULL, &results, &nresults);
-    printf("%s: %s\n", what, PMIx_Error_string(status));
+    say(what, status);
 }
 
 // Rank 0 alone asks with a time limit.
 static void odd(void) {
     pmix_info_t info;
     int limit = 1;
-    uint32_t number = 42;
     PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &limit, PMIX_INT);
     if (me.rank == 0) ask("limit", &info, 0);
-    PMIX_INFO_LOAD(&info, PMIX_GROUP_INFO, &number, PMIX_UINT32);
-    ask("scalar", &info, 0);
     if (me.rank == 0) ask("wildcard", NULL, PMIX_RANK_WILDCARD);
     expect(fence(0), "fence");
     group();
+}
+
+static void scalar(void) {
+    pmix_info_t info;
+    uint32_t number = 42;
+    PMIX_INFO_LOAD(&info, PMIX_GROUP_INFO, &number, PMIX_UINT32);
+    ask("scalar", &info, 0);
 }
 
 // PMIx_Finalize waits 2 s for the agent's answer.
@@ -361,8 +392,12 @@ static void run(int argc, char** argv) {
         sleep(20);
     } else if (strcmp(argv[1], "leave") == 0) {
         leave(named, argv[3], atoi(argv[4]));
+    } else if (strcmp(argv[1], "desert") == 0) {
+        desert(named, argv[3]);
     } else if (strcmp(argv[1], "odd") == 0) {
         odd();
+    } else if (strcmp(argv[1], "scalar") == 0) {
+        scalar();
     } else if (strcmp(argv[1], "unheard") == 0) {
         leave_unheard(me.rank == (uint32_t)atoi(argv[2]));
     } else if (strcmp(argv[1], "abort") == 0) {

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(what_a_rank_gave_before_it_left_is_not_lost) {
     BOOST_TEST(table.add(1, part(kAll, "B"), kMap)->data == "ABC");
 }
 
-BOOST_AUTO_TEST_CASE(a_barrier_of_pmi1_and_a_new_group_do_not_succeed_without_a_member) {
+BOOST_AUTO_TEST_CASE(a_barrier_of_pmi1_and_a_group_do_not_succeed_without_a_member) {
     for (const std::string& purpose : {std::string(kPmi1), kConstruct + std::string("g")}) {
         Root table;
         Fence given = part({0, 4}, "");

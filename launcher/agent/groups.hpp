@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Groups: the PMIx groups of a node's ranks, and which of them some of the node's members have
+// asked to make, or to end, while others have not yet. The PMIx library tells its host when all
+// have; a member that ends before leaves the others waiting for ever.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launcher/collective.hpp"
+#include "launcher/map.hpp"
+
+namespace batchai::launcher {
+
+class Groups {
+  public:
+    // One more rank asks to make a group of these, or with no ranks to end one. Returns a member of
+    // the node that has ended; -1: none.
+    int asked(const std::string& name, const std::vector<std::uint32_t>& members,
+              const std::vector<int>& ranks_here) {
+        Group& group = groups_[name];
+        if (!members.empty()) group.members = members;
+        const auto is_in = [&](int rank) { return is_member(group.members, rank); };
+        const auto ended = std::find_if(ended_.begin(), ended_.end(), is_in);
+        const int missed = ended == ended_.end() ? -1 : *ended;
+        if (++group.asked >= std::count_if(ranks_here.begin(), ranks_here.end(), is_in)) {
+            group.asked = 0;
+            if (members.empty()) groups_.erase(name);
+        }
+        return missed;
+    }
+
+    // A rank of the node has ended.
+    void end(int rank) { ended_.insert(rank); }
+    // Whether ranks wait in a group for this one.
+    bool any_needs(int rank) const {
+        return std::any_of(groups_.begin(), groups_.end(), [rank](const auto& entry) {
+            return entry.second.asked > 0 && is_member(entry.second.members, rank);
+        });
+    }
+
+  private:
+    struct Group {
+        std::vector<std::uint32_t> members;
+        std::ptrdiff_t asked = 0;  // so many wait; 0: nothing is under way
+    };
+    std::map<std::string, Group> groups_;  // by name
+    std::set<int> ended_;
+};
+
+}  // namespace batchai::launcher
