@@ -24,10 +24,10 @@ bool shows_job_mounts(std::istream& mountinfo, const std::string& job_id) {
 }
 
 bool asks_for_mounts(const env::Environment& environment) {
-    // The plugin hands options over in variables with this prefix.
-    const std::string prefix = "SLURM_SPANK_BATCHAI_";
-    const auto found = environment.lower_bound(prefix);
-    return found != environment.end() && found->first.starts_with(prefix);
+    // The plugin hands options over in these, and has emptied those of another job.
+    return std::ranges::any_of(environment, [](const auto& entry) {
+        return entry.first.starts_with("SLURM_SPANK_BATCHAI_") && !entry.second.empty();
+    });
 }
 
 sys::Result<void> check_readiness(const std::vector<Hello>& nodes, bool asked) {

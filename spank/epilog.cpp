@@ -36,7 +36,7 @@ void run_helper(const Site& site, const char* const* argv) {
 }  // namespace
 
 void end_job(slurm::Handle spank, const Site& site) {
-    const uint32_t job = slurm::epilog_job(spank);
+    const uint32_t job = slurm::job_number(spank);
     const JobName name(slurm::cluster(), job);
     const Descriptor directory(job == 0 ? -1 : open_job_directory(name));
     if (!directory) return;

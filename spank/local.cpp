@@ -11,27 +11,77 @@
 namespace batchai::spank {
 namespace {
 
-// srun inside a job: true when the job has its set-up already. Asking for another one is an error.
-bool job_is_set_up(const Options& given, bool& refused) {
-    if (!getenv("SLURM_JOB_ID") || !carried_options(environ).any()) return false;
-    // What the job was submitted with comes back as options; only the command line differs.
-    constexpr const char* kInherited[kOptionCount] = {
-        "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_job",
-        "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_mount",
-        "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_prep",
-        "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_output"};
+// Where Slurm keeps the options that a job was submitted with, for programs inside of it.
+constexpr const char* kSlurmsVariables[kOptionCount] = {
+    "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_job",
+    "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_mount",
+    "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_prep",
+    "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_output"};
+
+// The job in whose environment srun was started, 0: none. Later srun changes SLURM_JOB_ID itself.
+uint32_t job_of_environment;
+
+// Slurm gives each component of a heterogeneous job a number.
+bool is_component(uint32_t job) {
+    char name[48];
+    for (int group = 0;; ++group) {
+        snprintf(name, sizeof name, "SLURM_JOB_ID_HET_GROUP_%d", group);
+        const char* text = getenv(name);
+        if (!text) return false;
+        if (strtoul(text, nullptr, 10) == job) return true;
+    }
+}
+
+// True for a variable of a job: the first kind has its options; the others, of a task, say where
+// its files are.
+bool is_of_job(const char* entry, bool of_task) {
+    constexpr const char* kStarts[] = {"SLURM_SPANK_BATCHAI_", "AZ_BATCHAI_", "AZ_BATCH_HOST_LIST=",
+                                       "BATCHAI_JOB_FILE=", "BATCHAI_NODE_READY="};
+    for (const char* start : kStarts) {
+        if (strncmp(entry, start, strlen(start)) == 0) return true;
+        if (!of_task) return false;
+    }
+    return false;
+}
+
+enum class Leave { remove, empty };
+
+// Removes what the environment has of the job around us, or makes it empty.
+void leave_surrounding_job(Leave how) {
+    // What no task has set is the user's own.
+    const bool of_task = find_variable(environ, "BATCHAI_NODE_READY") != nullptr;
+    for (size_t i = 0; environ[i];) {
+        char name[256];
+        const size_t length = strcspn(environ[i], "=");
+        if (!is_of_job(environ[i], of_task) || length >= sizeof name) {
+            ++i;
+            continue;
+        }
+        memcpy(name, environ[i], length);
+        name[length] = '\0';
+        if (how == Leave::remove) {
+            unsetenv(name);  // the next entry takes its place
+            continue;
+        }
+        setenv(name, "", 1);
+        ++i;
+    }
+}
+
+// srun inside a job that is set up: an option on its command line would ask for another set-up.
+bool has_option_for_set_up_job(const Options& given) {
+    bool found = false;
     for (int i = 0; i < kOptionCount; ++i) {
-        const char* inherited = getenv(kInherited[i]);
-        if (!given.value[i] || (inherited && strcmp(inherited, given.value[i]) == 0)) continue;
+        if (!given.value[i]) continue;
         char line[160];
         snprintf(line, sizeof line,
                  "batchai: --batchai-%s: the job is set up already: give the option to sbatch or "
                  "salloc",
                  kOptionNames[i]);
         slurm::say(line);
-        refused = true;
+        found = true;
     }
-    return true;
+    return found;
 }
 
 // An option whose value is empty: often a variable that is not set. A line for each.
@@ -95,14 +145,26 @@ bool check(const Site& site, const Options& given, const MemoryFile& answer) {
 
 }  // namespace
 
+void forget_submission(bool allocator) {
+    for (const char* name : kSlurmsVariables) unsetenv(name);
+    const char* job = allocator ? nullptr : getenv("SLURM_JOB_ID");
+    job_of_environment = job ? static_cast<uint32_t>(strtoul(job, nullptr, 10)) : 0;
+    if (job_of_environment == 0) leave_surrounding_job(Leave::remove);
+}
+
+void forget_other_job(slurm::Handle spank) {
+    const uint32_t job = slurm::job_number(spank);
+    // srun has copied its environment: what is changed now reaches the tasks, what is removed
+    // stays.
+    if (job_of_environment != 0 && job != job_of_environment && !is_component(job))
+        leave_surrounding_job(Leave::empty);
+}
+
 bool check_submission(slurm::Handle spank, const Site& site, bool allocator) {
-    // A new job from inside another one is not that job.
-    if (allocator)
-        for (const char* name : kOptionVariables) unsetenv(name);
     const Options given = given_options();
     if (!given.any()) return true;
-    bool refused = false;
-    if (!allocator && job_is_set_up(given, refused)) return !refused;
+    if (job_of_environment != 0 && carried_options(environ).any())
+        return !has_option_for_set_up_job(given);
     if (has_empty(given) || too_long(given)) return false;
 
     MemoryFile answer;

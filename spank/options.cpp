@@ -87,8 +87,10 @@ Options given_options() {
 
 Options carried_options(char* const* environment) {
     Options options;
-    for (int i = 0; i < kOptionCount; ++i)
-        options.value[i] = find_variable(environment, kOptionVariables[i]);
+    for (int i = 0; i < kOptionCount; ++i) {
+        const char* text = find_variable(environment, kOptionVariables[i]);
+        options.value[i] = text && *text ? text : nullptr;  // empty: another job's (local.cpp)
+    }
     return options;
 }
 

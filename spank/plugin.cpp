@@ -32,6 +32,8 @@ BATCHAI_EXPORT int slurm_spank_init(spank_t spank, int argc, char** argv) {
     switch (slurm::context()) {
         case slurm::Context::srun:
         case slurm::Context::allocator:
+            batchai::spank::forget_submission(slurm::context() == slurm::Context::allocator);
+            [[fallthrough]];
         case slurm::Context::task:
             batchai::spank::register_options(spank);
             break;
@@ -52,6 +54,11 @@ BATCHAI_EXPORT int slurm_spank_init_post_opt(spank_t spank, int argc, char** arg
     if (!batchai::spank::check_submission(spank, site(argc, argv),
                                           context == slurm::Context::allocator))
         exit(1);
+    return 0;
+}
+
+BATCHAI_EXPORT int slurm_spank_local_user_init(spank_t spank, int, char**) {
+    batchai::spank::forget_other_job(spank);
     return 0;
 }
 

@@ -65,7 +65,7 @@ const char* cluster() {
     return &slurm_conf && slurm_conf.cluster_name ? slurm_conf.cluster_name : "slurm";
 }
 
-uint32_t epilog_job(Handle spank) {
+uint32_t job_number(Handle spank) {
     uint32_t job = 0;
     return spank_get_item(spank, S_JOB_ID, &job) == ESPANK_SUCCESS ? job : 0;
 }

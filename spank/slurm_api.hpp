@@ -41,8 +41,8 @@ Task task(Handle);
 // The name of the cluster whose Slurm has loaded us, as its configuration has it.
 const char* cluster();
 
-// The job's number, in the epilog. 0: unknown.
-uint32_t epilog_job(Handle);
+// The job's number, in the epilog and in srun's local_user_init. 0: unknown.
+uint32_t job_number(Handle);
 
 bool set_environment(Handle, const char* name, const char* value);
 

@@ -163,7 +163,7 @@ open(\"file\", \"w\")"'
 
 # What a user can forge is the environment; it is checked on the node again.
 forged() {
-    as_alice env "SLURM_SPANK_BATCHAI_MOUNT=$1" srun -N 1 sh -c 'echo ran' 2>&1
+    as_alice salloc -Q -N 1 env "SLURM_SPANK_BATCHAI_MOUNT=$1" srun sh -c 'echo ran' 2>&1
 }
 
 @test "a mount outside of the allowlist is refused on the node too" {

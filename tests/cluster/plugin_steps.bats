@@ -125,3 +125,55 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     touch go
     [ "$(wait_job "$job")" = COMPLETED ]
 }
+
+# What is seen in a job that must have nothing of another one: its node, and nothing else.
+seen='hostname; env | grep -E "(AZ_BATCHAI.*|SPANK.*BATCHAI.*|batchai_batchai.*|BATCHAI_(JOB_FILE|NODE_READY))=."; ls /run/batchai/mnt 2>/dev/null; true'
+
+@test "a job from inside a job does not inherit its options, whichever command starts it" {
+    need_root
+    write_script inner.sh "$seen"
+    write_script job.sh 'touch started.$SLURM_JOB_ID' 'sbatch -Q -N 1 -w n2 -o sbatch.out inner.sh' \
+        'salloc -Q -N 1 -w n2 srun -Q ./inner.sh >salloc.out 2>&1' 'srun salloc -Q -N 1 -w n2 srun -Q ./inner.sh >step.out 2>&1' \
+        'env -u SLURM_JOB_ID -u SLURM_JOBID srun -Q -N 1 -n 1 -w n2 ./inner.sh >srun.out 2>&1' "srun -Q $look >own.out"
+    submit_alice -N 1 -w n1 -o out --batchai-mount="$mounts" --batchai-prep="$note" job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    eventually queue_is_empty
+    for command in sbatch salloc step srun; do [ "$(cat $command.out)" = n2 ]; done
+    [ "$(cat own.out)" = data ] # a step of the job itself
+    prepared_once n1
+}
+
+@test "a job from inside a job with a job file does not demand its nodeCount" {
+    write_job job.json 2
+    write_script job.sh 'sbatch -Q -N 1 -o inner.out --wrap "echo ran; echo \$BATCHAI_JOB_FILE"'
+    submit_alice -N 2 -o out --batchai-job=job.json job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    eventually queue_is_empty
+    [ "$(cat inner.out)" = $'ran' ]
+}
+
+@test "a job from inside a job gets the options of its own, and no others" {
+    need_root
+    write_script job.sh 'sbatch -Q -N 1 -w n2 -o inner.out --batchai-mount=tmpfs:own --wrap "ls \$AZ_BATCHAI_JOB_MOUNT_ROOT"'
+    submit_alice -N 1 -w n1 -o out --batchai-mount="$mounts" --batchai-prep="$note" job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    eventually queue_is_empty
+    [ "$(cat inner.out)" = own ]
+    prepared_once n1
+}
+
+@test "a step that is attached to another job does not get the options of the job around it" {
+    need_root
+    local other
+    submit_alice -N 1 -w n2 -o /dev/null --wrap 'sleep 1000'
+    other=$job
+    eventually running "$other"
+    write_script inner.sh "$seen"
+    write_script job.sh "srun -Q --jobid $other --overlap -N 1 -n 1 ./inner.sh >attached.out 2>&1"
+    submit_alice -N 1 -w n1 -o out --batchai-mount="$mounts" --batchai-prep="$note" job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    scancel "$other"
+    [ "$(cat attached.out)" = n2 ]
+    prepared_once n1
+}
+running() { [ "$(job_state "$1")" = RUNNING ]; }

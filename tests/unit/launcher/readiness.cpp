@@ -54,6 +54,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_asks_for_nothing_needs_nothing) {
     BOOST_TEST(check_readiness(nodes({false, false}), false).has_value());
     BOOST_TEST(check_readiness(nodes({true, true}), true).has_value());
     BOOST_TEST(!asks_for_mounts({{"SLURM_SPANK_OTHER", "x"}, {"SLURM_SPANK_BATCHAJ", "x"}}));
+    BOOST_TEST(!asks_for_mounts({{"SLURM_SPANK_BATCHAI_MOUNT", ""}}));
     BOOST_TEST(asks_for_mounts({{"SLURM_SPANK_BATCHAI_MOUNT", "x"}}));
 }
 

@@ -19,6 +19,10 @@ bool set_job_variable(Handle, const char* name, const char* value) {
     return true;
 }
 
+uint32_t job_number(Handle) {
+    return test::fake_slurm().job;
+}
+
 void say(const char* line) {
     test::fake_slurm().lines.emplace_back(line);
 }

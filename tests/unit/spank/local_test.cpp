@@ -16,6 +16,7 @@ struct Login {
         spank::register_options(nullptr);
         for (const char* name : spank::kOptionVariables) unsetenv(name);
         unsetenv("SLURM_JOB_ID");
+        spank::forget_submission(false);
     }
     ~Login() {
         for (int i = 0; i < spank::kOptionCount; ++i) give(i, nullptr);
@@ -116,24 +117,77 @@ BOOST_AUTO_TEST_CASE(an_empty_option_is_refused_with_a_line) {
                "batchai: --batchai-output: is empty: give it a value\n");
 }
 
-BOOST_AUTO_TEST_CASE(srun_in_a_job_that_is_set_up_checks_nothing) {
+// The environment of a task of job 1, which has a job file.
+struct Inside : Login {
+    static constexpr const char* kNames[] = {"SLURM_JOB_ID",
+                                             "SLURM_SPANK_BATCHAI_JOB",
+                                             "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_job",
+                                             "AZ_BATCHAI_JOB_TEMP",
+                                             "AZ_BATCHAI_MOUNT_ROOT",
+                                             "BATCHAI_NODE_READY"};
+    Inside() {
+        for (const char* name : kNames) setenv(name, "1", 1);
+    }
+    ~Inside() {
+        for (const char* name : kNames) unsetenv(name);
+    }
+    static bool has(const char* name) { return getenv(name) && *getenv(name); }
+    static bool has_left() {
+        return !has("SLURM_SPANK_BATCHAI_JOB") && !has("AZ_BATCHAI_JOB_TEMP") &&
+               !has("AZ_BATCHAI_MOUNT_ROOT") && !has("BATCHAI_NODE_READY");
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(srun_in_a_job_that_is_set_up_checks_nothing, Inside) {
     answer("exit 1");
-    setenv("SLURM_JOB_ID", "1", 1);
-    setenv("SLURM_SPANK_BATCHAI_JOB", "/snapshot", 1);
-    setenv("SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_job", "job.json", 1);
-    give(spank::kJob, "job.json");
+    spank::forget_submission(false);
     BOOST_TEST(check(false));
     give(spank::kMount, "/x:y");
     BOOST_TEST(!check(false));
-    BOOST_TEST(said().find("--batchai-mount: the job is set up already") != std::string::npos);
-    unsetenv("SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_job");
+    BOOST_TEST(said() ==
+               "batchai: --batchai-mount: the job is set up already: give the option to sbatch or "
+               "salloc\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_new_job_from_inside_another_is_not_that_job) {
-    setenv("SLURM_JOB_ID", "1", 1);
-    setenv("SLURM_SPANK_BATCHAI_JOB", "/snapshot", 1);
-    BOOST_TEST(check(true));
-    BOOST_TEST(getenv("SLURM_SPANK_BATCHAI_JOB") == nullptr);
+BOOST_FIXTURE_TEST_CASE(a_new_job_from_inside_another_is_not_that_job, Inside) {
+    spank::forget_submission(true);
+    BOOST_TEST(has_left());
+    BOOST_TEST(!has("SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_job"));
+}
+
+BOOST_FIXTURE_TEST_CASE(srun_that_allocates_inside_a_job_is_not_of_that_job, Inside) {
+    unsetenv("SLURM_JOB_ID");
+    spank::forget_submission(false);
+    BOOST_TEST(has_left());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_step_of_the_job_keeps_what_it_needs, Inside) {
+    spank::forget_submission(false);
+    test::fake_slurm().job = 1;
+    spank::forget_other_job(nullptr);
+    BOOST_TEST(has("SLURM_SPANK_BATCHAI_JOB"));
+    BOOST_TEST(has("AZ_BATCHAI_JOB_TEMP"));
+    BOOST_TEST(!has("SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_job"));
+    test::fake_slurm().job = 2;  // a component
+    setenv("SLURM_JOB_ID_HET_GROUP_0", "1", 1);
+    setenv("SLURM_JOB_ID_HET_GROUP_1", "2", 1);
+    spank::forget_other_job(nullptr);
+    BOOST_TEST(has("SLURM_SPANK_BATCHAI_JOB"));
+    unsetenv("SLURM_JOB_ID_HET_GROUP_0");
+    unsetenv("SLURM_JOB_ID_HET_GROUP_1");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_step_of_another_job_gets_nothing_of_this_one, Inside) {
+    spank::forget_submission(false);
+    test::fake_slurm().job = 2;
+    spank::forget_other_job(nullptr);
+    BOOST_TEST(has_left());
+}
+
+BOOST_FIXTURE_TEST_CASE(variables_that_no_job_has_set_stay, Inside) {
+    unsetenv("BATCHAI_NODE_READY");
+    spank::forget_submission(true);
+    BOOST_TEST(has("AZ_BATCHAI_JOB_TEMP"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
