@@ -35,6 +35,7 @@ std::vector<NodeSize> sizes_of(const std::vector<Hello>& nodes, const std::vecto
 // What to run, decided once the nodes have said what they have.
 struct Work {
     RankMap map;
+    Role role = Role::ranks;
     std::vector<std::string> argv;
     std::vector<env::Environment> environments;  // of each node
     std::string directory;
@@ -113,6 +114,7 @@ class Coordinator : private Relay::Sender {
     sys::Result<void> check_ready(const std::vector<Hello>& nodes) const;
     void launch();
     Launch launch_for(int node, const Work& work) const;
+    void add_slurm(Launch& launch) const;
     void add_attempt(env::Environment& environment) const;
     void on_planned(Planned planned);
     Tree tree() const {

@@ -144,21 +144,37 @@ void Coordinator::add_attempt(env::Environment& environment) const {
     }
 }
 
+// For mpirun and its like, which are to find all nodes of the job.
+void Coordinator::add_slurm(Launch& launch) const {
+    env::Environment slurm = env::slurm_of_job(env::current());
+    if (launch.role == Role::script) {
+        launch.slurm = std::move(slurm);
+        return;
+    }
+    const Allocation& allocation = session_.allocation;
+    if (allocation.local || allocation.reduced) return;
+    for (const char* name : {"SLURM_NNODES", "SLURM_NODELIST", "SLURM_TASKS_PER_NODE"}) {
+        if (slurm.contains(name)) launch.environment[name] = slurm[name];
+    }
+}
+
 Launch Coordinator::launch_for(int node, const Work& work) const {
     Launch launch;
     launch.nspace = namespace_;
     launch.map = work.map;
     launch.argv = work.argv;
     launch.directory = work.directory;
+    launch.role = work.role;
     if (!work.environments.empty()) launch.environment = work.environments[node];
     launch.interface = session_.interface;
+    if (work.map.size() == 1 && work.map.local_size(node) == 1) add_slurm(launch);
     add_attempt(launch.environment);
     if (const int parent = tree().parent(node); parent != kRoot) {
         launch.parent_address = agents_[parent].peer->channel->peer_address();
         launch.parent_port = agents_[parent].hello.tree_port;
     }
     launch.shared_host = session_.allocation.local;
-    launch.bind = session_.bind;
+    launch.bind = session_.bind && work.role == Role::ranks;
     launch.own_gpus_only = session_.own_gpus_only;
     if (session_.dry_run != DryRun::no) {
         launch.dry_run = true;

@@ -254,6 +254,7 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) con
     if (!map) return map.error();
     Work work;
     work.map = *map;
+    if (request.first_node_only) work.role = Role::script;
     auto directory = allocation_.local ? local_ + "/temp-0" : current_directory();
     if (!directory) return directory.error();
     work.directory = *std::move(directory);

@@ -78,6 +78,9 @@ struct Hello {
     }
 };
 
+// What the command is: ranks, or one script that starts ranks itself, with mpirun or srun.
+enum class Role : std::uint8_t { ranks, script };
+
 // Root to every agent once all have said hello: what to start.
 struct Launch {
     static constexpr Kind kKind = Kind::launch;
@@ -85,6 +88,8 @@ struct Launch {
     RankMap map;
     std::vector<std::string> argv;
     std::string directory;
+    Role role = Role::ranks;
+    std::map<std::string, std::string> slurm;        // a script's: Slurm's variables of the job
     std::map<std::string, std::string> environment;  // of this node, over the agent's own
     std::string interface;       // that the ranks are to use; empty: the one that reaches the root
     std::string parent_address;  // of its parent in the tree; empty: the root
@@ -106,9 +111,10 @@ struct Launch {
     std::string host_file;  // content of $AZ_BATCHAI_MPI_HOST_FILE; empty: none
     template <class A>
     void fields(A& a) {
-        a(nspace, map, argv, directory, environment, interface, parent_address, parent_port,
-          shared_host, bind, own_gpus_only, dry_run, output_directory, append_output, output_line,
-          end_on, quiet_after, execution_log, record, preparation, preparation_input, host_file);
+        a(nspace, map, argv, directory, role, slurm, environment, interface, parent_address,
+          parent_port, shared_host, bind, own_gpus_only, dry_run, output_directory, append_output,
+          output_line, end_on, quiet_after, execution_log, record, preparation, preparation_input,
+          host_file);
     }
 };
 

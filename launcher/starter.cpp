@@ -107,14 +107,7 @@ env::Environment environment_for(const Allocation& allocation) {
 env::Environment srun_environment(env::Environment environment) {
     std::erase_if(environment, [](const auto& entry) {
         const std::string& name = entry.first;
-        if (name.starts_with("SRUN_")) return true;
-        if (!name.starts_with("SLURM_")) return false;
-        for (const char* kept :
-             {"SLURM_CONF", "SLURM_JOB_", "SLURM_SPANK_", "SLURM_SUBMIT_", "SLURM_ARRAY_",
-              "SLURM_CLUSTER_NAME", "SLURM_RESTART_COUNT", "SLURM_HET_SIZE"}) {
-            if (name.starts_with(kept)) return false;
-        }
-        return true;
+        return env::is_slurms(name) && !env::is_of_job(name);
     });
     environment["SLURM_CPU_BIND"] = "none";
     return environment;

@@ -38,9 +38,7 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded)
                          [this](int rank) { return start_stand_in(rank); },
                          pmix::unheard_connections, [this](int rank) { pmix_->forget(rank); }}),
       pages_(guarded_.memory()),
-      stacks_(loop_, environment_, [this](const Stack& stack) { root_->send(stack); }) {
-    env::scrub(environment_);
-}
+      stacks_(loop_, environment_, [this](const Stack& stack) { root_->send(stack); }) {}
 
 int Agent::run() {
     auto key = TlsKey::make(bootstrap_.key);

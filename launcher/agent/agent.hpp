@@ -78,6 +78,7 @@ class Agent : private pmix::Host {
     int cores_of(int local_rank) const;
     bool tells_oversubscribed() const;
     env::Place place_of(int rank) const;
+    env::Environment inherited() const;
     env::Environment environment_of(int rank, env::Environment inherited) const;
     void tell_plan();
 
@@ -135,7 +136,7 @@ class Agent : private pmix::Host {
     Bootstrap bootstrap_;
     std::optional<TlsKey> key_;
     Guarded guarded_;
-    env::Environment environment_;  // inherited
+    env::Environment environment_;  // this process's
     Topology topology_;
     std::vector<Core> cores_;
     int granted_cores_ = 0;

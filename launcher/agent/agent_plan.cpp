@@ -86,20 +86,33 @@ env::Place Agent::place_of(int rank) const {
     return place;
 }
 
+// What the command has from batchai-launch's own surroundings.
+env::Environment Agent::inherited() const {
+    env::Environment environment = environment_;
+    if (job_.role == Role::script) {
+        env::make_script(environment, job_.slurm);
+    } else {
+        env::scrub(environment);
+    }
+    return environment;
+}
+
 env::Environment Agent::environment_of(int rank, env::Environment inherited) const {
     env::Environment environment = std::move(inherited);
     for (const auto& [name, value] : job_.environment) environment[name] = value;
     env::leave_to_server(environment);
     const env::Place place = place_of(rank);
-    env::add_slurm(environment, place);
-    env::add_torch(environment, place);
-    env::add_tensorflow(environment, place, go_.workers);
-    env::add_horovod(environment, place);
-    env::add_openmpi(environment, place);
-    env::add_intel_mpi(environment, place);
-    env::add_mpich(environment, place);
+    if (job_.role == Role::ranks) {
+        env::add_slurm(environment, place);
+        env::add_torch(environment, place);
+        env::add_tensorflow(environment, place, go_.workers);
+        env::add_horovod(environment, place);
+        env::add_openmpi(environment, place);
+        env::add_intel_mpi(environment, place);
+        env::add_mpich(environment, place);
+        env::add_devices(environment, place);
+    }
     env::add_network(environment, place);
-    env::add_devices(environment, place);
     env::add_batchai(environment, place, sibling_library("batchai/python"),
                      sibling_library("libbatchai_collectives.so"));
     return environment;
@@ -117,7 +130,7 @@ void Agent::tell_plan() {
         plan.rank = rank;
         plan.gpus = gpus_of_rank(local, job_.map.local_size(bootstrap_.node), gpus_);
         if (!cpus_.empty()) plan.cpus = cpus_[local];
-        const env::Environment whole = environment_of(rank, environment_);
+        const env::Environment whole = environment_of(rank, inherited());
         for (const auto& [name, value] : environment_of(rank, bare)) {
             const auto set = whole.find(name);
             if (set != whole.end()) plan.environment.insert(*set);

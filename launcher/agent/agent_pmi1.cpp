@@ -35,6 +35,7 @@ bool Agent::start_pmi1() {
 
 // The rank's end, to be closed when it runs; PMI_RANK and PMI_SIZE it has already.
 sys::Result<sys::UniqueFd> Agent::offer_pmi1(SpawnRequest& request, int rank) {
+    if (job_.role == Role::script) return sys::UniqueFd();
     if (solo_pmi1_) {
         request.environment["PMI_PORT"] = solo_pmi1_->address();
         request.environment["PMI_ID"] = "0";

@@ -104,7 +104,7 @@ int Agent::node_of_job() const {
 bool Agent::run_preparation() {
     SpawnRequest request;
     request.argv = job_.preparation;
-    request.environment = environment_;
+    request.environment = inherited();
     for (const auto& [name, value] : job_.environment) request.environment[name] = value;
     request.directory = job_.directory;
     request.with_input = true;
@@ -200,7 +200,8 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) {
     request.directory = job_.directory;
     request.with_input = rank == 0;
     if (!cpus_.empty()) request.cpus = cpus_[job_.map.local_rank(rank)];
-    request.environment = environment_of(rank, environment_);
+    request.environment = environment_of(rank, inherited());
+    if (job_.role == Role::script) return request;
     auto pmix = pmix_->environment(rank);
     if (!pmix) return pmix.error();
     for (auto& [name, value] : *pmix) request.environment[name] = value;

@@ -69,6 +69,20 @@ std::string blame_settings(const Environment& environment);
 // (OMPI_MCA_btl=...), SLURM_PMIX*, the restart directory of a launch around this one, and more.
 void scrub(Environment& environment);
 
+// Whether the variable is Slurm's or an option of srun's, and whether srun leaves it as it is in a
+// step, because it is about the job.
+bool is_slurms(const std::string& name);
+bool is_of_job(const std::string& name);
+
+// Slurm's variables as the batch script has them, from those of any process of the job. In a step
+// they are made from the ones that are about the job.
+Environment slurm_of_job(const Environment& environment);
+
+// For a script that starts ranks itself. Slurm's variables become those of the job, which
+// slurm_of_job has returned, and nothing says that the script is a rank; what the user has set for
+// mpirun, mpiexec and srun stays.
+void make_script(Environment& environment, const Environment& slurm);
+
 void add_openmpi(Environment& environment, const Place& place);
 void add_intel_mpi(Environment& environment, const Place& place);
 // MPICH and what is made of it: Intel MPI, MVAPICH, ParaStation MPI.
@@ -80,7 +94,9 @@ void add_tensorflow(Environment& environment, const Place& place,
                     const std::vector<std::string>& workers);
 void add_devices(Environment& environment, const Place& place);
 void add_horovod(Environment& environment, const Place& place);
-// SLURM_PROCID and friends, which describe agents, say what they would say of ranks.
+// SLURM_PROCID and friends, which describe agents, say what they would say of ranks. A rank on its
+// own may start mpirun: SLURM_NODELIST and its like, in which mpirun looks for nodes, stay the
+// job's, and only SLURM_STEP_* describe the rank.
 void add_slurm(Environment& environment, const Place& place);
 // Our own libraries: python_directory is put on PYTHONPATH, library is the collectives'. Either may
 // be empty.

@@ -38,6 +38,22 @@ bool is_foreign(std::string_view name) {
                "JSM_", "FLUX_", "SLURM_PMIX", "SLURM_CPU_BIND", "SLURM_MPI_TYPE", "TORCHELASTIC_"});
 }
 
+// By these a program learns its rank, or where the server of its rank is.
+bool is_of_rank(std::string_view name) {
+    return name == "PMIX_MCA_ptl" ||
+           (starts_with_any(name, {"PMIX_", "PMI_", "MPIR_CVAR_PMI_VERSION", "OMPI_COMM_WORLD_",
+                                   "OMPI_UNIVERSE_SIZE"}) &&
+            !starts_with_any(name, {"PMIX_MCA_"}));
+}
+
+// In a rank of ours these are not the user's, and speak of the launch around this one.
+void leave_outer_launch(Environment& environment) {
+    if (environment.contains("BATCHAI_NODE_NAME")) environment.erase("TF_CONFIG");
+    const std::string outer = value_of(environment, kRestartDirectoryOfLaunch);
+    environment.erase(kRestartDirectoryOfLaunch);
+    if (value_of(environment, kRestartDirectory) == outer) environment.erase(kRestartDirectory);
+}
+
 }  // namespace
 
 Environment current() {
@@ -82,11 +98,15 @@ std::string blame_settings(const Environment& environment) {
 void scrub(Environment& environment) {
     leave_to_server(environment);
     std::erase_if(environment, [](const auto& entry) { return is_foreign(entry.first); });
-    // In a rank of ours it is not the user's, and speaks of other ranks.
-    if (environment.contains("BATCHAI_NODE_NAME")) environment.erase("TF_CONFIG");
-    const std::string outer = value_of(environment, kRestartDirectoryOfLaunch);
-    environment.erase(kRestartDirectoryOfLaunch);
-    if (value_of(environment, kRestartDirectory) == outer) environment.erase(kRestartDirectory);
+    leave_outer_launch(environment);
+}
+
+void make_script(Environment& environment, const Environment& slurm) {
+    std::erase_if(environment, [](const auto& entry) {
+        return is_of_rank(entry.first) || is_slurms(entry.first);
+    });
+    leave_outer_launch(environment);
+    environment.insert(slurm.begin(), slurm.end());
 }
 
 }  // namespace batchai::launcher::env

@@ -15,6 +15,38 @@ std::string slurm_counts(const std::vector<int>& counts) {
     return text;
 }
 
+bool is_slurms(const std::string& name) {
+    return name.starts_with("SLURM_") || name.starts_with("SRUN_");
+}
+
+bool is_of_job(const std::string& name) {
+    for (const char* start :
+         {"SLURM_CONF", "SLURM_JOB_", "SLURM_SPANK_", "SLURM_SUBMIT_", "SLURM_ARRAY_",
+          "SLURM_CLUSTER_NAME", "SLURM_RESTART_COUNT", "SLURM_HET_SIZE"}) {
+        if (name.starts_with(start)) return true;
+    }
+    return false;
+}
+
+Environment slurm_of_job(const Environment& environment) {
+    const bool step = environment.contains("SLURM_STEP_ID");
+    Environment slurm;
+    for (const auto& [name, value] : environment) {
+        if (step ? is_of_job(name) : is_slurms(name)) slurm[name] = value;
+    }
+    if (!step) return slurm;
+    // Of the tasks no variable is left that is about the job. Without a request for tasks Slurm
+    // counts one per CPU.
+    for (const auto& [name, source] : {std::pair{"SLURM_JOBID", "SLURM_JOB_ID"},
+                                       {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"},
+                                       {"SLURM_NODELIST", "SLURM_JOB_NODELIST"},
+                                       {"SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"}}) {
+        const auto found = slurm.find(source);
+        if (found != slurm.end()) slurm[name] = found->second;
+    }
+    return slurm;
+}
+
 void add_slurm(Environment& environment, const Place& place) {
     if (!environment.contains("SLURM_JOB_ID")) return;
     const std::string size = std::to_string(place.size);
@@ -25,19 +57,19 @@ void add_slurm(Environment& environment, const Place& place) {
     environment["SLURM_NTASKS"] = size;
     environment["SLURM_NPROCS"] = size;
     environment["SLURM_STEP_NUM_TASKS"] = size;
-    environment["SLURM_TASKS_PER_NODE"] = place.ranks_per_node;
+    const bool alone = place.size == 1;
+    if (!alone) environment["SLURM_TASKS_PER_NODE"] = place.ranks_per_node;
     environment["SLURM_STEP_TASKS_PER_NODE"] = place.ranks_per_node;
     environment["SLURM_NTASKS_PER_NODE"] = std::to_string(place.local_size);
     if (environment.contains("SLURM_DISTRIBUTION") || place.cyclic) {
         environment["SLURM_DISTRIBUTION"] = place.cyclic ? "cyclic" : "block";
     }
     if (place.node_list.empty()) return;
-    for (const char* name : {"SLURM_NNODES", "SLURM_STEP_NUM_NODES"}) {
-        environment[name] = std::to_string(place.nodes);
-    }
-    for (const char* name : {"SLURM_NODELIST", "SLURM_STEP_NODELIST"}) {
-        environment[name] = place.node_list;
-    }
+    environment["SLURM_STEP_NUM_NODES"] = std::to_string(place.nodes);
+    environment["SLURM_STEP_NODELIST"] = place.node_list;
+    if (alone) return;
+    environment["SLURM_NNODES"] = std::to_string(place.nodes);
+    environment["SLURM_NODELIST"] = place.node_list;
 }
 
 }  // namespace batchai::launcher::env

@@ -155,6 +155,77 @@ BOOST_AUTO_TEST_CASE(nodes_without_ranks_are_no_nodes_of_the_step) {
     BOOST_TEST(environment["SLURM_JOB_NUM_NODES"] == "3");
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_on_its_own_does_not_hide_the_nodes_of_the_job) {
+    const auto map = make_map({{"a", 0, 8, 0}, {"b", 0, 8, 0}}, {.ranks = 1});
+    env::Environment environment{{"SLURM_JOB_ID", "1"},
+                                 {"SLURM_NNODES", "2"},
+                                 {"SLURM_NODELIST", "[a-b]"},
+                                 {"SLURM_TASKS_PER_NODE", "4(x2)"}};
+    env::add_slurm(environment, env::place_in(*map, 0));
+    BOOST_TEST(environment["SLURM_NNODES"] == "2");
+    BOOST_TEST(environment["SLURM_NODELIST"] == "[a-b]");
+    BOOST_TEST(environment["SLURM_TASKS_PER_NODE"] == "4(x2)");
+    BOOST_TEST(environment["SLURM_STEP_NODELIST"] == "a");
+    BOOST_TEST(environment["SLURM_NTASKS"] == "1");
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_script_has_all_of_slurms_variables_of_the_job_already) {
+    const env::Environment batch{{"SLURM_JOB_ID", "1"},
+                                 {"SLURM_NTASKS", "4"},
+                                 {"SRUN_CPUS_PER_TASK", "2"},
+                                 {"SLURM_PROCID", "0"}};
+    env::Environment with = batch;
+    with["HOME"] = "/root";
+    BOOST_TEST((env::slurm_of_job(with) == batch));
+}
+
+BOOST_AUTO_TEST_CASE(in_a_step_slurms_variables_of_the_job_are_not_those_of_the_step) {
+    const env::Environment job = env::slurm_of_job({{"SLURM_JOB_ID", "1"},
+                                                    {"SLURM_JOB_NUM_NODES", "2"},
+                                                    {"SLURM_JOB_NODELIST", "n[1-2]"},
+                                                    {"SLURM_JOB_CPUS_PER_NODE", "4(x2)"},
+                                                    {"SLURM_SPANK_BATCHAI_JOB", "x"},
+                                                    {"SLURM_STEP_ID", "3"},
+                                                    {"SLURM_NNODES", "1"},
+                                                    {"SLURM_NODELIST", "n1"},
+                                                    {"SLURM_TASKS_PER_NODE", "1"},
+                                                    {"SLURM_NTASKS", "1"},
+                                                    {"SRUN_DEBUG", "2"}});
+    const env::Environment expected{{"SLURM_JOB_ID", "1"},
+                                    {"SLURM_JOBID", "1"},
+                                    {"SLURM_JOB_NUM_NODES", "2"},
+                                    {"SLURM_JOB_NODELIST", "n[1-2]"},
+                                    {"SLURM_JOB_CPUS_PER_NODE", "4(x2)"},
+                                    {"SLURM_SPANK_BATCHAI_JOB", "x"},
+                                    {"SLURM_NNODES", "2"},
+                                    {"SLURM_NODELIST", "n[1-2]"},
+                                    {"SLURM_TASKS_PER_NODE", "4(x2)"}};
+    BOOST_TEST((job == expected));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_tells_a_script_that_it_is_a_rank_and_the_users_settings_stay) {
+    env::Environment environment{{"SLURM_NNODES", "1"},
+                                 {"SLURM_STEP_ID", "0"},
+                                 {"SRUN_DEBUG", "2"},
+                                 {"PMIX_RANK", "0"},
+                                 {"PMI_FD", "7"},
+                                 {"OMPI_COMM_WORLD_RANK", "0"},
+                                 {"OMPI_UNIVERSE_SIZE", "1"},
+                                 {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+                                 {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                 {"PMIX_MCA_gds", "hash"},
+                                 {"PRTE_MCA_rmaps_default_mapping_policy", "slot"},
+                                 {"HYDRA_BOOTSTRAP", "slurm"}};
+    env::make_script(environment, {{"SLURM_NNODES", "2"}});
+    const env::Environment expected{{"SLURM_NNODES", "2"},
+                                    {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+                                    {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                    {"PMIX_MCA_gds", "hash"},
+                                    {"PRTE_MCA_rmaps_default_mapping_policy", "slot"},
+                                    {"HYDRA_BOOTSTRAP", "slurm"}};
+    BOOST_TEST((environment == expected));
+}
+
 BOOST_AUTO_TEST_CASE(tensorflow_finds_all_workers_and_its_own_number) {
     env::Environment environment;
     env::add_tensorflow(environment, place(), {});

@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A job's single command, and a rank on its own, may be launchers themselves: they find all nodes of the job.
+# minislurm: -n 2 -g 1
+# plugin: policy=/run/minislurm/batchai.toml
+#
+# shellcheck disable=SC2016,SC2154 # expanded by what is started; share and job are set by plugin.bash
+
+bats_require_minimum_version 1.5.0
+load plugin
+
+setup() { enter_work; }
+
+# What each rank of a launcher says: its node, its number, how many they are.
+openmpi_rank='sh -c '\''echo "$(hostname): $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE"'\'
+hydra_rank='sh -c '\''echo "$(hostname): $PMI_RANK of $PMI_SIZE"'\'
+slurm_rank='sh -c '\''echo "$(hostname): $SLURM_PROCID of $SLURM_NTASKS"'\'
+both_nodes=$'n1: 0 of 2\nn2: 1 of 2'
+
+needs() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
+
+# write_toolkit COMMAND: a job file of two nodes whose single command is that.
+write_toolkit() {
+    jq -n --arg command "$1" '{properties: {nodeCount: 2, customToolkitSettings: {commandLine: $command},
+        stdOutErrPathPrefix: "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/out", mountVolumes: {azureFileShares: [{
+        azureFileUrl: "https://account.file.core.windows.net/myshare", relativeMountPath: "myshare"}]}}}' >job.json
+    rm -rf "$share/out"
+}
+
+# toolkit COMMAND [SBATCH_OPTION]...: runs such a job; sets output.
+toolkit() {
+    write_toolkit "$1"
+    write_script script 'exec batchai-launch'
+    submit_alice -N2 -o out --batchai-job=job.json "${@:2}" script
+    state=$(wait_job "$job")
+    output=$(cat "$(stdouterr)"/std{out,err}.txt)
+    echo "$1: $output"
+    cat out
+    [ "$state" = COMPLETED ]
+}
+
+@test "Open MPI's mpirun in a job's single command does not stay on one node, with the host file or without" {
+    needs mpirun.openmpi
+    for option in "" '--hostfile $AZ_BATCHAI_MPI_HOST_FILE'; do
+        toolkit "mpirun.openmpi $option $openmpi_rank"
+        [ "$(sort <<<"$output")" = "$both_nodes" ]
+    done
+}
+
+@test "MPICH's mpiexec in a job's single command does not stay on one node, with a host list or without" {
+    needs mpiexec.mpich
+    for option in "" '-hosts $AZ_BATCH_HOST_LIST'; do
+        toolkit "mpiexec.mpich $option $hydra_rank"
+        [ "$(sort <<<"$output")" = "$both_nodes" ]
+    done
+}
+
+@test "Intel MPI's mpiexec in a job's single command does not stay on one node" {
+    [ -n "${I_MPI_ROOT-}" ] || skip "Intel MPI is not installed, or I_MPI_ROOT does not name it"
+    toolkit "$I_MPI_ROOT/bin/mpiexec.hydra $hydra_rank"
+    [ "$(sort <<<"$output")" = "$both_nodes" ]
+}
+
+@test "srun in a job's single command does not stay on one node" {
+    toolkit "srun $slurm_rank"
+    [ "$(sort <<<"$output")" = "$both_nodes" ]
+}
+
+@test "torchrun in a job's single command does not stay on one node" {
+    needs torchrun
+    # Without output options, torch 1.13 fails under Python 3.11. With them, a line begins with "[default0]:".
+    toolkit 'srun torchrun --nnodes=$SLURM_NNODES --nproc_per_node=1 --rdzv_backend=c10d --rdzv_id=1 --rdzv_endpoint=$(hostname):29500 -r 1 -t 1 --no_python sh -c '\''echo "$(hostname) of $WORLD_SIZE"'\'
+    [ "$(sed -n 's/^.*:\(n. of .\)$/\1/p' <<<"$output" | sort)" = $'n1 of 2\nn2 of 2' ]
+}
+
+@test "a job's single command does not take itself for a rank, and has the variables of the batch script" {
+    probe='env | grep -E "^(SLURM_(N|TASKS|JOB_ID|JOB_NODELIST|STEP|PROCID|GPUS)|SRUN_|PMI|OMPI_COMM|RANK=|WORLD_SIZE=|HOROVOD_RANK|OMP_NUM|BATCHAI_COLL_PROG|HYDRA|OMPI_MCA_rmaps)" | sort'
+    export OMPI_MCA_rmaps_base_oversubscribe=1 HYDRA_DEBUG=0 # the user's own for mpirun and mpiexec
+    toolkit "$probe" -n 4
+    write_script script "$probe"
+    submit_alice -N2 -n4 -o expected script
+    [ "$(wait_job "$job")" = COMPLETED ]
+    without_id() { grep -v -e ^SLURM_JOB_ID=; }
+    [ "$(without_id <<<"$output")" = "$(without_id <expected)" ]
+    grep -q '^HYDRA_DEBUG=0$' <<<"$output"
+    grep -q '^OMPI_MCA_rmaps_base_oversubscribe=1$' <<<"$output"
+}
+
+@test "the single command of an allocation of salloc does not see the step of the launcher for the job" {
+    write_toolkit 'srun hostname; echo $SLURM_NNODES ${SLURM_STEP_ID-no step}'
+    as_alice salloc -Q -N2 --batchai-job="$PWD/job.json" srun -Q -N1 -n1 --overlap batchai-launch
+    [ "$(sort "$(stdouterr)/stdout.txt")" = $'2 no step\nn1\nn2' ]
+}
+
+@test "the single command of a job with --local does not lose the Slurm job around it" {
+    write_toolkit 'echo $SLURM_JOB_ID'
+    write_script script 'exec batchai-launch --local 2 --job job.json'
+    BATCHAI_POLICY=$MINISLURM_DIR/batchai.toml submit_alice -N1 -o out script
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat "$(stdouterr)/stdout.txt")" = "$job" ]
+}
+
+@test "a GPU job's single command and what it starts do not lose the GPUs that were asked for in all" {
+    toolkit "srun sh -c 'echo \$(hostname) \$SLURM_GPUS_ON_NODE'; echo all \$SLURM_GPUS_ON_NODE" --gpus=2
+    [ "$(sort <<<"$output")" = $'all 1\nn1 1\nn2 1' ]
+}
+
+@test "mpirun and mpiexec started by a rank on its own do not stay on one node" {
+    needs mpirun.openmpi
+    needs mpiexec.mpich
+    write_script script "batchai-launch -n 1 mpirun.openmpi $openmpi_rank" "batchai-launch -n 1 mpiexec.mpich $hydra_rank"
+    submit_alice -N2 -o out script
+    [ "$(wait_job "$job")" = COMPLETED ]
+    # srun may say that it waits for the nodes.
+    [ "$(grep -v '^srun: ' out | sort)" = "$(printf '%s\n%s' "$both_nodes" "$both_nodes" | sort)" ]
+}
+
+@test "a rank on its own is still the only one of its step" {
+    write_script script 'batchai-launch -n 1 sh -c "echo \$RANK of \$WORLD_SIZE, \$SLURM_PROCID of \$SLURM_NTASKS on \$SLURM_STEP_NODELIST, \${PMIX_RANK-none}"'
+    submit_alice -N2 -n4 -o out script
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat out)" = "0 of 1, 0 of 1 on n1, 0" ]
+}
+
+@test "srun started by one of several ranks does not hang or lose its node" {
+    write_script script 'batchai-launch -n 2 ./rank'
+    write_script rank '[ "$RANK" = 1 ] || exec srun sh -c '\''echo "$(hostname): $SLURM_PROCID of $SLURM_NTASKS"'\'
+    submit_alice -N2 -o out script
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(sort out)" = "$both_nodes" ]
+}
