@@ -85,7 +85,7 @@ class Session {
         // A child forked from this process is not a client.
         if (status_ == PMIX_SUCCESS && process_ == ::getpid()) PMIx_Finalize(nullptr, 0);
     }
-    void await_predecessors() const;
+    sys::Result<void> await_predecessors() const;
     sys::Result<void> agree_on_name();
     std::string note_file() const;
 
@@ -101,24 +101,27 @@ class Session {
 sys::Result<std::string> Session::next_scope() {
     leaving_.reset();
     if (name_.empty()) {
-        await_predecessors();
+        if (auto ended = await_predecessors(); !ended) return ended.error();
         if (auto agreed = agree_on_name(); !agreed) return agreed.error();
     }
     return fmt::format("batchai.coll.{}.{}", name_, ++epochs_);
 }
 
-void Session::await_predecessors() const {
+sys::Result<void> Session::await_predecessors() const {
+    constexpr std::chrono::seconds kLimit(10);
     const pmix_proc_t job = proc(PMIX_RANK_WILDCARD);
     Value peers;
     if (PMIx_Get(&job, PMIX_LOCAL_PEERS, nullptr, 0, &peers.value) != PMIX_SUCCESS ||
         peers.value->type != PMIX_STRING) {
-        return;  // a server that does not tell them
+        return {};  // a server that does not tell them
     }
     std::istringstream list(peers.value->data.string);
     for (std::string text; std::getline(list, text, ',');) {
         const auto rank = static_cast<pmix_rank_t>(std::strtoul(text.c_str(), nullptr, 10));
-        if (rank != self_.rank) await_leaving(self_.nspace, rank);
+        // Of this rank itself it is a program around this one.
+        if (auto ended = await_leaving(self_.nspace, rank, kLimit); !ended) return ended;
     }
+    return {};
 }
 
 // The name is rank 0's: no two of the processes that are rank 0 have the same one.
@@ -129,7 +132,8 @@ sys::Result<void> Session::agree_on_name() {
         name = fmt::format("{:x}.{:x}", process_, now);
         if (auto done = put(kSessionKey, name); !done) return done;
     }
-    const std::string note = shared_ ? note_file() : "";
+    // Another rank may share its client where rank 0 does not.
+    const std::string note = self_.rank == 0 || shared_ ? note_file() : "";
     if (self_.rank == 0 && !note.empty()) std::ofstream(note, std::ios::trunc) << name;
     if (auto met = fence(true); !met) return met;
     if (self_.rank != 0 && !note.empty()) std::getline(std::ifstream(note), name);

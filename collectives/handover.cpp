@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -35,15 +36,20 @@ Address address_of(const std::string& job, unsigned rank) {
 }
 
 sys::UniqueFd make_socket() {
-    return sys::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return sys::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// Any user could listen at the name.
-bool is_ours(int connection) {
+// The process that listens at the other end; 0 if that is another user's, who could listen at any
+// name.
+pid_t listener(int connection) {
     ucred peer{};
     socklen_t size = sizeof peer;
-    return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-           peer.uid == ::geteuid();
+    const bool known = ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    return known && peer.uid == ::geteuid() ? peer.pid : 0;
+}
+
+bool has_ended(pid_t process) {
+    return ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace
@@ -58,18 +64,29 @@ sys::UniqueFd announce_leaving(const std::string& job, unsigned rank) {
     return door;
 }
 
-void await_leaving(const std::string& job, unsigned rank) {
+sys::Result<void> await_leaving(const std::string& job, unsigned rank,
+                                std::chrono::milliseconds limit) {
+    using Clock = std::chrono::steady_clock;
+    constexpr int kLookAgain =
+        20;  // milliseconds, for a process that has left its socket to a child
     const Address address = address_of(job, rank);
     const sys::UniqueFd visitor = make_socket();
-    int status = 0;
-    do {
-        status = ::connect(visitor.get(), address.get(), address.size);
-    } while (status != 0 && errno == EINTR);
-    if (status != 0 || !is_ours(visitor.get())) return;
-    // The other process never accepts: the connection ends with the door.
+    // A socket of ours always has room for a connection.
+    if (::connect(visitor.get(), address.get(), address.size) != 0) return {};
+    const pid_t process = listener(visitor.get());
+    if (process == 0) return {};
+    const auto deadline = Clock::now() + limit;
+    // The other process never accepts: the connection ends with its socket.
     pollfd end{visitor.get(), POLLIN, 0};
-    while (::poll(&end, 1, -1) < 0 && errno == EINTR) {
+    while (::poll(&end, 1, kLookAgain) <= 0 && !has_ended(process)) {
+        if (Clock::now() < deadline) continue;
+        return sys::Error{fmt::format(
+            "process {}, an earlier program of rank {}, still runs {} s after it has left the "
+            "library: a rank "
+            "runs its programs one after the other",
+            process, rank, std::chrono::duration_cast<std::chrono::seconds>(limit).count())};
     }
+    return {};
 }
 
 }  // namespace batchai::coll

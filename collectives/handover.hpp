@@ -13,8 +13,10 @@
 // Any thread may call these functions.
 #pragma once
 
+#include <chrono>
 #include <string>
 
+#include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::coll {
@@ -23,7 +25,10 @@ namespace batchai::coll {
 // did not permit it, and no process waits.
 sys::UniqueFd announce_leaving(const std::string& job, unsigned rank);
 
-// Returns once no process of this user is leaving as that rank.
-void await_leaving(const std::string& job, unsigned rank);
+// Returns once no process of this user is leaving as that rank. An error names the process that has
+// not ended within `limit`. A child that has only forked does not count, though it keeps the
+// socket.
+sys::Result<void> await_leaving(const std::string& job, unsigned rank,
+                                std::chrono::milliseconds limit);
 
 }  // namespace batchai::coll
