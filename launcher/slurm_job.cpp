@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 namespace batchai::launcher {
 namespace {
@@ -16,7 +17,10 @@ namespace {
 // says. A controller that does not answer is given up.
 sys::Result<std::string> scontrol(const std::string& words) {
     const auto path = std::filesystem::path(BATCHAI_SRUN).parent_path() / "scontrol";
-    const std::string command = "exec timeout 10 " + path.string() + " " + words + " 2>&1";
+    // Times in UTC, whatever the user's shell has set. SIGTERM may be blocked here, and in
+    // scontrol.
+    const std::string command = "TZ=UTC SLURM_TIME_FORMAT=standard exec timeout -s KILL 10 " +
+                                path.string() + " " + words + " 2>&1";
     FILE* pipe = ::popen(command.c_str(), "re");
     if (pipe == nullptr) return sys::errno_error("scontrol");
     std::string text;
@@ -109,15 +113,23 @@ SlurmJob parse_slurm_job(const std::string& line) {
     return job;
 }
 
+std::string line_of_job(const std::string& lines, const std::string& job_id) {
+    std::istringstream text(lines);
+    for (std::string line; std::getline(text, line);) {
+        if (line.starts_with("JobId=" + job_id + " ")) return line + "\n";
+    }
+    return lines;
+}
+
 sys::Result<SlurmJob> ask_slurm(const std::string& job_id) {
-    if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is no number: " + job_id};
-    const auto line = scontrol("show job -o " + job_id);
-    if (!line) return line.error();
-    return parse_slurm_job(*line);
+    if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is not a number: " + job_id};
+    const auto lines = scontrol("show job -o " + job_id);
+    if (!lines) return lines.error();
+    return parse_slurm_job(line_of_job(*lines, job_id));
 }
 
 sys::Result<void> requeue_job(const std::string& job_id) {
-    if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is no number: " + job_id};
+    if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is not a number: " + job_id};
     const auto said = scontrol("requeue " + job_id);
     if (!said) return said.error();
     return {};

@@ -37,6 +37,10 @@ struct SlurmJob {
 // How often Slurm had run the job of this process before this run of it.
 int slurm_restart_count();
 
+// The job's own line of `scontrol show job -o`. Slurm adds the other tasks of an array, or the
+// other components of a heterogeneous job, where the whole has the job's number.
+std::string line_of_job(const std::string& lines, const std::string& job_id);
+
 // From a line of `scontrol show job -o`.
 SlurmJob parse_slurm_job(const std::string& line);
 sys::Result<SlurmJob> ask_slurm(const std::string& job_id);

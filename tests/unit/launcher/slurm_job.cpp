@@ -34,6 +34,14 @@ BOOST_AUTO_TEST_CASE(why_a_job_is_to_end) {
                ": the job was cancelled");
 }
 
+BOOST_AUTO_TEST_CASE(another_task_of_the_array_or_component_is_not_taken_for_the_job) {
+    const std::string lines =
+        "JobId=8 ArrayJobId=7 ArrayTaskId=1 JobState=CANCELLED\n"
+        "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n";
+    BOOST_TEST(line_of_job(lines, "7") == "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n");
+    BOOST_TEST((parse_slurm_job(line_of_job(lines, "7")).end == SlurmJob::End::none));
+}
+
 BOOST_AUTO_TEST_CASE(a_job_that_was_requeued_was_not_cancelled) {
     const std::string line =
         "JobId=7 JobState=COMPLETING Reason=None Requeue=1 Restarts=2 PreemptTime=None "
