@@ -56,6 +56,7 @@ Coordinator::Coordinator(Session session)
 SessionResult Coordinator::run() {
     block_signals(handled_signals());
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is one that cannot be written
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (auto opened = open(); !opened) {
         say(opened.error().message);

@@ -45,6 +45,7 @@ void Guarded::remove(bool orderly) const {
 Guarded start_guard(const std::string& node, const std::string& job_directory) {
     block_signals(handled_signals());  // from here on there is something to be removed
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is one that cannot be written
     sweep_scratch();
     auto scratch = Scratch::make();
     if (!scratch) give_up(scratch.error().message);
