@@ -165,7 +165,7 @@ not_in_ps() {
     write_job job.json 1
     run refused as_alice env XDG_DATA_HOME="$work/bobs" sbatch --batchai-job=job.json --wrap true
     [ "$status" = 0 ]
-    [[ $output == "batchai: "*"$work/bobs"*"Permission denied" ]]
+    [[ $output == "batchai: "*"$work/bobs: belongs to bob, and you may not make directories in it: "* ]]
     [ -z "$(ls bobs)" ]
 }
 
