@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(does_not_wait_for_ever_for_a_rank_that_does_not_leave_and_n
 BOOST_AUTO_TEST_CASE(does_not_wait_for_a_child_that_outlives_the_process_that_was_leaving) {
     int kept[2] = {};
     BOOST_REQUIRE(::pipe(kept) == 0);
-    const std::string name = job("one");
+    const std::string name = job("outlived");
     const pid_t leaving = ::fork();
     if (leaving == 0) {
         const sys::UniqueFd socket = announce_leaving(name, 1);
