@@ -119,8 +119,9 @@ int make_shared_level(int at, const char* name) {
 // which it is not everywhere: of another user, in a directory in which all users make files.
 std::optional<uid_t> foreign_link(int at, const char* name) {
     struct stat above = {}, link = {};
-    if (fstat(at, &above) != 0 || fstatat(at, name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISLNK(link.st_mode) || (above.st_mode & S_ISVTX) == 0 || (above.st_mode & S_IWOTH) == 0)
+    if (fstat(at, &above) != 0 || (above.st_mode & S_ISVTX) == 0 ||
+        (above.st_mode & S_IWOTH) == 0 || fstatat(at, name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISLNK(link.st_mode))
         return std::nullopt;
     if (link.st_uid == 0 || link.st_uid == geteuid() || link.st_uid == above.st_uid)
         return std::nullopt;
@@ -160,9 +161,12 @@ Result<void> make_shared_directories(const std::string& path) {
             return Error{level + ": is a symbolic link of " + user_name(*owner) +
                          ", which is not followed where all users can make one: ask for a "
                          "directory in its place"};
+        // Made before it is looked for: an NFS server may still show a directory that was removed
+        // on its side, and nothing can be made below that one.
+        const int made = make_level(at.get(), name.c_str());
+        const int code = made == 0 ? 0 : errno;
         UniqueFd next(openat(at.get(), name.c_str(), kDirectory));
-        if (!next && errno == ENOENT && make_level(at.get(), name.c_str()) == 0)
-            next.reset(openat(at.get(), name.c_str(), kDirectory | O_NOFOLLOW));
+        if (!next && code != 0) errno = code;
         if (!next) return errno == EACCES ? refusal(level) : errno_error(level);
         at = std::move(next);
     }
