@@ -102,7 +102,7 @@ void Sink::written(ssize_t size) {
     next();
 }
 
-// What of the first piece is written stays where it is; the rest goes on elsewhere, once.
+// The written part of the first piece stays in the file. The rest goes to another file, once.
 void Sink::failed(int code) {
     Failure failure{target_.name, uv_strerror(code), {}, code == UV_EPIPE};
     if (!failure.no_reader && !kept_) {

@@ -128,11 +128,16 @@ std::optional<uid_t> foreign_link(int at, const char* name) {
     return link.st_uid;
 }
 
-// Makes one level, or finds it made by another process.
-int make_level(int at, const char* name) {
+// Makes one level, or finds it there; empty, and errno, where neither succeeds. It is made before
+// it is looked for: an NFS server may still show a directory that was removed on its side, and
+// nothing can be made below that one.
+UniqueFd open_level(int at, const char* name) {
     for (int i = 1;; ++i) {
-        if (make_shared_level(at, name) == 0 || errno == EEXIST) return 0;
-        if (errno != EACCES || i == kTries) return -1;
+        const int code = make_shared_level(at, name) == 0 || errno == EEXIST ? 0 : errno;
+        UniqueFd found(openat(at, name, kDirectory));
+        if (found) return found;
+        if (code != 0) errno = code;
+        if (errno != EACCES || i == kTries) return {};
         usleep(kBetweenTries);
     }
 }
@@ -161,12 +166,7 @@ Result<void> make_shared_directories(const std::string& path) {
             return Error{level + ": is a symbolic link of " + user_name(*owner) +
                          ", which is not followed where all users can make one: ask for a "
                          "directory in its place"};
-        // Made before it is looked for: an NFS server may still show a directory that was removed
-        // on its side, and nothing can be made below that one.
-        const int made = make_level(at.get(), name.c_str());
-        const int code = made == 0 ? 0 : errno;
-        UniqueFd next(openat(at.get(), name.c_str(), kDirectory));
-        if (!next && code != 0) errno = code;
+        UniqueFd next = open_level(at.get(), name.c_str());
         if (!next) return errno == EACCES ? refusal(level) : errno_error(level);
         at = std::move(next);
     }

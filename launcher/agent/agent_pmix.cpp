@@ -142,7 +142,7 @@ void Agent::finalized(std::uint32_t rank) {
     set_pmix_state(static_cast<int>(rank), RankEnd::Pmix::left);
 }
 
-// A group of which a rank has ended can be neither made nor ended, and the library does not notice.
+// When a member has ended, a group can be neither made nor ended. The PMIx library does not notice.
 void Agent::group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) {
     const int missed = groups_.asked(name, ranks, job_.map.ranks_on(bootstrap_.node));
     if (missed >= 0) root_->send(Missed{missed});
