@@ -145,8 +145,9 @@ starts_again() {
 }
 
 @test "a job that fails is requeued as often as it may be, and no further" {
+    # exec: proctrack/linuxproc may miss a child that is made while it kills.
     submit -N1 -w n1 --open-mode=append --output=out \
-        --wrap 'batchai-launch --requeue-on failure --max-requeues 1 -n 1 sh -c "echo begins; exit 3"; echo "code $?"; sleep 20'
+        --wrap 'batchai-launch --requeue-on failure --max-requeues 1 -n 1 sh -c "echo begins; exit 3"; echo "code $?"; exec sleep 20'
     eventually starts_again 1
     eventually said "not requeued: that was done 1 times already (--max-requeues)"
     said "batchai-launch: requeueing job $job, 1 of 1 times"
