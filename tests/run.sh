@@ -1,50 +1,113 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [--soak] - installs what is missing, builds, and runs every test.
+# run.sh [--soak] [--since REV] - installs what is missing, builds, and runs every test.
+# run.sh --fast [ROOM]...       - what a change to one room needs: a build without sanitizers, the room's tests, lint.
 #
-#   --soak   loops run long instead of twice, unit tests run under TSan too, clang-tidy reads every source, the
-#            newest MPI libraries and PyTorch are fetched and tested (tests/peers/wheels.sh), and the plugin is
-#            built and tested in Debian trixie and sid (tests/debian/run)
+#   --soak       loops run long instead of twice; unit tests run under TSan too; clang-tidy reads every source;
+#                minislurm and the test harness are tested, too; the newest MPI libraries and PyTorch are fetched
+#                and tested (tests/peers/wheels.sh); the plugin is tested in Debian trixie and sid (tests/debian/run)
+#   --since REV  clang-tidy reads the sources changed since this commit (default: HEAD~10)
+#   --fast       rooms: sys, job, spank, launcher, cli, collectives, python; without one, those with uncommitted
+#                changes, or else those of the last commit. Installs nothing. tests/README.md lists the tests.
 #
-# On a new Debian 12 machine, as root or as a user who can sudo (for the packages only). Unit tests run
-# under ASan and UBSan, and so do the fuzz targets, a minute each; cluster and peer tests run the release
+# On a new Debian 12 machine, as root or as a user with sudo (for the packages only). Unit tests run
+# under ASan and UBSan, and so do the fuzz targets, a minute each. Cluster and peer tests run the release
 # build on a throw-away Slurm.
-# Exit: 0 if no test failed. A test that cannot run here is counted as skipped.
+# Exit: 0 if no test failed; 1; 2 wrong usage. A test that cannot run here is counted as skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case ${1-} in
-    "") export BATCHAI_SOAK=0 ;;
-    --soak) export BATCHAI_SOAK=1 ;;
-    -h | --help)
-        sed -n '3,12s/^# \{0,1\}//p' "$0"
-        exit 0
-        ;;
-    *)
-        echo "run.sh: $1: unknown option, see --help" >&2
-        exit 2
-        ;;
-esac
-
-contrib/install-packages.sh test
+die() {
+    echo "run.sh: $1" >&2
+    exit 2
+}
 
 build() { # preset kind-of-tests [option]
     cmake --preset "$1" -DBATCHAI_BUILD_TESTS="$2" "${@:3}" -Wno-dev >/dev/null
     cmake --build --preset "$1"
 }
 
+# changed_rooms: the rooms of uncommitted files, or else of the last commit's.
+changed_rooms() {
+    local files
+    files=$(git status --porcelain | cut -c 4-)
+    [ -n "$files" ] || files=$(git diff --name-only HEAD~1)
+    sed -nE 's,^launcher/cli/.*,cli,p; t; s,^collectives/python/.*,python,p; t
+             s,^tests/unit/([a-z]+)/.*,\1,p; t; s,^(sys|job|spank|launcher|collectives)/.*,\1,p' <<<"$files" | sort -u
+}
+
+# room_tests ROOM: a regular expression of ctest's names.
+room_tests() {
+    case $1 in
+        sys) echo 'unit/sys|cluster/output_sharing' ;;
+        job) echo 'unit/job|cluster/plugin_options' ;;
+        spank) echo 'unit/spank_.*|cluster/plugin_(mounts|options|trust)' ;;
+        launcher) echo 'unit/test_launcher|cluster/launch_(job|plugin|terminal)|peers/(openmpi|pmi1)' ;;
+        cli) echo 'unit/cli_tests|cluster/cli_(local|names)' ;;
+        collectives) echo 'unit/collectives.*|peers/(blocks|turns)' ;;
+        python) echo 'unit/python_.*|peers/python_(one_rank|2_ranks)' ;;
+        *) die "--fast: $1: no such room, see --help" ;;
+    esac
+}
+
+fast() {
+    local rooms pattern=lint/.* room
+    rooms=$*
+    rooms=${rooms:-$(changed_rooms)}
+    for room in $rooms; do pattern+="|$(room_tests "$room")"; done
+    build debug 'unit;cluster'
+    exec ctest --preset debug -R "^($pattern)\$" -j 2
+}
+
+soak=0 since=HEAD~10
+while [ $# -gt 0 ]; do
+    case $1 in
+        --fast) shift && fast "$@" ;;
+        --soak) soak=1 ;;
+        --since)
+            since=${2-}
+            git rev-parse --verify --quiet "$since^{commit}" >/dev/null || die "--since: ${since:-nothing}: no such commit"
+            shift
+            ;;
+        -h | --help)
+            sed -n '3,18s/^# \{0,1\}//p' "$0"
+            exit 0
+            ;;
+        *) die "$1: unknown option, see --help" ;;
+    esac
+    shift
+done
+export BATCHAI_SOAK=$soak BATCHAI_TIDY_SINCE=$since
+[ "$soak" = 0 ] || BATCHAI_TIDY_SINCE=
+
+contrib/install-packages.sh test
+
+# counted LABEL CTEST_ARGUMENT...: runs ctest; its counts are added to $counts.
+counts=
+counted() {
+    local label=$1 report=$PWD/build/counts.xml failed=0
+    ctest "${@:2}" --output-junit "$report" || failed=1
+    counts+="${counts:+; }$label: $(sed -nE 's/^\t(tests|failures|skipped)="([0-9]+)"$/\2 \1/p' "$report" | paste -sd,)"
+    return "$failed"
+}
+
 rc=0
 build dev unit
-ctest --preset dev -L 'unit|lint' -j 2 || rc=1
-build fuzz fuzz
-ctest --preset fuzz || rc=1
+counted "unit and lint" --preset dev -L 'unit|lint' -j 2 || rc=1
+if command -v clang++-14 >/dev/null; then
+    build fuzz fuzz
+    counted fuzz --preset fuzz || rc=1
+else
+    counts+="; fuzz: skipped, because clang-14 is not installed"
+fi
 build release cluster -DBATCHAI_WERROR=ON
-[ "$BATCHAI_SOAK" = 0 ] || tests/peers/wheels.sh mpi torch || echo "run.sh: the tests of what is not there are skipped" >&2
-ctest --preset release -L 'cluster|peers|gpu' -j 4 || rc=1 # mostly they wait for Slurm
-if [ "$BATCHAI_SOAK" = 1 ]; then
+[ "$soak" = 0 ] || tests/peers/wheels.sh mpi torch || echo "run.sh: the tests of what is not there are skipped" >&2
+echo "run.sh: $counts"
+ctest --preset release -L 'cluster|peers|gpu' -j 4 || rc=1 # most of them wait for Slurm
+if [ "$soak" = 1 ]; then
     build tsan unit
     setarch -R ctest --preset tsan -L unit || rc=1 # TSan's map of memory has no place for much randomness
-    ctest --preset release -R cluster/network_faults --repeat until-fail:20 || rc=1 # too slow to loop where it stands
+    ctest --preset release -R cluster/network_faults --repeat until-fail:20 || rc=1 # too slow to loop in place
     for suite in trixie sid; do
         tests/debian/run "$suite" || [ $? = 77 ] || rc=1
     done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # lint.sh format|shell|license|negation|tidy - one check over the tracked sources. Exit 77: cannot run here.
+# tidy: only sources changed since the commit $BATCHAI_TIDY_SINCE, if it is set.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -57,11 +58,17 @@ case $1 in
         ;;
     tidy)
         need clang-tidy-14
+        since=${BATCHAI_TIDY_SINCE-}
+        [ -z "$since" ] || git rev-parse --verify --quiet "$since^{commit}" >/dev/null || {
+            echo "skipped: no commit $since in this checkout"
+            exit 77
+        }
         # A compile command for each file: no unity build, no header that only g++ can read.
         cmake -S . -B build/tidy -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
         # GPU sources are compiled only where there is CUDA.
         compiled() { while read -r file; do if grep -qF "/$file\"" build/tidy/compile_commands.json; then echo "$file"; fi; done; }
         # Sanitizer and warning flags of g++ that clang 14 does not know must not count.
-        sources '*.cpp' | grep -v '^tests/' | compiled | xargs -P 2 -n 4 clang-tidy-14 --quiet -p build/tidy --extra-arg=-Wno-unknown-warning-option
+        files() { if [ -n "$since" ]; then git diff --name-only --diff-filter=d "$since" -- '*.cpp'; else sources '*.cpp'; fi; }
+        files | { grep -v '^tests/' || true; } | compiled | xargs -r -P 2 -n 4 clang-tidy-14 --quiet -p build/tidy --extra-arg=-Wno-unknown-warning-option
         ;;
 esac
