@@ -10,18 +10,18 @@
 #include <string_view>
 
 #include "launcher/agent/main.hpp"
-#include "launcher/agent/scratch.hpp"
 #include "launcher/agent/stand_ins.hpp"
-#include "launcher/allocation.hpp"
-#include "launcher/continued_file.hpp"
-#include "launcher/coordinator.hpp"
-#include "launcher/job_run.hpp"
-#include "launcher/options.hpp"
-#include "launcher/paths.hpp"
-#include "launcher/requeue.hpp"
-#include "launcher/restart.hpp"
-#include "launcher/restart_state.hpp"
-#include "launcher/say.hpp"
+#include "launcher/common/allocation.hpp"
+#include "launcher/common/continued_file.hpp"
+#include "launcher/common/paths.hpp"
+#include "launcher/common/say.hpp"
+#include "launcher/common/scratch.hpp"
+#include "launcher/root/coordinator.hpp"
+#include "launcher/root/job_file_run.hpp"
+#include "launcher/root/options.hpp"
+#include "launcher/root/requeue.hpp"
+#include "launcher/root/restart.hpp"
+#include "launcher/root/restart_state.hpp"
 
 namespace batchai::launcher {
 namespace {

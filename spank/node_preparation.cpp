@@ -39,7 +39,7 @@ bool spreads_gpus(char* const* environment) {
 }
 
 // What the step runs, once its node is prepared. A node without the plugin runs it as well, and is
-// known by the mount root that is missing (launcher/readiness.hpp).
+// known by the mount root that is missing (launcher/common/readiness.hpp).
 // It sleeps so that srun has the line before it knows of the failure (failure.cpp, let_pass).
 constexpr char kIsReady[] =
     "while read -r mount; do case $mount in *\" - tmpfs batchai-$SLURM_JOB_ID-\"*) exit 0; esac; "
@@ -116,7 +116,8 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     if (task.in_array) environment[kept++] = array_task;
 
     // A step of one task per node that takes over the job's request for GPUs gets too few of them,
-    // or is refused. With the first option it gets all that the job has (launcher/slurm_job.cpp).
+    // or is refused. With the first option it gets all that the job has
+    // (launcher/common/slurm_job.cpp).
     const char* words[] = {"srun",
                            "--gpus-per-socket=1",
                            "--overlap",

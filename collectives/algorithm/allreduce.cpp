@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "collectives/common/veto.hpp"
 #include "collectives/reduce/copy.hpp"
-#include "collectives/veto.hpp"
 
 namespace batchai::coll {
 

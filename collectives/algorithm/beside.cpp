@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/beside.hpp"
 
-#include "collectives/veto.hpp"
+#include "collectives/common/veto.hpp"
 
 namespace batchai::coll {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "collectives/chunking.hpp"
+#include "collectives/common/chunking.hpp"
 
 namespace batchai::coll {
 

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "collectives/algorithm/exchange.hpp"
-#include "collectives/chunking.hpp"
+#include "collectives/common/chunking.hpp"
 #include "collectives/reduce/tree.hpp"
 
 namespace batchai::coll {

@@ -14,7 +14,7 @@
 
 #include "collectives/algorithm/operation.hpp"
 #include "collectives/algorithm/swap.hpp"
-#include "collectives/chunking.hpp"
+#include "collectives/common/chunking.hpp"
 
 namespace batchai::coll {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "collectives/link.hpp"
+#include "collectives/transport/link.hpp"
 #include "collectives/transport/wire.hpp"
 
 namespace batchai::coll {

@@ -16,7 +16,7 @@
 #include <bit>
 
 #include "collectives/algorithm/folded.hpp"
-#include "collectives/chunking.hpp"
+#include "collectives/common/chunking.hpp"
 
 namespace batchai::coll {
 

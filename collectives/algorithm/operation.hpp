@@ -4,14 +4,14 @@
 // it is done; a step never waits.
 #pragma once
 
-#include "collectives/call.hpp"
-#include "collectives/planner.hpp"
+#include "collectives/algorithm/planner.hpp"
+#include "collectives/common/call.hpp"
+#include "collectives/common/topology.hpp"
 #include "collectives/reduce/kernels.hpp"
-#include "collectives/topology.hpp"
+#include "collectives/transport/fault.hpp"
 #include "collectives/transport/regions.hpp"
 #include "collectives/transport/shm.hpp"
 #include "collectives/transport/wire.hpp"
-#include "collectives/watch/fault.hpp"
 
 namespace batchai::coll {
 

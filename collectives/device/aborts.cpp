@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "collectives/no_signals.hpp"
+#include "collectives/common/no_signals.hpp"
 
 namespace batchai::coll {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "collectives/call.hpp"
+#include "collectives/common/call.hpp"
 #include "collectives/reduce/kernels.hpp"
 
 namespace batchai::coll {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "batchai/collectives.h"
-#include "collectives/memory.hpp"
+#include "collectives/common/memory.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::coll {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "collectives/backoff.hpp"
+#include "collectives/common/backoff.hpp"
 #include "collectives/device/device_comm.hpp"
 
 namespace batchai::coll {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "collectives/backoff.hpp"
+#include "collectives/common/backoff.hpp"
 #include "collectives/device/aborts.hpp"
 
 namespace batchai::coll {

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/comm.hpp"
+#include "collectives/comm/comm.hpp"
 #include "collectives/device/device_operation.hpp"
 #include "collectives/device/node_exchange.hpp"
 #include "collectives/device/orders.hpp"

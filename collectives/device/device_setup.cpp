@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "collectives/backoff.hpp"
+#include "collectives/common/backoff.hpp"
 #include "collectives/device/aborts.hpp"
 #include "collectives/device/alone.hpp"
 #include "collectives/device/device_comm.hpp"

@@ -5,7 +5,7 @@
 // before there is a way that depends on it. Some MiB for it are the device's until its end.
 #include <algorithm>
 
-#include "collectives/backoff.hpp"
+#include "collectives/common/backoff.hpp"
 #include "collectives/device/device_comm.hpp"
 #include "collectives/device/direct_rail.hpp"
 

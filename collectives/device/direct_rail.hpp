@@ -18,8 +18,8 @@
 
 #include <memory>
 
+#include "collectives/comm/engine.hpp"
 #include "collectives/device/rail_exchange.hpp"
-#include "collectives/engine.hpp"
 
 namespace batchai::coll {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/device/flat.hpp"
 
-#include "collectives/call.hpp"
+#include "collectives/common/call.hpp"
 
 namespace batchai::coll {
 

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "collectives/call.hpp"
-#include "collectives/chunking.hpp"
+#include "collectives/common/call.hpp"
+#include "collectives/common/chunking.hpp"
 #include "collectives/device/orders.hpp"
 
 namespace batchai::coll {

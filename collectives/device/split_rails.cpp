@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "collectives/veto.hpp"
+#include "collectives/common/veto.hpp"
 
 namespace batchai::coll {
 

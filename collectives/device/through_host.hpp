@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "collectives/algorithm/blocks.hpp"
+#include "collectives/comm/engine.hpp"
 #include "collectives/device/device_operation.hpp"
 #include "collectives/device/orders.hpp"
-#include "collectives/engine.hpp"
 
 namespace batchai::coll {
 

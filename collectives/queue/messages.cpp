@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "collectives/common/veto.hpp"
 #include "collectives/queue/dispatcher.hpp"
-#include "collectives/veto.hpp"
 
 namespace batchai::coll {
 

@@ -17,7 +17,7 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/engine.hpp"
+#include "collectives/comm/engine.hpp"
 #include "collectives/queue/judge.hpp"
 #include "collectives/queue/response_cache.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "collectives/no_signals.hpp"
+#include "collectives/common/no_signals.hpp"
 
 namespace batchai::coll {
 namespace {

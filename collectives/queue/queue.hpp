@@ -16,7 +16,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "collectives/backoff.hpp"
+#include "collectives/common/backoff.hpp"
 #include "collectives/queue/dispatcher.hpp"
 #include "collectives/queue/timeline.hpp"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/call.hpp"
+#include "collectives/common/call.hpp"
 #include "collectives/device/device.hpp"
 
 namespace batchai::coll {

@@ -38,8 +38,8 @@
 #include <span>
 #include <string>
 
-#include "collectives/call.hpp"
-#include "collectives/chunking.hpp"
+#include "collectives/common/call.hpp"
+#include "collectives/common/chunking.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 

@@ -15,7 +15,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "collectives/call.hpp"
+#include "collectives/common/call.hpp"
 
 namespace batchai::coll {
 

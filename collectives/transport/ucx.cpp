@@ -12,9 +12,9 @@
 #include <mutex>
 #include <thread>
 
-#include "collectives/chunking.hpp"
+#include "collectives/common/chunking.hpp"
+#include "collectives/common/sockets.hpp"
 #include "collectives/transport/devices.hpp"
-#include "collectives/watch/sockets.hpp"
 
 namespace batchai::coll {
 namespace {

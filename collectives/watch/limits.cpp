@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "collectives/watch/setting.hpp"
+#include "collectives/common/setting.hpp"
 
 namespace batchai::coll {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "collectives/watch/sockets.hpp"
+#include "collectives/common/sockets.hpp"
 
 namespace batchai::coll {
 namespace {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "collectives/call.hpp"
+#include "collectives/common/call.hpp"
 #include "collectives/watch/unshared.hpp"
 #include "sys/unique_fd.hpp"
 

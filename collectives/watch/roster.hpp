@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/topology.hpp"
+#include "collectives/common/topology.hpp"
 
 namespace batchai::coll {
 

@@ -8,7 +8,7 @@
 
 #include <system_error>
 
-#include "collectives/no_signals.hpp"
+#include "collectives/common/no_signals.hpp"
 
 namespace batchai::coll {
 

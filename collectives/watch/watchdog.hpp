@@ -19,10 +19,10 @@
 #include <optional>
 #include <thread>
 
+#include "collectives/common/sockets.hpp"
 #include "collectives/transport/shm.hpp"
 #include "collectives/watch/neighbourhood.hpp"
 #include "collectives/watch/peers.hpp"
-#include "collectives/watch/sockets.hpp"
 
 namespace batchai::coll {
 

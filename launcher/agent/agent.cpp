@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/agent.hpp"
 
+#include "launcher/common/say.hpp"
 #include "launcher/pmix/guarded_accept.hpp"
-#include "launcher/report.hpp"
-#include "launcher/say.hpp"
+#include "launcher/root/report.hpp"
 #include "sys/tcp_owner.hpp"
 
 #include <fmt/format.h>

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
-#include "launcher/agent/processes.hpp"
 #include "launcher/agent/rank_state.hpp"
+#include "launcher/common/processes.hpp"
 
 namespace batchai::launcher {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
-#include "launcher/paths.hpp"
+#include "launcher/common/paths.hpp"
 
 namespace batchai::launcher {
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
-#include "launcher/collective.hpp"
-#include "launcher/paths.hpp"
+#include "launcher/common/collective.hpp"
+#include "launcher/common/paths.hpp"
 #include "launcher/pmix/dmodex.hpp"
 #include "launcher/pmix/event.hpp"
 #include "launcher/pmix/publish.hpp"

@@ -11,8 +11,8 @@
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
-#include "launcher/allocation.hpp"
-#include "launcher/readiness.hpp"
+#include "launcher/common/allocation.hpp"
+#include "launcher/common/readiness.hpp"
 
 namespace batchai::launcher {
 void Agent::say_hello() {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "launcher/allocation.hpp"
+#include "launcher/common/allocation.hpp"
 
 namespace batchai::launcher {
 namespace {

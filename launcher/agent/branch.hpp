@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Branch: an agent's place in the tree over which fences go (launcher/tree.hpp). Joins what its
-// children and its own ranks give to a fence and passes it on to its parent; passes what comes back
-// on to its children. Children call their parent.
+// Branch: an agent's place in the tree over which fences go (launcher/common/tree.hpp). Joins what
+// its children and its own ranks give to a fence and passes it on to its parent; passes what comes
+// back on to its children. Children call their parent.
 //
 // It does not watch the others: the root does. It only says when its parent's connection ends while
 // the agent lives on.
@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/bootstrap.hpp"
-#include "launcher/channel.hpp"
-#include "launcher/collective.hpp"
-#include "launcher/door.hpp"
+#include "launcher/common/bootstrap.hpp"
+#include "launcher/common/channel.hpp"
+#include "launcher/common/collective.hpp"
+#include "launcher/common/door.hpp"
 
 namespace batchai::launcher {
 

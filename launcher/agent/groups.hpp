@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/collective.hpp"
-#include "launcher/map.hpp"
+#include "launcher/common/collective.hpp"
+#include "launcher/common/map.hpp"
 
 namespace batchai::launcher {
 

@@ -11,10 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "launcher/agent/processes.hpp"
-#include "launcher/agent/signals.hpp"
-#include "launcher/death_notice.hpp"
-#include "launcher/say.hpp"
+#include "launcher/common/death_notice.hpp"
+#include "launcher/common/processes.hpp"
+#include "launcher/common/say.hpp"
+#include "launcher/common/signals.hpp"
 
 namespace batchai::launcher {
 namespace {

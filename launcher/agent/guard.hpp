@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "launcher/agent/scratch.hpp"
+#include "launcher/common/scratch.hpp"
 
 namespace batchai::launcher {
 
@@ -31,8 +31,8 @@ struct Guarded {
 };
 
 // Forks. In the child (the agent of this node) it returns. The parent waits for the agent, says if
-// a signal has ended it (launcher/death_notice.hpp), cleans up and exits with the agent's exit
-// code.
+// a signal has ended it (launcher/common/death_notice.hpp), cleans up and exits with the agent's
+// exit code.
 Guarded start_guard(const std::string& node, const std::string& job_directory);
 
 }  // namespace batchai::launcher

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "launcher/loop.hpp"
+#include "launcher/common/event_loop.hpp"
 
 namespace batchai::launcher {
 

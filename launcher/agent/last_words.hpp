@@ -13,8 +13,8 @@
 #include <list>
 #include <vector>
 
-#include "launcher/loop.hpp"
-#include "launcher/message.hpp"
+#include "launcher/common/event_loop.hpp"
+#include "launcher/common/message.hpp"
 
 namespace batchai::launcher {
 

@@ -11,8 +11,8 @@
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/guard.hpp"
-#include "launcher/bootstrap.hpp"
-#include "launcher/tls.hpp"
+#include "launcher/common/bootstrap.hpp"
+#include "launcher/common/tls.hpp"
 
 namespace batchai::launcher {
 namespace {

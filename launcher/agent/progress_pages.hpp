@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ProgressPages: a file for each rank of the node in which the collective library notes what the
-// rank is doing (collectives/progress.hpp), and what they say. Reading takes no help of the rank.
+// rank is doing (collectives/comm/progress.hpp), and what they say. Reading takes no help of the
+// rank.
 #pragma once
 
 #include <chrono>
@@ -10,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "collectives/progress.hpp"
-#include "launcher/message.hpp"
+#include "collectives/comm/progress.hpp"
+#include "launcher/common/message.hpp"
 
 namespace batchai::launcher {
 

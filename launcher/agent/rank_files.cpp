@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "launcher/continued_file.hpp"
+#include "launcher/common/continued_file.hpp"
 
 namespace batchai::launcher {
 

@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "launcher/message.hpp"
-#include "launcher/sink.hpp"
+#include "launcher/common/message.hpp"
+#include "launcher/common/sink.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <csignal>
 
-#include "launcher/agent/processes.hpp"
-#include "launcher/collective.hpp"
+#include "launcher/common/collective.hpp"
+#include "launcher/common/processes.hpp"
 
 namespace batchai::launcher {
 

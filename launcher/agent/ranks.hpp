@@ -15,8 +15,8 @@
 #include "launcher/agent/memory_kills.hpp"
 #include "launcher/agent/output.hpp"
 #include "launcher/agent/spawn.hpp"
-#include "launcher/loop.hpp"
-#include "launcher/message.hpp"
+#include "launcher/common/event_loop.hpp"
+#include "launcher/common/message.hpp"
 
 namespace batchai::launcher {
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // StackReader: where a process is, for a report of a hang. In this order: a Python rank's own word,
-// if our horovod package has made it listen for a signal (collectives/progress.hpp); gdb, where
-// there is one and it may look; what the kernel says in /proc. Nothing waits: the answer comes
-// later, after 13 seconds at most. The process goes on as before: one that was stopped stays so.
+// if our horovod package has made it listen for a signal (collectives/comm/progress.hpp); gdb,
+// where there is one and it may look; what the kernel says in /proc. Nothing waits: the answer
+// comes later, after 13 seconds at most. The process goes on as before: one that was stopped stays
+// so.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +15,8 @@
 #include <memory>
 #include <string>
 
-#include "launcher/loop.hpp"
-#include "launcher/message.hpp"
+#include "launcher/common/event_loop.hpp"
+#include "launcher/common/message.hpp"
 
 namespace batchai::launcher {
 

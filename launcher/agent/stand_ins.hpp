@@ -17,7 +17,7 @@
 #include <map>
 #include <vector>
 
-#include "launcher/loop.hpp"
+#include "launcher/common/event_loop.hpp"
 
 namespace batchai::launcher {
 

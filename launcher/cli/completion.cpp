@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "launcher/cli/options.hpp"
+#include "launcher/cli/command_options.hpp"
 #include "launcher/cli/verbs.hpp"
 
 namespace batchai::cli {

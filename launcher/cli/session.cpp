@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <iostream>
 
-#include "launcher/cli/json_text.hpp"
-#include "launcher/cli/query.hpp"
-#include "launcher/cli/result_table.hpp"
+#include "launcher/cli/output/json_text.hpp"
+#include "launcher/cli/output/query.hpp"
+#include "launcher/cli/output/result_table.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::cli {

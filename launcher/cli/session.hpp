@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "launcher/cli/table.hpp"
+#include "launcher/cli/output/table.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::cli {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/map.hpp"
+#include "launcher/common/map.hpp"
 
 namespace batchai::launcher::env {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/map.hpp"
+#include "launcher/common/map.hpp"
 
 namespace batchai::launcher::gloo {
 

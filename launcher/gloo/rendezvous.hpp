@@ -18,9 +18,9 @@
 #include <memory>
 #include <string>
 
+#include "launcher/common/event_loop.hpp"
+#include "launcher/common/own_port.hpp"
 #include "launcher/gloo/key_values.hpp"
-#include "launcher/loop.hpp"
-#include "launcher/own_port.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::launcher::gloo {

@@ -12,9 +12,9 @@
 #include <memory>
 #include <string>
 
-#include "launcher/loop.hpp"
-#include "launcher/map.hpp"
-#include "launcher/message_pmix.hpp"
+#include "launcher/common/event_loop.hpp"
+#include "launcher/common/map.hpp"
+#include "launcher/common/message_pmix.hpp"
 #include "launcher/pmi1/protocol.hpp"
 #include "sys/result.hpp"
 

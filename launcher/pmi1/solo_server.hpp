@@ -14,7 +14,7 @@
 #include <memory>
 #include <string>
 
-#include "launcher/own_port.hpp"
+#include "launcher/common/own_port.hpp"
 #include "launcher/pmi1/server.hpp"
 
 namespace batchai::launcher::pmi1 {

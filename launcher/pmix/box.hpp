@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "launcher/loop.hpp"
+#include "launcher/common/event_loop.hpp"
 
 namespace batchai::launcher::pmix {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "launcher/message_pmix.hpp"
+#include "launcher/common/message_pmix.hpp"
 
 namespace batchai::launcher::pmix {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/message_pmix.hpp"
+#include "launcher/common/message_pmix.hpp"
 #include "launcher/pmix/answer.hpp"
 
 namespace batchai::launcher::pmix {

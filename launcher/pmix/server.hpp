@@ -16,7 +16,7 @@
 #include <memory>
 #include <string>
 
-#include "launcher/map.hpp"
+#include "launcher/common/map.hpp"
 #include "launcher/pmix/box.hpp"
 #include "launcher/pmix/host.hpp"
 #include "sys/result.hpp"

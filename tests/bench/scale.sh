@@ -107,7 +107,7 @@ END {
     for (n = 256; n <= 4096; n *= 4) printf "  %4d agents: %8.2f ms, not measured\n", n, base + each * n
 }' "$work/rows"
 
-# launcher/tree.hpp has the formula.
+# launcher/common/tree.hpp has the formula.
 awk 'function tree(n, k, bytes) {
     d = 0
     for (below = 1; below < n; below *= k) ++d

@@ -4,7 +4,7 @@
 // process, which holds both ends. Data goes over a socket pair, once as it is and once through TLS.
 // Bounds: a handshake takes two key exchanges (X25519) at each end; data is copied by the kernel
 // twice, and sealed and opened once.
-#include "launcher/tls.hpp"
+#include "launcher/common/tls.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -2,7 +2,7 @@
 //
 // Rails from GPU to GPU, beside those through pinned memory: two virtual nodes of a rank each. Only
 // where UCX carries CUDA's memory, which Debian's does not.
-#include "collectives/comm.hpp"
+#include "collectives/comm/comm.hpp"
 #include "collectives/device/cuda.hpp"
 #include "harness.hpp"
 #include "rails_compared.hpp"

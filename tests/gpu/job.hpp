@@ -9,7 +9,7 @@
 #include <numeric>
 #include <type_traits>
 
-#include "collectives/api.hpp"
+#include "collectives/api/api.hpp"
 #include "harness.hpp"
 #include "memory.hpp"
 

@@ -5,7 +5,7 @@
 // memory. Machines with more GPUs also take NCCL's ways in allreduce.cpp.
 #include <cstring>
 
-#include "collectives/comm.hpp"
+#include "collectives/comm/comm.hpp"
 #include "collectives/device/cuda.hpp"
 #include "collectives/device/nccl.hpp"
 #include "collectives/device/pinned_rail.hpp"

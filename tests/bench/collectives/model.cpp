@@ -16,8 +16,8 @@
 #include <cstdlib>
 
 #include "batchai/collectives.h"
-#include "collectives/chunking.hpp"
-#include "collectives/planner.hpp"
+#include "collectives/algorithm/planner.hpp"
+#include "collectives/common/chunking.hpp"
 
 using namespace batchai::coll;
 

@@ -9,7 +9,7 @@
 // come in is above it.
 #include "../harness.hpp"
 #include "clock.hpp"
-#include "collectives/comm.hpp"
+#include "collectives/comm/comm.hpp"
 #include "collectives/device/cuda.hpp"
 #include "collectives/device/through_host.hpp"
 #include "drive.hpp"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "launcher/cli/external.hpp"
+#include "launcher/cli/slurm/external.hpp"
 #include "launcher/cli/verbs.hpp"
 
 namespace batchai::cli {

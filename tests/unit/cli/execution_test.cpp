@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/execution.hpp"
+#include "launcher/cli/job/execution.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/history.hpp"
+#include "launcher/cli/history/history.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

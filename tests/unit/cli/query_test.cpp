@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/query.hpp"
+#include "launcher/cli/output/query.hpp"
 
 #include <boost/test/unit_test.hpp>
 

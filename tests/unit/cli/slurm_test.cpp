@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/cli/slurm.hpp"
+#include "launcher/cli/slurm/slurm.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/cli/external.hpp"
+#include "launcher/cli/slurm/external.hpp"
 
 namespace batchai::cli {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/chunking.hpp"
+#include "collectives/common/chunking.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <limits>

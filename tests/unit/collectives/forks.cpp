@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <memory>
 
-#include "collectives/comm.hpp"
+#include "collectives/comm/comm.hpp"
 #include "counting.hpp"
 #include "ends.hpp"
 #include "processes.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/handover.hpp"
+#include "collectives/comm/handover.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "collectives/call.hpp"
+#include "collectives/common/call.hpp"
 #include "collectives/device/stream_comm.hpp"
 #include "collectives/reduce/kernels.hpp"
 #include "value_of.hpp"

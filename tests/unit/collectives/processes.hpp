@@ -31,7 +31,7 @@
 #include <thread>
 #include <vector>
 
-#include "collectives/comm.hpp"
+#include "collectives/comm/comm.hpp"
 
 namespace batchai::coll {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/progress.hpp"
+#include "collectives/comm/progress.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

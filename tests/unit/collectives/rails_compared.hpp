@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "collectives/comm.hpp"
+#include "collectives/comm/comm.hpp"
 #include "collectives/device/direct_rail.hpp"
 #include "collectives/device/pinned_rail.hpp"
 #include "collectives/device/shared_exchange.hpp"

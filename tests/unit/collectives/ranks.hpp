@@ -8,7 +8,7 @@
 
 #include <numeric>
 
-#include "collectives/engine.hpp"
+#include "collectives/comm/engine.hpp"
 #include "counting.hpp"
 #include "memory_wire.hpp"
 

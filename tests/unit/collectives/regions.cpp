@@ -9,7 +9,7 @@
 #include <limits>
 #include <memory>
 
-#include "collectives/comm.hpp"
+#include "collectives/comm/comm.hpp"
 #include "counting.hpp"
 #include "ends.hpp"
 #include "processes.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "collectives/engine.hpp"
+#include "collectives/comm/engine.hpp"
 
 namespace batchai::coll {
 

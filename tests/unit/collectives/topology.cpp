@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/topology.hpp"
+#include "collectives/common/topology.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <vector>
 
-#include "collectives/call.hpp"
+#include "collectives/common/call.hpp"
 
 namespace batchai::coll {
 

@@ -11,7 +11,7 @@
 #include <csignal>
 #include <thread>
 
-#include "collectives/watch/fault.hpp"
+#include "collectives/transport/fault.hpp"
 #include "collectives/watch/watchdog.hpp"
 
 using namespace batchai;

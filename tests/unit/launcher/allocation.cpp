@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/allocation.hpp"
+#include "launcher/common/allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
 

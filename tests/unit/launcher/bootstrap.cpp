@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/bootstrap.hpp"
+#include "launcher/common/bootstrap.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/channel.hpp"
+#include "launcher/common/channel.hpp"
 
 #include <boost/test/unit_test.hpp>
 

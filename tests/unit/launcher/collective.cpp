@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/collective.hpp"
+#include "launcher/common/collective.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <numeric>

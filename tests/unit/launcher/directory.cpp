@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/directory.hpp"
+#include "launcher/root/directory.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/door.hpp"
+#include "launcher/common/door.hpp"
 
 #include <sys/resource.h>
 

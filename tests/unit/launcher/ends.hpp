@@ -12,7 +12,7 @@
 #include <functional>
 #include <utility>
 
-#include "launcher/door.hpp"
+#include "launcher/common/door.hpp"
 
 namespace batchai::launcher {
 

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/starter.hpp"
+#include "launcher/root/starter.hpp"
 
 using namespace batchai::launcher;
 

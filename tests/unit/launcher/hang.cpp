@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/hang.hpp"
+#include "launcher/root/hang.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/map.hpp"
+#include "launcher/common/map.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/wire.hpp"
+#include "launcher/common/wire.hpp"
 
 using namespace batchai;
 using namespace batchai::launcher;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/network.hpp"
+#include "launcher/common/interfaces.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/options.hpp"
+#include "launcher/root/options.hpp"
 
 #include <boost/test/unit_test.hpp>
 

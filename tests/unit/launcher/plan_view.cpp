@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/plan_view.hpp"
+#include "launcher/root/plan_view.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>

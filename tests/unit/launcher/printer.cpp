@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/printer.hpp"
+#include "launcher/root/printer.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/terminal.hpp"
+#include "launcher/common/terminal.hpp"
 
 using namespace batchai::launcher;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/agent/processes.hpp"
+#include "launcher/common/processes.hpp"
 #include "launcher/agent/rank_state.hpp"
 
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/readiness.hpp"
+#include "launcher/common/readiness.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <sstream>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/report.hpp"
+#include "launcher/root/report.hpp"
 
-#include "launcher/death_notice.hpp"
+#include "launcher/common/death_notice.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/restart.hpp"
+#include "launcher/root/restart.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/requeue.hpp"
+#include "launcher/root/requeue.hpp"
 
 using namespace batchai::launcher;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/restart_state.hpp"
+#include "launcher/root/restart_state.hpp"
 
 #include <boost/test/unit_test.hpp>
 

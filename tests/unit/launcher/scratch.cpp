@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/agent/scratch.hpp"
+#include "launcher/common/scratch.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/slurm_job.hpp"
+#include "launcher/common/slurm_job.hpp"
 
 #include <boost/test/unit_test.hpp>
 

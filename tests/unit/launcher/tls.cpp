@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/tls.hpp"
+#include "launcher/common/tls.hpp"
 
 #include <openssl/evp.h>
 #include <openssl/x509.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/wire.hpp"
+#include "launcher/common/wire.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/message_pmix.hpp"
+#include "launcher/common/message_pmix.hpp"
 
 using namespace batchai::launcher;
 

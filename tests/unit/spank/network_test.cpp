@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/helper/network.hpp"
+#include "spank/helper/network_mount.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stacks of this process's threads, written when the launcher asks for them by a signal.
 
-The launcher, which has named the rank's progress page (collectives/progress.hpp) to it, looks for a
+The launcher, which has named the rank's progress page (collectives/comm/progress.hpp) to it, looks for a
 file beside it, sends the signal only to a process that catches it, and reads the file. The handler
 is faulthandler's: it needs no help of the interpreter, which may be stuck in a call.
 """

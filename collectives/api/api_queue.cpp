@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The C interface's queue.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "collectives/api/api.hpp"
+#include "collectives/queue/queue.hpp"
+
+using namespace batchai::coll;
+using namespace batchai::coll::api;
+
+namespace {
+
+Dispatcher::Options internal(const batchai_coll_queue_options& options, int size,
+                             DeviceMessages& devices) {
+    const auto nanoseconds = [](double seconds) {
+        return std::chrono::nanoseconds(std::llround(seconds * 1e9));
+    };
+    std::vector<int> numbers(static_cast<std::size_t>(size));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    if (options.numbers != nullptr) numbers.assign(options.numbers, options.numbers + size);
+    return {.fusion_bytes = options.fusion_bytes,
+            .cycle = nanoseconds(options.cycle),
+            .cache_capacity = options.cache_capacity,
+            .tune_fusion = (options.autotune & BATCHAI_COLL_TUNE_FUSION) != 0,
+            .tune_cycle = (options.autotune & BATCHAI_COLL_TUNE_CYCLE) != 0,
+            .stall = nanoseconds(options.stall_warning),
+            .numbers = std::move(numbers),
+            .devices = &devices};
+}
+
+}  // namespace
+
+struct batchai_coll_queue {
+    batchai_coll_queue(Communicator& communicator, const batchai_coll_queue_options& options)
+        : devices(
+              communicator,
+              [local_rank = communicator.topology().local_rank()](int number) {
+                  return open_gpu(number, local_rank);
+              },
+              [rank = communicator.topology().rank](const std::string& plan) {
+                  show_plan(plan, rank);
+              },
+              options.fusion_bytes),
+          queue(communicator.engine(), communicator.progress(), communicator.topology(),
+                internal(options, communicator.topology().size, devices)) {}
+
+    DeviceMessages devices;
+    Queue queue;
+};
+
+namespace {
+
+Submission* submission_of(batchai_coll_ticket* ticket) {
+    return reinterpret_cast<Submission*>(ticket);
+}
+
+std::string_view view(const char* text) {
+    return text == nullptr ? std::string_view() : text;
+}
+
+// Why the options cannot be; empty: they can.
+std::string wrong_with(const batchai_coll_queue_options& options) {
+    constexpr double kYear = 3e7;
+    if (!(options.cycle >= 0 && options.cycle < kYear)) {
+        return fmt::format("a cycle of {} s", options.cycle);
+    }
+    if (!(options.stall_warning >= 0 && options.stall_warning < kYear)) {
+        return fmt::format("a stall_warning of {} s", options.stall_warning);
+    }
+    constexpr int kTune = BATCHAI_COLL_TUNE_FUSION | BATCHAI_COLL_TUNE_CYCLE;
+    if ((options.autotune & ~kTune) != 0) return fmt::format("an autotune of {}", options.autotune);
+    if (options.cache_capacity == 0 || options.cache_capacity > (1u << 20)) {
+        return fmt::format("a cache_capacity of {}", options.cache_capacity);
+    }
+    return {};
+}
+
+// A tensor as a part, or what is wrong with it.
+std::string read(const batchai_coll_tensor& tensor, batchai_coll_op op,
+                 const batchai_coll_scaling* scaling, Part& part) {
+    if (!is_type(tensor.type)) return fmt::format("no type {}", static_cast<int>(tensor.type));
+    if (!fits(tensor.count, tensor.type, 1)) return "the count is too large";
+    if (tensor.count > 0 && (tensor.send == nullptr || tensor.receive == nullptr)) {
+        return "a null buffer";
+    }
+    part = {signature_of(Kind::allreduce, tensor.count, tensor.type),
+            static_cast<const std::byte*>(tensor.send), static_cast<std::byte*>(tensor.receive)};
+    const std::size_t bytes = bytes_of(part.signature);
+    if (tensor.send != tensor.receive && overlap(tensor.send, bytes, tensor.receive, bytes)) {
+        return "send and receive overlap without being the same";
+    }
+    return set_reduction(part.signature, op, scaling);
+}
+
+// All tensors of an allreduce as parts, which are valid until this thread's next call; or what is
+// wrong with them.
+std::string read(const batchai_coll_tensor* tensors, std::size_t count, batchai_coll_op op,
+                 const batchai_coll_scaling* scaling, std::span<const Part>& parts) {
+    static thread_local std::vector<Part> own;
+    if (count == 0) return "no tensors";
+    if (tensors == nullptr) return "a null argument";
+    own.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (std::string wrong = read(tensors[i], op, scaling, own[i]); !wrong.empty()) return wrong;
+    }
+    parts = own;
+    return {};
+}
+
+// Why a GPU cannot take part in it; empty: it can.
+std::string wrong_with(Device& device, std::span<const Part> parts, Device::Stream stream) {
+    for (const Part& part : parts) {
+        if (part.signature.count == 0) continue;
+        const auto type = static_cast<batchai_coll_type>(part.signature.type);
+        std::string wrong = device.wrong_with(part.send, type);
+        if (wrong.empty() && part.receive != part.send) {
+            wrong = device.wrong_with(part.receive, type);
+        }
+        if (!wrong.empty()) return wrong;
+    }
+    return device.wrong_with(stream);
+}
+
+batchai_coll_status submit(const char* function, batchai_coll_queue* queue,
+                           const Queue::Order& order, batchai_coll_ticket** ticket) {
+    Submission* submission = queue->queue.submit(order);
+    if (submission == nullptr) {
+        return bad_argument(
+            function, fmt::format("an operation of the name {} has not ended yet", order.name));
+    }
+    *ticket = reinterpret_cast<batchai_coll_ticket*>(submission);
+    return BATCHAI_COLL_OK;
+}
+
+batchai_coll_status ended(batchai_coll_status status, const std::string& sentence) {
+    if (status == BATCHAI_COLL_OK || status == BATCHAI_COLL_IN_PROGRESS) return status;
+    return fail(status, sentence);
+}
+
+}  // namespace
+
+extern "C" {
+
+batchai_coll_queue_options batchai_coll_queue_defaults(void) {
+    const Dispatcher::Options defaults;
+    return {defaults.fusion_bytes,
+            std::chrono::duration<double>(defaults.cycle).count(),
+            defaults.cache_capacity,
+            0,
+            60,
+            nullptr};
+}
+
+batchai_coll_status batchai_coll_queue_open(batchai_coll_comm* comm,
+                                            const batchai_coll_queue_options* options,
+                                            batchai_coll_queue** queue) {
+    return guarded([&] {
+        constexpr const char* kName = "queue_open";
+        if (comm == nullptr || queue == nullptr) return bad_argument(kName, "a null argument");
+        *queue = nullptr;
+        const auto chosen = options == nullptr ? batchai_coll_queue_defaults() : *options;
+        if (const std::string wrong = wrong_with(chosen); !wrong.empty()) {
+            return bad_argument(kName, wrong);
+        }
+        *queue = new batchai_coll_queue(*comm->communicator, chosen);
+        return BATCHAI_COLL_OK;
+    });
+}
+
+batchai_coll_status batchai_coll_queue_close(batchai_coll_queue* queue) {
+    return guarded([&] {
+        if (queue == nullptr) return bad_argument("queue_close", "a null argument");
+        const Failure failure = queue->queue.close();
+        return ended(failure.status, failure.sentence);
+    });
+}
+
+void batchai_coll_queue_free(batchai_coll_queue* queue) {
+    // A thread that does not come back still uses it.
+    if (queue != nullptr && queue->queue.halt()) delete queue;
+}
+
+batchai_coll_status batchai_coll_submit_allreduce(batchai_coll_queue* queue, const char* name,
+                                                  const char* details,
+                                                  const batchai_coll_tensor* tensors,
+                                                  size_t tensor_count, batchai_coll_op op,
+                                                  const batchai_coll_scaling* scaling, int priority,
+                                                  batchai_coll_ticket** ticket) {
+    return guarded([&] {
+        constexpr const char* kName = "submit_allreduce";
+        if (queue == nullptr || ticket == nullptr) return bad_argument(kName, "a null argument");
+        Queue::Order order{.name = view(name), .text = view(details), .priority = priority};
+        if (const std::string wrong = read(tensors, tensor_count, op, scaling, order.parts);
+            !wrong.empty()) {
+            return bad_argument(kName, wrong);
+        }
+        return submit(kName, queue, order, ticket);
+    });
+}
+
+batchai_coll_status batchai_coll_submit_device_allreduce(batchai_coll_queue* queue,
+                                                         const char* name, const char* details,
+                                                         const batchai_coll_tensor* tensors,
+                                                         size_t tensor_count, batchai_coll_op op,
+                                                         const batchai_coll_scaling* scaling,
+                                                         int priority, int number, void* stream,
+                                                         batchai_coll_ticket** ticket) {
+    return guarded([&] {
+        constexpr const char* kName = "submit_device_allreduce";
+        if (queue == nullptr || ticket == nullptr) return bad_argument(kName, "a null argument");
+        Queue::Order order{.name = view(name), .text = view(details), .priority = priority};
+        order.stream = static_cast<Device::Stream>(stream);
+        std::string wrong = read(tensors, tensor_count, op, scaling, order.parts);
+        if (!wrong.empty()) return bad_argument(kName, wrong);
+        const auto device = queue->devices.device(number);
+        if (!device) return bad_argument(kName, device.error().message);
+        wrong = wrong_with(**device, order.parts, order.stream);
+        if (!wrong.empty()) return bad_argument(kName, wrong);
+        const auto mark = queue->devices.mark(order.stream);
+        if (!mark) return fail(BATCHAI_COLL_ERR_SYSTEM, mark.error().in(kName).message);
+        order.mark = *mark;
+        const auto status = submit(kName, queue, order, ticket);
+        if (status != BATCHAI_COLL_OK) queue->devices.unmark(*mark);
+        return status;
+    });
+}
+
+batchai_coll_status batchai_coll_queue_open_gpu(batchai_coll_queue* queue, int number) {
+    return guarded([&] {
+        constexpr const char* kName = "queue_open_gpu";
+        if (queue == nullptr) return bad_argument(kName, "a null argument");
+        const auto device = queue->devices.device(number);
+        return device ? BATCHAI_COLL_OK : bad_argument(kName, device.error().message);
+    });
+}
+
+batchai_coll_status batchai_coll_submit_call(batchai_coll_queue* queue, const char* name,
+                                             const char* details, int (*run)(void* argument),
+                                             void* argument, int priority,
+                                             batchai_coll_ticket** ticket) {
+    return guarded([&] {
+        constexpr const char* kName = "submit_call";
+        if (queue == nullptr || ticket == nullptr || run == nullptr) {
+            return bad_argument(kName, "a null argument");
+        }
+        return submit(kName, queue,
+                      {.name = view(name),
+                       .text = view(details),
+                       .run = run,
+                       .argument = argument,
+                       .priority = priority},
+                      ticket);
+    });
+}
+
+batchai_coll_status batchai_coll_ticket_test(batchai_coll_queue* queue,
+                                             batchai_coll_ticket* ticket) {
+    return guarded([&] {
+        if (queue == nullptr || ticket == nullptr) {
+            return bad_argument("ticket_test", "a null argument");
+        }
+        std::string sentence;
+        return ended(queue->queue.test(submission_of(ticket), sentence), sentence);
+    });
+}
+
+batchai_coll_status batchai_coll_ticket_wait(batchai_coll_queue* queue,
+                                             batchai_coll_ticket* ticket) {
+    return guarded([&] {
+        if (queue == nullptr || ticket == nullptr) {
+            return bad_argument("ticket_wait", "a null argument");
+        }
+        std::string sentence;
+        return ended(queue->queue.wait(submission_of(ticket), sentence), sentence);
+    });
+}
+
+batchai_coll_status batchai_coll_queue_timeline(batchai_coll_queue* queue, const char* path,
+                                                int mark_cycles) {
+    return guarded([&] {
+        if (queue == nullptr) return bad_argument("queue_timeline", "a null argument");
+        const auto done = queue->queue.trace(path == nullptr ? "" : path, mark_cycles != 0);
+        if (!done) return fail(BATCHAI_COLL_ERR_SYSTEM, done.error().message);
+        return BATCHAI_COLL_OK;
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Communicator: memory that the ranks of a node can address of each other (Regions).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <numeric>
+
+#include "collectives/comm/comm.hpp"
+#include "collectives/comm/group.hpp"
+
+namespace batchai::coll {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+// What a rank has for the others, or why it has failed.
+using Word = sys::Result<std::string>;
+constexpr char kWell = '+', kFailed = '-';  // how it is published
+
+// Tells all ranks how it went here, and what they need. Returns the others' words, by rank; an
+// error on all ranks where it is one on any.
+sys::Result<std::vector<std::string>> exchange(Bootstrap& ranks, const std::string& key,
+                                               const Word& own) {
+    const std::string word = own ? kWell + *own : kFailed + own.error().message;
+    if (auto done = ranks.publish(key, word); !done) return done.error();
+    if (!own) return own.error();
+    std::vector<std::string> words;
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+        auto other = ranks.lookup(rank, key);
+        if (!other) return other.error();
+        if (other->starts_with(kFailed)) {
+            return sys::Error{other->substr(1)}.in(fmt::format("rank {}", rank));
+        }
+        words.push_back(other->substr(1));
+    }
+    return words;
+}
+
+std::string description(const Segment& part) {
+    return fmt::format("{} {}", part.size(), part.path());
+}
+
+sys::Result<Segment> open_part(const std::string& description) {
+    std::size_t bytes = 0;
+    const char* end = description.data() + description.size();
+    const auto number = std::from_chars(description.data(), end, bytes);
+    return Segment::open({number.ptr + 1, end}, bytes);
+}
+
+}  // namespace
+
+Failure Communicator::meet_for(Kind kind, std::uint32_t region) {
+    Signature signature;
+    signature.kind = kind;
+    signature.root = static_cast<std::int32_t>(region);
+    if (engine_->failure().status != BATCHAI_COLL_OK ||
+        engine_->wait(engine_->start({signature})) != BATCHAI_COLL_OK) {
+        return engine_->failure();
+    }
+    return {};
+}
+
+sys::Result<std::byte*> Communicator::allocate(std::size_t bytes) {
+    if (Failure failure = meet_for(Kind::allocate); failure.status != BATCHAI_COLL_OK) {
+        return sys::Error{failure.sentence};
+    }
+    std::vector<int> all(static_cast<std::size_t>(topology_.size));
+    std::iota(all.begin(), all.end(), 0);
+    Group ranks(*engine_, topology_.rank, topology_.size, all);
+    bytes = std::clamp<std::size_t>(bytes, 1, std::numeric_limits<std::ptrdiff_t>::max() - kPage);
+    bytes = (bytes + kPage - 1) / kPage * kPage;
+    if (auto enough = check_memory(ranks, bytes); !enough) return enough.error();
+    auto parts = share(ranks, bytes);
+    if (!parts) return parts.error();
+    for (Segment& part : *parts) part.close();  // everybody has opened it
+    std::byte* memory = (*parts)[static_cast<std::size_t>(topology_.local_rank())].data();
+    regions_->add(std::move(*parts));
+    return memory;
+}
+
+// Collective over all ranks: whether each node has what all of its ranks ask for.
+sys::Result<void> Communicator::check_memory(Bootstrap& ranks, std::size_t bytes) const {
+    const auto sizes = exchange(ranks, "bytes", std::to_string(bytes));
+    if (!sizes) return sizes.error();
+    std::size_t needed = 0;
+    for (const int rank : topology_.members[topology_.node()]) {
+        const std::size_t more = std::stoull((*sizes)[static_cast<std::size_t>(rank)]);
+        needed += std::min(more, std::numeric_limits<std::size_t>::max() - needed);
+    }
+    const std::size_t available = available_memory();
+    Word enough("");
+    if (needed > available) {
+        enough = sys::Error{fmt::format("{} bytes of memory for {}: {} are available", needed,
+                                        roster_.node(topology_.node()), available)};
+    }
+    const auto all = exchange(ranks, "enough", enough);
+    return all ? sys::Result<void>() : all.error();
+}
+
+// Collective over all ranks: memory of each rank of the node, by local rank.
+sys::Result<std::vector<Segment>> Communicator::share(Bootstrap& ranks, std::size_t bytes) const {
+    auto own = Segment::create(bytes);
+    const auto offers =
+        exchange(ranks, "memory", own ? Word(description(*own)) : Word(own.error()));
+    if (!offers) return offers.error();
+    std::vector<Segment> parts;
+    Word opened("");
+    for (const int rank : topology_.members[topology_.node()]) {
+        if (rank == topology_.rank) continue;
+        auto part = open_part((*offers)[static_cast<std::size_t>(rank)]);
+        if (!part) {
+            opened = part.error();
+            break;
+        }
+        parts.push_back(std::move(*part));
+    }
+    if (opened) parts.insert(parts.begin() + topology_.local_rank(), std::move(*own));
+    if (auto done = exchange(ranks, "mapped", opened); !done) return done.error();
+    return parts;
+}
+
+Failure Communicator::release(std::uint32_t region) {
+    Failure failure = meet_for(Kind::free, region);
+    if (failure.status == BATCHAI_COLL_OK) regions_->remove(region);
+    return failure;
+}
+
+}  // namespace batchai::coll

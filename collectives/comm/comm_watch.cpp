@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Communicator: its watchdog, how it is prepared and begins.
+#include "collectives/comm/comm.hpp"
+#include "collectives/comm/offers.hpp"
+#include "collectives/transport/devices.hpp"
+
+namespace batchai::coll {
+namespace {
+
+constexpr std::chrono::seconds kMeetingLimit(10);
+
+}  // namespace
+
+sys::Result<void> Communicator::prepare_watch() {
+    const auto limits = limits_from_environment();
+    if (!limits) return limits.error();
+    limits_ = *limits;
+    if (const auto fault = fault_from_environment(); !fault) return fault.error();
+    const std::vector<std::string> addresses = network_addresses(one_host_);
+    const bool meets = topology_.nodes() > 1 && topology_.local_rank() == 0;
+    if (!meets || addresses.empty()) return {};
+    invitation_.addresses = addresses;
+    if (limits_.node.count() == 0) return {};
+    auto meeting = Meeting::open(addresses);
+    if (!meeting) return meeting.error();
+    meeting_ = std::move(*meeting);
+    invitation_ = meeting_->invitation();
+    return {};
+}
+
+sys::Result<std::vector<Invitation>> Communicator::invitations() const {
+    std::vector<Invitation> invitations(topology_.nodes());
+    for (int node = 0; node < topology_.nodes(); ++node) {
+        if (node == topology_.node()) continue;
+        const auto offer = bootstrap_->lookup(roster_.leader(node), kOffer);
+        if (!offer) return offer.error();
+        const std::string text = Offer::from(*offer).invitation;
+        if (text.empty()) continue;
+        auto invitation = Invitation::from(text);
+        if (!invitation) return invitation.error().in(roster_.node(node));
+        invitations[node] = std::move(*invitation);
+    }
+    return invitations;
+}
+
+// On one host all nodes have the same address: there is nothing that could be cut.
+sys::Result<std::vector<Listeners>> Communicator::listeners_of(
+    const std::vector<Invitation>& invitations) const {
+    std::vector<Listeners> listeners(topology_.nodes());
+    if (one_host_ || wire_ == nullptr) return listeners;
+    for (int node = 0; node < topology_.nodes(); ++node) {
+        if (node == topology_.node()) continue;
+        const auto offer = bootstrap_->lookup(topology_.rail_rank(node), kOffer);
+        if (!offer) return offer.error();
+        listeners[node] = {invitations[node].addresses, Offer::from(*offer).ports};
+    }
+    return listeners;
+}
+
+// The neighbours' watchdogs start at about the same time.
+sys::Result<void> Communicator::start_watch() {
+    if (node_ == nullptr) return {};  // somebody has failed, and says so itself
+    if (const auto fault = fault_from_environment(); fault && fault->rank == topology_.rank) {
+        fault_.emplace(*fault, *node_);
+    }
+    if (topology_.size == 1 || limits_.none()) return {};
+    const auto found = invitations();
+    if (!found) return found.error();
+    std::vector<Neighbour> neighbours;
+    if (meeting_) {
+        auto met = meeting_->meet(roster_, *found, kMeetingLimit);
+        meeting_.reset();
+        if (!met) return met.error();
+        neighbours = std::move(*met);
+    }
+    auto listeners = listeners_of(*found);
+    if (!listeners) return listeners.error();
+    auto watchdog =
+        Watchdog::start(roster_, *node_, limits_, std::move(neighbours),
+                        Sockets(wire_ == nullptr ? std::vector<std::uint16_t>() : wire_->ports(),
+                                std::move(*listeners), limits_.node));
+    if (!watchdog) return watchdog.error();
+    watchdog_ = std::move(*watchdog);
+    return {};
+}
+
+}  // namespace batchai::coll

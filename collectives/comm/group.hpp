@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Group: the Bootstrap of a communicator of some of another one's ranks. What they publish goes
+// through the other one, its parent, so all of the parent's ranks take part in every publish(),
+// members or not.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "collectives/comm/bootstrap.hpp"
+#include "collectives/comm/engine.hpp"
+
+namespace batchai::coll {
+
+class Group final : public Bootstrap {
+  public:
+    // members: ranks of the parent, ascending. parent_rank: this rank's.
+    Group(Engine& parent, int parent_rank, int parent_size, std::vector<int> members);
+
+    bool is_member() const { return rank_ >= 0; }
+    int rank() const override { return rank_; }
+    int size() const override { return static_cast<int>(members_.size()); }
+    sys::Result<void> publish(const std::string& key, const std::string& value) override;
+    sys::Result<std::string> lookup(int rank, const std::string& key) const override;
+    // Nothing to wait for: the communicator's connections stay until the parent's end.
+    sys::Result<void> leave() override { return {}; }
+
+  private:
+    sys::Result<void> allgather(Signature signature, const void* send, void* receive,
+                                const std::vector<std::size_t>& counts);
+
+    Engine& parent_;
+    int parent_rank_, parent_size_;
+    std::vector<int> members_;
+    int rank_ = -1;
+    std::map<std::string, std::vector<std::string>> published_;  // key -> by member
+};
+
+}  // namespace batchai::coll

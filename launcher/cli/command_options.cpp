@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/command_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace batchai::cli {
+namespace {
+
+constexpr std::size_t kLongestName = 64;
+
+CLI::Validator name_validator(const std::string& also) {
+    return CLI::Validator(
+        [also](std::string& text) -> std::string {
+            const bool good = !text.empty() && text.size() <= kLongestName && text != "." &&
+                              text != ".." && text[0] != '-' &&
+                              std::all_of(text.begin(), text.end(), [&](unsigned char c) {
+                                  return std::isalnum(c) != 0 || c == '-' || c == '_' ||
+                                         also.find(static_cast<char>(c)) != std::string::npos;
+                              });
+            if (good) return {};
+            return "'" + text + "' is no name: 1 to 64 letters, digits, '-' and '_'" +
+                   (also.empty() ? "" : " and '" + also + "'") + ", the first no '-'";
+        },
+        "NAME");
+}
+
+std::string path_complaint(const std::string& path) {
+    const bool leaves = ("/" + path + "/").find("/../") != std::string::npos;
+    return leaves ? "'" + path + "' must stay below the share, without '..'" : "";
+}
+
+}  // namespace
+
+CLI::Validator number_from(double least, double most) {
+    return CLI::Validator(
+        [least, most](std::string& text) -> std::string {
+            double number = 0;
+            const auto [end, error] =
+                std::from_chars(text.data(), text.data() + text.size(), number);
+            // Written so that NaN, which compares with nothing, is refused.
+            if (error == std::errc() && end == text.data() + text.size() && number >= least &&
+                number <= most)
+                return {};
+            return fmt::format("must be a number from {} to {}, is '{}'", least, most, text);
+        },
+        "NUMBER");
+}
+
+const CLI::Validator kSharePath(path_complaint, "PATH");
+const CLI::Validator kDirectory(
+    [](const std::string& path) {
+        const bool is_nothing = path.find_first_not_of('/') == std::string::npos || path == ".";
+        return is_nothing ? "'" + path + "' is no name of a directory" : path_complaint(path);
+    },
+    "PATH");
+
+const CLI::Validator kName = name_validator("");
+const CLI::Validator kGroupName = name_validator(".");
+
+CLI::App* add_verb(CLI::App& parent, Session& session, const std::string& name,
+                   const std::string& description, const std::string& example) {
+    CLI::App* verb = parent.add_subcommand(name, description);
+    verb->footer("Example:\n  " + example);
+    verb->add_option("-o,--output", session.output, "json or table")
+        ->check(CLI::IsMember({"json", "table"}))
+        ->group("Global");
+    verb->add_option("--query", session.query, "JMESPath over the result")->group("Global");
+    return verb;
+}
+
+void ignore_options(CLI::App& verb, const std::vector<std::string>& names) {
+    for (const auto& name : names)
+        verb.add_option_function<std::vector<std::string>>(
+                name, [](const std::vector<std::string>&) {}, "")
+            ->expected(1)
+            ->take_all()
+            ->group("Accepted, without meaning here");
+}
+
+void ignore_flags(CLI::App& verb, const std::vector<std::string>& names) {
+    for (const auto& name : names)
+        verb.add_flag_function(
+                name, [](std::int64_t) {}, "")
+            ->group("Accepted, without meaning here");
+}
+
+void add_group_option(CLI::App& verb, Scope& scope) {
+    verb.add_option("-g,--resource-group", scope.resource_group, "resource group")
+        ->check(kGroupName)
+        ->capture_default_str();
+}
+
+void add_workspace_options(CLI::App& verb, Scope& scope) {
+    add_group_option(verb, scope);
+    verb.add_option("-w,--workspace", scope.workspace, "workspace")
+        ->check(kName)
+        ->capture_default_str();
+}
+
+void add_experiment_options(CLI::App& verb, Scope& scope) {
+    add_workspace_options(verb, scope);
+    verb.add_option("-e,--experiment", scope.experiment, "experiment")
+        ->check(kName)
+        ->capture_default_str();
+}
+
+void add_yes_flag(CLI::App& verb, bool& yes) {
+    verb.add_flag("-y,--yes", yes, "do not ask");
+    ignore_flags(verb, {"--no-wait"});
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/history/history.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "launcher/cli/output/json_text.hpp"
+
+namespace batchai::cli {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+constexpr int kBusyMilliseconds = 10'000;
+
+const char* kSchema = R"(
+CREATE TABLE IF NOT EXISTS resource(
+    kind TEXT NOT NULL, resource_group TEXT NOT NULL, workspace TEXT NOT NULL, name TEXT NOT NULL,
+    document TEXT NOT NULL,
+    PRIMARY KEY(kind, resource_group, workspace, name));
+CREATE TABLE IF NOT EXISTS job(
+    uuid TEXT PRIMARY KEY,
+    subscription TEXT NOT NULL, resource_group TEXT NOT NULL, workspace TEXT NOT NULL,
+    experiment TEXT NOT NULL, name TEXT NOT NULL, cluster TEXT NOT NULL,
+    slurm_id INTEGER NOT NULL, local INTEGER NOT NULL, created REAL NOT NULL,
+    terminating INTEGER NOT NULL DEFAULT 0,
+    state TEXT, start_time REAL, end_time REAL, exit_code INTEGER, errors TEXT);
+CREATE INDEX IF NOT EXISTS job_name ON job(resource_group, workspace, experiment, name);
+)";
+
+constexpr std::array<std::pair<Resource::Kind, const char*>, 5> kKinds{
+    {{Resource::Kind::group, "group"},
+     {Resource::Kind::workspace, "workspace"},
+     {Resource::Kind::experiment, "experiment"},
+     {Resource::Kind::cluster, "cluster"},
+     {Resource::Kind::account, "account"}}};
+
+nlohmann::json errors_json(const std::vector<JobError>& errors) {
+    auto array = nlohmann::json::array();
+    for (const auto& error : errors)
+        array.push_back({{"code", error.code}, {"message", error.message}, {"node", error.node}});
+    return array;
+}
+
+std::vector<JobError> errors_from(const std::string& text) {
+    std::vector<JobError> errors;
+    const auto array = nlohmann::json::parse(text, nullptr, false);
+    if (!array.is_array()) return errors;
+    for (const auto& item : array)
+        errors.push_back(
+            {item.value("code", ""), item.value("message", ""), item.value("node", "")});
+    return errors;
+}
+
+Execution outcome_of(const Statement& row, int column) {
+    Execution execution;
+    execution.state = state_from_name(row.text(column)).value_or(Execution::State::failed);
+    if (!row.is_null(column + 1)) execution.start_time = row.real(column + 1);
+    if (!row.is_null(column + 2)) execution.end_time = row.real(column + 2);
+    if (!row.is_null(column + 3)) execution.exit_code = static_cast<int>(row.integer(column + 3));
+    execution.errors = errors_from(row.text(column + 4));
+    return execution;
+}
+
+JobRow job_of(const Statement& row) {
+    JobRow job;
+    job.identity.uuid = row.text(0);
+    job.identity.subscription = row.text(1);
+    job.identity.resource_group = row.text(2);
+    job.identity.workspace = row.text(3);
+    job.identity.experiment = row.text(4);
+    job.identity.name = row.text(5);
+    job.identity.cluster = row.text(6);
+    job.slurm_id = row.integer(7);
+    job.local = row.integer(8) != 0;
+    job.created = row.real(9);
+    job.terminating = row.integer(10) != 0;
+    if (!row.is_null(11)) job.outcome = outcome_of(row, 11);
+    return job;
+}
+
+sys::Result<int> schema_version(Database& database) {
+    auto query = database.prepare("PRAGMA user_version");
+    if (!query) return query.error();
+    const auto row = query->step();
+    if (!row) return row.error();
+    return static_cast<int>(query->integer(0));
+}
+
+sys::Result<void> prepare_schema(Database& database) {
+    const auto version = schema_version(database);
+    if (!version) return version.error();
+    if (*version == kSchemaVersion) return {};
+    if (*version > kSchemaVersion)
+        return sys::Error{fmt::format("written by a newer batchai (schema {}, this one knows {})",
+                                      *version, kSchemaVersion)};
+    return database.execute(
+        fmt::format("BEGIN IMMEDIATE;{}PRAGMA user_version = {};COMMIT;", kSchema, kSchemaVersion));
+}
+
+}  // namespace
+
+const char* kind_name(Resource::Kind kind) {
+    for (const auto& [value, name] : kKinds)
+        if (value == kind) return name;
+    return "";
+}
+
+sys::Result<History> History::open(const std::string& directory) {
+    const std::string file = directory + "/history.db";
+    auto database = Database::open(file, kBusyMilliseconds);
+    if (!database) return database.error().in(file);
+    if (auto done = database->execute("PRAGMA journal_mode = DELETE"); !done)
+        return done.error().in(file);
+    if (auto done = prepare_schema(*database); !done) return done.error().in(file);
+    return History(*std::move(database));
+}
+
+sys::Result<void> History::put(const Resource& resource) {
+    auto insert = database_.prepare("INSERT OR REPLACE INTO resource VALUES (?1, ?2, ?3, ?4, ?5)");
+    if (!insert) return insert.error();
+    return insert->bind(1, std::string(kind_name(resource.kind)))
+        .bind(2, resource.resource_group)
+        .bind(3, resource.workspace)
+        .bind(4, resource.name)
+        .bind(5, json_text(resource.document))
+        .run();
+}
+
+sys::Result<std::optional<Resource>> History::find(Resource::Kind kind,
+                                                   const std::string& resource_group,
+                                                   const std::string& workspace,
+                                                   const std::string& name) {
+    auto all = list(kind, resource_group, workspace);
+    if (!all) return all.error();
+    for (auto& resource : *all)
+        if (resource.name == name) return std::optional<Resource>(std::move(resource));
+    return std::optional<Resource>();
+}
+
+sys::Result<std::vector<Resource>> History::list(Resource::Kind kind,
+                                                 const std::string& resource_group,
+                                                 const std::string& workspace) {
+    auto query = database_.prepare(
+        "SELECT resource_group, workspace, name, document FROM resource WHERE kind = ?1 "
+        "AND (?2 = '' OR resource_group = ?2) AND (?3 = '' OR workspace = ?3) "
+        "ORDER BY name, resource_group, workspace");
+    if (!query) return query.error();
+    query->bind(1, std::string(kind_name(kind))).bind(2, resource_group).bind(3, workspace);
+    std::vector<Resource> resources;
+    for (;;) {
+        const auto row = query->step();
+        if (!row) return row.error();
+        if (!*row) return resources;
+        resources.push_back({kind, query->text(0), query->text(1), query->text(2),
+                             nlohmann::json::parse(query->text(3), nullptr, false)});
+    }
+}
+
+sys::Result<bool> History::remove(const Resource& resource) {
+    std::string where = "kind = ?1 AND resource_group = ?2 AND workspace = ?3 AND name = ?4";
+    if (resource.kind == Resource::Kind::group) where = "resource_group = ?2";
+    if (resource.kind == Resource::Kind::workspace)
+        where = "resource_group = ?2 AND (workspace = ?4 OR (kind = ?1 AND name = ?4))";
+    auto query = database_.prepare("DELETE FROM resource WHERE " + where);
+    if (!query) return query.error();
+    const auto done = query->bind(1, std::string(kind_name(resource.kind)))
+                          .bind(2, resource.resource_group)
+                          .bind(3, resource.workspace)
+                          .bind(4, resource.name)
+                          .run();
+    if (!done) return done.error();
+    return database_.changes() > 0;
+}
+
+sys::Result<bool> History::add_job(const JobRow& job, bool allow_duplicate) {
+    auto insert = database_.prepare(
+        "INSERT OR IGNORE INTO job(uuid, subscription, resource_group, workspace, experiment, "
+        "name, cluster, slurm_id, local, created) "
+        "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE ?11 OR NOT EXISTS (SELECT 1 FROM "
+        "job WHERE resource_group = ?3 AND workspace = ?4 AND experiment = ?5 AND name = ?6)");
+    if (!insert) return insert.error();
+    const auto& identity = job.identity;
+    const auto done = insert->bind(1, identity.uuid)
+                          .bind(2, identity.subscription)
+                          .bind(3, identity.resource_group)
+                          .bind(4, identity.workspace)
+                          .bind(5, identity.experiment)
+                          .bind(6, identity.name)
+                          .bind(7, identity.cluster)
+                          .bind(8, job.slurm_id)
+                          .bind(9, std::int64_t{job.local})
+                          .bind(10, job.created)
+                          .bind(11, std::int64_t{allow_duplicate})
+                          .run();
+    if (!done) return done.error();
+    return database_.changes() > 0;
+}
+
+sys::Result<std::vector<JobRow>> History::jobs(const JobFilter& filter) {
+    auto query = database_.prepare(
+        "SELECT uuid, subscription, resource_group, workspace, experiment, name, cluster, "
+        "slurm_id, local, created, terminating, state, start_time, end_time, exit_code, errors "
+        "FROM job WHERE (?1 = '' OR resource_group = ?1) AND (?2 = '' OR workspace = ?2) "
+        "AND (?3 = '' OR experiment = ?3) "
+        "AND (?4 = '' OR name = ?4) "
+        "AND (?5 = '' OR uuid = ?5 OR (slurm_id > 0 AND slurm_id = ?5)) "
+        "ORDER BY created, uuid");
+    if (!query) return query.error();
+    query->bind(1, filter.resource_group)
+        .bind(2, filter.workspace)
+        .bind(3, filter.experiment)
+        .bind(4, filter.name)
+        .bind(5, filter.id);
+    std::vector<JobRow> jobs;
+    for (;;) {
+        const auto row = query->step();
+        if (!row) return row.error();
+        if (!*row) return jobs;
+        jobs.push_back(job_of(*query));
+    }
+}
+
+sys::Result<void> History::set_slurm_id(const std::string& uuid, std::int64_t slurm_id) {
+    auto update = database_.prepare("UPDATE job SET slurm_id = ?2 WHERE uuid = ?1");
+    if (!update) return update.error();
+    return update->bind(1, uuid).bind(2, slurm_id).run();
+}
+
+sys::Result<void> History::set_terminating(const std::string& uuid) {
+    auto update = database_.prepare("UPDATE job SET terminating = 1 WHERE uuid = ?1");
+    if (!update) return update.error();
+    return update->bind(1, uuid).run();
+}
+
+sys::Result<void> History::set_outcome(const std::string& uuid, const Execution& execution) {
+    auto update = database_.prepare(
+        "UPDATE job SET state = ?2, start_time = ?3, end_time = ?4, exit_code = ?5, errors = ?6 "
+        "WHERE uuid = ?1");
+    if (!update) return update.error();
+    std::optional<std::int64_t> code;
+    if (execution.exit_code) code = *execution.exit_code;
+    return update->bind(1, uuid)
+        .bind(2, std::string(state_name(execution.state)))
+        .bind(3, execution.start_time)
+        .bind(4, execution.end_time)
+        .bind(5, code)
+        .bind(6, json_text(errors_json(execution.errors)))
+        .run();
+}
+
+sys::Result<void> History::remove_job(const std::string& uuid) {
+    auto query = database_.prepare("DELETE FROM job WHERE uuid = ?1");
+    if (!query) return query.error();
+    return query->bind(1, uuid).run();
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the user created with batchai: groups, workspaces, experiments, clusters, accounts, shares
+// and jobs, in <data directory>/history.db. A record about names, never the data itself: deleting
+// it all loses no job and no file, and jobs with a record directory come back (jobs.hpp).
+//
+// A rollback journal, never WAL: homes are on NFS. Several processes may use it at once.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/spec.hpp"
+#include "launcher/cli/history/sqlite.hpp"
+#include "launcher/cli/job/execution.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::cli {
+
+// A named thing that is not a job. Groups and storage accounts have no workspace.
+struct Resource {
+    enum class Kind { group, workspace, experiment, cluster, account };
+    Kind kind = Kind::group;
+    std::string resource_group;
+    std::string workspace;
+    std::string name;
+    nlohmann::json document;  // what `show` adds: location, vmSize, …
+};
+
+const char* kind_name(Resource::Kind);
+
+struct JobRow {
+    job::Identity identity;
+    std::int64_t slurm_id = 0;  // 0: not submitted yet, or local
+    bool local = false;         // started by `job run --local`
+    double created = 0;
+    bool terminating = false;          // the user asked for its end
+    std::optional<Execution> outcome;  // once it is over
+};
+
+// Which jobs: empty fields match all.
+struct JobFilter {
+    std::string resource_group;
+    std::string workspace;
+    std::string experiment;
+    std::string name;
+    std::string id;  // the Slurm job's number or the uuid
+};
+
+class History {
+  public:
+    static sys::Result<History> open(const std::string& directory);
+
+    // Adds or replaces.
+    sys::Result<void> put(const Resource&);
+    sys::Result<std::optional<Resource>> find(Resource::Kind, const std::string& resource_group,
+                                              const std::string& workspace,
+                                              const std::string& name);
+    // By name; empty resource_group or workspace: all of them.
+    sys::Result<std::vector<Resource>> list(Resource::Kind, const std::string& resource_group,
+                                            const std::string& workspace);
+    // The resource and what belongs to it; jobs are removed with remove_job. False: there was none.
+    sys::Result<bool> remove(const Resource&);
+
+    // Adds a job; false when identity's names are taken, unless duplicates are allowed.
+    sys::Result<bool> add_job(const JobRow&, bool allow_duplicate);
+    // Oldest first.
+    sys::Result<std::vector<JobRow>> jobs(const JobFilter&);
+    sys::Result<void> set_slurm_id(const std::string& uuid, std::int64_t slurm_id);
+    sys::Result<void> set_terminating(const std::string& uuid);
+    sys::Result<void> set_outcome(const std::string& uuid, const Execution&);
+    sys::Result<void> remove_job(const std::string& uuid);
+
+  private:
+    explicit History(Database database) : database_(std::move(database)) {}
+    Database database_;
+};
+
+}  // namespace batchai::cli

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/history/records.hpp"
+
+#include <filesystem>
+#include <memory>
+
+#include "launcher/cli/command_options.hpp"
+#include "launcher/cli/job/jobs.hpp"
+#include "launcher/cli/output/result_table.hpp"
+#include "launcher/cli/output/time_text.hpp"
+#include "launcher/cli/verbs.hpp"
+
+namespace batchai::cli {
+namespace {
+
+using Kind = Resource::Kind;
+using nlohmann::json;
+
+// What the four verbs of one kind need to know.
+struct Noun {
+    Kind kind;
+    std::vector<TableColumn> columns;
+};
+
+const Noun& noun(Kind kind) {
+    static const Noun group{
+        Kind::group,
+        {{"Name", "name"}, {"Location", "location"}, {"Status", "properties/provisioningState"}}};
+    static const Noun workspace{Kind::workspace,
+                                {{"Name", "name"},
+                                 {"Resource Group", "resourceGroup"},
+                                 {"Location", "location"},
+                                 {"State", "provisioningState"}}};
+    static const Noun experiment{Kind::experiment,
+                                 {{"Name", "name"},
+                                  {"Resource Group", "resourceGroup"},
+                                  {"Workspace", "workspace"},
+                                  {"State", "provisioningState"}}};
+    return kind == Kind::group ? group : kind == Kind::workspace ? workspace : experiment;
+}
+
+struct RecordArgs {
+    Scope scope;
+    std::string name;
+    std::string location;
+    bool yes = false;
+};
+
+// How the service addressed it.
+std::string id_of(const Resource& resource) {
+    std::string id = "/subscriptions/slurm/resourceGroups/" + resource.resource_group;
+    if (resource.kind == Kind::group) return id;
+    id += "/providers/Microsoft.BatchAI/workspaces/";
+    if (resource.kind == Kind::workspace) return id + resource.name;
+    return id + resource.workspace + "/experiments/" + resource.name;
+}
+
+json document_of(const Resource& resource) {
+    json document = resource.document;
+    document["id"] = id_of(resource);
+    document["name"] = resource.name;
+    if (resource.kind == Kind::group) {
+        document["managedBy"] = nullptr;
+        document["properties"] = {{"provisioningState", "Succeeded"}};
+        document["tags"] = nullptr;
+        return document;
+    }
+    document["provisioningState"] = "succeeded";
+    document["resourceGroup"] = resource.resource_group;
+    if (resource.kind == Kind::workspace) {
+        document["type"] = "Microsoft.BatchAI/workspaces";
+    } else {
+        document["type"] = "Microsoft.BatchAI/workspaces/experiments";
+        document["workspace"] = resource.workspace;
+    }
+    return document;
+}
+
+// The resource that the options name, without a document.
+Resource resource_of(Kind kind, const RecordArgs& args) {
+    Resource resource{kind, args.scope.resource_group, "", args.name, json::object()};
+    if (kind == Kind::group) resource.resource_group = args.name;
+    if (kind == Kind::experiment) resource.workspace = args.scope.workspace;
+    return resource;
+}
+
+JobFilter jobs_of(const Resource& resource) {
+    JobFilter filter{resource.resource_group, resource.workspace, "", "", ""};
+    if (resource.kind == Kind::workspace) filter.workspace = resource.name;
+    if (resource.kind == Kind::experiment) filter.experiment = resource.name;
+    return filter;
+}
+
+sys::Result<Resource> record(History& history, Resource resource, const std::string& location) {
+    auto known =
+        history.find(resource.kind, resource.resource_group, resource.workspace, resource.name);
+    if (!known) return known.error();
+    if (*known) return **std::move(known);
+    resource.document["creationTime"] = iso_time(now());
+    if (resource.kind != Kind::experiment)
+        resource.document["location"] = location.empty() ? "slurm" : location;
+    if (auto done = history.put(resource); !done) return done.error();
+    return resource;
+}
+
+// The levels above a kind, where they are new.
+sys::Result<void> record_parents(History& history, Kind kind, const Scope& scope) {
+    if (kind == Kind::group) return {};
+    const auto& group = scope.resource_group;
+    auto done = record(history, {Kind::group, group, "", group, json::object()}, "");
+    if (done && kind == Kind::experiment)
+        done = record(history, {Kind::workspace, group, "", scope.workspace, json::object()}, "");
+    if (!done) return done.error();
+    return {};
+}
+
+int create(const Session& session, Kind kind, const RecordArgs& args) {
+    auto store = open_store();
+    if (!store) return fail(kEnvironment, store.error());
+    if (auto done = record_parents(store->history, kind, args.scope); !done)
+        return fail(kFailed, done.error());
+    auto resource = record(store->history, resource_of(kind, args), args.location);
+    if (!resource) return fail(kFailed, resource.error());
+    return session.print(document_of(*resource));
+}
+
+sys::Result<Resource> find(Store& store, Kind kind, const RecordArgs& args) {
+    const Resource wanted = resource_of(kind, args);
+    auto found = store.history.find(kind, wanted.resource_group, wanted.workspace, wanted.name);
+    if (!found) return found.error();
+    if (*found) return **std::move(found);
+    return sys::Error{std::string(kind_name(kind)) + " " + args.name +
+                      ": not found: see 'batchai " + kind_name(kind) + " list'"};
+}
+
+int show(const Session& session, Kind kind, const RecordArgs& args) {
+    auto store = open_store();
+    if (!store) return fail(kEnvironment, store.error());
+    const auto resource = find(*store, kind, args);
+    if (!resource) return fail(kBadInput, resource.error());
+    return session.print(document_of(*resource), [kind](const json& result) {
+        return table_of(result, noun(kind).columns);
+    });
+}
+
+int list(const Session& session, Kind kind, const RecordArgs& args) {
+    auto store = open_store();
+    if (!store) return fail(kEnvironment, store.error());
+    const auto all = store->history.list(kind, args.scope.resource_group, args.scope.workspace);
+    if (!all) return fail(kFailed, all.error());
+    json documents = json::array();
+    for (const auto& resource : *all) documents.push_back(document_of(resource));
+    return session.print(
+        documents, [kind](const json& result) { return table_of(result, noun(kind).columns); });
+}
+
+// Records only: files on a share are never touched. A job that is not over stands in the way.
+int remove(Kind kind, const RecordArgs& args) {
+    auto store = open_store();
+    if (!store) return fail(kEnvironment, store.error());
+    const auto resource = find(*store, kind, args);
+    if (!resource) return fail(kBadInput, resource.error());
+    auto jobs = find_jobs(*store, jobs_of(*resource));
+    if (!jobs) return fail(kFailed, jobs.error());
+    for (auto& job : *jobs) {
+        const auto execution = execution_of(*store, job);
+        if (!execution) return fail(kEnvironment, execution.error());
+        if (!execution->over())
+            return fail(kFailed, std::string(kind_name(kind)) + " " + args.name + ": job " +
+                                     job.identity.name + " is " + state_name(execution->state) +
+                                     ": terminate it first");
+    }
+    if (!confirmed(args.yes, "Delete the records of " + std::string(kind_name(kind)) + " " +
+                                 args.name + "? Files on shares stay."))
+        return kFailed;
+    for (const auto& job : *jobs) {
+        if (auto done = remove_job(*store, job); !done) return fail(kFailed, done.error());
+    }
+    if (auto done = store->history.remove(*resource); !done) return fail(kFailed, done.error());
+    return kOk;
+}
+
+// The options that say which one.
+void add_name(CLI::App& verb, Kind kind, RecordArgs& args) {
+    switch (kind) {
+        case Kind::group:
+            verb.add_option("-n,--name,-g,--resource-group", args.name, "its name")
+                ->check(kGroupName)
+                ->required();
+            break;
+        case Kind::workspace:
+            verb.add_option("-n,--workspace,-w,--name", args.name, "its name")
+                ->check(kName)
+                ->required();
+            add_group_option(verb, args.scope);
+            break;
+        default:
+            verb.add_option("-n,--name,-e,--experiment", args.name, "its name")
+                ->check(kName)
+                ->required();
+            add_workspace_options(verb, args.scope);
+    }
+}
+
+void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
+    const std::string name = kind_name(kind);
+    const std::string command = "batchai " + name + " ";
+    const std::string sample = kind == Kind::group       ? " --name mygroup"
+                               : kind == Kind::workspace ? " -g mygroup --workspace mywork"
+                                                         : " -g mygroup -w mywork --name cifar";
+    const auto args = std::make_shared<RecordArgs>();
+
+    CLI::App* verb =
+        add_verb(parent, session, "create", "record a " + name, command + "create" + sample);
+    add_name(*verb, kind, *args);
+    verb->add_option("-l,--location", args->location, "remembered and shown");
+    ignore_options(*verb, {"--tags", "--managed-by"});
+    verb->callback(
+        [=, &session] { session.action = [=, &session] { return create(session, kind, *args); }; });
+
+    verb = add_verb(parent, session, "show", "show a " + name, command + "show" + sample);
+    add_name(*verb, kind, *args);
+    verb->callback(
+        [=, &session] { session.action = [=, &session] { return show(session, kind, *args); }; });
+
+    verb = add_verb(parent, session, "list", "list them", command + "list -o table");
+    const auto all = std::make_shared<RecordArgs>(RecordArgs{Scope{"", "", ""}, "", "", false});
+    if (kind == Kind::experiment)
+        add_workspace_options(*verb, all->scope);
+    else if (kind == Kind::workspace)
+        add_group_option(*verb, all->scope);
+    verb->callback(
+        [=, &session] { session.action = [=, &session] { return list(session, kind, *all); }; });
+
+    verb = add_verb(parent, session, "delete", "delete the records, never files on a share",
+                    command + "delete" + sample + " --yes");
+    add_name(*verb, kind, *args);
+    add_yes_flag(*verb, args->yes);
+    verb->callback([=, &session] { session.action = [=] { return remove(kind, *args); }; });
+}
+
+}  // namespace
+
+sys::Result<void> remember_workspace(History& history, const Scope& scope) {
+    return record_parents(history, Kind::experiment, scope);
+}
+
+sys::Result<void> remember_scope(History& history, const Scope& scope) {
+    if (auto done = remember_workspace(history, scope); !done) return done.error();
+    const auto done = record(
+        history,
+        {Kind::experiment, scope.resource_group, scope.workspace, scope.experiment, json::object()},
+        "");
+    if (!done) return done.error();
+    return {};
+}
+
+void add_groups(CLI::App& parent, Session& session) {
+    add_noun_verbs(parent, session, Kind::group);
+}
+void add_workspaces(CLI::App& parent, Session& session) {
+    add_noun_verbs(parent, session, Kind::workspace);
+}
+void add_experiments(CLI::App& parent, Session& session) {
+    add_noun_verbs(parent, session, Kind::experiment);
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/history/sqlite.hpp"
+
+namespace batchai::cli {
+namespace {
+
+sys::Error sqlite_error(sqlite3* handle) {
+    return sys::Error{sqlite3_errmsg(handle)};
+}
+
+}  // namespace
+
+Statement& Statement::bind(int index, const std::string& value) {
+    sqlite3_bind_text(statement_.get(), index, value.data(), static_cast<int>(value.size()),
+                      SQLITE_TRANSIENT);
+    return *this;
+}
+
+Statement& Statement::bind(int index, std::int64_t value) {
+    sqlite3_bind_int64(statement_.get(), index, value);
+    return *this;
+}
+
+Statement& Statement::bind(int index, double value) {
+    sqlite3_bind_double(statement_.get(), index, value);
+    return *this;
+}
+
+sys::Result<bool> Statement::step() {
+    switch (sqlite3_step(statement_.get())) {
+        case SQLITE_ROW:
+            return true;
+        case SQLITE_DONE:
+            return false;
+        default:
+            return sqlite_error(sqlite3_db_handle(statement_.get()));
+    }
+}
+
+sys::Result<void> Statement::run() {
+    const auto row = step();
+    if (!row) return row.error();
+    return {};
+}
+
+std::string Statement::text(int column) const {
+    const auto* bytes = sqlite3_column_text(statement_.get(), column);
+    if (bytes == nullptr) return {};
+    return {reinterpret_cast<const char*>(bytes),
+            static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+sys::Result<Database> Database::open(const std::string& file, int busy_milliseconds) {
+    sqlite3* handle = nullptr;
+    const int code =
+        sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    Database database(handle);
+    if (code != SQLITE_OK) return sqlite_error(handle);
+    sqlite3_busy_timeout(handle, busy_milliseconds);
+    return database;
+}
+
+sys::Result<void> Database::execute(const std::string& sql) {
+    if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+        return sqlite_error(handle_.get());
+    return {};
+}
+
+sys::Result<Statement> Database::prepare(const std::string& sql) {
+    sqlite3_stmt* statement = nullptr;
+    if (sqlite3_prepare_v2(handle_.get(), sql.c_str(), static_cast<int>(sql.size()), &statement,
+                           nullptr) != SQLITE_OK)
+        return sqlite_error(handle_.get());
+    return Statement(statement);
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/job/execution.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace batchai::cli {
+namespace {
+
+using State = Execution::State;
+
+constexpr std::array<std::pair<State, const char*>, 5> kNames{{{State::queued, "queued"},
+                                                               {State::running, "running"},
+                                                               {State::terminating, "terminating"},
+                                                               {State::succeeded, "succeeded"},
+                                                               {State::failed, "failed"}}};
+
+template <std::size_t N>
+bool one_of(const std::string& text, const std::array<std::string_view, N>& names) {
+    return std::find(names.begin(), names.end(), text) != names.end();
+}
+
+constexpr std::array<std::string_view, 7> kQueued{"PENDING",      "CONFIGURING", "REQUEUED",
+                                                  "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT",
+                                                  "RESV_DEL_HOLD"};
+constexpr std::array<std::string_view, 7> kOver{"COMPLETED", "FAILED",   "CANCELLED", "TIMEOUT",
+                                                "NODE_FAIL", "DEADLINE", "BOOT_FAIL"};
+constexpr std::array<std::string_view, 4> kOverToo{"OUT_OF_MEMORY", "PREEMPTED", "REVOKED",
+                                                   "LAUNCH_FAILED"};
+
+const char* kNonZero = "Job failed with non-zero exit code";
+
+// The one line of each node that failed, then the launcher's where no node said the same.
+std::vector<JobError> failures(const Evidence& evidence) {
+    std::vector<JobError> errors;
+    const auto said = [&errors](const std::string& message) {
+        return std::any_of(errors.begin(), errors.end(),
+                           [&](const JobError& e) { return e.message == message; });
+    };
+    for (const auto& event : evidence.events)
+        if (event.kind == job::Event::Kind::failed && !said(event.message))
+            errors.push_back(
+                {event.code.empty() ? "JobFailed" : event.code, event.message, event.node});
+    if (evidence.result && !evidence.result->failure.empty() && !said(evidence.result->failure))
+        errors.push_back({"JobFailed", evidence.result->failure, ""});
+    return errors;
+}
+
+// Slurm's own verdicts, where the record cannot know better.
+std::optional<JobError> slurm_failure(const std::string& state) {
+    if (state == "CANCELLED")
+        return JobError{"JobTerminated", "The specified job has been terminated by the user", ""};
+    if (state == "TIMEOUT" || state == "DEADLINE")
+        return JobError{"JobTimedOut", "The job exceeded its time limit in Slurm", ""};
+    if (state == "FAILED" || state == "COMPLETED") return std::nullopt;
+    return JobError{"JobFailed", "Slurm ended the job: " + state, ""};
+}
+
+Execution finished(const Evidence& evidence, int exit_code) {
+    Execution execution;
+    execution.exit_code = exit_code;
+    execution.state = exit_code == 0 ? State::succeeded : State::failed;
+    if (evidence.result) {
+        execution.start_time = evidence.result->start_time;
+        execution.end_time = evidence.result->end_time;
+    }
+    if (execution.state == State::failed) {
+        execution.errors = failures(evidence);
+        if (execution.errors.empty()) execution.errors.push_back({"JobFailed", kNonZero, ""});
+    }
+    return execution;
+}
+
+Execution lost(const Evidence& evidence, const std::string& why) {
+    Execution execution = finished(evidence, 1);
+    execution.exit_code.reset();
+    if (failures(evidence).empty()) execution.errors = {{"JobFailed", why, ""}};
+    return execution;
+}
+
+Execution judge_slurm(const Evidence& evidence, const SlurmJob& slurm) {
+    Execution execution;
+    if (one_of(slurm.state, kOver) || one_of(slurm.state, kOverToo)) {
+        int code = slurm.exit_code;
+        if (code == 0 && evidence.result) code = evidence.result->exit_code;
+        execution = finished(evidence, code);
+        if (auto verdict = slurm_failure(slurm.state)) {
+            execution.state = State::failed;
+            execution.exit_code.reset();
+            execution.errors = failures(evidence);
+            execution.errors.insert(execution.errors.begin(), std::move(*verdict));
+        }
+        execution.end_time = slurm.end_time;
+    } else if (!one_of(slurm.state, kQueued)) {
+        execution.state = State::running;
+    }
+    if (evidence.terminating && !execution.over()) execution.state = State::terminating;
+    if (execution.state != State::queued && slurm.start_time)
+        execution.start_time = slurm.start_time;
+    return execution;
+}
+
+}  // namespace
+
+const char* state_name(State state) {
+    for (const auto& [value, name] : kNames)
+        if (value == state) return name;
+    return "failed";
+}
+
+std::optional<State> state_from_name(const std::string& name) {
+    for (const auto& [value, text] : kNames)
+        if (name == text) return value;
+    return std::nullopt;
+}
+
+Execution judge(const Evidence& evidence) {
+    if (evidence.slurm) return judge_slurm(evidence, *evidence.slurm);
+    if (evidence.local && evidence.local_alive) {
+        Execution execution;
+        execution.state = evidence.terminating ? State::terminating : State::running;
+        if (!evidence.events.empty()) execution.start_time = evidence.events.front().time;
+        return execution;
+    }
+    const bool succeeded = evidence.result && evidence.result->exit_code == 0;
+    if (evidence.terminating && !succeeded) {
+        Execution execution = evidence.result ? finished(evidence, 1) : Execution{};
+        execution.state = State::failed;
+        execution.exit_code.reset();
+        execution.errors = {*slurm_failure("CANCELLED")};
+        return execution;
+    }
+    if (evidence.result) return finished(evidence, evidence.result->exit_code);
+    return lost(evidence, evidence.local ? "The launcher ended without leaving a result"
+                                         : "Slurm no longer knows the job and it left no result");
+}
+
+}  // namespace batchai::cli

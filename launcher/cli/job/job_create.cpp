@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// job create: checks a job file, makes its snapshot and submits it with sbatch.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "launcher/cli/cluster/clusters.hpp"
+#include "launcher/cli/command_options.hpp"
+#include "launcher/cli/job/job_document.hpp"
+#include "launcher/cli/job/job_input.hpp"
+#include "launcher/cli/slurm/external.hpp"
+#include "launcher/cli/slurm/slurm.hpp"
+#include "launcher/cli/verbs.hpp"
+#include "launcher/common/paths.hpp"
+#include "sys/file.hpp"
+
+namespace batchai::cli {
+namespace {
+
+struct CreateArgs {
+    JobInput input;
+    std::string partition;
+    std::vector<std::string> pass_through;
+    bool dry_run = false;
+};
+
+// What is submitted, but for the snapshot's path.
+sys::Result<Submission> plan(const CreateArgs& args, const CheckedJob& job,
+                             const ClusterBinding& cluster) {
+    const std::string launcher = launcher::sibling_program("batchai-launch");
+    if (launcher.empty()) return sys::Error{"batchai-launch: not found beside batchai"};
+    Submission submission;
+    submission.job_name = args.input.name;
+    submission.nodes = job.spec.node_count;
+    submission.partition = cluster.partition;
+    submission.gres = cluster.gres;
+    submission.launcher = launcher;
+    submission.job_file = args.input.config_file;
+    submission.pass_through = args.pass_through;
+    return submission;
+}
+
+int show_command(const Submission& submission) {
+    std::string line;
+    for (const auto& argument : sbatch_arguments(submission)) line += shell_quoted(argument) + " ";
+    fmt::print("{}<<'END'\n{}END\n", line, batch_script(submission));
+    return kOk;
+}
+
+int submit_job(const Session& session, Store& store, const CreateArgs& args, const CheckedJob& job,
+               Submission submission) {
+    auto taken = take_name(store, args.input, job, false);
+    if (!taken) return fail(kFailed, taken.error());
+    JobRow& row = taken->row;
+    const std::string record = store.record(row.identity.uuid);
+    submission.job_file = store.snapshot(row.identity.uuid);
+    submission.output = record + "/slurm-%j.out";
+    const auto id = submit(submission);
+    if (!id) {
+        give_up(store, row);
+        return fail(
+            id.error().message.find("plugstack.conf") != std::string::npos ? kEnvironment : kFailed,
+            id.error());
+    }
+    row.slurm_id = *id;
+    if (auto done = store.history.set_slurm_id(row.identity.uuid, *id); !done)
+        return fail(kFailed, done.error().in(fmt::format("job {} was submitted, but", *id)));
+    if (auto done = sys::write_file(record + "/slurm_job_id", std::to_string(*id) + "\n", 0600);
+        !done)
+        return fail(kFailed, done.error().in(fmt::format("job {} was submitted, but", *id)));
+    const auto snapshot = read_snapshot(store, row);
+    return session.print(job_document(row, Execution{}, snapshot ? *snapshot : nlohmann::json()),
+                         job_table);
+}
+
+int run(const Session& session, const CreateArgs& args) {
+    const auto policy = load_site_policy();
+    if (!policy) return fail(kEnvironment, policy.error());
+    auto store = open_store();
+    if (!store) return fail(kEnvironment, store.error());
+    auto cluster = bind_cluster(store->history, *policy, args.input.scope, args.input.cluster);
+    if (!cluster) return fail(kBadInput, cluster.error());
+    if (!args.partition.empty()) cluster->partition = args.partition;
+    const auto partition = find_partition(cluster->partition);
+    if (!partition) return fail(kEnvironment, partition.error());
+    const auto job = check_input(args.input, *policy, static_cast<int>(partition->nodes.size()));
+    if (!job) return kBadInput;
+    auto submission = plan(args, *job, *cluster);
+    if (!submission) return fail(kEnvironment, submission.error());
+    if (args.dry_run) return show_command(*submission);
+    return submit_job(session, *store, args, *job, *std::move(submission));
+}
+
+// sbatch's own options that are handed on as they are.
+void add_sbatch_option(CLI::App& verb, const std::shared_ptr<CreateArgs>& args,
+                       const std::string& names, const std::string& option,
+                       const std::string& description) {
+    verb.add_option_function<std::string>(
+            names,
+            [args, option](const std::string& value) {
+                args->pass_through.push_back(option + "=" + value);
+            },
+            description)
+        ->group("Handed on to sbatch");
+}
+
+}  // namespace
+
+void add_job_create(CLI::App& parent, Session& session) {
+    CLI::App* verb = add_verb(parent, session, "create", "check a job file and submit it",
+                              "batchai job create -g mygroup -w mywork -e cifar -n train "
+                              "-c nc6cluster -f job.json --storage-account-name mystorageaccount");
+    const auto args = std::make_shared<CreateArgs>();
+    add_job_input(*verb, args->input);
+    verb->add_option("-c,--cluster", args->input.cluster,
+                     "cluster; left out: Slurm's default partition");
+    verb->add_flag("--dry-run", args->dry_run, "check, print the sbatch command, submit nothing");
+    verb->add_option("--partition", args->partition, "instead of the cluster's")
+        ->group("Handed on to sbatch");
+    add_sbatch_option(*verb, args, "-A,--account", "--account", "account");
+    add_sbatch_option(*verb, args, "--qos", "--qos", "quality of service");
+    add_sbatch_option(*verb, args, "--reservation", "--reservation", "reservation");
+    add_sbatch_option(*verb, args, "--time", "--time", "time limit");
+    verb->callback(
+        [args, &session] { session.action = [args, &session] { return run(session, *args); }; });
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// job wait: says what happens to a job, as az did, and ends with the job's own exit code.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "launcher/cli/command_options.hpp"
+#include "launcher/cli/job/job_name.hpp"
+#include "launcher/cli/job/preparation_progress.hpp"
+#include "launcher/cli/output/time_text.hpp"
+#include "launcher/cli/slurm/poll.hpp"
+#include "launcher/cli/verbs.hpp"
+#include "sys/text.hpp"
+
+namespace batchai::cli {
+namespace {
+
+constexpr double kInterval = 15;
+constexpr double kShortestInterval = 0.2;
+constexpr double kLongestInterval = 86400;
+constexpr int kNoExitCode = 255;  // as az
+
+void say(const std::string& line) {
+    std::cerr << sys::printable_lines(line) << std::endl;
+}
+
+std::string at_and_took(const Execution& execution) {
+    const double end = execution.end_time.value_or(now());
+    return fmt::format("at {}; execution took {}", plain_time(end),
+                       duration_text(end - execution.start_time.value_or(end)));
+}
+
+// Which nodes are preparing, when it is others than before.
+void say_preparing(NamedJob& job, const Execution& execution, std::vector<std::string>& before) {
+    const auto events = job::read_events(job.store.record(job.row.identity.uuid));
+    const auto preparation = preparation_of(events, execution, now());
+    auto nodes = preparing_nodes(preparation);
+    if (nodes != before && !nodes.empty()) say("Job preparation: " + preparing_text(preparation));
+    before = std::move(nodes);
+}
+
+int say_failure(const JobRow& row, const Execution& execution) {
+    say(fmt::format("The job \"{}\" in resource group \"{}\" failed.", row.identity.name,
+                    row.identity.resource_group));
+    say(fmt::format("Job failed with exit code {} {}",
+                    execution.exit_code ? std::to_string(*execution.exit_code) : "<none>",
+                    at_and_took(execution)));
+    for (const auto& error : execution.errors)
+        say(fmt::format("Error message: {}\nDetails:\n {}", error.message,
+                        error.node.empty() ? "<none>" : "Node: " + error.node));
+    return execution.exit_code.value_or(kNoExitCode);
+}
+
+int wait(const JobName& name, double interval) {
+    auto job = open_job(name);
+    if (!job) return fail(kBadInput, job.error());
+    say("Job submitted at " + plain_time(job->row.created));
+    JobWatch watch(*job);
+    Poll poll{Poll::Seconds(interval)};
+    std::optional<Execution::State> last;
+    std::vector<std::string> preparing;
+    bool started = false;
+    for (;;) {
+        const auto execution = watch.now();
+        if (!execution) return fail(kEnvironment, execution.error());
+        if (execution->start_time && !started) {
+            say("Job started execution at " + plain_time(*execution->start_time));
+            started = true;
+        }
+        if (execution->state != last)
+            say(fmt::format("Job state: {}", state_name(execution->state)));
+        last = execution->state;
+        if (execution->state == Execution::State::running)
+            say_preparing(*job, *execution, preparing);
+        if (execution->state == Execution::State::failed) return say_failure(job->row, *execution);
+        if (execution->state == Execution::State::succeeded) {
+            say("Job completed " + at_and_took(*execution));
+            return kOk;
+        }
+        poll.sleep();
+    }
+}
+
+}  // namespace
+
+void add_job_wait(CLI::App& parent, Session& session) {
+    CLI::App* verb = add_verb(parent, session, "wait",
+                              "wait for a job's end; exits with the job's own exit code",
+                              "batchai job wait -n train");
+    const auto name = std::make_shared<JobName>();
+    const auto interval = std::make_shared<double>(kInterval);
+    add_job_name(*verb, *name);
+    verb->add_option("--interval", *interval, "ask Slurm at least that often, in seconds")
+        ->check(number_from(kShortestInterval, kLongestInterval))
+        ->capture_default_str();
+    verb->callback([name, interval, &session] {
+        session.action = [name, interval] { return wait(*name, *interval); };
+    });
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/slurm/slurm.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <sstream>
+#include <string_view>
+
+#include "launcher/cli/slurm/external.hpp"
+
+namespace batchai::cli {
+namespace {
+
+constexpr int kSignalBase = 128;
+
+template <class Number>
+std::optional<Number> number(std::string_view text) {
+    Number value{};
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+// With SLURM_TIME_FORMAT=%s; "Unknown" and "N/A" are no time.
+std::optional<double> time_of(const std::string& text) {
+    const auto seconds = number<long long>(text);
+    if (!seconds || *seconds <= 0) return std::nullopt;
+    return static_cast<double>(*seconds);
+}
+
+// As wait(2) has it.
+int exit_code(const std::string& text) {
+    const int status = number<int>(text).value_or(0);
+    return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// The command, without variables of the caller's environment.
+std::vector<std::string> without(std::initializer_list<const char*> variables,
+                                 const std::vector<std::string>& command) {
+    std::vector<std::string> arguments{"env"};
+    for (const char* name : variables) arguments.insert(arguments.end(), {"-u", name});
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    return arguments;
+}
+
+// Options that the user's environment gives to squeue do not apply.
+std::vector<std::string> squeue(const std::vector<std::string>& options) {
+    std::vector<std::string> command{"SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--all"};
+    command.insert(command.end(), options.begin(), options.end());
+    return without({"SQUEUE_ACCOUNT", "SQUEUE_ALL", "SQUEUE_ARRAY", "SQUEUE_FEDERATION",
+                    "SQUEUE_FORMAT", "SQUEUE_FORMAT2", "SQUEUE_LICENSES", "SQUEUE_LOCAL",
+                    "SQUEUE_NAMES", "SQUEUE_PARTITION", "SQUEUE_PRIORITY", "SQUEUE_QOS",
+                    "SQUEUE_SIBLING", "SQUEUE_SORT", "SQUEUE_STATES", "SQUEUE_USERS"},
+                   command);
+}
+
+// No field of it is text that a user chose: no name or comment can pass for a state.
+std::vector<std::string> squeue_job(std::int64_t id) {
+    return squeue(
+        {"--states=all", "--jobs=" + std::to_string(id),
+         "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256"});
+}
+
+// "sbatch: error: why" is "why".
+std::string without_prefix(std::string line) {
+    for (const std::string_view prefix : {"error: ", "fatal: "}) {
+        const auto at = line.find(prefix);
+        if (at != std::string::npos) return line.substr(at + prefix.size());
+    }
+    return line;
+}
+
+// Of what a Slurm command wrote on stderr, the line that says most: the first of ours, else the
+// last error, else the first line.
+std::string reason(const std::string& text) {
+    std::istringstream lines(text);
+    std::string best;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("unrecognized option '--batchai-job") != std::string::npos)
+            return "it does not know --batchai-job: is spank_batchai.so named in plugstack.conf?";
+        if (line.find("batchai") != std::string::npos) return without_prefix(line);
+        if (line.find("error:") != std::string::npos) best = line;
+    }
+    return without_prefix(best.empty() ? first_line(text) : best);
+}
+
+sys::Result<std::string> ask(const std::string& program, const std::vector<std::string>& argv,
+                             const std::string& input = {}) {
+    if (!on_path(program))
+        return sys::Error{program + ": not found: is Slurm installed on this machine?"};
+    auto done = run_program(argv, input);
+    if (!done) return done.error().in(program);
+    if (done->status == 0) return std::move(done->out);
+    const std::string why = reason(done->err);
+    return sys::Error{
+        fmt::format("{}: {}", program, why.empty() ? fmt::format("exit {}", done->status) : why)};
+}
+
+}  // namespace
+
+std::vector<Partition> parse_sinfo(const std::string& text) {
+    std::vector<Partition> partitions;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const auto first = line.find('|');
+        const auto second = line.find('|', first + 1);
+        if (first == std::string::npos || second == std::string::npos) continue;
+        std::string name = line.substr(0, first);
+        const bool is_default = name.ends_with('*');
+        if (is_default) name.pop_back();
+        auto known = std::find_if(partitions.begin(), partitions.end(),
+                                  [&](const Partition& p) { return p.name == name; });
+        if (known == partitions.end())
+            known = partitions.insert(partitions.end(), {name, is_default, {}});
+        known->nodes.push_back(
+            {line.substr(first + 1, second - first - 1), line.substr(second + 1)});
+    }
+    return partitions;
+}
+
+sys::Result<std::vector<Partition>> partitions() {
+    const auto text = ask("sinfo", {"sinfo", "-h", "-N", "-o", "%P|%N|%T"});
+    if (!text) return text.error();
+    return parse_sinfo(*text);
+}
+
+sys::Result<Partition> find_partition(const std::string& name) {
+    const auto all = partitions();
+    if (!all) return all.error();
+    std::string known;
+    for (const auto& partition : *all) {
+        if (name.empty() ? partition.is_default : partition.name == name) return partition;
+        known += (known.empty() ? "" : ", ") + partition.name;
+    }
+    if (name.empty())
+        return sys::Error{"Slurm has no default partition: say --partition, one of " + known};
+    return sys::Error{"partition " + name + ": Slurm has none of that name, only " + known};
+}
+
+std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id) {
+    SlurmJob job;
+    std::string number, code, start, end;
+    std::istringstream words(text);
+    while (words >> number >> job.state >> code >> start >> end >> job.partition) {
+        if (number != std::to_string(id)) continue;
+        job.start_time = time_of(start);
+        job.end_time = time_of(end);
+        job.exit_code = exit_code(code);
+        return job;
+    }
+    return std::nullopt;
+}
+
+sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
+    const auto text = ask("squeue", squeue_job(id));
+    if (!text && text.error().message.find("Invalid job id") != std::string::npos)
+        return std::optional<SlurmJob>();
+    if (!text) return text.error();
+    return parse_squeue_job(*text, id);
+}
+
+sys::Result<std::string> slurm_configuration() {
+    return ask("scontrol", without({"SLURM_CLUSTERS"}, {"scontrol", "show", "config"}));
+}
+
+std::string value_of(const std::string& config, const std::string& key) {
+    std::istringstream lines(config);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t equals = line.find(" = ");
+        if (equals != line.npos && line.starts_with(key + " ")) return line.substr(equals + 3);
+    }
+    return {};
+}
+
+sys::Result<std::vector<std::string>> unfinished_jobs() {
+    const auto text = ask("squeue", without({"SLURM_CLUSTERS"}, squeue({"--format=%A"})));
+    if (!text) return text.error();
+    std::vector<std::string> jobs;
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);) jobs.push_back(line);
+    return jobs;
+}
+
+std::vector<std::string> sbatch_arguments(const Submission& submission) {
+    // --export=ALL against SBATCH_EXPORT=NONE in the user's environment: with NONE, Slurm keeps the
+    // plugin's options from the batch step.
+    std::vector<std::string> arguments{"sbatch",
+                                       "--parsable",
+                                       fmt::format("--nodes={}", submission.nodes),
+                                       "--exclusive",
+                                       "--export=ALL",
+                                       "--open-mode=append",  // the job may be requeued
+                                       "--job-name=" + submission.job_name,
+                                       "--batchai-job=" + submission.job_file};
+    if (!submission.output.empty()) arguments.push_back("--output=" + submission.output);
+    if (!submission.partition.empty()) arguments.push_back("--partition=" + submission.partition);
+    if (!submission.gres.empty()) arguments.push_back("--gres=" + submission.gres);
+    arguments.insert(arguments.end(), submission.pass_through.begin(),
+                     submission.pass_through.end());
+    return arguments;
+}
+
+std::string batch_script(const Submission& submission) {
+    return "#!/bin/bash\nexec " + shell_quoted(submission.launcher) +
+           " --job \"$BATCHAI_JOB_FILE\"\n";
+}
+
+sys::Result<std::int64_t> submit(const Submission& submission) {
+    // Inherited from a task of an array, these would make the job look like one.
+    const auto command =
+        without({"SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
+                 "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"},
+                sbatch_arguments(submission));
+    const auto text = ask("sbatch", command, batch_script(submission));
+    if (!text) return text.error();
+    // "123" or "123;cluster"
+    const auto id = number<std::int64_t>(text->substr(0, text->find_first_of(";\n")));
+    if (!id) return sys::Error{"sbatch: no job number in its answer: " + first_line(*text)};
+    return *id;
+}
+
+sys::Result<void> cancel(std::int64_t id) {
+    const auto done = ask("scancel", {"scancel", std::to_string(id)});
+    if (!done) return done.error();
+    return {};
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/common/allocation.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+namespace batchai::launcher {
+namespace {
+
+constexpr int kMaxNodes = 1 << 20;
+
+// Commas outside brackets separate.
+std::vector<std::string> split(std::string_view list) {
+    std::vector<std::string> parts(1);
+    int depth = 0;
+    for (char c : list) {
+        depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+        if (c == ',' && depth == 0) {
+            parts.emplace_back();
+        } else {
+            parts.back() += c;
+        }
+    }
+    return parts;
+}
+
+// "1-3,07" -> 1 2 3 07; leading zeros keep their width.
+std::vector<std::string> expand_range(const std::string& ranges) {
+    std::vector<std::string> numbers;
+    for (const std::string& range : split(ranges)) {
+        const auto dash = range.find('-');
+        const std::string low = range.substr(0, dash);
+        const long first = std::strtol(low.c_str(), nullptr, 10);
+        const long last =
+            dash == std::string::npos ? first : std::strtol(range.c_str() + dash + 1, nullptr, 10);
+        for (long n = first; n <= last; ++n) {
+            numbers.push_back(
+                fmt::format("{:0{}}", n, low.size() > 1 && low[0] == '0' ? low.size() : 0));
+        }
+    }
+    return numbers;
+}
+
+// One "rack[0-1]n[1-2]" into all its names.
+std::vector<std::string> expand_one(const std::string& pattern) {
+    const auto open = pattern.find('[');
+    const auto close = pattern.find(']', open);
+    if (open == std::string::npos || close == std::string::npos) return {pattern};
+    std::vector<std::string> names;
+    const std::vector<std::string> tails = expand_one(pattern.substr(close + 1));
+    for (const std::string& number : expand_range(pattern.substr(open + 1, close - open - 1))) {
+        for (const std::string& tail : tails) {
+            names.push_back(pattern.substr(0, open) + number + tail);
+        }
+    }
+    return names;
+}
+
+}  // namespace
+
+std::vector<std::string> expand_hostlist(const std::string& list) {
+    std::vector<std::string> names;
+    for (const std::string& pattern : split(list)) {
+        if (pattern.empty()) continue;
+        for (std::string& name : expand_one(pattern)) names.push_back(std::move(name));
+    }
+    return names;
+}
+
+std::vector<int> expand_counts(const std::string& list) {
+    std::vector<int> counts;
+    for (const std::string& entry : split(list)) {
+        int count = 0, times = 1;
+        if (std::sscanf(entry.c_str(), "%d(x%d)", &count, &times) < 1 || count < 0) return {};
+        if (times < 1 || times > kMaxNodes) return {};
+        counts.insert(counts.end(), static_cast<std::size_t>(times), count);
+    }
+    return counts;
+}
+
+namespace {
+
+// Slurm always says how many tasks the nodes take, and only where the user has asked how many there
+// are to be. Within a step it speaks of the step.
+std::vector<int> tasks_asked(const env::Environment& environment, std::size_t nodes) {
+    const auto tasks = environment.find("SLURM_TASKS_PER_NODE");
+    if (tasks == environment.end() || environment.contains("SLURM_STEP_ID")) return {};
+    if (!environment.contains("SLURM_NTASKS") && !environment.contains("SLURM_NTASKS_PER_NODE")) {
+        return {};
+    }
+    std::vector<int> counts = expand_counts(tasks->second);
+    return counts.size() == nodes ? counts : std::vector<int>();
+}
+
+// "cyclic:block,pack": the order of the tasks over the nodes, over the sockets of a node, and
+// whether nodes are filled. Within a step srun always sets it, for the step.
+void add_distribution(Allocation& allocation, const env::Environment& environment) {
+    const std::string asked = env::value_of(environment, "SLURM_DISTRIBUTION");
+    if (asked.empty() || environment.contains("SLURM_STEP_ID")) return;
+    const std::string order = asked.substr(0, asked.find_first_of(":,"));
+    if (order == "cyclic") allocation.order = Order::cyclic;
+    const bool known = order == "cyclic" || order == "block";
+    allocation.ignored_distribution = asked.substr(known ? order.size() : 0);
+}
+
+// Whether the job may have asked for GPUs otherwise than per node. The environment does not say so
+// for certain: a job that was submitted inside another one inherits that one's variables.
+bool may_spread_gpus(const env::Environment& environment) {
+    for (const char* name : {"SLURM_GPUS", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_SOCKET",
+                             "SLURM_NTASKS_PER_GPU", "SLURM_TRES_PER_TASK"}) {
+        if (environment.contains(name)) return true;
+    }
+    return false;
+}
+
+std::string of_group(std::string_view variable, int component) {
+    return fmt::format("{}_HET_GROUP_{}", variable, component);
+}
+
+// salloc does not say which nodes its command is for: srun takes the first component's.
+sys::Result<std::optional<int>> component_of(const env::Environment& environment) {
+    if (!environment.contains("SLURM_HET_SIZE")) return std::optional<int>();
+    const auto here = expand_hostlist(env::value_of(environment, "SLURM_JOB_NODELIST"));
+    for (int component = 0;; ++component) {
+        const auto list = environment.find(of_group("SLURM_JOB_NODELIST", component));
+        if (list == environment.end()) break;
+        const auto nodes = expand_hostlist(list->second);
+        if (std::all_of(here.begin(), here.end(), [&nodes](const std::string& node) {
+                return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+            })) {
+            return std::optional(component);
+        }
+    }
+    return sys::Error{
+        "this step is part of several components of a heterogeneous job, and batchai-launch runs "
+        "on one: start it with srun --het-group=NUMBER, or without srun"};
+}
+
+}  // namespace
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    const std::string full = name.data();
+    return full.substr(0, full.find('.'));
+}
+
+env::Environment of_component(env::Environment environment, int component) {
+    const std::string suffix = of_group("", component);
+    env::Environment own;
+    for (const auto& [name, value] : environment) {
+        if (!name.ends_with(suffix)) continue;
+        const std::string plain = name.substr(0, name.size() - suffix.size());
+        if (plain != "SLURM_JOB_ID" && plain != "SLURM_JOBID") own[plain] = value;
+    }
+    for (auto& [name, value] : own) environment[name] = std::move(value);
+    return environment;
+}
+
+Allocation local_allocation(int nodes) {
+    Allocation allocation;
+    allocation.local = true;
+    for (int i = 0; i < nodes; ++i) {
+        allocation.nodes.push_back(fmt::format("{}-{}", host_name(), i));
+    }
+    return allocation;
+}
+
+sys::Result<Allocation> slurm_allocation(env::Environment environment) {
+    const auto component = component_of(environment);
+    if (!component) return component.error();
+    if (*component) environment = of_component(std::move(environment), **component);
+    const auto job = environment.find("SLURM_JOB_ID");
+    auto list = environment.find("SLURM_JOB_NODELIST");
+    if (list == environment.end()) list = environment.find("SLURM_NODELIST");
+    if (job == environment.end() || list == environment.end()) {
+        return sys::Error{
+            "no Slurm allocation here: run inside sbatch or salloc, or with --local NODES"};
+    }
+    // A task of srun's, and no rank of ours, whose variables say the same.
+    const auto task = environment.find("SLURM_PROCID");
+    if (task != environment.end() && task->second != "0" &&
+        !environment.contains("BATCHAI_NODE_NAME"))
+        return sys::Error{"srun has started this as task " + task->second +
+                          ": start it once, without srun or with srun -N1 -n1"};
+    Allocation allocation;
+    allocation.job_id = job->second;
+    allocation.component = *component;
+    allocation.nodes = expand_hostlist(list->second);
+    if (allocation.nodes.empty()) return sys::Error{"SLURM_JOB_NODELIST names no node"};
+    allocation.tasks = tasks_asked(environment, allocation.nodes.size());
+    add_distribution(allocation, environment);
+    return allocation;
+}
+
+sys::Result<Allocation> find_allocation(const env::Environment& environment) {
+    auto allocation = slurm_allocation(environment);
+    if (!allocation) return allocation;
+    std::string job_id = allocation->job_id;
+    bool spread = may_spread_gpus(environment);
+    if (const std::optional<int> component = allocation->component) {
+        job_id = env::value_of(environment, of_group("SLURM_JOB_ID", *component));
+        spread = may_spread_gpus(of_component(environment, *component));
+    }
+    if (!spread) return allocation;
+    const auto job = ask_slurm(job_id);
+    if (!job) return job.error().in("asking Slurm for the GPUs of the job");
+    allocation->gpus = job->gpus;
+    return allocation;
+}
+
+}  // namespace batchai::launcher

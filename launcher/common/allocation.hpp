@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the job runs: the nodes of the Slurm allocation around us, or this machine playing several.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/common/map.hpp"
+#include "launcher/common/slurm_job.hpp"
+#include "launcher/env/env.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::launcher {
+
+struct Allocation {
+    std::vector<std::string> nodes;
+    bool local = false;
+    bool reduced = false;          // some of Slurm's nodes are left out
+    std::string job_id;            // Slurm's; empty when local
+    std::optional<int> component;  // of a heterogeneous job (`sbatch -N1 : -N2`)
+    std::vector<int> tasks;        // of each node, where the user has asked for a number of them
+    // --distribution of sbatch or salloc: the order of the nodes, and the part that is not heeded.
+    Order order = Order::block;
+    std::string ignored_distribution;
+    GpuRequest gpus;
+};
+
+// Of this machine, without its domain.
+std::string host_name();
+
+Allocation local_allocation(int nodes);
+
+// From the environment that sbatch and salloc set. Of several tasks of srun only the first gets
+// one: it starts the agents of all nodes. Of a heterogeneous job it is one component, as for srun:
+// the first, or the one whose step this is.
+sys::Result<Allocation> slurm_allocation(env::Environment environment);
+
+// The environment of a heterogeneous job as its component would have it alone. The job's number
+// stays that of the whole.
+env::Environment of_component(env::Environment environment, int component);
+
+// slurm_allocation, and how the job has asked for its GPUs: Slurm's controller is asked if the
+// environment says that this was not per node.
+sys::Result<Allocation> find_allocation(const env::Environment& environment);
+
+// "2(x3),1" -> 2 2 2 1; empty where it is not that.
+std::vector<int> expand_counts(const std::string& list);
+
+// "n[1-3,07],gpu" -> n1 n2 n3 n07 gpu.
+std::vector<std::string> expand_hostlist(const std::string& list);
+
+}  // namespace batchai::launcher

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an agent reads from its standard input before anything else: where the root is, and the
+// job's key, with which all connections of the job are made (launcher/common/tls.hpp). The key is
+// never in an argument or in the environment, where others could read it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/common/interfaces.hpp"
+#include "launcher/common/tree.hpp"
+
+namespace batchai::launcher {
+
+struct Bootstrap {
+    std::string key;
+    std::vector<Endpoint> endpoints;  // of the root, to be tried in this order
+    int node = -1;                    // -1: SLURM_NODEID and SLURMD_NODENAME say
+    std::string name;
+    std::string owned_directory;  // removed by the guard of node 0; empty: none
+    Tree tree;
+};
+
+std::string random_text();  // 32 random bytes, as 64 hexadecimal digits
+
+std::string encode(const Bootstrap&);  // one line
+std::optional<Bootstrap> decode_bootstrap(const std::string& line);
+
+}  // namespace batchai::launcher

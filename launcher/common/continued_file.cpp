@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/common/continued_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launcher/common/say.hpp"
+#include "launcher/common/slurm_job.hpp"
+#include "launcher/common/terminal.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+// Whether the file ends within a line. One that cannot be read is taken to.
+bool ends_within_line(const std::string& path, off_t size) {
+    const sys::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    char last = 0;
+    return ::pread(fd.get(), &last, 1, size - 1) != 1 || last != '\n';
+}
+
+}  // namespace
+
+sys::Result<sys::UniqueFd> continue_file(const std::string& path, const std::string& line) {
+    sys::UniqueFd fd(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0644));
+    if (!fd) return sys::errno_error("creating " + path);
+    struct stat status {};
+    if (line.empty() || ::fstat(fd.get(), &status) != 0 || status.st_size == 0) return fd;
+    const std::string text = (ends_within_line(path, status.st_size) ? "\n" : "") + line + "\n";
+    // An error comes again with the first output, which is then kept elsewhere.
+    (void)!::write(fd.get(), text.data(), text.size());
+    return fd;
+}
+
+std::string line_of_requeued(const Allocation& allocation) {
+    const int before = allocation.local ? 0 : slurm_restart_count();
+    if (before == 0) return {};
+    return fmt::format("batchai-launch: job {} runs again (requeue {}): its output goes on here",
+                       allocation.job_id, before);
+}
+
+void warn_of_truncation() {
+    std::string last;
+    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+        const std::string path = file_of(fd);
+        const int flags = ::fcntl(fd, F_GETFL);
+        if (path.empty() || path == last || flags < 0 || (flags & O_APPEND) != 0) continue;
+        last = path;
+        say(path +
+            " is not open for appending: what is in it is lost when Slurm runs the job again. "
+            "Write \">>\" in the job's script.");
+    }
+}
+
+}  // namespace batchai::launcher

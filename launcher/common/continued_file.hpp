@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Output of a job that Slurm runs again goes on where the last run of it has stopped: nothing that
+// the job has written is lost, and a line says where the next run begins.
+#pragma once
+
+#include <string>
+
+#include "launcher/common/allocation.hpp"
+#include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::launcher {
+
+// Opens a file for appending, or makes it. If something is in it already, the line comes first, on
+// a line of its own; an empty one: nothing.
+sys::Result<sys::UniqueFd> continue_file(const std::string& path, const std::string& line);
+
+// Why the output of this launch follows other output: the job runs again; or empty.
+std::string line_of_requeued(const Allocation& allocation);
+
+// A warning for each standard stream that the job's script has sent to a file with ">": what is in
+// it is lost when Slurm runs the job again. The file of sbatch's --output is open for appending
+// whatever --open-mode says, which Slurm tells no job: of that there is no warning.
+void warn_of_truncation();
+
+}  // namespace batchai::launcher

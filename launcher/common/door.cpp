@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/common/door.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <thread>
+
+namespace batchai::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Until a door without descriptors for its callers looks again.
+constexpr milliseconds kRest{100};
+
+constexpr milliseconds kConnect{2000};
+constexpr int kRounds = 5;
+
+std::optional<sockaddr_in> address_of(const Endpoint& endpoint) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(endpoint.port));
+    if (::inet_pton(AF_INET, endpoint.address.c_str(), &address.sin_addr) != 1) return {};
+    return address;
+}
+
+sys::UniqueFd make_socket() {
+    return sys::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+}  // namespace
+
+// ---- answering ----------------------------------------------------------------------------------
+
+sys::Result<Listener> listen_at(const std::string& at) {
+    Listener listener{make_socket(), {at, 0}};
+    auto address = address_of(listener.endpoint);
+    if (!address) return sys::Error{at + ": not an IPv4 address"};
+    socklen_t size = sizeof *address;
+    const auto generic = reinterpret_cast<sockaddr*>(&*address);
+    if (!listener.socket || ::bind(listener.socket.get(), generic, size) != 0 ||
+        ::listen(listener.socket.get(), SOMAXCONN) != 0 ||
+        ::getsockname(listener.socket.get(), generic, &size) != 0) {
+        return sys::errno_error("opening a port at " + at + " for the agents");
+    }
+    listener.endpoint.port = ntohs(address->sin_port);
+    return listener;
+}
+
+Door::Door(Loop& loop, const TlsKey& key, std::vector<Listener> listeners,
+           std::function<void(Link)> on_arrival, milliseconds patience)
+    : loop_(loop),
+      key_(key),
+      on_arrival_(std::move(on_arrival)),
+      patience_(patience),
+      rest_(loop, [this] {
+          for (const auto& listener : listeners_) listener->start();
+      }) {
+    for (Listener& listener : listeners) {
+        listeners_.push_back(std::make_unique<Poll>(loop, std::move(listener.socket),
+                                                    [this](int fd) { accept(fd); }));
+    }
+}
+
+void Door::accept(int listener) {
+    sys::UniqueFd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) rest();
+        return;
+    }
+    if (strangers_.size() == kStrangers) strangers_.pop_front();
+    strangers_.push_back({Tls(key_, Tls::Role::answers, socket.get()), nullptr, nullptr});
+    const auto stranger = std::prev(strangers_.end());
+    stranger->socket =
+        std::make_unique<Poll>(loop_, std::move(socket), [this, stranger](int) { hear(stranger); });
+    stranger->patience =
+        std::make_unique<Timer>(loop_, [this, stranger] { strangers_.erase(stranger); });
+    stranger->patience->start(patience_);
+}
+
+void Door::hear(std::list<Stranger>::iterator stranger) {
+    const Tls::Io io = stranger->tls.shake_hands();
+    if (io == Tls::Io::later) return;
+    if (io != Tls::Io::done) return (void)strangers_.erase(stranger);
+    Link link{stranger->socket->release(), std::move(stranger->tls)};
+    strangers_.erase(stranger);  // with its Poll, before the socket gets another one
+    on_arrival_(std::move(link));
+}
+
+// The process has no descriptors left. The caller stays in the kernel's queue, for which the loop
+// would call again and again.
+void Door::rest() {
+    if (!strangers_.empty()) return strangers_.pop_front();
+    for (const auto& listener : listeners_) listener->stop();
+    rest_.start(kRest);
+}
+
+// ---- calling ------------------------------------------------------------------------------------
+
+namespace {
+
+// Whether the socket is ready before the deadline.
+bool wait_for(int socket, short events, steady_clock::time_point deadline) {
+    pollfd wait{socket, events, 0};
+    for (;;) {
+        const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
+        const int ready = ::poll(&wait, 1, static_cast<int>(std::max(left, decltype(left){0})));
+        if (ready >= 0 || errno != EINTR) return ready > 0;
+    }
+}
+
+sys::Result<sys::UniqueFd> connect_socket(const Endpoint& endpoint) {
+    const auto address = address_of(endpoint);
+    if (!address) return sys::Error{"not an address"};
+    sys::UniqueFd socket = make_socket();
+    if (!socket) return sys::errno_error("socket");
+    const auto generic = reinterpret_cast<const sockaddr*>(&*address);
+    if (::connect(socket.get(), generic, sizeof *address) == 0) return socket;
+    if (errno != EINPROGRESS) return sys::Error{std::strerror(errno)};
+    if (!wait_for(socket.get(), POLLOUT, steady_clock::now() + kConnect)) {
+        return sys::Error{"no answer"};
+    }
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) return sys::Error{std::strerror(error)};
+    return socket;
+}
+
+sys::Result<Link> call(const Endpoint& endpoint, const TlsKey& key) {
+    auto socket = connect_socket(endpoint);
+    if (!socket) return socket.error();
+    const int fd = socket->get();
+    Link link{std::move(*socket), Tls(key, Tls::Role::calls, fd)};
+    const auto deadline = steady_clock::now() + Door::kPatience;
+    while (true) {
+        switch (link.tls.shake_hands()) {
+            case Tls::Io::done:
+                return link;
+            case Tls::Io::later:
+                if (!wait_for(fd, POLLIN, deadline)) return sys::Error{"no answer"};
+                break;
+            case Tls::Io::over:
+                return sys::Error{"the other end has closed the connection"};
+            case Tls::Io::refused:
+                return sys::Error{
+                    "another program answers on this port: it does not know the job's key"};
+        }
+    }
+}
+
+}  // namespace
+
+sys::Result<Link> connect_to(const std::vector<Endpoint>& endpoints, const TlsKey& key) {
+    sys::Error last{"no address to call"};
+    for (int round = 0; round < kRounds; ++round) {
+        if (round > 0) std::this_thread::sleep_for(milliseconds(50 << round));
+        for (const Endpoint& endpoint : endpoints) {
+            auto link = call(endpoint, key);
+            if (link) return link;
+            last = link.error().in(text_of(endpoint));
+        }
+    }
+    return last;
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/common/map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace batchai::launcher {
+
+int RankMap::node_of(int rank) const {
+    return static_cast<int>(std::upper_bound(first.begin(), first.end(), place(rank)) -
+                            first.begin()) -
+           1;
+}
+
+std::vector<int> RankMap::ranks_on(int node) const {
+    std::vector<int> list;
+    for (int p = first[node]; p < first[node + 1]; ++p)
+        list.push_back(ranks.empty() ? p : ranks[p]);
+    return list;
+}
+
+int RankMap::used_nodes() const {
+    int used = 0;
+    while (used < static_cast<int>(nodes.size()) && local_size(used) > 0) ++used;
+    return used;
+}
+
+namespace {
+
+template <class Member>
+bool any(const std::vector<NodeSize>& nodes, Member member) {
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [&](const NodeSize& n) { return n.*member > 0; });
+}
+
+// How many ranks a node takes before the others must have their share. GPUs come first: Slurm may
+// have placed the tasks unevenly, and then ranks would share a GPU while another one has none.
+std::vector<int> rooms(const std::vector<NodeSize>& nodes, int ranks_per_gpu) {
+    const bool gpus = any(nodes, &NodeSize::gpus);
+    const auto member = gpus                           ? &NodeSize::gpus
+                        : any(nodes, &NodeSize::tasks) ? &NodeSize::tasks
+                                                       : &NodeSize::cores;
+    std::vector<int> rooms;
+    for (const NodeSize& node : nodes) {
+        rooms.push_back(std::max(node.*member * (gpus ? ranks_per_gpu : 1), 1));
+    }
+    return rooms;
+}
+
+std::vector<int> deal(int ranks, const std::vector<int>& rooms) {
+    std::vector<int> count(rooms.size(), 0), left = rooms;
+    while (ranks > 0) {
+        bool dealt = false;
+        for (std::size_t n = 0; n < left.size() && ranks > 0; ++n) {
+            if (left[n] == 0) continue;
+            dealt = true;
+            --left[n], --ranks, ++count[n];
+        }
+        if (!dealt) left = rooms;
+    }
+    return count;
+}
+
+std::vector<int> counts(const std::vector<NodeSize>& nodes, const RankRequest& request) {
+    std::vector<int> count(nodes.size(), 0);
+    if (request.first_node_only) {
+        count[0] = request.ranks.value_or(1);
+        return count;
+    }
+    if (request.ranks) return deal(*request.ranks, rooms(nodes, request.ranks_per_gpu));
+    const bool gpus = any(nodes, &NodeSize::gpus);
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+        const int own = gpus ? nodes[n].gpus * request.ranks_per_gpu : nodes[n].tasks;
+        count[n] = request.ranks_per_node.value_or(std::max(own, 1));
+    }
+    return count;
+}
+
+void make_cyclic(RankMap& map) {
+    map.ranks.resize(map.size());
+    map.places.resize(map.size());
+    int rank = 0;
+    for (int local = 0; rank < map.size(); ++local) {
+        for (int node = 0; node < static_cast<int>(map.nodes.size()); ++node) {
+            if (local >= map.local_size(node)) continue;
+            map.ranks[map.first[node] + local] = rank;
+            map.places[rank++] = map.first[node] + local;
+        }
+    }
+}
+
+}  // namespace
+
+sys::Result<RankMap> make_map(const std::vector<NodeSize>& nodes, const RankRequest& request) {
+    if (nodes.empty()) return sys::Error{"no nodes"};
+    if (request.ranks.value_or(1) < 1 || request.ranks_per_node.value_or(1) < 1) {
+        return sys::Error{"at least one rank is needed"};
+    }
+    RankMap map{{}, {0}};
+    for (const NodeSize& node : nodes) map.nodes.push_back(node.name);
+    for (int count : counts(nodes, request)) map.first.push_back(map.first.back() + count);
+    if (request.order == Order::cyclic) make_cyclic(map);
+    return map;
+}
+
+std::string process_mapping(const RankMap& map) {
+    struct Run {
+        int node, nodes, ranks;
+    };
+    std::vector<Run> runs;
+    for (int rank = 0; rank < map.size();) {
+        const int node = map.node_of(rank);
+        int end = rank + 1;
+        while (end < map.size() && map.node_of(end) == node) ++end;
+        if (!runs.empty() && runs.back().ranks == end - rank &&
+            runs.back().node + runs.back().nodes == node) {
+            ++runs.back().nodes;
+        } else {
+            runs.push_back({node, 1, end - rank});
+        }
+        rank = end;
+    }
+    std::string text = "(vector";
+    for (const Run& run : runs) text += fmt::format(",({},{},{})", run.node, run.nodes, run.ranks);
+    return text + ")";
+}
+
+std::string describe(const RankMap& map, const std::vector<NodeSize>& nodes, int ranks_per_gpu) {
+    std::string why = "no GPUs, one rank per node";
+    if (any(nodes, &NodeSize::gpus)) {
+        why = ranks_per_gpu == 1 ? "one rank per GPU"
+                                 : fmt::format("{} ranks per GPU", ranks_per_gpu);
+    } else if (any(nodes, &NodeSize::tasks)) {
+        why = "no GPUs, one rank per task of the allocation";
+    }
+    const auto s = [](std::size_t n) { return n == 1 ? "" : "s"; };
+    return fmt::format("{}: {} rank{} on {} node{}", why, map.size(), s(map.size()),
+                       map.nodes.size(), s(map.nodes.size()));
+}
+
+}  // namespace batchai::launcher

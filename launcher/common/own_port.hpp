@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// OwnPort: a port at 127.0.0.1 for processes of our own user, for protocols that cannot
+// authenticate a client. A connection is closed at once unless a process of our user holds its
+// other end. Belongs to the loop's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "launcher/common/event_loop.hpp"
+#include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::launcher {
+
+class OwnPort {
+  public:
+    // The callback owns the connection, which does not block. An error says what the port is for.
+    static sys::Result<std::unique_ptr<OwnPort>> listen(
+        Loop& loop, const std::string& purpose, std::function<void(sys::UniqueFd)> on_connection);
+
+    int number() const { return number_; }
+
+  private:
+    OwnPort(Loop& loop, sys::UniqueFd fd, int number,
+            std::function<void(sys::UniqueFd)> on_connection);
+    void accept();
+
+    std::function<void(sys::UniqueFd)> on_connection_;
+    int number_;
+    Poll poll_;
+};
+
+}  // namespace batchai::launcher

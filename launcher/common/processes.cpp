@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/common/processes.hpp"
+
+#include <dirent.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace batchai::launcher {
+namespace {
+
+struct Stat {
+    pid_t parent = -1;
+    unsigned flags = 0;
+};
+
+// From /proc/PID/stat: "PID (name) state PPID pgrp session tty tpgid flags ..."; the name may hold
+// anything, so the fields are counted from its last parenthesis.
+std::optional<Stat> stat_of(const std::string& pid) {
+    const std::string path = "/proc/" + pid + "/stat";
+    const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+    char line[512];
+    if (!file || std::fgets(line, sizeof line, file.get()) == nullptr) return std::nullopt;
+    const char* end = std::strrchr(line, ')');
+    Stat stat;
+    if (end == nullptr ||
+        std::sscanf(end + 1, " %*c %d %*d %*d %*d %*d %u", &stat.parent, &stat.flags) != 2) {
+        return std::nullopt;
+    }
+    return stat;
+}
+
+}  // namespace
+
+bool is_ending(pid_t pid) {
+    constexpr unsigned kExiting = 0x4;  // PF_EXITING, the kernel's include/linux/sched.h
+    const auto stat = stat_of(std::to_string(pid));
+    return !stat || (stat->flags & kExiting) != 0;
+}
+
+bool is_below(pid_t pid, pid_t ancestor) {
+    constexpr int kDeepest = 64;
+    for (int i = 0; i < kDeepest && pid > 1; ++i) {
+        if (pid == ancestor) return true;
+        const auto stat = stat_of(std::to_string(pid));
+        if (!stat) return false;
+        pid = stat->parent;
+    }
+    return false;
+}
+
+pid_t working_process(pid_t pid) {
+    while (true) {
+        const std::string directory = "/proc/" + std::to_string(pid);
+        std::string function;
+        std::ifstream(directory + "/wchan") >> function;
+        std::ifstream list(directory + "/task/" + std::to_string(pid) + "/children");
+        pid_t child = 0, another = 0;
+        if (function != "do_wait" || !(list >> child) || list >> another) return pid;
+        pid = child;
+    }
+}
+
+int signal_children(int signal) {
+    // Without any there is no need to look at every process of the machine. An end is not taken.
+    siginfo_t ended{};
+    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) return 0;
+    const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
+    int found = 0;
+    while (const dirent* entry = proc ? ::readdir(proc.get()) : nullptr) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+        const auto stat = stat_of(entry->d_name);
+        if (!stat || stat->parent != ::getpid()) continue;
+        ++found;
+        ::kill(std::atoi(entry->d_name), signal);
+    }
+    return found;
+}
+
+void kill_descendants() {
+    // The children of a killed child become ours, so each round goes one generation deeper.
+    while (signal_children(SIGKILL) > 0) {
+        if (::waitpid(-1, nullptr, 0) < 0) return;
+        while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+    }
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Readiness: whether the Slurm plugin has given a process its job's mounts. A task of a job with
+// --batchai-* options starts only in the job's mounts and after the job's preparation, on a node
+// where the plugin is active; elsewhere it starts all the same. The sign of it is the mount root:
+// only root can mount it, where the environment of a step may come from another node.
+#pragma once
+
+#include <istream>
+#include <string>
+#include <vector>
+
+#include "launcher/common/message.hpp"
+#include "launcher/env/env.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::launcher {
+
+// True where this process is in the mounts of that Slurm job.
+bool is_in_job_mounts(const std::string& job_id);
+
+// The same, of the text of a /proc/PID/mountinfo.
+bool shows_job_mounts(std::istream& mountinfo, const std::string& job_id);
+
+// True when the job was submitted with --batchai-* options, as far as its environment says.
+bool asks_for_mounts(const env::Environment&);
+
+// An error that names the nodes without the job's mounts, if asked is true or one of the nodes has
+// them.
+sys::Result<void> check_readiness(const std::vector<Hello>& nodes, bool asked);
+
+}  // namespace batchai::launcher

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/common/scratch.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+namespace batchai::launcher {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char kTemporary[] = "/tmp/";
+constexpr char kMemory[] = "/dev/shm/";
+constexpr std::string_view kPrefix = "batchai.";
+
+// The one in /tmp last: while it is there a sweep finds both.
+void remove_both(const std::string& name) {
+    std::error_code ignored;
+    fs::remove_all(kMemory + name, ignored);
+    fs::remove_all(kTemporary + name, ignored);
+}
+
+// Opens a directory of ours and takes its lock; empty: it is somebody's.
+sys::UniqueFd take_lock(const std::string& path) {
+    sys::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info {};
+    if (!fd || ::fstat(fd.get(), &info) != 0 || info.st_uid != ::geteuid() ||
+        ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        return {};
+    }
+    return fd;
+}
+
+}  // namespace
+
+sys::Result<Scratch> Scratch::make() {
+    // Its final name appears only when it is locked: no sweep may take it for left behind.
+    std::string hidden = std::string(kTemporary) + ".batchai.XXXXXX";
+    if (::mkdtemp(hidden.data()) == nullptr) return sys::errno_error("making a directory in /tmp");
+    const std::string name = hidden.substr(sizeof kTemporary);  // without "/tmp/."
+    Scratch scratch{kTemporary + name, kMemory + name, take_lock(hidden)};
+    if (::rename(hidden.c_str(), scratch.directory.c_str()) != 0) {
+        ::rmdir(hidden.c_str());
+        return sys::errno_error("making " + scratch.directory);
+    }
+    if (::mkdir(scratch.memory.c_str(), 0700) != 0) scratch.memory.clear();
+    return scratch;
+}
+
+void Scratch::remove() const {
+    remove_scratch(directory);
+}
+
+void remove_scratch(const std::string& directory) {
+    remove_both(fs::path(directory).filename());
+}
+
+void sweep_scratch() {
+    std::vector<std::string> left;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(kTemporary, error)) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with(kPrefix) && name.size() == kPrefix.size() + 6) left.push_back(name);
+    }
+    for (const std::string& name : left) {
+        if (const sys::UniqueFd owned = take_lock(kTemporary + name)) remove_both(name);
+    }
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/common/slurm_job.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+namespace batchai::launcher {
+namespace {
+
+// Runs scontrol with these words, none of which the shell could misunderstand, and returns what it
+// says. A controller that does not answer is given up.
+sys::Result<std::string> scontrol(const std::string& words) {
+    const auto path = std::filesystem::path(BATCHAI_SRUN).parent_path() / "scontrol";
+    // Times in UTC, whatever the user's shell has set. SIGTERM may be blocked here, and in
+    // scontrol.
+    const std::string command = "TZ=UTC SLURM_TIME_FORMAT=standard exec timeout -s KILL 10 " +
+                                path.string() + " " + words + " 2>&1";
+    FILE* pipe = ::popen(command.c_str(), "re");
+    if (pipe == nullptr) return sys::errno_error("scontrol");
+    std::string text;
+    std::array<char, 4096> bytes{};
+    while (const std::size_t size = std::fread(bytes.data(), 1, bytes.size(), pipe)) {
+        text.append(bytes.data(), size);
+    }
+    const int status = ::pclose(pipe);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+    if (text.empty()) return sys::Error{"scontrol gave no answer"};
+    return sys::Error{"scontrol: " + text.substr(0, text.find('\n'))};
+}
+
+bool is_number(const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// The value of a field of `scontrol show job -o`; empty: it is not there.
+std::string field(const std::string& line, const std::string& name) {
+    const std::string key = " " + name + "=";
+    const auto found = (" " + line).find(key);
+    if (found == std::string::npos) return {};
+    const auto begin = found + key.size() - 1;
+    return line.substr(begin, line.find_first_of(" \n", begin) - begin);
+}
+
+// "gres:nic:1,gres:gpu:2", which newer releases write as "gres/nic:1", as --gres takes it.
+std::string gres_of(std::string tres) {
+    for (const char* prefix : {"gres:", "gres/"}) {
+        for (std::size_t at = 0; (at = tres.find(prefix)) != std::string::npos;) tres.erase(at, 5);
+    }
+    return tres;
+}
+
+// The number at the end of "gres:gpu:a100:2"; 1 without a number, 0 without GPUs.
+int gpus_in(const std::string& tres) {
+    const auto gpu = tres.find("gpu");
+    if (gpu == std::string::npos) return 0;
+    const std::string first = tres.substr(gpu, tres.find(',', gpu) - gpu);
+    return std::max(1, std::atoi(first.c_str() + first.find_last_of(":=") + 1));
+}
+
+GpuRequest gpu_request(const std::string& line) {
+    GpuRequest request;
+    const int per_task = gpus_in(field(line, "TresPerTask"));
+    const int tasks = std::atoi(field(line, "NtasksPerTRES").c_str());
+    const int others = gpus_in(field(line, "TresPerJob")) + gpus_in(field(line, "TresPerSocket"));
+    if (per_task + tasks + others == 0) return request;
+    request.gpus_per_task = std::max(1, per_task);
+    request.tasks_per_gpu = std::max(1, tasks);
+    // Without options a step takes over the job's request. With one task per node it then gets too
+    // few GPUs (per task), or none because a step with --overlap cannot divide a total among nodes.
+    // Slurm does not count GPUs per socket for a step: it gives all that the job has on the node.
+    request.step_options = {"--gpus-per-socket=1"};
+    const std::string per_node = gres_of(field(line, "TresPerNode"));
+    if (!per_node.empty()) request.step_options.push_back("--gres=" + per_node);
+    return request;
+}
+
+}  // namespace
+
+bool SlurmJob::requeued() const {
+    return restarts > slurm_restart_count();
+}
+
+int slurm_restart_count() {
+    const char* count = std::getenv("SLURM_RESTART_COUNT");
+    return count == nullptr ? 0 : std::atoi(count);
+}
+
+SlurmJob parse_slurm_job(const std::string& line) {
+    const auto says = [&line](const char* field) {
+        return (" " + line).find(std::string(" ") + field) != std::string::npos;
+    };
+    SlurmJob job;
+    job.batch = says("BatchFlag=1") || says("BatchFlag=2");  // 2: requeued
+    job.requeue = says("Requeue=1");
+    job.restarts = std::atoi(field(line, "Restarts").c_str());
+    job.start = field(line, "StartTime");
+    if (says("Reason=TimeLimit")) {
+        job.end = SlurmJob::End::time_limit;
+    } else if (says("PreemptTime=") && !says("PreemptTime=None")) {
+        job.end = SlurmJob::End::preempted;
+    } else if (job.requeued()) {
+        job.end = SlurmJob::End::requeued;
+    } else if (says("JobState=COMPLETING") || says("JobState=CANCELLED")) {
+        job.end = SlurmJob::End::cancelled;
+    }
+    job.gpus = gpu_request(line);
+    return job;
+}
+
+std::string line_of_job(const std::string& lines, const std::string& job_id) {
+    std::istringstream text(lines);
+    for (std::string line; std::getline(text, line);) {
+        if (line.starts_with("JobId=" + job_id + " ")) return line + "\n";
+    }
+    return lines;
+}
+
+sys::Result<SlurmJob> ask_slurm(const std::string& job_id) {
+    if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is not a number: " + job_id};
+    const auto lines = scontrol("show job -o " + job_id);
+    if (!lines) return lines.error();
+    return parse_slurm_job(line_of_job(*lines, job_id));
+}
+
+sys::Result<void> requeue_job(const std::string& job_id) {
+    if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is not a number: " + job_id};
+    const auto said = scontrol("requeue " + job_id);
+    if (!said) return said.error();
+    return {};
+}
+
+std::string reason_to_end(const SlurmJob& job) {
+    switch (job.end) {
+        case SlurmJob::End::time_limit:
+            return ": the job has reached its time limit";
+        case SlurmJob::End::preempted:
+            return ": Slurm has pre-empted the job";
+        case SlurmJob::End::requeued:
+            return ": the job was requeued";
+        case SlurmJob::End::cancelled:
+            return ": the job was cancelled";
+        case SlurmJob::End::none:
+            break;
+    }
+    return {};
+}
+
+}  // namespace batchai::launcher

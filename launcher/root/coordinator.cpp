@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/root/coordinator.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "launcher/agent/ranks.hpp"
+#include "launcher/common/processes.hpp"
+#include "launcher/common/say.hpp"
+#include "launcher/common/slurm_job.hpp"
+#include "launcher/common/terminal.hpp"
+#include "sys/text.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kStall{10};
+constexpr milliseconds kProgress{500};
+constexpr milliseconds kDoubt{500};  // until a death by SIGTERM is a failure of its own
+
+}  // namespace
+
+Coordinator::Coordinator(Session session)
+    : session_(std::move(session)),
+      namespace_(
+          fmt::format("batchai.{}.{}", session_.allocation.job_id, random_text().substr(0, 16))),
+      relay_(*this, tree()),
+      agents_(session_.allocation.nodes.size()),
+      starter_words_(session_.allocation.local,
+                     [this](const DeathNotice& notice) { on_agent_died(notice); }),
+      stall_(loop_, [this] { on_stall(); }),
+      progress_(loop_, [this] { show_progress(); }),
+      timeout_(loop_,
+               [this] {
+                   inspect({}, [this] {
+                       fail(
+                           fmt::format("time-out: the job was ended after {} s", *session_.timeout),
+                           124);
+                   });
+               }),
+      deadline_(loop_, [this] { state_ == State::over ? loop_.stop() : say_bye(); }),
+      doubt_(loop_, [this] { end_job(); }),
+      answers_(loop_, [this] { tell_report(); }) {
+    for (const std::string& line : session_.misplaced) outcome_.add_misplaced(line);
+}
+
+SessionResult Coordinator::run() {
+    block_signals(handled_signals());
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is one that cannot be written
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (auto opened = open(); !opened) {
+        say(opened.error().message);
+        return {125, "batchai-launch: " + opened.error().message, Cause::other, {}};
+    }
+    loop_.run();
+    kill_descendants();
+    starter_words_.catch_up();
+    if (srun_ended_ && !session_.allocation.local) sweep_nodes(session_.allocation);
+    if (outcome_.cause() == Cause::signal && !session_.allocation.local) {
+        if (const auto job = ask_slurm(session_.allocation.job_id)) {
+            outcome_.explain_signal(reason_to_end(*job));
+        }
+    }
+    if (outcome_.exit_code() != 0) {
+        std::string text = sys::printable_lines(outcome_.text(map_, true));
+        const std::size_t first = text.find('\n');
+        if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));
+        std::fputs(text.c_str(), stderr);
+        if (srun_matters_) starter_words_.say();
+    }
+    // A write that nobody lets finish is still in libuv's hands; the process ends soon.
+    bool written = true;
+    for (auto* sink : {&out_, &err_}) {
+        if ((*sink)->idle()) continue;
+        (void)sink->release();
+        written = false;
+    }
+    return {outcome_.exit_code(), outcome_.line(map_), written ? outcome_.cause() : Cause::other,
+            lost_nodes_,          outcome_.logged(),   timeout_left(),
+            outcome_.misplaced()};
+}
+
+std::optional<double> Coordinator::timeout_left() const {
+    if (!session_.timeout) return std::nullopt;
+    return std::chrono::duration<double>(timeout_.left()).count();
+}
+
+sys::Result<void> Coordinator::open() {
+    std::vector<std::string> addresses{"127.0.0.1"};
+    if (session_.allocation.local) {
+        if (auto usable = check_loopback(); !usable) return usable;
+    } else {
+        addresses = addresses_for_nodes(session_.interface);
+    }
+    if (addresses.empty()) return sys::Error{"this machine has no network address"};
+    std::vector<Listener> listeners;
+    Bootstrap bootstrap{random_text(), {}, -1, {}, session_.owned_directory, tree()};
+    for (const std::string& address : addresses) {
+        auto listener = listen_at(address);
+        if (!listener) return listener.error();
+        bootstrap.endpoints.push_back(listener->endpoint);
+        listeners.push_back(std::move(*listener));
+    }
+    signals_ =
+        std::make_unique<SignalEvents>(loop_, handled_signals(), [this](int s) { on_signal(s); });
+    const auto on_failure = [this](const Sink::Failure& failure) { on_output_failure(failure); };
+    out_ = std::make_unique<Sink>(loop_, session_.output, on_failure);
+    err_ = std::make_unique<Sink>(loop_, session_.error, on_failure);
+    printer_out_ = std::make_unique<Printer>(loop_, *out_, session_.labels,
+                                             has_colours(session_.output.fd), map_);
+    printer_err_ = std::make_unique<Printer>(loop_, *err_, session_.labels,
+                                             has_colours(session_.error.fd), map_);
+    out_->set_on_idle([this] { check_over(); });
+    err_->set_on_idle([this] { check_over(); });
+    auto starters = start_agents(session_.allocation, bootstrap);
+    if (!starters) return starters.error();
+    auto key = TlsKey::make(bootstrap.key);  // while they start
+    if (!key) return key.error();
+    key_ = std::move(*key);
+    door_ = std::make_unique<Door>(loop_, *key_, std::move(listeners),
+                                   [this](Link link) { admit(std::move(link)); });
+    starters_ = std::move(*starters);
+    starter_words_.listen(loop_, starters_);
+    stall_.start(kStall, kStall);
+    progress_.start(kProgress, kProgress);
+    if (session_.timeout) {
+        timeout_.start(milliseconds(static_cast<long>(*session_.timeout * 1000)));
+    }
+    return {};
+}
+
+// ---- the job runs -------------------------------------------------------------------------------
+
+void Coordinator::on_message(int node, Kind kind, Reader& reader) {
+    switch (kind) {
+        case Kind::output:
+            if (Output output; decode(reader, output)) on_output(node, std::move(output));
+            return;
+        case Kind::misplaced:
+            if (Misplaced misplaced; decode(reader, misplaced)) on_misplaced(misplaced.line);
+            return;
+        case Kind::input_taken:
+            return read_input();
+        case Kind::planned:
+            if (Planned planned; decode(reader, planned)) on_planned(std::move(planned));
+            return;
+        case Kind::prepared:
+            if (Prepared prepared; decode(reader, prepared)) on_prepared(node, std::move(prepared));
+            return;
+        case Kind::rank_end:
+            if (RankEnd end; decode(reader, end)) on_rank_end(node, std::move(end));
+            return;
+        case Kind::agent_error:
+            if (AgentError error; decode(reader, error)) {
+                outcome_.add({wall_clock(), error.line, error.code, Cause::other, error.logged});
+                end_job();
+            }
+            return;
+        case Kind::inspected:
+            if (Inspected inspected; decode(reader, inspected)) on_inspected(std::move(inspected));
+            return;
+        case Kind::stack:
+            if (Stack stack; decode(reader, stack)) on_stack(stack);
+            return;
+        case Kind::quiet:
+            if (Quiet quiet; decode(reader, quiet)) on_quiet(node, quiet);
+            return;
+        case Kind::fence_answer:
+            if (FenceAnswer answer; decode(reader, answer)) on_fence_answer(node, answer);
+            return;
+        case Kind::signal:
+            if (Signal signal; decode(reader, signal) && state_ == State::running) to_all(signal);
+            return;
+        case Kind::asked:
+            if (Asked asked; decode(reader, asked)) on_asked(asked.signal);
+            return;
+        case Kind::node_done:
+            agents_[node].done = true;
+            return check_over();
+        default:
+            relay_.on_message(node, kind, reader);
+            return check_awaited();
+    }
+}
+
+void Coordinator::on_output(int node, Output output) {
+    if (output.rank < 0 || output.rank >= map_.size()) return;
+    Printer& printer = output.stream == Stream::out ? *printer_out_ : *printer_err_;
+    const std::uint64_t size = output.bytes.size();
+    printer.write(output.rank, std::move(output.bytes),
+                  [this, node, size] { agents_[node].peer->channel->send(OutputTaken{size}); });
+}
+
+// Ranks are ended for a reader that has gone, as SIGPIPE would end them, and for no other reason.
+void Coordinator::on_output_failure(const Sink::Failure& failure) {
+    const std::string line = describe(failure, host_name());
+    if (failure.no_reader) return fail(line);
+    on_misplaced(line);
+}
+
+void Coordinator::on_misplaced(const std::string& line) {
+    if (outcome_.misplaced().size() < kMostMisplaced) say(line);
+    outcome_.add_misplaced(line);
+}
+
+void Coordinator::on_rank_end(int node, RankEnd end) {
+    if (end.rank < 0 || end.rank >= map_.size()) return;
+    end.time += agents_[node].offset;
+    relay_.on_gone(end);
+    // Slurm may signal the ranks before it signals us.
+    const bool doubtful = end.how == RankEnd::How::signaled && ends_job(end.code);
+    outcome_.add(std::move(end));
+    if (doubtful && state_ == State::running) {
+        if (!doubt_.active()) doubt_.start(kDoubt);
+    } else if (outcome_.failed()) {
+        end_job();
+    } else {
+        check_awaited();
+    }
+}
+
+// A rank that ends well, but leaves the others waiting for it, is a failure like any other: the
+// first one, as those who were told that it is gone have ended since.
+void Coordinator::check_awaited() {
+    const int rank = relay_.awaited();
+    if (rank < 0 || state_ != State::running) return;
+    fail(fmt::format("rank {} on {} ended with code 0 while others wait for it (in MPI_Init, a "
+                     "barrier or MPI_Finalize)",
+                     rank, map_.nodes[map_.node_of(rank)]),
+         1, Cause::rank, outcome_.ended_at(rank));
+}
+
+void Coordinator::on_agent_lost(int node) {
+    Agent& agent = agents_[node];
+    if (state_ == State::over) return check_gone();
+    if (agent.done) return;
+    agent.done = srun_matters_ = true;
+    lost_nodes_.push_back(agent.hello.name);
+    outcome_.add(
+        {wall_clock(),
+         fmt::format("batchai-launch: lost the agent on {}: the node is down, or the agent "
+                     "was killed with its guard",
+                     agent.hello.name),
+         125, Cause::node, false, agent.hello.name});
+    end_job();
+    check_over();
+}
+
+// Before or after its connection was lost; without a connection, if it had not called yet.
+void Coordinator::on_agent_died(const DeathNotice& notice) {
+    const std::string line = "batchai-launch: " + notice.sentence;
+    if (state_ == State::starting) {
+        outcome_.add({wall_clock(), line, 125, Cause::node, false, notice.node});
+        end_job();
+    }
+    outcome_.explain_loss(notice.node, line);
+}
+
+// ---- standard input -----------------------------------------------------------------------------
+
+void Coordinator::start_input() {
+    // Reading from a terminal that belongs to somebody else would stop us.
+    const bool background = ::isatty(0) != 0 && ::tcgetpgrp(0) != ::getpgrp();
+    if (!session_.output_is_ours || background || session_.max_restarts > 0) {
+        agents_[0].peer->channel->send(Input{});
+        return;
+    }
+    input_buffer_.resize(1 << 16);
+    input_request_.data = this;
+    read_input();
+}
+
+void Coordinator::read_input() {
+    if (state_ != State::running || input_buffer_.empty()) return;
+    const uv_buf_t buffer = uv_buf_init(input_buffer_.data(), input_buffer_.size());
+    uv_fs_read(loop_.get(), &input_request_, 0, &buffer, 1, -1, [](uv_fs_t* request) {
+        const ssize_t size = request->result;
+        uv_fs_req_cleanup(request);
+        static_cast<Coordinator*>(request->data)->send_input(size);
+    });
+}
+
+void Coordinator::send_input(ssize_t size) {
+    if (state_ != State::running) return;
+    agents_[0].peer->channel->send(
+        Input{input_buffer_.substr(0, static_cast<std::size_t>(std::max<ssize_t>(size, 0)))});
+}
+
+// ---- sending ------------------------------------------------------------------------------------
+
+void Coordinator::send(const std::vector<int>& nodes, const FenceDone& message) {
+    const Frame whole = frame(message);
+    for (int node : nodes) agents_[node].peer->channel->send(whole);
+}
+void Coordinator::send(int node, const ModexRequest& message) {
+    agents_[node].peer->channel->send(message);
+}
+void Coordinator::send(int node, const ModexReply& message) {
+    agents_[node].peer->channel->send(message);
+}
+void Coordinator::send(int node, const StoreReply& message) {
+    agents_[node].peer->channel->send(message);
+}
+void Coordinator::send(int node, const Notification& message) {
+    agents_[node].peer->channel->send(message);
+}
+void Coordinator::send(int node, const GlooReply& message) {
+    agents_[node].peer->channel->send(message);
+}
+
+}  // namespace batchai::launcher

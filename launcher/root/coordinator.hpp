@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Coordinator: the root of a job. Waits for one agent per node, tells them what to start, collects
+// output and ends, ends everything at the first failure, and says what happened.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/agent/ranks.hpp"
+#include "launcher/common/allocation.hpp"
+#include "launcher/common/bootstrap.hpp"
+#include "launcher/common/channel.hpp"
+#include "launcher/common/door.hpp"
+#include "launcher/common/signals.hpp"
+#include "launcher/common/sink.hpp"
+#include "launcher/common/terminal.hpp"
+#include "launcher/root/hang.hpp"
+#include "launcher/root/options.hpp"
+#include "launcher/root/plan_view.hpp"
+#include "launcher/root/printer.hpp"
+#include "launcher/root/relay.hpp"
+#include "launcher/root/report.hpp"
+#include "launcher/root/starter.hpp"
+#include "launcher/root/starter_words.hpp"
+
+namespace batchai::launcher {
+
+// tasks: Allocation::tasks.
+std::vector<NodeSize> sizes_of(const std::vector<Hello>& nodes, const std::vector<int>& tasks);
+
+// What to run, decided once the nodes have said what they have.
+struct Work {
+    RankMap map;
+    Role role = Role::ranks;
+    std::vector<std::string> argv;
+    std::vector<env::Environment> environments;  // of each node
+    std::string directory;
+
+    std::vector<std::string> execution_logs;  // of each node; empty: none
+    std::string record;
+    // Before the ranks, on each node: a program and its standard input; an empty program: nothing.
+    std::vector<std::vector<std::string>> preparations;
+    std::string preparation_input;
+    std::string host_file;
+    Secrets secrets;  // not to be printed
+};
+using Planner = std::function<sys::Result<Work>(const std::vector<Hello>& nodes)>;
+
+struct Session {
+    Allocation allocation;
+    Planner plan;
+    // Where the ranks' output goes.
+    Sink::Target output = standard_stream(1), error = standard_stream(2);
+    bool output_is_ours = true;  // the ranks' stderr is the launcher's
+    Labels labels = Labels::none;
+    std::string output_directory;  // for files of each rank besides; empty: none
+    std::string output_line;       // between an earlier run's output in them and ours; empty: none
+    std::optional<double> timeout;
+    double hang_report = 60;  // seconds without progress until who waits for whom is told; 0: never
+    int attempt = 0, max_restarts = 0;
+    std::vector<std::string> misplaced;  // SessionResult's, of earlier attempts
+    std::string restart_directory;       // named for the ranks; empty: none
+    double grace = 10;                   // seconds for the ranks to end after a signal
+    int end_on = 0;              // a signal that ends the job besides the usual ones; 0: none
+    std::string interface;       // for the ranks; empty: by route
+    bool bind = true;            // ranks to cores
+    bool own_gpus_only = false;  // of each rank, to be seen
+    bool tensorflow = true;      // ranks get TF_CONFIG
+    DryRun dry_run = DryRun::no;
+    int radix = kDefaultRadix;    // of the tree over which fences go
+    std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none
+};
+
+struct SessionResult {
+    int exit_code = 0;
+    std::string failure;  // the whole line; empty: none
+    Cause cause = Cause::none;
+    std::vector<std::string> lost_nodes;
+    bool logged = false;  // the line is in the execution log and the record already
+    std::optional<double> timeout_left = {};  // of Session::timeout, in seconds
+    std::vector<std::string> misplaced = {};  // where output goes on that could not be written
+};
+
+class Coordinator : private Relay::Sender {
+  public:
+    explicit Coordinator(Session session);
+    SessionResult run();
+
+  private:
+    // A connection to a process of the job; node is -1 until it has said a good hello.
+    struct Peer {
+        std::unique_ptr<Channel> channel;
+        int node = -1;
+    };
+    struct Agent {
+        Peer* peer = nullptr;
+        Hello hello;
+        double offset = 0;  // the root's clock minus the agent's
+        std::optional<Prepared> prepared;
+        bool done = false;
+        Quiet quiet;
+    };
+
+    sys::Result<void> open();
+    std::optional<double> timeout_left() const;
+    void admit(Link link);
+    void on_hello(Peer& peer, Reader& reader);
+    bool is_welcome(const Hello& hello) const;
+    void close_door();
+    sys::Result<void> check_ready(const std::vector<Hello>& nodes) const;
+    void launch();
+    Launch launch_for(int node, const Work& work) const;
+    void add_slurm(Launch& launch) const;
+    void add_attempt(env::Environment& environment) const;
+    void on_planned(Planned planned);
+    Tree tree() const {
+        return {static_cast<int>(session_.allocation.nodes.size()), session_.radix};
+    }
+    void on_message(int node, Kind kind, Reader& reader);
+    void on_prepared(int node, Prepared prepared);
+    Go go() const;
+    void on_rank_end(int node, RankEnd end);
+    void check_awaited();
+    void on_agent_lost(int node);
+    void on_agent_died(const DeathNotice& notice);
+    void on_output(int node, Output output);
+    void on_output_failure(const Sink::Failure& failure);
+    void on_misplaced(const std::string& line);
+    void start_input();
+    void read_input();
+    void send_input(ssize_t size);
+
+    void on_signal(int signal);
+    bool ends_job(int signal) const;
+    void on_asked(int signal);
+    void kill_now();
+    void on_child();
+    void show_progress();
+    void on_stall();
+    void ask_for_fence();
+    void on_fence_answer(int node, const FenceAnswer& answer);
+
+    // What all ranks are doing (coordinator_hang.cpp).
+    void inspect(const std::string& why = {}, std::function<void()> then = {});
+    void on_inspected(Inspected inspected);
+    void tell_report();
+    void tell_processes(const HangReport& hang) const;
+    void on_stack(const Stack& stack);
+    void end_report();
+    void on_quiet(int node, const Quiet& quiet);
+    void check_quiet();
+
+    // since: when, by our clock; none: now.
+    void fail(const std::string& line, int code = 125, Cause cause = Cause::other,
+              std::optional<double> since = {});
+    void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = Ranks::kGrace);
+    void check_over();
+    void say_bye();
+    void check_gone();
+    std::string names(const std::vector<int>& nodes) const;
+
+    template <class Message>
+    void to_all(const Message& message) {
+        for (Agent& agent : agents_) {
+            if (agent.peer != nullptr) agent.peer->channel->send(message);
+        }
+    }
+    void send(const std::vector<int>& nodes, const FenceDone& message) override;
+    void send(int node, const ModexRequest& message) override;
+    void send(int node, const ModexReply& message) override;
+    void send(int node, const StoreReply& message) override;
+    void send(int node, const Notification& message) override;
+    void send(int node, const GlooReply& message) override;
+
+    Session session_;
+    std::optional<TlsKey> key_;
+    std::string namespace_;  // of the ranks' PMIx
+    Loop loop_;
+    Relay relay_;
+    std::vector<Agent> agents_;
+    std::vector<std::unique_ptr<Peer>> peers_;
+    std::vector<Starter> starters_;
+    StarterWords starter_words_;
+    std::unique_ptr<Door> door_;  // until all agents are there
+    std::unique_ptr<SignalEvents> signals_;
+    std::unique_ptr<Sink> out_, err_;
+    std::unique_ptr<Printer> printer_out_, printer_err_;
+    Timer stall_, progress_;
+    ActiveTimer timeout_;
+    Timer deadline_, doubt_, answers_;
+    RankMap map_;
+    Plan plan_;  // --dry-run only, as are these two
+    Secrets secrets_;
+    int planned_ = 0;  // ranks
+    StatusLine status_;
+    Outcome outcome_;
+    uv_fs_t input_request_{};
+    std::string input_buffer_;
+    enum class State { starting, running, ending, over } state_ = State::starting;
+    std::size_t greeted_ = 0;
+    std::optional<FenceId> stalled_fence_;  // under way at the last look
+    bool stall_said_ = false;
+    struct Question {  // who has not given to a fence
+        FenceId fence;
+        std::size_t unanswered = 0;
+        std::vector<int> missing;
+    };
+    std::optional<Question> question_;
+    std::vector<std::string> lost_nodes_;
+    int stalls_ = 0;  // while starting
+    struct Report {   // under way
+        std::string why;
+        std::function<void()> then;
+        std::size_t unanswered = 0;
+        std::vector<RankState> ranks;
+        bool stacks = false;  // are being waited for
+    };
+    std::optional<Report> report_;
+    bool hang_said_ = false;
+    bool asked_ = false;         // to end, by a signal
+    int own_signals_ = 0;        // that end the job and were sent to this process
+    bool srun_ended_ = false;    // before it was to: Slurm kills the agents then
+    bool srun_matters_ = false;  // what srun has said explains the failure
+};
+
+}  // namespace batchai::launcher

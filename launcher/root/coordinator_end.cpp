@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Coordinator, last part of a job's life: a failure, a signal or the last rank's end, until nothing
+// is left of it.
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "launcher/agent/ranks.hpp"
+#include "launcher/common/say.hpp"
+#include "launcher/root/coordinator.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+// From the SIGKILL of the ranks until the root gives up waiting.
+constexpr std::chrono::milliseconds kEndDeadline{3000};
+constexpr std::chrono::milliseconds kByeDeadline{5000};
+
+}  // namespace
+
+void Coordinator::fail(const std::string& line, int code, Cause cause,
+                       std::optional<double> since) {
+    outcome_.add({since.value_or(wall_clock()), "batchai-launch: " + line, code, cause});
+    end_job();
+}
+
+void Coordinator::end_job(int signal, std::chrono::milliseconds grace) {
+    if (state_ == State::starting) return say_bye();
+    if (state_ != State::running) return;
+    state_ = State::ending;
+    show_progress();
+    timeout_.stop();
+    doubt_.stop();
+    answers_.stop();
+    report_.reset();
+    to_all(End{signal, static_cast<int>(grace.count())});
+    deadline_.start(grace + kEndDeadline);
+    check_over();
+}
+
+void Coordinator::check_over() {
+    if (state_ != State::running && state_ != State::ending) return;
+    const bool done =
+        std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.done; });
+    if (!done) return;
+    printer_out_->flush();
+    printer_err_->flush();
+    if (out_->idle() && err_->idle()) say_bye();
+}
+
+void Coordinator::say_bye() {
+    if (state_ == State::over) return;
+    state_ = State::over;
+    show_progress();
+    stall_.stop();
+    timeout_.stop();
+    deadline_.start(kByeDeadline);
+    to_all(Bye{});
+    close_door();  // agents that have not greeted yet find nobody, and clean up
+    // From SIGINT srun gives up to wait for a step, and leaves one that runs alone. From SIGTERM it
+    // would kill the agents and their guards, who then could not clean up.
+    if (greeted_ < agents_.size()) {
+        for (const Starter& starter : starters_) {
+            if (starter.pid > 0) ::kill(starter.pid, SIGINT);
+        }
+    }
+    check_gone();
+}
+
+// The agents clean up before they go. srun waits for them, but may have been killed; and once we
+// are gone Slurm kills what is left of the job.
+void Coordinator::check_gone() {
+    const bool no_starter =
+        std::all_of(starters_.begin(), starters_.end(), [](const Starter& s) { return s.pid < 0; });
+    const bool no_agent = std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) {
+        return a.peer == nullptr || a.peer->channel->closed();
+    });
+    if (state_ == State::over && no_starter && no_agent) loop_.stop();
+}
+
+void Coordinator::on_child() {
+    int status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+        const auto found = std::find_if(starters_.begin(), starters_.end(),
+                                        [pid](const Starter& s) { return s.pid == pid; });
+        if (found == starters_.end()) continue;
+        found->pid = -1;
+        starter_words_.catch_up();  // it may say why
+        srun_ended_ = srun_ended_ || (greeted_ > 0 && state_ != State::over);
+        if (state_ == State::running && !session_.allocation.local) {
+            fail("srun has ended before the job", 125, Cause::node);
+        } else if (state_ == State::starting) {
+            srun_matters_ = true;
+            const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+            fail(fmt::format("{} ended with code {} before all agents were there", found->name,
+                             code));
+        }
+    }
+    check_gone();
+}
+
+void Coordinator::on_signal(int signal) {
+    if (signal == SIGCHLD) return on_child();
+    if (signal == SIGQUIT) return inspect();
+    if (!ends_job(signal)) {
+        if (state_ == State::running) to_all(Signal{signal, {kAllRanks}});
+        return;
+    }
+    // The user insists; but Slurm may have signalled root and agents alike.
+    ++own_signals_;
+    if (state_ == State::ending && (own_signals_ > 1 || !asked_)) return kill_now();
+    on_asked(signal);
+}
+
+bool Coordinator::ends_job(int signal) const {
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           (signal != 0 && signal == session_.end_on);
+}
+
+// By the user, or by Slurm through an agent.
+void Coordinator::on_asked(int signal) {
+    if (signal == SIGQUIT) return inspect();
+    if (!ends_job(signal) || asked_ || state_ == State::ending || state_ == State::over) return;
+    asked_ = true;
+    const std::string name = signal_name(signal);
+    const double now = wall_clock();
+    outcome_.excuse(signal, now - 1);
+    outcome_.add({now, "batchai-launch: asked to end by " + name, 128 + signal, Cause::signal});
+    if (state_ == State::running && session_.grace >= 1) {
+        say(fmt::format("{}: the ranks have {:g} s to end", name, session_.grace));
+    }
+    end_job(signal == SIGHUP ? SIGTERM : signal,
+            std::chrono::milliseconds(static_cast<long>(session_.grace * 1000)));
+}
+
+void Coordinator::kill_now() {
+    to_all(End{SIGKILL, 0});
+    deadline_.start(kEndDeadline);
+}
+
+}  // namespace batchai::launcher

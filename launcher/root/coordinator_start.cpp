@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Coordinator, first part of a job's life: the agents arrive and are told what to start, or
+// only asked, and the plan is printed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "launcher/agent/ranks.hpp"
+#include "launcher/common/readiness.hpp"
+#include "launcher/root/coordinator.hpp"
+#include "sys/text.hpp"
+
+namespace batchai::launcher {
+
+std::vector<NodeSize> sizes_of(const std::vector<Hello>& nodes, const std::vector<int>& tasks) {
+    std::vector<NodeSize> sizes;
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+        const Hello& node = nodes[n];
+        sizes.push_back({node.name, node.gpus, node.granted_cores, tasks.empty() ? 0 : tasks[n]});
+    }
+    return sizes;
+}
+
+void Coordinator::admit(Link link) {
+    auto& peer = *peers_.emplace_back(std::make_unique<Peer>());
+    peer.channel = std::make_unique<Channel>(
+        loop_, std::move(link),
+        Channel::Callbacks{[this, &peer](Kind kind, Reader& reader) {
+                               if (peer.node >= 0) return on_message(peer.node, kind, reader);
+                               if (kind == Kind::hello) return on_hello(peer, reader);
+                               peer.channel->close();
+                           },
+                           [this, &peer] {
+                               if (peer.node >= 0) on_agent_lost(peer.node);
+                           }});
+}
+
+bool Coordinator::is_welcome(const Hello& hello) const {
+    return hello.node >= 0 && hello.node < static_cast<int>(agents_.size()) &&
+           agents_[hello.node].peer == nullptr;
+}
+
+void Coordinator::on_hello(Peer& peer, Reader& reader) {
+    Hello hello;
+    if (!decode(reader, hello) || !is_welcome(hello)) return peer.channel->close();
+    const int node = hello.node;
+    peer.node = node;
+    agents_[node].peer = &peer;
+    agents_[node].offset = wall_clock() - hello.clock;
+    session_.allocation.nodes[node] = hello.name;
+    agents_[node].hello = std::move(hello);
+    ++greeted_;
+    if (agents_[node].hello.version != BATCHAI_VERSION) {
+        return fail(
+            fmt::format("{} runs version {} of batchai-launch, not {}", agents_[node].hello.name,
+                        agents_[node].hello.version, BATCHAI_VERSION),
+            125);
+    }
+    if (greeted_ == agents_.size() && state_ == State::starting) launch();
+}
+
+// All agents are here, or the job ends: the ports close, and connections without a hello are
+// closed.
+void Coordinator::close_door() {
+    door_.reset();
+    for (const auto& peer : peers_)
+        if (peer->node < 0) peer->channel->close();
+}
+
+sys::Result<void> Coordinator::check_ready(const std::vector<Hello>& nodes) const {
+    const Allocation& allocation = session_.allocation;
+    if (allocation.local) return {};
+    return check_readiness(nodes,
+                           asks_for_mounts(env::current()) || is_in_job_mounts(allocation.job_id));
+}
+
+void Coordinator::launch() {
+    close_door();
+    status_.clear();
+    std::vector<Hello> facts;
+    for (const Agent& agent : agents_) facts.push_back(agent.hello);
+    if (auto ready = check_ready(facts); !ready) return fail(ready.error().message);
+    auto work = session_.plan(facts);
+    if (!work) return fail(work.error().message);
+    map_ = work->map;
+    if (session_.dry_run != DryRun::no) {
+        plan_ = {map_, work->argv, work->directory, std::vector<RankPlan>(map_.size())};
+        secrets_ = work->secrets;
+    }
+    relay_.set_map(map_);
+    state_ = State::running;
+    for (int node = 0; node < static_cast<int>(agents_.size()); ++node) {
+        agents_[node].peer->channel->send(launch_for(node, *work));
+    }
+}
+
+void Coordinator::on_prepared(int node, Prepared prepared) {
+    agents_[node].prepared = std::move(prepared);
+    const bool all = std::all_of(agents_.begin(), agents_.end(),
+                                 [](const Agent& a) { return a.prepared.has_value(); });
+    if (!all || state_ != State::running) return;
+    show_progress();
+    to_all(go());
+    if (session_.dry_run == DryRun::no) start_input();
+}
+
+// What the ranks are to know of each other.
+Go Coordinator::go() const {
+    constexpr int kMaxWorkers = 1024;  // more would not fit into an environment well
+    const Prepared& first = *agents_[0].prepared;
+    Go go{first.address, agents_[0].hello.free_port, {}};
+    if (!session_.tensorflow || map_.size() > kMaxWorkers) return go;
+    for (int rank = 0; rank < map_.size(); ++rank) {
+        const Prepared& prepared = *agents_[map_.node_of(rank)].prepared;
+        const auto local = static_cast<std::size_t>(map_.local_rank(rank));
+        if (local >= prepared.ports.size()) {
+            go.workers.clear();
+            return go;
+        }
+        go.workers.push_back(fmt::format("{}:{}", prepared.address, prepared.ports[local]));
+    }
+    return go;
+}
+
+// As torchrun says it; and Slurm's variables of the job, which srun leaves as they are in a step.
+void Coordinator::add_attempt(env::Environment& environment) const {
+    if (!session_.restart_directory.empty()) {
+        // A job file's own variable wins.
+        const auto named =
+            environment.try_emplace(env::kRestartDirectory, session_.restart_directory).first;
+        environment[env::kRestartDirectoryOfLaunch] = named->second;
+    }
+    environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(session_.attempt);
+    environment["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(session_.max_restarts);
+    const Allocation& allocation = session_.allocation;
+    if (!allocation.reduced || allocation.local) return;
+    for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
+        environment[name] = fmt::format("{}", fmt::join(allocation.nodes, ","));
+    }
+    for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) {
+        environment[name] = std::to_string(allocation.nodes.size());
+    }
+}
+
+// For mpirun and its like, which are to find all nodes of the job.
+void Coordinator::add_slurm(Launch& launch) const {
+    env::Environment slurm = env::slurm_of_job(env::current());
+    if (launch.role == Role::script) {
+        launch.slurm = std::move(slurm);
+        return;
+    }
+    const Allocation& allocation = session_.allocation;
+    if (allocation.local || allocation.reduced) return;
+    for (const char* name : {"SLURM_NNODES", "SLURM_NODELIST", "SLURM_TASKS_PER_NODE"}) {
+        if (slurm.contains(name)) launch.environment[name] = slurm[name];
+    }
+}
+
+Launch Coordinator::launch_for(int node, const Work& work) const {
+    Launch launch;
+    launch.nspace = namespace_;
+    launch.map = work.map;
+    launch.argv = work.argv;
+    launch.directory = work.directory;
+    launch.role = work.role;
+    if (!work.environments.empty()) launch.environment = work.environments[node];
+    launch.interface = session_.interface;
+    if (work.map.size() == 1 && work.map.local_size(node) == 1) add_slurm(launch);
+    add_attempt(launch.environment);
+    if (const int parent = tree().parent(node); parent != kRoot) {
+        launch.parent_address = agents_[parent].peer->channel->peer_address();
+        launch.parent_port = agents_[parent].hello.tree_port;
+    }
+    launch.shared_host = session_.allocation.local;
+    launch.bind = session_.bind && work.role == Role::ranks;
+    launch.own_gpus_only = session_.own_gpus_only;
+    if (session_.dry_run != DryRun::no) {
+        launch.dry_run = true;
+        return launch;
+    }
+    launch.output_directory = session_.output_directory;
+    launch.append_output = session_.attempt > 0 || !session_.output_line.empty();
+    if (session_.attempt == 0) launch.output_line = session_.output_line;
+    launch.end_on = session_.end_on;
+    launch.quiet_after = session_.hang_report;
+
+    if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
+    launch.record = work.record;
+    if (!work.preparations.empty() && session_.attempt == 0)
+        launch.preparation = work.preparations[node];
+    launch.preparation_input = work.preparation_input;
+    launch.host_file = work.host_file;
+    return launch;
+}
+
+void Coordinator::on_planned(Planned planned) {
+    for (RankPlan& rank : planned.ranks) {
+        if (rank.rank < 0 || rank.rank >= map_.size()) return;
+        plan_.ranks[rank.rank] = std::move(rank);
+        ++planned_;
+    }
+    if (planned_ < map_.size()) return;
+    hide(plan_, secrets_);
+    const std::string text = session_.dry_run == DryRun::json ? as_json(plan_) : as_text(plan_);
+    std::fputs(sys::printable_lines(text).c_str(), stdout);
+}
+
+}  // namespace batchai::launcher

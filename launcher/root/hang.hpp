@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hang report: from what the agents have seen of each rank (RankState), who waits for whom, and
+// whose stacks to ask for. Pure. It speaks only of programs that use the collective library: of
+// others there is no more to say than what their processes do.
+//
+// All ranks of a job make the same sequence of operations, which have numbers: who waits, waits for
+// those who are not as far and do not wait themselves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/common/map.hpp"
+#include "launcher/common/message.hpp"
+
+namespace batchai::launcher {
+
+struct HangReport {
+    std::vector<std::string> lines;  // the first one says it all; none: nobody uses the library
+    std::vector<int> awaited;        // ranks for which the others wait; none: it cannot be said
+    std::vector<int> interesting;    // whose stacks may say why: some of these, one of the others
+};
+
+// Of every rank that runs, in any order.
+HangReport hang_report(std::vector<RankState> states, const RankMap& map);
+
+// "rank 4 (n2)", "ranks 0-2, 5", of many the first few. Sorted.
+std::string name_ranks(const std::vector<int>& ranks, const RankMap& map);
+
+}  // namespace batchai::launcher

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/root/job_file_run.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "job/container.hpp"
+#include "job/layout.hpp"
+#include "job/plan.hpp"
+#include "job/record.hpp"
+#include "launcher/agent/ranks.hpp"
+#include "launcher/common/continued_file.hpp"
+#include "launcher/common/paths.hpp"
+#include "launcher/common/readiness.hpp"
+#include "launcher/common/say.hpp"
+#include "sys/directories.hpp"
+#include "sys/file.hpp"
+
+namespace batchai::launcher {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kOutputFile = "/stdout.txt";
+constexpr const char* kErrorFile = "/stderr.txt";
+
+// Errors of the file, a line each; warnings are for `batchai job check`.
+sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file) {
+    job::ParsedJob parsed = job::parse_job(text, file);
+    if (parsed.spec) return std::move(*parsed.spec);
+    std::string lines;
+    for (const job::Finding& finding : parsed.findings) {
+        if (finding.severity != job::Finding::Severity::error) continue;
+        lines += (lines.empty() ? "" : "\n") + finding.text();
+    }
+    return sys::Error{lines};
+}
+
+}  // namespace
+
+sys::Result<std::unique_ptr<JobRun>> JobRun::load(const std::string& job_file,
+                                                  const std::string& policy_file) {
+    const auto text = sys::read_file(job_file, job::kMaxJobBytes);
+    if (!text) return text.error();
+    auto spec = parse(*text, job_file);
+    if (!spec) return spec.error();
+    auto policy = job::load_policy(policy_file.empty() ? job::default_policy_file() : policy_file);
+    if (!policy) return policy.error();
+    std::unique_ptr<JobRun> run(new JobRun);
+    std::error_code nowhere;
+    run->file_ = fs::absolute(job_file, nowhere);
+    if (nowhere) return sys::Error{"the current directory is gone: " + nowhere.message()};
+    run->spec_ = std::move(*spec);
+    run->policy_ = std::move(*policy);
+    if (run->spec_.identity) {
+        run->identity_ = *run->spec_.identity;
+        run->record_ = fs::path(run->file_).parent_path();
+    } else {
+        run->identity_.name = fs::path(job_file).stem();
+        run->identity_.uuid = random_text().substr(0, 32);
+    }
+    run->start_time_ = wall_clock();
+    return run;
+}
+
+JobRun::~JobRun() {
+    if (scratch_) scratch_->remove();
+}
+
+// In a one-node job the files carry no node's name, as in the service.
+std::string JobRun::log_node(const std::string& node) const {
+    return spec_.node_count == 1 ? std::string() : node;
+}
+
+// Outside of the job's mounts its paths lead elsewhere.
+sys::Result<void> JobRun::check_place() const {
+    if (allocation_.local || is_in_job_mounts(allocation_.job_id)) return {};
+    return sys::Error{
+        "the job's mounts and preparation are missing here: run --job in a script submitted with "
+        "sbatch --batchai-job, in salloc --batchai-job with 'srun -N1 -n1 --overlap "
+        "batchai-launch', or with --local"};
+}
+
+sys::Result<void> JobRun::open_output() {
+    if (auto made = sys::make_shared_directories(job::shared_part(stdouterr_)); !made)
+        return made.error().in("output directory");
+    if (auto made = sys::make_directories(stdouterr_); !made)
+        return made.error().in("output directory");
+    std::string line = line_of_requeued(allocation_);
+    if (line.empty()) line = "batchai-launch: the job is launched again: its output goes on here";
+    for (auto [fd, name] : {std::pair{&output_, kOutputFile}, {&error_, kErrorFile}}) {
+        auto created = continue_file(stdouterr_ + name, line);
+        if (!created) return created.error();
+        *fd = std::move(*created);
+    }
+    return {};
+}
+
+sys::Result<void> JobRun::prepare(const Allocation& allocation, bool dry_run) {
+    allocation_ = allocation;
+    job::Environment environment = env::current();
+    if (auto right = check_place(); !right) return right;
+    auto image = job::resolve_image(policy_, spec_);
+    if (!image) return image.error();
+    image_ = *std::move(image);
+    if (allocation.local) {
+        if (auto made = make_local_directories(); !made) return made;
+        environment["AZ_BATCHAI_JOB_MOUNT_ROOT"] = local_ + "/mnt";
+    }
+    stdouterr_ = job::stdouterr_directory(spec_, identity_, environment);
+    if (!dry_run) {
+        if (auto opened = open_output(); !opened) return opened;
+    }
+    const int nodes = static_cast<int>(allocation.nodes.size());
+    if (nodes == spec_.node_count) return {};
+    return sys::Error{fmt::format("{}: nodeCount is {}, but {} {} node{}", file_, spec_.node_count,
+                                  allocation.local ? "--local says" : "the allocation has", nodes,
+                                  nodes == 1 ? "" : "s")};
+}
+
+// Where a volume is without a mount.
+sys::Result<std::string> local_directory(const job::Volume& volume, const job::SitePolicy& policy) {
+    const auto found = job::resolve_volume(policy, volume);
+    if (!found) return found.error();
+    const job::FileSystem& file_system = (*found)->file_system;
+    std::string directory = (*found)->login_path;
+    if (file_system.type == job::MountType::bind) directory = file_system.source;
+    if (directory.empty())
+        return sys::Error{job::describe(volume) +
+                          ": with --local only volumes that are directories here work"};
+    if (!volume.directory.empty()) directory += "/" + volume.directory;
+    std::error_code error;
+    if (fs::is_directory(directory, error)) return directory;
+    return sys::Error{job::describe(volume) + ": " + directory + " is not there"};
+}
+
+// The volumes of the job as links, in place of the plugin's mounts.
+sys::Result<void> JobRun::make_local_directories() {
+    auto scratch = Scratch::make();
+    if (!scratch) return scratch.error();
+    scratch_ = std::move(*scratch);
+    local_ = scratch_->directory;
+    std::error_code error;
+    fs::create_directories(local_ + "/mnt", error);
+    fs::create_directories(local_ + "/shared", error);
+    for (std::size_t n = 0; n < allocation_.nodes.size(); ++n) {
+        fs::create_directories(fmt::format("{}/temp-{}", local_, n), error);
+    }
+    if (error) return sys::Error{"making " + local_ + ": " + error.message()};
+    if (!image_.say.empty()) say(image_.say);
+    if (auto there = job::check_container(policy_, image_); !there) return there;
+    for (const job::Volume& volume : spec_.volumes) {
+        const auto directory = local_directory(volume, policy_);
+        if (!directory) return directory.error();
+        const fs::path link = fs::path(local_ + "/mnt") / volume.relative_mount_path;
+        fs::create_directories(link.parent_path(), error);
+        fs::create_directory_symlink(*directory, link, error);
+        if (error) return sys::Error{link.string() + ": " + error.message()};
+    }
+    return {};
+}
+
+Session JobRun::session(Order order) const {
+    Session session;
+    session.allocation = allocation_;
+    if (output_ && error_) {
+        // As the user finds them: the mounts, or --local's links, end with the job.
+        std::error_code unknown;
+        const std::string directory =
+            job::login_stdouterr_directory(spec_, policy_, identity_)
+                .value_or(fs::weakly_canonical(stdouterr_, unknown).string());
+        session.output = {output_.get(), directory + kOutputFile};
+        session.error = {error_.get(), directory + kErrorFile};
+        session.output_is_ours = false;
+    }
+    session.owned_directory = local_;
+    session.plan = [this, order](const std::vector<Hello>& nodes) { return plan(nodes, order); };
+    return session;
+}
+
+env::Environment JobRun::environment_of(const Hello& node) const {
+    if (!allocation_.local) return {};  // the plugin has set it
+    job::NodeContext context;
+    context.mount_root = local_ + "/mnt";
+    context.job_temp = fmt::format("{}/temp-{}", local_, node.node);
+    context.shared_temp = local_ + "/shared";
+    context.gpus = node.gpus;
+    context.hosts.assign(allocation_.nodes.size(), "127.0.0.1");
+    job::Environment environment = job::job_environment(spec_, identity_, context);
+    environment["BATCHAI_JOB_FILE"] = file_;
+    environment["BATCHAI_POLICY"] = policy_.file;
+    return environment;
+}
+
+// The plugin has prepared its nodes already.
+std::vector<std::string> JobRun::preparation_of(const Hello& node,
+                                                const env::Environment& environment) const {
+    if (!allocation_.local) return {};
+    std::vector<std::string> argv{sibling_program("batchai-prep"),
+                                  "--output",
+                                  stdouterr_,
+                                  "--name",
+                                  node.name,
+                                  "--timeout",
+                                  std::to_string(policy_.preparation_timeout)};
+    const auto add = [&argv](const char* option, const std::string& value) {
+        if (!value.empty()) argv.insert(argv.end(), {option, value});
+    };
+    std::error_code error;
+    add("--outside", fs::canonical(stdouterr_, error));  // what the links lead to stays
+    add("--node", log_node(node.name));
+    add("--record", record_);
+    add("--expect", job::script_path(spec_, environment, image_));
+    return argv;
+}
+
+// As the file says them, and as each node has them.
+Secrets JobRun::secrets(const std::vector<env::Environment>& environments) const {
+    Secrets secrets;
+    for (const job::Variable& secret : spec_.secrets) {
+        secrets.emplace_back(secret.name, secret.value);
+        for (const env::Environment& environment : environments) {
+            const auto found = environment.find(secret.name);
+            if (found != environment.end()) secrets.emplace_back(*found);
+        }
+    }
+    return secrets;
+}
+
+// The same words on every node.
+sys::Result<std::vector<std::string>> JobRun::container_prefix(const std::string& directory) const {
+    job::ContainerPlaces places{policy_.mount_root, policy_.job_temp, directory, ::geteuid(),
+                                ::getegid()};
+    if (allocation_.local) {
+        places.mount_root = local_ + "/mnt";
+        places.job_temp = fs::path(local_).parent_path();
+    }
+    return job::container_prefix(policy_, image_, places);
+}
+
+sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) const {
+    std::vector<int> gpus;
+    for (const Hello& node : nodes) gpus.push_back(node.gpus);
+    const job::LaunchPlan launch = job::plan_launch(spec_, policy_, gpus);
+    RankRequest request;
+    request.ranks = launch.ranks;
+    request.first_node_only = launch.placement == job::Placement::first_node_only;
+    request.order = order;
+    auto map = make_map(sizes_of(nodes, {}), request);
+    if (!map) return map.error();
+    Work work;
+    work.map = *map;
+    if (request.first_node_only) work.role = Role::script;
+    auto directory = allocation_.local ? local_ + "/temp-0" : current_directory();
+    if (!directory) return directory.error();
+    work.directory = *std::move(directory);
+    auto container = container_prefix(work.directory);
+    if (!container) return container.error();
+    work.argv = *container;
+    work.argv.insert(work.argv.end(), {"/bin/bash", "-c", launch.command});
+    work.record = record_;
+    for (const Hello& node : nodes) {
+        work.host_file += job::host_file({allocation_.local ? "127.0.0.1" : node.name},
+                                         std::max(1, map->local_size(node.node)));
+    }
+    // Not as arguments, which every user of the machine sees: the note may quote the command.
+    const job::Preparation preparation = job::resolve_preparation(policy_, spec_);
+    work.preparation_input =
+        preparation.note + '\0' + job::in_container(*container, preparation.command);
+    for (const Hello& node : nodes) {
+        env::Environment environment = environment_of(node);
+        work.preparations.push_back(preparation_of(node, environment));
+        work.environments.push_back(std::move(environment));
+        work.execution_logs.push_back(stdouterr_ + "/" +
+                                      job::execution_log_name(log_node(node.name)));
+    }
+    work.secrets = secrets(work.environments);
+    return work;
+}
+
+void JobRun::log_failure(const SessionResult& result) const {
+    const bool log = !result.failure.empty() && !result.logged;
+    if (log && !stdouterr_.empty()) {
+        for (const std::string& node : allocation_.nodes) {
+            (void)job::append_execution_log(
+                stdouterr_ + "/" + job::execution_log_name(log_node(node)), result.failure);
+        }
+    }
+    if (log && !record_.empty()) {
+        (void)job::append_event(record_, {job::Event::Kind::failed, wall_clock(), "launch",
+                                          "JobFailed", result.failure});
+    }
+}
+
+void JobRun::finish(const SessionResult& result) const {
+    if (record_.empty()) return;
+    (void)job::write_result(record_, {start_time_, wall_clock(), result.exit_code, result.failure});
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JobRun: a Batch AI job file under batchai-launch. Reads the file and the policy, makes the output
+// directory and, with --local, what the plugin would have made; plans the work once the nodes are
+// known; writes down how it ended.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/policy.hpp"
+#include "job/spec.hpp"
+#include "launcher/common/allocation.hpp"
+#include "launcher/common/scratch.hpp"
+#include "launcher/root/coordinator.hpp"
+#include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
+
+namespace batchai::launcher {
+
+class JobRun {
+  public:
+    // policy_file empty: the default one.
+    static sys::Result<std::unique_ptr<JobRun>> load(const std::string& job_file,
+                                                     const std::string& policy_file);
+    ~JobRun();
+    JobRun(const JobRun&) = delete;
+    JobRun& operator=(const JobRun&) = delete;
+
+    int node_count() const { return spec_.node_count; }
+    const std::string& record() const { return record_; }  // empty: the file is no snapshot
+
+    // Makes directories and opens the output files, a dry run none but temporary ones. Output of an
+    // earlier launch of the job is continued. Once, before session().
+    sys::Result<void> prepare(const Allocation& allocation, bool dry_run);
+    Session session(Order order) const;
+
+    // Writes the failure, if any, into the execution logs and as an event.
+    void log_failure(const SessionResult& result) const;
+    // Writes result.json: the job is over.
+    void finish(const SessionResult& result) const;
+
+  private:
+    JobRun() = default;
+    sys::Result<void> check_place() const;
+    sys::Result<void> make_local_directories();
+    sys::Result<void> open_output();
+    Secrets secrets(const std::vector<env::Environment>& environments) const;
+    sys::Result<std::vector<std::string>> container_prefix(const std::string& directory) const;
+    sys::Result<Work> plan(const std::vector<Hello>& nodes, Order order) const;
+    env::Environment environment_of(const Hello& node) const;
+    std::vector<std::string> preparation_of(const Hello& node,
+                                            const env::Environment& environment) const;
+    std::string log_node(const std::string& node) const;
+
+    job::JobSpec spec_;
+    job::SitePolicy policy_;
+    job::ImagePolicy image_;
+    job::Identity identity_;
+    Allocation allocation_;
+    std::string file_;
+    std::string record_;  // empty: the file is no snapshot
+    std::string stdouterr_;
+    std::optional<Scratch> scratch_;  // --local only
+    std::string local_;  // its path: holds mnt/, shared/ and a temporary directory for each node
+    sys::UniqueFd output_, error_;
+    double start_time_ = 0;
+};
+
+}  // namespace batchai::launcher

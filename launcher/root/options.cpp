@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/root/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "launcher/common/say.hpp"
+#include "launcher/common/signals.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+constexpr int kUsage = 125;
+
+// What is not of Options' own types, as the user writes it.
+struct Words {
+    CLI::Option* local_option = nullptr;
+    int local = 0;
+    std::string map, bind = "core", visibility = "all", end_on;
+    bool label = false, collapse = false, dry_run = false, json = false;
+};
+
+// "--local" alone takes the number of nodes from the job file.
+std::optional<std::string> wrong_combination(const Options& options) {
+    if (options.job_file.empty() && options.command.empty()) {
+        // The shell of salloc --batchai-job is on the login node, where nothing is set up.
+        if (std::getenv("SLURM_SPANK_BATCHAI_JOB") != nullptr && !options.local) {
+            return "the job's mounts and preparation are missing here: run "
+                   "'srun -N1 -n1 --overlap batchai-launch'";
+        }
+        return "nothing to run: give a command, or --job FILE";
+    }
+    if (!options.command.empty() && options.command[0].empty()) {
+        return "the command is an empty word: is a variable of the script unset?";
+    }
+    if (!options.job_file.empty() && !options.command.empty()) {
+        return "--job FILE and a command exclude each other";
+    }
+    if (options.ranks && options.ranks_per_node) {
+        return "-n and --ranks-per-node exclude each other";
+    }
+    if (!options.job_file.empty() && (options.ranks || options.ranks_per_node)) {
+        return "with --job the number of ranks is the job file's: use its processCount";
+    }
+    if (options.restarts.min_nodes && (!options.job_file.empty() || options.ranks)) {
+        return "--min-nodes: a job file and -n fix the number of ranks: give a command, and "
+               "--ranks-per-node if need be";
+    }
+    // Written so that NaN, which compares with nothing, is refused.
+    if (options.timeout && !(*options.timeout >= 0.001 && *options.timeout <= 1e8)) {
+        return "--timeout: must be from 0.001 to 100000000 seconds";
+    }
+    if (!(options.hang_report == 0 || (options.hang_report >= 0.1 && options.hang_report <= 1e6))) {
+        return "--hang-report: must be 0 or from 0.1 to 1000000 seconds";
+    }
+    if (!(options.grace >= 0 && options.grace <= 1e6)) {
+        return "--grace: must be from 0 to 1000000 seconds";
+    }
+    if (options.end_on != 0 && !is_forwarded(options.end_on)) {
+        return "--end-on: must be a signal that is passed on to the ranks, such as USR1";
+    }
+    return std::nullopt;
+}
+
+// "USR1", "SIGUSR1" or "10"; -1: no such signal.
+int signal_number(std::string name) {
+    for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    if (name.starts_with("SIG")) name.erase(0, 3);
+    for (int signal = 1; signal < 32; ++signal) {
+        if (signal_name(signal) == "SIG" + name || std::to_string(signal) == name) return signal;
+    }
+    return -1;
+}
+
+// Options that follow belong to this part of --help.
+CLI::App& group(CLI::App& app, const char* title) {
+    app.option_defaults()->group(title);
+    return app;
+}
+
+void add_job(CLI::App& app, Options& options, Words& words) {
+    group(app, "What to run, and where");
+    words.local_option =
+        app.add_option("--local", words.local, "Run on this machine, which plays NODES nodes")
+            ->type_name("NODES")
+            ->expected(0, 1)
+            ->check(CLI::Range(1, 1024));
+    app.add_option("--job", options.job_file, "Run the job of a Batch AI job.json")
+        ->type_name("FILE");
+    app.add_option("--policy", options.policy_file,
+                   "Site policy (default: $BATCHAI_POLICY, else /etc/batchai/batchai.toml)")
+        ->type_name("FILE");
+    auto* dry_run = app.add_flag("--dry-run", words.dry_run,
+                                 "Ask the nodes, print what would run where, and run nothing");
+    app.add_flag("--json", words.json, "With --dry-run: as one JSON document")->needs(dry_run);
+}
+
+void add_ranks(CLI::App& app, Options& options, Words& words) {
+    group(app, "Ranks");
+    app.add_option("-n,--ranks", options.ranks,
+                   "Ranks in all, dealt out evenly to the nodes as far as they have room")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--ranks-per-node", options.ranks_per_node,
+                   "Ranks on each node (default: one per GPU, else one per task of the allocation)")
+        ->type_name("K")
+        ->check(CLI::Range(1, 65536));
+    app.add_option("--map", words.map,
+                   "block: number the ranks node by node; cyclic: one on each in turn (default: as "
+                   "--distribution of the job, else block)")
+        ->type_name("ORDER")
+        ->check(CLI::IsMember({"block", "cyclic"}));
+    app.add_option("--bind", words.bind,
+                   "core: each rank runs on cores of its own, near its GPU (default); none: on any")
+        ->type_name("TO")
+        ->check(CLI::IsMember({"core", "none"}));
+    app.add_option("--gpu-visibility", words.visibility,
+                   "all: each rank sees all GPUs of its node (default); rank: its own")
+        ->type_name("WHICH")
+        ->check(CLI::IsMember({"all", "rank"}));
+    app.add_option(
+           "--interface", options.interface,
+           "Network interface of the ranks (default: the one on the route between the nodes)")
+        ->type_name("NAME");
+    app.add_option("--radix", options.radix,
+                   "Children of each node in the tree over which fences go (default: 4)")
+        ->type_name("K")
+        ->check(CLI::Range(2, 65536));
+}
+
+void add_output(CLI::App& app, Options& options, Words& words) {
+    group(app, "Output");
+    auto* label = app.add_flag("-l,--label", words.label, "Begin each line with its rank and node");
+    app.add_flag("--collapse", words.collapse,
+                 "Begin each line with its ranks; print equal lines once")
+        ->excludes(label);
+    app.add_option("--output-dir", options.output_directory,
+                   "Write each rank's output also to DIR/rank.N/stdout and stderr")
+        ->type_name("DIR")
+        ->check(
+            [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); });
+}
+
+void add_ends(CLI::App& app, Options& options, Words& words) {
+    group(app, "End of the job");
+    app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
+        ->type_name("SECONDS");
+    app.add_option("--hang-report", options.hang_report,
+                   "Say who waits for whom when no rank of the collective library has made "
+                   "progress for so long (default: 60; 0: never)")
+        ->type_name("SECONDS");
+    app.add_option("--grace", options.grace,
+                   "From a signal that ends the job until SIGKILL, to write a checkpoint "
+                   "(default: 10)")
+        ->type_name("SECONDS");
+    app.add_option("--end-on", words.end_on,
+                   "End the job on this signal too, as Slurm's --signal sends it")
+        ->type_name("SIGNAL");
+}
+
+void add_second_tries(CLI::App& app, Options& options) {
+    group(app, "Second tries");
+    auto* restarts =
+        app.add_option(
+               "--restarts", options.restarts.most,
+               "After a failure of a rank or a node, start all ranks again, K times at most")
+            ->type_name("K")
+            ->check(CLI::Range(0, 1000000));
+    app.add_option("--min-nodes", options.restarts.min_nodes,
+                   "Restart without the nodes that were lost, as long as M are left")
+        ->type_name("M")
+        ->check(CLI::Range(1, 1 << 20))
+        ->needs(restarts);
+    auto* requeue_on =
+        app.add_option(
+               "--requeue-on", options.requeue.on,
+               "Requeue the batch job after a signal, node-fail or failure (commas between)")
+            ->type_name("LIST")
+            ->delimiter(',')
+            ->allow_extra_args(false)  // the next word may be the command
+            ->check(CLI::IsMember(kRequeueWords));
+    app.add_option("--max-requeues", options.requeue.most,
+                   "Requeue the job so many times at most (default: 3)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000000))
+        ->needs(requeue_on);
+}
+
+void take_words(const Words& words, Options& options) {
+    options.local = words.local_option->count() > 0;
+    if (options.local && words.local > 0) options.local_nodes = words.local;
+    if (!words.end_on.empty()) options.end_on = signal_number(words.end_on);
+    if (!words.map.empty()) options.order = words.map == "cyclic" ? Order::cyclic : Order::block;
+    options.bind = words.bind != "none";
+    options.own_gpus_only = words.visibility == "rank";
+    if (words.dry_run) options.dry_run = words.json ? DryRun::json : DryRun::text;
+    if (words.label) options.labels = Labels::each_rank;
+    if (words.collapse) options.labels = Labels::equal_lines;
+}
+
+// What the command line leaves to its surroundings; or why that cannot be.
+std::optional<std::string> complete(Options& options) {
+    if (!options.output_directory.empty()) {
+        std::error_code nowhere;
+        options.output_directory = std::filesystem::absolute(options.output_directory, nowhere);
+        if (nowhere) return "the current directory is gone: " + nowhere.message();
+    }
+    // In a job of the plugin, the job's own file.
+    if (const char* file = std::getenv("BATCHAI_JOB_FILE");
+        file != nullptr && !options.local && options.command.empty() && options.job_file.empty()) {
+        options.job_file = file;
+    }
+    return std::nullopt;
+}
+
+int refuse(const std::string& why) {
+    say(why + "; see batchai-launch --help");
+    return kUsage;
+}
+
+}  // namespace
+
+std::variant<Options, int> parse_options(int argc, char** argv) {
+    Options options;
+    Words words;
+    CLI::App app{
+        "Starts the ranks of a parallel program: in a Slurm allocation on its nodes, with --local "
+        "on this machine.",
+        "batchai-launch"};
+    app.footer(
+        "Exit code: the first failing rank's; 123 some output is not in its file, 124 time-out,\n"
+        "125 failure of batchai-launch itself, 126 command cannot be executed, 127 command not "
+        "found, 128+N killed by signal N.");
+    app.set_version_flag("--version", "batchai-launch " BATCHAI_VERSION);
+    app.prefix_command();  // the first word that is no option begins the command
+    add_job(app, options, words);
+    add_ranks(app, options, words);
+    add_output(app, options, words);
+    add_ends(app, options, words);
+    add_second_tries(app, options);
+
+    char** const end = argv + argc;
+    char** const dashes =
+        std::find_if(argv, end, [](const char* arg) { return std::string_view(arg) == "--"; });
+    try {
+        app.parse(static_cast<int>(dashes - argv), argv);
+    } catch (const CLI::Success& success) {
+        return app.exit(success);
+    } catch (const CLI::ParseError& error) {
+        return refuse(error.what());
+    }
+    take_words(words, options);
+    options.arguments.assign(argv, end);
+    options.command = app.remaining();
+    if (!options.command.empty() && options.command[0].starts_with("-")) {
+        return refuse("unknown option " + options.command[0]);
+    }
+    // "--" may begin the command, or be one of its own arguments.
+    options.command.insert(options.command.end(),
+                           options.command.empty() && dashes != end ? dashes + 1 : dashes, end);
+    if (const auto why = complete(options)) {
+        say(*why);
+        return kUsage;
+    }
+    if (const auto wrong = wrong_combination(options)) return refuse(*wrong);
+    return options;
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/root/plan_view.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "launcher/agent/binding.hpp"
+#include "sys/shell.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+constexpr const char* kHidden = "***";
+
+void hide_values(std::string& text, const Secrets& secrets) {
+    for (const auto& [name, value] : secrets) {
+        for (std::size_t at = 0; (at = text.find(value, at)) != text.npos;) {
+            text.replace(at, value.size(), kHidden);
+            at += std::string_view(kHidden).size();
+        }
+    }
+}
+
+Variables common_variables(const std::vector<RankPlan>& ranks) {
+    Variables common = ranks.front().environment;
+    std::erase_if(common, [&](const auto& variable) {
+        return std::any_of(ranks.begin(), ranks.end(), [&](const RankPlan& rank) {
+            const auto found = rank.environment.find(variable.first);
+            return found == rank.environment.end() || found->second != variable.second;
+        });
+    });
+    return common;
+}
+
+// Those of `variables` that are not in `without`, a line each.
+std::string lines_of(const Variables& variables, const Variables& without) {
+    std::string text;
+    for (const auto& [name, value] : variables) {
+        if (!without.contains(name)) {
+            text += fmt::format("    {}={}\n", name, sys::shell_quoted(value));
+        }
+    }
+    return text;
+}
+
+std::string device_text(const RankPlan& rank) {
+    if (rank.gpus.empty()) return "no GPU";
+    return (rank.gpus.size() > 1 ? "GPUs " : "GPU ") + number_list(rank.gpus);
+}
+
+}  // namespace
+
+void hide(Plan& plan, Secrets secrets) {
+    std::erase_if(secrets, [](const auto& secret) { return secret.second.empty(); });
+    // One may be the beginning of another.
+    std::sort(secrets.begin(), secrets.end(),
+              [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+    for (std::string& word : plan.argv) hide_values(word, secrets);
+    hide_values(plan.directory, secrets);
+    for (RankPlan& rank : plan.ranks) {
+        for (auto& [name, value] : rank.environment) hide_values(value, secrets);
+        for (const auto& [name, value] : secrets) {
+            const auto found = rank.environment.find(name);
+            if (found != rank.environment.end()) found->second = kHidden;
+        }
+    }
+}
+
+std::string as_text(const Plan& plan) {
+    std::vector<std::string> words;
+    for (const std::string& word : plan.argv) words.push_back(sys::shell_quoted(word));
+    const Variables common = common_variables(plan.ranks);
+    std::string text = fmt::format("every rank: {}\n", fmt::join(words, " "));
+    text += fmt::format("    in {}\n", plan.directory) + lines_of(common, {});
+    for (const RankPlan& rank : plan.ranks) {
+        text += fmt::format("rank {} on {}: {}, {}\n", rank.rank,
+                            plan.map.nodes[plan.map.node_of(rank.rank)], device_text(rank),
+                            rank.cpus.empty() ? "not bound" : "cores " + number_list(rank.cpus));
+        text += lines_of(rank.environment, common);
+    }
+    return text;
+}
+
+std::string as_json(const Plan& plan) {
+    nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+    for (const RankPlan& rank : plan.ranks) {
+        ranks.push_back({{"rank", rank.rank},
+                         {"node", plan.map.nodes[plan.map.node_of(rank.rank)]},
+                         {"local_rank", plan.map.local_rank(rank.rank)},
+                         {"gpus", rank.gpus},
+                         {"cores", rank.cpus},
+                         {"environment", rank.environment}});
+    }
+    const nlohmann::ordered_json document{
+        {"command", plan.argv}, {"directory", plan.directory}, {"ranks", ranks}};
+    // Environments may hold any bytes.
+    return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plan that --dry-run prints: which rank runs where, with what, and what its environment gets.
+// For people what all ranks have in common is said once; for programs each rank is complete.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launcher/common/map.hpp"
+#include "launcher/common/message.hpp"
+
+namespace batchai::launcher {
+
+struct Plan {
+    RankMap map;
+    std::vector<std::string> argv;
+    std::string directory;
+    std::vector<RankPlan> ranks;  // by rank
+};
+
+// Names and values that nobody may see.
+using Secrets = std::vector<std::pair<std::string, std::string>>;
+
+// Puts "***" in their place, wherever a value turns up.
+void hide(Plan& plan, Secrets secrets);
+
+std::string as_text(const Plan& plan);
+std::string as_json(const Plan& plan);
+
+}  // namespace batchai::launcher

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Printer: what the ranks write to one stream, on its way to the user: as it is, with a label at
+// each line that says whose it is, or with equal lines of several ranks as one. A rank may leave a
+// line unfinished: if another rank writes before it goes on, the printer ends that line. Without
+// labels it adds nothing else; with them it ends the last line too.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/common/map.hpp"
+#include "launcher/common/sink.hpp"
+
+namespace batchai::launcher {
+
+enum class Labels : std::uint8_t { none, each_rank, equal_lines };
+
+// Puts the label before each line. A lone '\r' ends a line too (progress bars).
+std::string label_lines(std::string_view label, std::string_view lines);
+
+// Lets ranks write to one stream without mixing their lines.
+class OwnLines {
+  public:
+    // What to write for this text of the rank: an unfinished line of another rank is ended first.
+    // label: before each line; may be empty.
+    std::string add(int rank, std::string_view label, std::string text);
+    // What ends the line that is unfinished: "\n"; nothing if there is none.
+    std::string finish();
+
+  private:
+    static constexpr int kNone = -1;
+    int unfinished_ = kNone;  // the rank whose line the stream is in
+};
+
+// Lines of several ranks, of which equal ones become one; each rank's own keep their order.
+class EqualLines {
+  public:
+    void add(int rank, std::string_view lines);
+    // "[0-3,7] line" for each; empty afterwards.
+    std::string take(bool colours = false);
+    bool empty() const { return entries_.empty(); }
+    std::size_t size() const { return size_; }  // bytes held
+
+  private:
+    struct Entry {
+        std::string line;
+        std::vector<int> ranks;
+    };
+    std::vector<Entry> entries_;
+    std::map<std::string, std::vector<std::size_t>, std::less<>> places_;  // of a line's entries
+    std::map<int, std::size_t> next_;  // of each rank: the entry after its last one
+    std::size_t size_ = 0;
+};
+
+class Printer {
+  public:
+    using Done = std::function<void()>;
+
+    // The map is the job's, and is set before the first rank writes. With colours each rank's
+    // labels have one of their own.
+    Printer(Loop& loop, Sink& sink, Labels labels, bool colours, const RankMap& map);
+
+    // Text of a rank: whole lines, and perhaps a part of one. done is called when it is written.
+    void write(int rank, std::string text, Done done);
+    // Nothing more comes from any rank: what waits for its equals is written.
+    void flush();
+
+  private:
+    // How long a line waits for its equals from other ranks, and how much of that there may be.
+    static constexpr std::chrono::milliseconds kWait{100};
+    static constexpr std::size_t kHeld = 1 << 20;
+
+    std::string label(int rank) const;
+    void write_equal();
+
+    Sink& sink_;
+    Labels labels_;
+    bool colours_;
+    const RankMap& map_;
+    Timer wait_;
+    OwnLines own_;
+    EqualLines equal_;
+    std::vector<Done> waiting_;
+};
+
+}  // namespace batchai::launcher

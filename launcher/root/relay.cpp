@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/root/relay.hpp"
+
+#include <pmix_common.h>
+
+namespace batchai::launcher {
+
+void Relay::on_message(int node, Kind kind, Reader& reader) {
+    const auto is_node = [this](int n) {
+        return n >= 0 && n < static_cast<int>(map_.nodes.size());
+    };
+    if (Joined joined; kind == Kind::joined && decode(reader, joined)) {
+        joined.any ? (void)joined_.insert(node) : (void)joined_.erase(node);
+    } else if (Fence fence; kind == Kind::fence && decode(reader, fence)) {
+        broken_.insert(fence.broken.begin(), fence.broken.end());
+        if (const auto whole = fences_.add(node, std::move(fence), map_)) finish(*whole);
+    } else if (Left left; kind == Kind::left && decode(reader, left)) {
+        for (const Fence& whole : fences_.leave(left.rank, map_)) finish(whole);
+    } else if (Missed missed; kind == Kind::missed && decode(reader, missed)) {
+        if (missed.rank >= 0 && missed.rank < map_.size()) missed_ = missed.rank;
+    } else if (ModexRequest request; kind == Kind::modex_request && decode(reader, request)) {
+        if (request.rank < static_cast<std::uint32_t>(map_.size())) {
+            sender_.send(map_.node_of(static_cast<int>(request.rank)), request);
+        }
+    } else if (ModexReply reply; kind == Kind::modex_reply && decode(reader, reply)) {
+        if (is_node(reply.origin)) sender_.send(reply.origin, reply);
+    } else if (Publish items; kind == Kind::publish && decode(reader, items)) {
+        publish(node, items);
+    } else if (Lookup lookup; kind == Kind::lookup && decode(reader, lookup)) {
+        Waiting waiting{node, std::move(lookup)};
+        if (!answer(waiting)) waiting_.push_back(std::move(waiting));
+    } else if (Unpublish names; kind == Kind::unpublish && decode(reader, names)) {
+        directory_.unpublish(names.owner, names.keys);
+        sender_.send(node, StoreReply{names.id, PMIX_SUCCESS, {}});
+    } else if (Notification event; kind == Kind::notification && decode(reader, event)) {
+        for (int other = 0; other < map_.used_nodes(); ++other) {
+            if (other != node) sender_.send(other, event);
+        }
+    } else if (GlooRequest asked; kind == Kind::gloo_request && decode(reader, asked)) {
+        sender_.send(node, GlooReply{asked.id, values_.answer(asked.request)});
+    }
+}
+
+void Relay::finish(const Fence& whole) {
+    if (const int rank = fences_.lacks(whole.id); rank >= 0) missed_ = rank;
+    const auto children = fences_.branches(whole.id.procs, map_);
+    in_pieces(whole, next_serial_++,
+              [&](const FenceDone& piece) { sender_.send(children, piece); });
+}
+
+void Relay::on_gone(const RankEnd& end) {
+    if (end.pmix == RankEnd::Pmix::joined) gone_.push_back(end.rank);
+    if (end.pmix == RankEnd::Pmix::never_joined) never_joined_ = end.rank;
+}
+
+int Relay::awaited() const {
+    if (missed_ >= 0) return missed_;
+    // Who has joined cannot get through its first fence without all others.
+    if (never_joined_ >= 0 && !joined_.empty()) return never_joined_;
+    for (int rank : gone_) {
+        if (broken_.contains(map_.node_of(rank))) return rank;
+    }
+    return fences_.blocked_by(gone_, map_);
+}
+
+void Relay::publish(int node, const Publish& message) {
+    const bool stored = directory_.publish(message.items);
+    sender_.send(node, StoreReply{message.id, stored ? PMIX_SUCCESS : PMIX_ERR_DUPLICATE_KEY, {}});
+    if (stored) std::erase_if(waiting_, [this](const Waiting& w) { return answer(w); });
+}
+
+bool Relay::answer(const Waiting& waiting) {
+    std::vector<Item> found = directory_.lookup(waiting.lookup.keys);
+    const bool all = found.size() == waiting.lookup.keys.size();
+    if (!all && waiting.lookup.wait) return false;
+    const int status = found.empty() ? PMIX_ERR_NOT_FOUND
+                       : all         ? PMIX_SUCCESS
+                                     : PMIX_ERR_PARTIAL_SUCCESS;
+    sender_.send(waiting.node, StoreReply{waiting.lookup.id, status, std::move(found)});
+    return true;
+}
+
+}  // namespace batchai::launcher

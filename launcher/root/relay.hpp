@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Relay: the root's part of PMIx and of Gloo's rendezvous. Joins fences, passes direct modex
+// requests to the node that has the rank and events to all nodes, keeps the directory of published
+// names and the values of Horovod's Gloo.
+#pragma once
+
+#include <list>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launcher/common/collective.hpp"
+#include "launcher/common/message_pmix.hpp"
+#include "launcher/common/wire.hpp"
+#include "launcher/root/directory.hpp"
+
+namespace batchai::launcher {
+
+class Relay {
+  public:
+    // How to reach an agent.
+    class Sender {
+      public:
+        virtual void send(const std::vector<int>& nodes, const FenceDone&) = 0;
+        virtual void send(int node, const ModexRequest&) = 0;
+        virtual void send(int node, const ModexReply&) = 0;
+        virtual void send(int node, const StoreReply&) = 0;
+        virtual void send(int node, const Notification&) = 0;
+        virtual void send(int node, const GlooReply&) = 0;
+
+      protected:
+        ~Sender() = default;
+    };
+
+    Relay(Sender& sender, Tree tree) : sender_(sender), fences_(tree, kRoot) {}
+    void set_map(const RankMap& map) {
+        map_ = map;
+        values_ = gloo::KeyValues(map);
+    }
+
+    void on_message(int node, Kind kind, Reader& reader);
+
+    // A rank has ended with PMIx's tasks undone.
+    void on_gone(const RankEnd& end);
+    // A rank that is gone, and that others wait for in PMIx; -1: none.
+    int awaited() const;
+
+    // The oldest fence under way, and whom it may wait for.
+    std::optional<FenceTable::Missing> missing() const { return fences_.missing(map_); }
+
+  private:
+    struct Waiting {
+        int node;
+        Lookup lookup;
+    };
+    void finish(const Fence& whole);
+    void publish(int node, const Publish& message);
+    bool answer(const Waiting& waiting);
+
+    Sender& sender_;
+    RankMap map_;
+    FenceTable fences_;
+    std::uint64_t next_serial_ = 1;
+    std::vector<int> gone_;  // of those that had joined
+    std::set<int> broken_;   // nodes whose library said that a local rank was missing in a fence
+    int missed_ = -1;        // one that has left, and that cannot be done without
+    int never_joined_ = -1;  // one of those that had not
+    std::set<int> joined_;   // nodes that have ranks in PMIx
+    Directory directory_;
+    std::list<Waiting> waiting_;
+    gloo::KeyValues values_;
+};
+
+}  // namespace batchai::launcher

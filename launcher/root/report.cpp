@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/root/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "launcher/common/signals.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+bool is_failure(const RankEnd& end) {
+    return !(end.how == RankEnd::How::exited && end.code == 0);
+}
+
+int exit_code_of(const RankEnd& end) {
+    if (end.how == RankEnd::How::signaled) return 128 + end.code;
+    // An abort with code 0, or one that would be 0 as an exit status, is still a failure.
+    if (end.how == RankEnd::How::aborted) return (end.code & 255) == 0 ? 1 : end.code & 255;
+    return end.code;
+}
+
+// What helps to find out why.
+std::string details(const RankEnd& end) {
+    std::string text;
+    if (end.pid != 0) {
+        const std::string gpu = end.gpu < 0 ? "" : fmt::format(", GPU {}", end.gpu);
+        text += fmt::format("  process {}{}\n", end.pid, gpu);
+    }
+    const auto add = [&text](const char* title, const std::vector<std::string>& lines) {
+        if (!lines.empty()) text += fmt::format("  {}:\n", title);
+        for (const std::string& words : lines) text += "    " + words + "\n";
+    };
+    std::vector<std::string> errors = end.library_errors;
+    std::erase_if(errors, [&end](const std::string& words) {
+        return std::find(end.tail.begin(), end.tail.end(), words) != end.tail.end();
+    });
+    add("errors of its libraries", errors);
+    add("last lines of its stderr", end.tail);
+    return text;
+}
+
+}  // namespace
+
+std::string describe(const RankEnd& end) {
+    const bool killed = end.how == RankEnd::How::signaled && end.code == SIGKILL;
+    const std::string memory =
+        !end.memory ? ""
+        : killed    ? ", for lack of memory"
+                    : "; the kernel has killed one of its node's processes for lack of memory";
+    switch (end.how) {
+        case RankEnd::How::exited:
+            return fmt::format("exited with code {} after {:.1f} s{}", end.code, end.ran, memory);
+        case RankEnd::How::signaled:
+            return fmt::format("was killed by signal {} ({}){} after {:.1f} s{}", end.code,
+                               signal_name(end.code), end.core ? ", core dumped," : "", end.ran,
+                               memory);
+        case RankEnd::How::not_started:
+            return "could not be started: " + end.message;
+        case RankEnd::How::aborted:
+            return fmt::format("aborted the job with code {}{}{}", end.code,
+                               end.message.empty() ? "" : ": ", end.message);
+    }
+    return {};
+}
+
+void Outcome::add(RankEnd end) {
+    ends_.emplace(end.rank, std::move(end));
+}
+
+void Outcome::excuse(int signal, double since) {
+    for (auto& [rank, end] : ends_) {
+        if (end.how == RankEnd::How::signaled && end.code == signal && end.time >= since) {
+            end.asked = true;
+        }
+    }
+}
+
+void Outcome::explain_signal(const std::string& why) {
+    for (Other& other : others_) {
+        if (other.cause == Cause::signal) other.line += why;
+    }
+}
+
+void Outcome::explain_loss(const std::string& node, const std::string& line) {
+    for (Other& other : others_) {
+        if (other.node == node) other.line = line;
+    }
+}
+
+// Of those that ended on their own; who only followed the root's order comes after all others.
+const RankEnd* Outcome::first_rank() const {
+    const RankEnd* first = nullptr;
+    const auto earlier = [](const RankEnd& a, const RankEnd& b) {
+        return a.asked != b.asked ? !a.asked : a.time < b.time;
+    };
+    for (const auto& [rank, end] : ends_) {
+        if (is_failure(end) && (first == nullptr || earlier(end, *first))) first = &end;
+    }
+    return first;
+}
+
+const Outcome::Other* Outcome::first_other() const {
+    const auto first =
+        std::min_element(others_.begin(), others_.end(),
+                         [](const Other& a, const Other& b) { return a.time < b.time; });
+    if (first == others_.end()) return nullptr;
+    const RankEnd* rank = first_rank();
+    const bool rank_first = rank != nullptr && !rank->asked && rank->time <= first->time;
+    return rank_first ? nullptr : &*first;
+}
+
+bool Outcome::failed() const {
+    return first_rank() != nullptr || !others_.empty();
+}
+
+Cause Outcome::cause() const {
+    if (const Other* other = first_other()) return other->cause;
+    const RankEnd* rank = first_rank();
+    if (rank == nullptr) return misplaced_.empty() ? Cause::none : Cause::other;
+    return rank->how == RankEnd::How::not_started ? Cause::other : Cause::rank;
+}
+
+int Outcome::exit_code() const {
+    if (const Other* other = first_other()) return other->code;
+    const RankEnd* rank = first_rank();
+    if (rank != nullptr) return exit_code_of(*rank);
+    return misplaced_.empty() ? 0 : kMisplacedCode;
+}
+
+std::string Outcome::line(const RankMap& map) const {
+    if (const Other* other = first_other()) return other->line;
+    const RankEnd* rank = first_rank();
+    if (rank == nullptr) {
+        if (misplaced_.empty()) return {};
+        return "batchai-launch: the ranks ended well, but some of their output is not in its "
+               "file: " +
+               misplaced_.front();
+    }
+    return fmt::format("batchai-launch: rank {} on {} {}", rank->rank,
+                       map.nodes[map.node_of(rank->rank)], describe(*rank));
+}
+
+bool Outcome::logged() const {
+    const Other* other = first_other();
+    return other != nullptr && other->logged;
+}
+
+std::string Outcome::text(const RankMap& map, bool with_tail) const {
+    if (exit_code() == 0) return {};
+    std::string text = line(map) + "\n";
+    const RankEnd* culprit = first_other() != nullptr ? nullptr : first_rank();
+    if (with_tail && culprit != nullptr) text += details(*culprit);
+    text += followers(map, culprit);
+    // The line holds the first one where there is no other failure.
+    for (std::size_t i = failed() ? 0 : 1; i < misplaced_.size(); ++i) {
+        if (i == kMostMisplaced) {
+            return text + fmt::format("  and {} more files\n", misplaced_.size() - i);
+        }
+        text += "  " + misplaced_[i] + "\n";
+    }
+    return text;
+}
+
+// Who ends when asked to has done nothing wrong; who does not, may have been short of time.
+std::string Outcome::followers(const RankMap& map, const RankEnd* culprit) const {
+    if (cause() == Cause::signal) {
+        const auto killed = std::count_if(ends_.begin(), ends_.end(), [](const auto& entry) {
+            return entry.second.how == RankEnd::How::signaled && entry.second.code == SIGKILL;
+        });
+        if (killed == 0) return {};
+        return fmt::format("  {} of {} ranks did not end in time and were killed\n", killed,
+                           map.size());
+    }
+    const auto followed = [culprit](const auto& entry) {
+        return is_failure(entry.second) && &entry.second != culprit;
+    };
+    const auto count = std::count_if(ends_.begin(), ends_.end(), followed);
+    if (count == 0) return {};
+    return fmt::format("  {} {}rank{} ended after it\n", count, culprit == nullptr ? "" : "other ",
+                       count == 1 ? "" : "s");
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/root/restart_state.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+
+#include "job/snapshot.hpp"
+#include "launcher/common/bootstrap.hpp"
+#include "launcher/common/say.hpp"
+#include "launcher/common/slurm_job.hpp"
+#include "sys/digest.hpp"
+#include "sys/file.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxList = 16 << 20;
+constexpr const char* kUnknown = "unknown";  // start of a run
+
+std::string digest(const std::string& text) {
+    return sys::sha256(text).substr(0, 8);
+}
+
+// A run that the job of this launch cannot have had.
+bool is_of_another_job(const ListedLaunch& line, const ListedLaunch& launch) {
+    const bool known = line.start != kUnknown && launch.start != kUnknown;
+    return line.run > launch.run || (line.run == launch.run && known && line.start != launch.start);
+}
+
+bool is_free(const std::vector<ListedLaunch>& list, const ListedLaunch& launch, int place) {
+    return std::none_of(list.begin(), list.end(), [&](const ListedLaunch& line) {
+        return line.run == launch.run && line.command == launch.command && line.place == place;
+    });
+}
+
+std::vector<ListedLaunch> parse(const std::string& text) {
+    std::vector<ListedLaunch> list;
+    std::istringstream lines(text);
+    ListedLaunch line;
+    while (lines >> line.run >> line.start >> line.command >> line.manner >> line.place) {
+        list.push_back(line);
+    }
+    return list;
+}
+
+std::string as_text(const std::vector<ListedLaunch>& list) {
+    std::string text;
+    for (const ListedLaunch& line : list) {
+        text += fmt::format("{} {} {} {} {}\n", line.run, line.start, line.command, line.manner,
+                            line.place);
+    }
+    return text;
+}
+
+// The lock is on a file of its own: the list is replaced, never half written.
+sys::Result<std::vector<ListedLaunch>> note(const std::string& name, const ListedLaunch& launch) {
+    const auto data = job::data_directory();
+    if (!data) return data.error();
+    const std::string directory = *data + "/launches";
+    std::error_code error;
+    fs::create_directories(directory, error);
+    if (error) return sys::Error{directory + ": " + error.message()};
+    const auto lock = sys::open_regular(directory + "/lock", O_RDWR | O_CREAT, 0600);
+    if (!lock) return lock.error();
+    if (::flock(lock->get(), LOCK_EX) != 0) return sys::errno_error("locking " + directory);
+    const std::string file = directory + "/" + name;
+    std::vector<ListedLaunch> list;
+    if (fs::exists(file, error)) {
+        const auto text = sys::read_file(file, kMaxList);
+        if (!text) return text.error();
+        list = parse(*text);
+    }
+    enter(list, launch);
+    if (auto written = sys::write_file(file, as_text(list), 0600); !written) return written.error();
+    return list;
+}
+
+// Of a job that is being requeued, while its script still runs, Slurm says another start.
+std::string start_of_run(const std::string& job_id) {
+    const auto job = ask_slurm(job_id);
+    return job && !job->requeued() && !job->start.empty() ? job->start : kUnknown;
+}
+
+}  // namespace
+
+const ListedLaunch& enter(std::vector<ListedLaunch>& list, ListedLaunch launch) {
+    if (std::any_of(list.begin(), list.end(),
+                    [&](const ListedLaunch& line) { return is_of_another_job(line, launch); })) {
+        list.clear();
+    }
+    for (const ListedLaunch& line : list) {
+        const bool own = line.command == launch.command && line.manner == launch.manner &&
+                         is_free(list, launch, line.place);
+        if (own && (launch.place == 0 || line.place < launch.place)) launch.place = line.place;
+    }
+    if (launch.place == 0) {
+        do ++launch.place;
+        while (!is_free(list, launch, launch.place));
+    }
+    return list.emplace_back(std::move(launch));
+}
+
+std::string manner_of(const std::vector<std::string>& arguments,
+                      const env::Environment& environment) {
+    constexpr std::array<std::string_view, 9> kChosen{
+        "SLURM",           "AZ_BATCHAI_",          "BATCHAI_",           "HOSTNAME",
+        "TMPDIR",          "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES",
+        "ZE_AFFINITY_MASK"};
+    std::string text;
+    for (const std::string& argument : arguments) text += argument + '\0';
+    for (const auto& [name, value] : environment) {
+        if (std::none_of(kChosen.begin(), kChosen.end(), [&name = name](std::string_view begin) {
+                return name.starts_with(begin);
+            }))
+            text += name + '=' + value + '\0';
+    }
+    return digest(text);
+}
+
+std::string restart_directory(const Allocation& allocation, const std::string& prefix,
+                              const std::string& command, const std::string& manner) {
+    if (allocation.local) return prefix + random_text().substr(0, 8);
+    const std::string& id = allocation.job_id;
+    const int run = slurm_restart_count();
+    const std::string cluster = env::value_of(env::current(), "SLURM_CLUSTER_NAME");
+    const auto list = note(cluster + "-" + id, {run, start_of_run(id), digest(command), manner});
+    if (!list) {
+        say("if Slurm runs this job again, its ranks will not find their state: noting the "
+            "launch: " +
+            list.error().message);
+        return prefix + id + "." + random_text().substr(0, 8);
+    }
+    // With the start of the job's first run in it, the name is no other job's that had the number.
+    const ListedLaunch& own = list->back();
+    std::string directory =
+        fmt::format("{}{}.{}-{}", prefix, id, digest(list->front().start + own.command), own.place);
+    std::error_code error;
+    if (run > 0 && fs::exists(directory, error)) {
+        say("job " + id + " runs again: its ranks find the state of an earlier run in " +
+            directory);
+    }
+    return directory;
+}
+
+}  // namespace batchai::launcher

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/root/starter.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "launcher/common/paths.hpp"
+
+namespace batchai::launcher {
+namespace {
+
+// A node that is down answers nobody.
+constexpr std::chrono::seconds kSweep{10};
+
+struct Pipe {
+    sys::UniqueFd read, write;
+};
+
+sys::Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return sys::errno_error("pipe");
+    return Pipe{sys::UniqueFd(ends[0]), sys::UniqueFd(ends[1])};
+}
+
+// Runs argv, whose first word is a path, with `input` as its standard input. Its standard error
+// comes to us.
+sys::Result<Starter> start(const std::vector<std::string>& argv,
+                           const env::Environment& environment, const std::string& input) {
+    auto stdin_pipe = make_pipe(), stderr_pipe = make_pipe();
+    if (!stdin_pipe) return stdin_pipe.error();
+    if (!stderr_pipe) return stderr_pipe.error();
+    std::vector<std::string> entries;
+    for (const auto& [name, value] : environment) entries.push_back(name + "=" + value);
+    std::vector<char*> args, envp;
+    for (const std::string& arg : argv) args.push_back(const_cast<char*>(arg.c_str()));
+    for (const std::string& entry : entries) envp.push_back(const_cast<char*>(entry.c_str()));
+    args.push_back(nullptr);
+    envp.push_back(nullptr);
+
+    Starter starter;
+    starter.name = argv[0];
+    starter.pid = ::fork();
+    if (starter.pid < 0) return sys::errno_error("fork");
+    if (starter.pid == 0) {
+        // The terminal's Ctrl-C is for the root, which then ends the job in order. Nor does the
+        // death of the root reach these processes as a signal: srun would kill the agents before
+        // they have cleaned up. They see their connection end.
+        ::setsid();
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);
+        ::dup2(stdin_pipe->read.get(), 0);
+        ::dup2(stderr_pipe->write.get(), 2);
+        ::execve(args[0], args.data(), envp.data());
+        ::_exit(errno == ENOENT ? 127 : 126);
+    }
+    // A line fits into any pipe.
+    if (::write(stdin_pipe->write.get(), input.data(), input.size()) !=
+        static_cast<ssize_t>(input.size())) {
+        return sys::errno_error("writing to " + argv[0]);
+    }
+    starter.errors = std::move(stderr_pipe->read);
+    return starter;
+}
+
+std::vector<std::string> srun_command(const Allocation& allocation, const char* order) {
+    const std::string nodes = std::to_string(allocation.nodes.size());
+    std::vector<std::string> command{BATCHAI_SRUN,           "--overlap",
+                                     "--mpi=none",           "--export=ALL",
+                                     "--nodes=" + nodes,     "--ntasks=" + nodes,
+                                     "--ntasks-per-node=1",  "--mem=0",
+                                     "--kill-on-bad-exit=0", "--quiet"};
+    if (allocation.reduced) {
+        command.push_back(fmt::format("--nodelist={}", fmt::join(allocation.nodes, ",")));
+    }
+    if (allocation.component) {
+        command.push_back(fmt::format("--het-group={}", *allocation.component));
+    }
+    // Such a step has all that the job has.
+    if (BATCHAI_EXTERNAL_LAUNCHER) {
+        command.emplace_back("--external-launcher");
+    } else {
+        const std::vector<std::string>& options = allocation.gpus.step_options;
+        command.insert(command.end(), options.begin(), options.end());
+    }
+    command.insert(command.end(), {own_executable(), order});
+    return command;
+}
+
+env::Environment environment_for(const Allocation& allocation) {
+    env::Environment environment = env::current();
+    if (allocation.component) {
+        environment = of_component(std::move(environment), *allocation.component);
+    }
+    return srun_environment(std::move(environment));
+}
+
+}  // namespace
+
+env::Environment srun_environment(env::Environment environment) {
+    std::erase_if(environment, [](const auto& entry) {
+        const std::string& name = entry.first;
+        return env::is_slurms(name) && !env::is_of_job(name);
+    });
+    environment["SLURM_CPU_BIND"] = "none";
+    return environment;
+}
+
+sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap) {
+    std::vector<Starter> starters;
+    if (!allocation.local) {
+        auto srun = start(srun_command(allocation, "--agent"), environment_for(allocation),
+                          encode(bootstrap));
+        if (!srun) return srun.error();
+        srun->name = "srun";
+        starters.push_back(std::move(*srun));
+        return starters;
+    }
+    for (std::size_t node = 0; node < allocation.nodes.size(); ++node) {
+        bootstrap.node = static_cast<int>(node);
+        bootstrap.name = allocation.nodes[node];
+        auto agent = start({own_executable(), "--agent"}, env::current(), encode(bootstrap));
+        if (!agent) return agent.error();
+        agent->name = bootstrap.name;
+        starters.push_back(std::move(*agent));
+    }
+    return starters;
+}
+
+void sweep_nodes(const Allocation& allocation) {
+    auto srun = start(srun_command(allocation, "--sweep"), environment_for(allocation), {});
+    if (!srun) return;
+    const auto deadline = std::chrono::steady_clock::now() + kSweep;
+    while (::waitpid(srun->pid, nullptr, WNOHANG) == 0) {
+        if (std::chrono::steady_clock::now() > deadline) ::kill(srun->pid, SIGKILL);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+}
+
+}  // namespace batchai::launcher
