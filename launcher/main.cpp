@@ -132,9 +132,9 @@ int run_command(const Options& options) {
 }
 
 int run_job(const Options& options) {
-    auto job = JobRun::load(options.job_file, options.policy_file);
+    auto job = JobFileRun::load(options.job_file, options.policy_file);
     if (!job) return fail(job.error().message);
-    JobRun& run = **job;
+    JobFileRun& run = **job;
     auto allocation =
         options.local
             ? sys::Result(local_allocation(options.local_nodes.value_or(run.node_count())))

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace batchai::sys {
 
@@ -18,5 +19,8 @@ std::string printable(std::string_view line);
 
 // The same, with the text's line ends left in place. Of a JSON text it is the same document.
 std::string printable_lines(std::string_view text);
+
+// "0-3,8,10-11", from numbers in ascending order.
+std::string number_list(const std::vector<int>& numbers);
 
 }  // namespace batchai::sys

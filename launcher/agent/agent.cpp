@@ -3,7 +3,6 @@
 
 #include "launcher/common/say.hpp"
 #include "launcher/pmix/guarded_accept.hpp"
-#include "launcher/root/report.hpp"
 #include "sys/tcp_owner.hpp"
 
 #include <fmt/format.h>
@@ -148,10 +147,10 @@ void Agent::root_lost() {
     // Nobody is left to report to: end everything, and go.
     exit_code_ = 125;
     over_ = true;
-    end_ranks(SIGTERM, Ranks::kGrace);
+    end_ranks(SIGTERM, kGraceAfterFailure);
     if (node_done_) return loop_.stop();
     giving_up_ = std::make_unique<Timer>(loop_, [this] { loop_.stop(); });
-    giving_up_->start(Ranks::kGrace * 2);
+    giving_up_->start(kGraceAfterFailure * 2);
 }
 
 // Whoever was at the other end may have died, which the root says better.

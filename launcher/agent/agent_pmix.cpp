@@ -12,6 +12,7 @@
 #include "launcher/pmix/dmodex.hpp"
 #include "launcher/pmix/event.hpp"
 #include "launcher/pmix/publish.hpp"
+#include "sys/clock.hpp"
 
 namespace batchai::launcher {
 
@@ -120,7 +121,7 @@ void Agent::aborted(std::uint32_t rank, int code, std::string message) {
     end.rank = static_cast<int>(rank);
     end.how = RankEnd::How::aborted;
     end.code = code;
-    end.time = wall_clock();
+    end.time = sys::wall_clock();
     if (message != "N/A") end.message = std::move(message);  // Open MPI's way to say nothing
     root_->send(end);
 }

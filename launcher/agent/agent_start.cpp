@@ -13,6 +13,8 @@
 #include "launcher/agent/facts.hpp"
 #include "launcher/common/allocation.hpp"
 #include "launcher/common/readiness.hpp"
+#include "sys/clock.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::launcher {
 void Agent::say_hello() {
@@ -34,7 +36,7 @@ void Agent::say_hello() {
     if (!tree_port) return fail(tree_port.error().message);
     hello.tree_port = *tree_port;
     hello.in_job_mounts = is_in_job_mounts(env::value_of(environment_, "SLURM_JOB_ID"));
-    hello.clock = wall_clock();
+    hello.clock = sys::wall_clock();
     root_->send(hello);
     if (auto usable = check_loopback(); !usable) return fail(usable.error().message);
     // While the others arrive.
@@ -167,7 +169,7 @@ void Agent::start_ranks() {
                        {},
                        as_xml(topology_),
                        tells_oversubscribed()};
-    for (const std::vector<int>& cpus : cpus_) info.cpusets.push_back(number_list(cpus));
+    for (const std::vector<int>& cpus : cpus_) info.cpusets.push_back(sys::number_list(cpus));
     if (auto registered = pmix_->register_job(info); !registered) {
         return fail(registered.error().message);
     }
@@ -225,7 +227,7 @@ void Agent::note(const std::string& line) const {
 
 void Agent::record(job::Event::Kind kind) const {
     if (job_.record.empty()) return;
-    (void)job::append_event(job_.record, {kind, wall_clock(), bootstrap_.name, {}, {}});
+    (void)job::append_event(job_.record, {kind, sys::wall_clock(), bootstrap_.name, {}, {}});
 }
 
 }  // namespace batchai::launcher

@@ -95,16 +95,4 @@ std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ra
     return shares;
 }
 
-std::string number_list(const std::vector<int>& cpus) {
-    std::string text;
-    for (std::size_t i = 0; i < cpus.size();) {
-        std::size_t last = i;
-        while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
-        text += (text.empty() ? "" : ",") + std::to_string(cpus[i]);
-        if (last > i) text += "-" + std::to_string(cpus[last]);
-        i = last + 1;
-    }
-    return text;
-}
-
 }  // namespace batchai::launcher

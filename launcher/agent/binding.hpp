@@ -42,7 +42,4 @@ struct Load {
     bool oversubscribed() const { return cores > 0 && ranks > cores; }
 };
 
-// "0-3,8".
-std::string number_list(const std::vector<int>& cpus);
-
 }  // namespace batchai::launcher

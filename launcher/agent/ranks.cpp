@@ -10,16 +10,12 @@
 
 #include "launcher/common/collective.hpp"
 #include "launcher/common/processes.hpp"
+#include "sys/clock.hpp"
 
 namespace batchai::launcher {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-double wall_clock() {
-    using namespace std::chrono;
-    return duration<double>(system_clock::now().time_since_epoch()).count();
-}
 
 Ranks::Ranks(Loop& loop, Callbacks callbacks)
     : loop_(loop),
@@ -51,7 +47,7 @@ void Ranks::start(int number, const SpawnRequest& request) {
         end.rank = number;
         end.how = RankEnd::How::not_started;
         end.code = failure.code;
-        end.time = wall_clock();
+        end.time = sys::wall_clock();
         end.message = failure.message;
         callbacks_.on_end(std::move(end));
         return;
@@ -160,7 +156,7 @@ void Ranks::reap() {
 
 void Ranks::ended(int number, Rank& rank, int status) {
     RankEnd end;
-    end.time = wall_clock();
+    end.time = sys::wall_clock();
     end.ran = std::chrono::duration<double>(steady_clock::now() - rank.begin).count();
     end.rank = number;
     end.asked = asked_;

@@ -52,8 +52,6 @@ class Ranks {
     // For how long a rank has written nothing, in seconds.
     double silent(int rank) const;
 
-    static constexpr std::chrono::milliseconds kGrace{2000};  // after a failure
-
   private:
     struct Source {
         std::unique_ptr<Poll> poll;  // absent: at its end
@@ -100,8 +98,5 @@ class Ranks {
     Timer grace_, linger_;
     bool held_ = false, asked_ = false, started_ = false, lingered_ = false, done_ = false;
 };
-
-// Seconds since the epoch.
-double wall_clock();
 
 }  // namespace batchai::launcher

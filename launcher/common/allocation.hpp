@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "launcher/common/environment.hpp"
 #include "launcher/common/map.hpp"
 #include "launcher/common/slurm_job.hpp"
-#include "launcher/env/env.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::launcher {

@@ -238,6 +238,12 @@ struct RankEnd {
     }
 };
 
+// "was killed by signal 9 (SIGKILL) after 1.5 s"
+std::string describe(const RankEnd& end);
+
+// Between a signal that ends the ranks after a failure, and SIGKILL.
+inline constexpr std::chrono::milliseconds kGraceAfterFailure{2000};
+
 // The agent cannot do its part; nothing was started, or everything is being ended.
 struct AgentError {
     static constexpr Kind kKind = Kind::agent_error;

@@ -4,8 +4,8 @@
 // published values, events. And for ranks of Horovod's own Gloo.
 #pragma once
 
+#include "launcher/common/gloo_request.hpp"
 #include "launcher/common/message.hpp"
-#include "launcher/gloo/key_values.hpp"
 
 namespace batchai::launcher {
 

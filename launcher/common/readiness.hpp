@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "launcher/common/environment.hpp"
 #include "launcher/common/message.hpp"
-#include "launcher/env/env.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::launcher {

@@ -4,15 +4,13 @@
 // programs reads to find its place. Pure functions, one file per family.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
+#include "launcher/common/environment.hpp"
 #include "launcher/common/map.hpp"
 
 namespace batchai::launcher::env {
-
-using Environment = std::map<std::string, std::string>;
 
 // A rank's place in the job.
 struct Place {
@@ -41,12 +39,6 @@ struct Place {
 
 // What the map says of it.
 Place place_in(const RankMap& map, int rank);
-
-// The variables of this process.
-Environment current();
-
-// Empty where it is not set.
-std::string value_of(const Environment& environment, const std::string& name);
 
 // Where ranks keep what their next attempt needs. A launch names it in both variables; a user, in
 // the first one alone.

@@ -56,22 +56,6 @@ void leave_outer_launch(Environment& environment) {
 
 }  // namespace
 
-Environment current() {
-    Environment environment;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-        const std::string_view text = *entry;
-        const auto equals = text.find('=');
-        if (equals == std::string_view::npos) continue;
-        environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-    }
-    return environment;
-}
-
-std::string value_of(const Environment& environment, const std::string& name) {
-    const auto found = environment.find(name);
-    return found == environment.end() ? std::string() : found->second;
-}
-
 void leave_to_server(Environment& environment) {
     for (const auto& [name, value] : kServerChoices) environment.erase(std::string(name));
 }

@@ -13,17 +13,10 @@
 #include <string>
 #include <string_view>
 
+#include "launcher/common/gloo_request.hpp"
 #include "launcher/common/map.hpp"
 
 namespace batchai::launcher::gloo {
-
-struct Request {
-    std::string method, scope, key, body;
-    template <class A>
-    void fields(A& a) {
-        a(method, scope, key, body);
-    }
-};
 
 // Takes a connection's bytes until they are a request.
 class RequestReader {

@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "launcher/agent/ranks.hpp"
 #include "launcher/common/processes.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/slurm_job.hpp"
 #include "launcher/common/terminal.hpp"
+#include "sys/clock.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::launcher {
@@ -162,7 +162,8 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             return;
         case Kind::agent_error:
             if (AgentError error; decode(reader, error)) {
-                outcome_.add({wall_clock(), error.line, error.code, Cause::other, error.logged});
+                outcome_.add(
+                    {sys::wall_clock(), error.line, error.code, Cause::other, error.logged});
                 end_job();
             }
             return;
@@ -247,7 +248,7 @@ void Coordinator::on_agent_lost(int node) {
     agent.done = srun_matters_ = true;
     lost_nodes_.push_back(agent.hello.name);
     outcome_.add(
-        {wall_clock(),
+        {sys::wall_clock(),
          fmt::format("batchai-launch: lost the agent on {}: the node is down, or the agent "
                      "was killed with its guard",
                      agent.hello.name),
@@ -260,7 +261,7 @@ void Coordinator::on_agent_lost(int node) {
 void Coordinator::on_agent_died(const DeathNotice& notice) {
     const std::string line = "batchai-launch: " + notice.sentence;
     if (state_ == State::starting) {
-        outcome_.add({wall_clock(), line, 125, Cause::node, false, notice.node});
+        outcome_.add({sys::wall_clock(), line, 125, Cause::node, false, notice.node});
         end_job();
     }
     outcome_.explain_loss(notice.node, line);

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "launcher/agent/ranks.hpp"
 #include "launcher/common/allocation.hpp"
 #include "launcher/common/bootstrap.hpp"
 #include "launcher/common/channel.hpp"
@@ -157,7 +156,7 @@ class Coordinator : private Relay::Sender {
     // since: when, by our clock; none: now.
     void fail(const std::string& line, int code = 125, Cause cause = Cause::other,
               std::optional<double> since = {});
-    void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = Ranks::kGrace);
+    void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = kGraceAfterFailure);
     void check_over();
     void say_bye();
     void check_gone();

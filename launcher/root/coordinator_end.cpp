@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "launcher/agent/ranks.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/root/coordinator.hpp"
+#include "sys/clock.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kByeDeadline{5000};
 
 void Coordinator::fail(const std::string& line, int code, Cause cause,
                        std::optional<double> since) {
-    outcome_.add({since.value_or(wall_clock()), "batchai-launch: " + line, code, cause});
+    outcome_.add({since.value_or(sys::wall_clock()), "batchai-launch: " + line, code, cause});
     end_job();
 }
 
@@ -125,7 +125,7 @@ void Coordinator::on_asked(int signal) {
     if (!ends_job(signal) || asked_ || state_ == State::ending || state_ == State::over) return;
     asked_ = true;
     const std::string name = signal_name(signal);
-    const double now = wall_clock();
+    const double now = sys::wall_clock();
     outcome_.excuse(signal, now - 1);
     outcome_.add({now, "batchai-launch: asked to end by " + name, 128 + signal, Cause::signal});
     if (state_ == State::running && session_.grace >= 1) {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "launcher/agent/ranks.hpp"
 #include "launcher/common/readiness.hpp"
 #include "launcher/root/coordinator.hpp"
+#include "sys/clock.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::launcher {
@@ -48,7 +48,7 @@ void Coordinator::on_hello(Peer& peer, Reader& reader) {
     const int node = hello.node;
     peer.node = node;
     agents_[node].peer = &peer;
-    agents_[node].offset = wall_clock() - hello.clock;
+    agents_[node].offset = sys::wall_clock() - hello.clock;
     session_.allocation.nodes[node] = hello.name;
     agents_[node].hello = std::move(hello);
     ++greeted_;

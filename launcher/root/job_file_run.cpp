@@ -11,11 +11,11 @@
 #include "job/layout.hpp"
 #include "job/plan.hpp"
 #include "job/record.hpp"
-#include "launcher/agent/ranks.hpp"
 #include "launcher/common/continued_file.hpp"
 #include "launcher/common/paths.hpp"
 #include "launcher/common/readiness.hpp"
 #include "launcher/common/say.hpp"
+#include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 
@@ -42,15 +42,15 @@ sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file
 
 }  // namespace
 
-sys::Result<std::unique_ptr<JobRun>> JobRun::load(const std::string& job_file,
-                                                  const std::string& policy_file) {
+sys::Result<std::unique_ptr<JobFileRun>> JobFileRun::load(const std::string& job_file,
+                                                          const std::string& policy_file) {
     const auto text = sys::read_file(job_file, job::kMaxJobBytes);
     if (!text) return text.error();
     auto spec = parse(*text, job_file);
     if (!spec) return spec.error();
     auto policy = job::load_policy(policy_file.empty() ? job::default_policy_file() : policy_file);
     if (!policy) return policy.error();
-    std::unique_ptr<JobRun> run(new JobRun);
+    std::unique_ptr<JobFileRun> run(new JobFileRun);
     std::error_code nowhere;
     run->file_ = fs::absolute(job_file, nowhere);
     if (nowhere) return sys::Error{"the current directory is gone: " + nowhere.message()};
@@ -63,21 +63,21 @@ sys::Result<std::unique_ptr<JobRun>> JobRun::load(const std::string& job_file,
         run->identity_.name = fs::path(job_file).stem();
         run->identity_.uuid = random_text().substr(0, 32);
     }
-    run->start_time_ = wall_clock();
+    run->start_time_ = sys::wall_clock();
     return run;
 }
 
-JobRun::~JobRun() {
+JobFileRun::~JobFileRun() {
     if (scratch_) scratch_->remove();
 }
 
 // In a one-node job the files carry no node's name, as in the service.
-std::string JobRun::log_node(const std::string& node) const {
+std::string JobFileRun::log_node(const std::string& node) const {
     return spec_.node_count == 1 ? std::string() : node;
 }
 
 // Outside of the job's mounts its paths lead elsewhere.
-sys::Result<void> JobRun::check_place() const {
+sys::Result<void> JobFileRun::check_place() const {
     if (allocation_.local || is_in_job_mounts(allocation_.job_id)) return {};
     return sys::Error{
         "the job's mounts and preparation are missing here: run --job in a script submitted with "
@@ -85,7 +85,7 @@ sys::Result<void> JobRun::check_place() const {
         "batchai-launch', or with --local"};
 }
 
-sys::Result<void> JobRun::open_output() {
+sys::Result<void> JobFileRun::open_output() {
     if (auto made = sys::make_shared_directories(job::shared_part(stdouterr_)); !made)
         return made.error().in("output directory");
     if (auto made = sys::make_directories(stdouterr_); !made)
@@ -100,7 +100,7 @@ sys::Result<void> JobRun::open_output() {
     return {};
 }
 
-sys::Result<void> JobRun::prepare(const Allocation& allocation, bool dry_run) {
+sys::Result<void> JobFileRun::prepare(const Allocation& allocation, bool dry_run) {
     allocation_ = allocation;
     job::Environment environment = env::current();
     if (auto right = check_place(); !right) return right;
@@ -139,7 +139,7 @@ sys::Result<std::string> local_directory(const job::Volume& volume, const job::S
 }
 
 // The volumes of the job as links, in place of the plugin's mounts.
-sys::Result<void> JobRun::make_local_directories() {
+sys::Result<void> JobFileRun::make_local_directories() {
     auto scratch = Scratch::make();
     if (!scratch) return scratch.error();
     scratch_ = std::move(*scratch);
@@ -164,7 +164,7 @@ sys::Result<void> JobRun::make_local_directories() {
     return {};
 }
 
-Session JobRun::session(Order order) const {
+Session JobFileRun::session(Order order) const {
     Session session;
     session.allocation = allocation_;
     if (output_ && error_) {
@@ -182,7 +182,7 @@ Session JobRun::session(Order order) const {
     return session;
 }
 
-env::Environment JobRun::environment_of(const Hello& node) const {
+env::Environment JobFileRun::environment_of(const Hello& node) const {
     if (!allocation_.local) return {};  // the plugin has set it
     job::NodeContext context;
     context.mount_root = local_ + "/mnt";
@@ -197,8 +197,8 @@ env::Environment JobRun::environment_of(const Hello& node) const {
 }
 
 // The plugin has prepared its nodes already.
-std::vector<std::string> JobRun::preparation_of(const Hello& node,
-                                                const env::Environment& environment) const {
+std::vector<std::string> JobFileRun::preparation_of(const Hello& node,
+                                                    const env::Environment& environment) const {
     if (!allocation_.local) return {};
     std::vector<std::string> argv{sibling_program("batchai-prep"),
                                   "--output",
@@ -219,7 +219,7 @@ std::vector<std::string> JobRun::preparation_of(const Hello& node,
 }
 
 // As the file says them, and as each node has them.
-Secrets JobRun::secrets(const std::vector<env::Environment>& environments) const {
+Secrets JobFileRun::secrets(const std::vector<env::Environment>& environments) const {
     Secrets secrets;
     for (const job::Variable& secret : spec_.secrets) {
         secrets.emplace_back(secret.name, secret.value);
@@ -232,7 +232,8 @@ Secrets JobRun::secrets(const std::vector<env::Environment>& environments) const
 }
 
 // The same words on every node.
-sys::Result<std::vector<std::string>> JobRun::container_prefix(const std::string& directory) const {
+sys::Result<std::vector<std::string>> JobFileRun::container_prefix(
+    const std::string& directory) const {
     job::ContainerPlaces places{policy_.mount_root, policy_.job_temp, directory, ::geteuid(),
                                 ::getegid()};
     if (allocation_.local) {
@@ -242,7 +243,7 @@ sys::Result<std::vector<std::string>> JobRun::container_prefix(const std::string
     return job::container_prefix(policy_, image_, places);
 }
 
-sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) const {
+sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order) const {
     std::vector<int> gpus;
     for (const Hello& node : nodes) gpus.push_back(node.gpus);
     const job::LaunchPlan launch = job::plan_launch(spec_, policy_, gpus);
@@ -282,7 +283,7 @@ sys::Result<Work> JobRun::plan(const std::vector<Hello>& nodes, Order order) con
     return work;
 }
 
-void JobRun::log_failure(const SessionResult& result) const {
+void JobFileRun::log_failure(const SessionResult& result) const {
     const bool log = !result.failure.empty() && !result.logged;
     if (log && !stdouterr_.empty()) {
         for (const std::string& node : allocation_.nodes) {
@@ -291,14 +292,15 @@ void JobRun::log_failure(const SessionResult& result) const {
         }
     }
     if (log && !record_.empty()) {
-        (void)job::append_event(record_, {job::Event::Kind::failed, wall_clock(), "launch",
+        (void)job::append_event(record_, {job::Event::Kind::failed, sys::wall_clock(), "launch",
                                           "JobFailed", result.failure});
     }
 }
 
-void JobRun::finish(const SessionResult& result) const {
+void JobFileRun::finish(const SessionResult& result) const {
     if (record_.empty()) return;
-    (void)job::write_result(record_, {start_time_, wall_clock(), result.exit_code, result.failure});
+    (void)job::write_result(record_,
+                            {start_time_, sys::wall_clock(), result.exit_code, result.failure});
 }
 
 }  // namespace batchai::launcher

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JobRun: a Batch AI job file under batchai-launch. Reads the file and the policy, makes the output
-// directory and, with --local, what the plugin would have made; plans the work once the nodes are
-// known; writes down how it ended.
+// JobFileRun: a Batch AI job file under batchai-launch. Reads the file and the policy, makes the
+// output directory and, with --local, what the plugin would have made; plans the work once the
+// nodes are known; writes down how it ended.
 #pragma once
 
 #include <memory>
@@ -20,14 +20,14 @@
 
 namespace batchai::launcher {
 
-class JobRun {
+class JobFileRun {
   public:
     // policy_file empty: the default one.
-    static sys::Result<std::unique_ptr<JobRun>> load(const std::string& job_file,
-                                                     const std::string& policy_file);
-    ~JobRun();
-    JobRun(const JobRun&) = delete;
-    JobRun& operator=(const JobRun&) = delete;
+    static sys::Result<std::unique_ptr<JobFileRun>> load(const std::string& job_file,
+                                                         const std::string& policy_file);
+    ~JobFileRun();
+    JobFileRun(const JobFileRun&) = delete;
+    JobFileRun& operator=(const JobFileRun&) = delete;
 
     int node_count() const { return spec_.node_count; }
     const std::string& record() const { return record_; }  // empty: the file is no snapshot
@@ -43,7 +43,7 @@ class JobRun {
     void finish(const SessionResult& result) const;
 
   private:
-    JobRun() = default;
+    JobFileRun() = default;
     sys::Result<void> check_place() const;
     sys::Result<void> make_local_directories();
     sys::Result<void> open_output();

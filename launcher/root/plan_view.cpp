@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "launcher/agent/binding.hpp"
 #include "sys/shell.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -50,7 +50,7 @@ std::string lines_of(const Variables& variables, const Variables& without) {
 
 std::string device_text(const RankPlan& rank) {
     if (rank.gpus.empty()) return "no GPU";
-    return (rank.gpus.size() > 1 ? "GPUs " : "GPU ") + number_list(rank.gpus);
+    return (rank.gpus.size() > 1 ? "GPUs " : "GPU ") + sys::number_list(rank.gpus);
 }
 
 }  // namespace
@@ -78,9 +78,10 @@ std::string as_text(const Plan& plan) {
     std::string text = fmt::format("every rank: {}\n", fmt::join(words, " "));
     text += fmt::format("    in {}\n", plan.directory) + lines_of(common, {});
     for (const RankPlan& rank : plan.ranks) {
-        text += fmt::format("rank {} on {}: {}, {}\n", rank.rank,
-                            plan.map.nodes[plan.map.node_of(rank.rank)], device_text(rank),
-                            rank.cpus.empty() ? "not bound" : "cores " + number_list(rank.cpus));
+        text +=
+            fmt::format("rank {} on {}: {}, {}\n", rank.rank,
+                        plan.map.nodes[plan.map.node_of(rank.rank)], device_text(rank),
+                        rank.cpus.empty() ? "not bound" : "cores " + sys::number_list(rank.cpus));
         text += lines_of(rank.environment, common);
     }
     return text;

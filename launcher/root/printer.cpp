@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "launcher/agent/binding.hpp"
 #include "launcher/common/terminal.hpp"
 #include "sys/text.hpp"
 
@@ -73,7 +72,7 @@ std::string EqualLines::take(bool colours) {
     std::string text;
     for (Entry& entry : entries_) {
         std::sort(entry.ranks.begin(), entry.ranks.end());
-        const std::string label = fmt::format("[{}] ", number_list(entry.ranks));
+        const std::string label = fmt::format("[{}] ", sys::number_list(entry.ranks));
         text += label_lines(colours ? in_colour_of(entry.ranks[0], label) : label, entry.line);
         if (!has_end(entry.line)) text += '\n';
     }

@@ -13,6 +13,7 @@
 #include "launcher/common/collective.hpp"
 #include "launcher/common/message_pmix.hpp"
 #include "launcher/common/wire.hpp"
+#include "launcher/gloo/key_values.hpp"
 #include "launcher/root/directory.hpp"
 
 namespace batchai::launcher {

@@ -29,9 +29,6 @@ inline constexpr int kMisplacedCode = 123;
 // As many files of it are named.
 inline constexpr std::size_t kMostMisplaced = 8;
 
-// "exited with code 3 after 1.2 s".
-std::string describe(const RankEnd& end);
-
 class Outcome {
   public:
     // time is corrected to the root's clock.

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "launcher/common/paths.hpp"
+#include "launcher/env/env.hpp"
 
 namespace batchai::launcher {
 namespace {

@@ -29,6 +29,7 @@
 #include "spank/helper/submission.hpp"
 #include "spank/helper/trusted_policy.hpp"
 #include "spank/protocol.hpp"
+#include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
@@ -41,11 +42,6 @@ constexpr int kUserSeconds = 30;
 // Time limit for removing what an earlier run of the job has left.
 constexpr int kLeftoverSeconds = 10;
 constexpr std::size_t kRequestMaximum = 1024 * 1024;
-
-double now() {
-    using namespace std::chrono;
-    return duration<double>(system_clock::now().time_since_epoch()).count();
-}
 
 sys::Result<std::string> make_secret() {
     std::uint64_t number = 0;
@@ -184,8 +180,8 @@ class Setup {
             std::string what;
             for (const auto& mount : plan_.mounts)
                 what += (what.empty() ? "" : ", ") + mount.target;
-            (void)job::append_event(plan_.record,
-                                    {job::Event::Kind::mounted, now(), request_.node, "", what});
+            (void)job::append_event(plan_.record, {job::Event::Kind::mounted, sys::wall_clock(),
+                                                   request_.node, "", what});
         }
         return Answer{};
     }
@@ -213,7 +209,7 @@ class Setup {
         (void)as_user(request_.user, kUserSeconds, [&]() -> sys::Result<Answer> {
             if (!plan_.record.empty()) {
                 note_job_id();
-                (void)job::append_event(plan_.record, {job::Event::Kind::failed, now(),
+                (void)job::append_event(plan_.record, {job::Event::Kind::failed, sys::wall_clock(),
                                                        request_.node, "JobNodeSetupFailed", line});
             }
             const std::string logs = outside_path(plan_.log_directory, plan_, policy_);

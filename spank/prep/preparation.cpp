@@ -19,6 +19,7 @@
 #include "spank/prep/inputs.hpp"
 #include "spank/prep/memory.hpp"
 #include "spank/protocol.hpp"
+#include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
 #include "sys/unique_fd.hpp"
@@ -29,11 +30,6 @@ namespace {
 constexpr char kFailed[] = "JobPreparationFailed";
 constexpr std::size_t kShownMaximum = 2048;
 constexpr double kDay = 24 * 60 * 60;
-
-double now() {
-    using namespace std::chrono;
-    return duration<double>(system_clock::now().time_since_epoch()).count();
-}
 
 class Logs {
   public:
@@ -46,7 +42,7 @@ class Logs {
 
     void event(job::Event::Kind kind, const std::string& code, const std::string& message) const {
         if (what_.record.empty()) return;
-        (void)job::append_event(what_.record, {kind, now(), what_.node, code, message});
+        (void)job::append_event(what_.record, {kind, sys::wall_clock(), what_.node, code, message});
     }
 
     // The failure's one line, logged.
@@ -171,7 +167,7 @@ sys::Result<void> run_or_skip(const Preparation& what, const Logs& logs, const O
     };
     const Memory memory(what.node);
     const Inputs before = inputs();
-    const auto time = memory.succeeded_since(now() - what.cache_days * kDay, before);
+    const auto time = memory.succeeded_since(sys::wall_clock() - what.cache_days * kDay, before);
     if (time && (what.expect.empty() || sys::is_regular_file(what.expect))) {
         const std::string line = skipped_line(what, *time, memory.file());
         (void)write_all(outputs.out.get(), line + "\n");
@@ -182,7 +178,7 @@ sys::Result<void> run_or_skip(const Preparation& what, const Logs& logs, const O
     memory.note_start(before);
     auto done = run(what, logs, outputs);
     if (done)
-        memory.note_success(before, inputs(), now());
+        memory.note_success(before, inputs(), sys::wall_clock());
     else
         memory.forget();
     return done;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh format|shell|license|negation|tidy - one check over the tracked sources. Exit 77: cannot run here.
+# lint.sh format|shell|license|negation|rooms|tidy - one check over the tracked sources. Exit 77: cannot run here.
 # tidy: only sources changed since the commit $BATCHAI_TIDY_SINCE, if it is set.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -53,6 +53,44 @@ case $1 in
             }')
         [ -z "$bad" ] || {
             printf 'cannot fail here (write "run ! command", or "! command || return 1"):\n%s\n' "$bad"
+            exit 1
+        }
+        ;;
+    rooms) # a folder includes only those that docs/architecture.md allows it: the graph has no circle
+        # shellcheck disable=SC2016 # awk's
+        bad=$(sources '*.hpp' '*.cpp' '*.h' '*.cu' | grep -v '^tests/' | xargs grep -nE '^#include "' | awk '
+            BEGIN {
+                allow["job"] = "sys"
+                allow["spank/helper"] = "spank job sys"
+                allow["spank/prep"] = allow["spank/check"] = "spank spank/helper job sys"
+                allow["launcher/common"] = "collectives/comm job sys"
+                allow["launcher/env"] = allow["launcher/pmix"] = allow["launcher/pmi1"] = allow["launcher/gloo"] = "launcher/common sys"
+                allow["launcher/agent"] = "launcher/common launcher/env launcher/pmix launcher/pmi1 launcher/gloo collectives/comm job sys"
+                allow["launcher/root"] = "launcher/common launcher/env launcher/gloo job sys"
+                allow["launcher/cli"] = "launcher/common job sys"
+                allow["launcher"] = "launcher/common launcher/agent launcher/root"
+                base = "batchai sys collectives/reduce collectives/common"
+                allow["collectives/reduce"] = "batchai"
+                allow["collectives/common"] = "batchai sys collectives/reduce"
+                allow["collectives/transport"] = base
+                allow["collectives/algorithm"] = allow["collectives/watch"] = base = base " collectives/transport"
+                allow["collectives/comm"] = base = base " collectives/algorithm collectives/watch"
+                allow["collectives/device"] = base = base " collectives/comm"
+                allow["collectives/queue"] = base = base " collectives/device"
+                allow["collectives/api"] = base " collectives/queue"
+            }
+            function room(path,    part, parts) {
+                parts = split(path, part, "/")
+                return part[1] ~ /^(spank|launcher|collectives)$/ && parts > 2 ? part[1] "/" part[2] : part[1]
+            }
+            {
+                file = $0; sub(/:.*/, "", file)
+                split($0, quoted, "\"")
+                from = room(file); to = room(quoted[2])
+                if (from != to && !index(" " allow[from] " ", " " to " ")) print file ": includes " quoted[2]
+            }')
+        [ -z "$bad" ] || {
+            printf 'not allowed by the rooms (docs/architecture.md):\n%s\n' "$bad"
             exit 1
         }
         ;;

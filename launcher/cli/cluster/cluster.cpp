@@ -19,6 +19,7 @@
 #include "launcher/cli/output/result_table.hpp"
 #include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/clock.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -158,7 +159,7 @@ int create(const Session& session, const ClusterArgs& args) {
     Resource resource{Resource::Kind::cluster, args.scope.resource_group, args.scope.workspace,
                       args.name, json::object()};
     const std::string vm_size = args.vm_size.empty() ? site.vm_size : args.vm_size;
-    resource.document = {{"creationTime", iso_time(now())},
+    resource.document = {{"creationTime", iso_time(sys::wall_clock())},
                          {"partition", partition->name},
                          {"target", args.target},
                          {"vmPriority", args.vm_priority},

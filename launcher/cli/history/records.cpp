@@ -9,6 +9,7 @@
 #include "launcher/cli/output/result_table.hpp"
 #include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/clock.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -96,7 +97,7 @@ sys::Result<Resource> record(History& history, Resource resource, const std::str
         history.find(resource.kind, resource.resource_group, resource.workspace, resource.name);
     if (!known) return known.error();
     if (*known) return **std::move(known);
-    resource.document["creationTime"] = iso_time(now());
+    resource.document["creationTime"] = iso_time(sys::wall_clock());
     if (resource.kind != Kind::experiment)
         resource.document["location"] = location.empty() ? "slurm" : location;
     if (auto done = history.put(resource); !done) return done.error();

@@ -2,6 +2,7 @@
 #include "launcher/cli/job/job_input.hpp"
 
 #include "launcher/cli/command_options.hpp"
+#include "sys/clock.hpp"
 
 #include <unistd.h>
 
@@ -96,7 +97,7 @@ sys::Result<NewJob> take_name(Store& store, const JobInput& input, const Checked
     row.identity = input.identity();
     row.identity.uuid = std::filesystem::path(*snapshot).parent_path().filename();
     row.local = local;
-    row.created = now();
+    row.created = sys::wall_clock();
     const auto added = store.history.add_job(row, false);
     if (added && *added) return NewJob{std::move(row), *std::move(alive)};
     std::error_code ignored;

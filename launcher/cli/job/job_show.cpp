@@ -9,6 +9,7 @@
 #include "launcher/cli/job/preparation_progress.hpp"
 #include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/clock.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -19,7 +20,7 @@ sys::Result<nlohmann::json> describe(Store& store, JobRow& row) {
     const auto snapshot = read_snapshot(store, row);
     const auto events = job::read_events(store.record(row.identity.uuid));
     return job_document(row, *execution, snapshot ? *snapshot : nlohmann::json(),
-                        preparation_of(events, *execution, now()));
+                        preparation_of(events, *execution, sys::wall_clock()));
 }
 
 int show(const Session& session, const JobName& name) {

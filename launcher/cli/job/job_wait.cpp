@@ -12,6 +12,7 @@
 #include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/slurm/poll.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/clock.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::cli {
@@ -27,7 +28,7 @@ void say(const std::string& line) {
 }
 
 std::string at_and_took(const Execution& execution) {
-    const double end = execution.end_time.value_or(now());
+    const double end = execution.end_time.value_or(sys::wall_clock());
     return fmt::format("at {}; execution took {}", plain_time(end),
                        duration_text(end - execution.start_time.value_or(end)));
 }
@@ -35,7 +36,7 @@ std::string at_and_took(const Execution& execution) {
 // Which nodes are preparing, when it is others than before.
 void say_preparing(NamedJob& job, const Execution& execution, std::vector<std::string>& before) {
     const auto events = job::read_events(job.store.record(job.row.identity.uuid));
-    const auto preparation = preparation_of(events, execution, now());
+    const auto preparation = preparation_of(events, execution, sys::wall_clock());
     auto nodes = preparing_nodes(preparation);
     if (nodes != before && !nodes.empty()) say("Job preparation: " + preparing_text(preparation));
     before = std::move(nodes);

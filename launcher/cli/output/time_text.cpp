@@ -34,11 +34,6 @@ std::string with_separator(double time, char separator) {
 
 }  // namespace
 
-double now() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
-
 std::string iso_time(double time) {
     return with_separator(time, 'T');
 }

@@ -7,8 +7,6 @@
 
 namespace batchai::cli {
 
-double now();
-
 std::string iso_time(double time);         // 2018-06-13T00:35:47.573000+00:00
 std::string iso_seconds(double time);      // 2018-06-13T00:35:47+00:00
 std::string plain_time(double time);       // 2018-06-13 00:35:47.573000+00:00

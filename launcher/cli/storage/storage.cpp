@@ -9,6 +9,7 @@
 #include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/storage/shares.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/clock.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -35,7 +36,7 @@ int create_account(const Session& session, const AccountArgs& args) {
         args.scope.resource_group,
         "",
         args.name,
-        {{"creationTime", iso_time(now())},
+        {{"creationTime", iso_time(sys::wall_clock())},
          {"id", "/subscriptions/slurm/resourceGroups/" + args.scope.resource_group +
                     "/providers/Microsoft.Storage/storageAccounts/" + args.name},
          {"location", args.location.empty() ? "slurm" : args.location},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/binding.hpp"
+#include "sys/text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
@@ -54,13 +55,13 @@ BOOST_AUTO_TEST_CASE(more_ranks_than_cores_are_not_bound) {
 
 BOOST_AUTO_TEST_CASE(threads_of_a_core_stay_together) {
     const auto shares = share_cores({{0, 4}, {1, 5}}, 2);
-    BOOST_TEST(number_list(shares[0]) == "0,4");
-    BOOST_TEST(number_list(shares[1]) == "1,5");
+    BOOST_TEST(batchai::sys::number_list(shares[0]) == "0,4");
+    BOOST_TEST(batchai::sys::number_list(shares[1]) == "1,5");
 }
 
 BOOST_AUTO_TEST_CASE(lists_are_written_with_ranges) {
-    BOOST_TEST(number_list({0, 1, 2, 3, 8, 10, 11}) == "0-3,8,10-11");
-    BOOST_TEST(number_list({}).empty());
+    BOOST_TEST(batchai::sys::number_list({0, 1, 2, 3, 8, 10, 11}) == "0-3,8,10-11");
+    BOOST_TEST(batchai::sys::number_list({}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(this_process_may_run_on_some_core) {

@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "launcher/agent/gpus.hpp"
+#include "sys/text.hpp"
 
 using namespace batchai::launcher;
 
@@ -88,7 +89,7 @@ const std::vector<Core> kCores = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
 
 std::vector<std::string> lists(const std::vector<std::vector<int>>& cpus) {
     std::vector<std::string> lists;
-    for (const auto& own : cpus) lists.push_back(number_list(own));
+    for (const auto& own : cpus) lists.push_back(batchai::sys::number_list(own));
     return lists;
 }
 using Lists = std::vector<std::string>;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace batchai::launcher::gloo {
+
+// What a rank of Horovod with Gloo asks over HTTP (launcher/gloo/key_values.hpp).
+struct Request {
+    std::string method, scope, key, body;
+    template <class A>
+    void fields(A& a) {
+        a(method, scope, key, body);
+    }
+};
+
+}  // namespace batchai::launcher::gloo
