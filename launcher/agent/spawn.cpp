@@ -14,18 +14,10 @@
 #include <optional>
 #include <string_view>
 
+#include "sys/pipe.hpp"
+
 namespace batchai::launcher {
 namespace {
-
-struct Pipe {
-    sys::UniqueFd read, write;
-};
-
-std::optional<Pipe> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
-    return Pipe{sys::UniqueFd(ends[0]), sys::UniqueFd(ends[1])};
-}
 
 // What execve needs, made before fork: the child of a process with threads may not allocate.
 class CStrings {
@@ -159,7 +151,8 @@ void set_nonblocking(int fd) {
 SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
     std::string path;
     if (SpawnFailure failure = find_program(request, path); failure.code != 0) return failure;
-    auto output = make_pipe(), error = make_pipe(), report = make_pipe(), input = make_pipe();
+    auto output = sys::make_pipe(), error = sys::make_pipe(), report = sys::make_pipe(),
+         input = sys::make_pipe();
     sys::UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!output || !error || !report || !input || !null) {
         return {125, std::string("making pipes: ") + std::strerror(errno)};

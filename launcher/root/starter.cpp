@@ -13,6 +13,7 @@
 
 #include "launcher/common/paths.hpp"
 #include "launcher/env/env.hpp"
+#include "sys/pipe.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -20,21 +21,11 @@ namespace {
 // A node that is down answers nobody.
 constexpr std::chrono::seconds kSweep{10};
 
-struct Pipe {
-    sys::UniqueFd read, write;
-};
-
-sys::Result<Pipe> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return sys::errno_error("pipe");
-    return Pipe{sys::UniqueFd(ends[0]), sys::UniqueFd(ends[1])};
-}
-
 // Runs argv, whose first word is a path, with `input` as its standard input. Its standard error
 // comes to us.
 sys::Result<Starter> start(const std::vector<std::string>& argv,
                            const env::Environment& environment, const std::string& input) {
-    auto stdin_pipe = make_pipe(), stderr_pipe = make_pipe();
+    auto stdin_pipe = sys::make_pipe(), stderr_pipe = sys::make_pipe();
     if (!stdin_pipe) return stdin_pipe.error();
     if (!stderr_pipe) return stderr_pipe.error();
     std::vector<std::string> entries;

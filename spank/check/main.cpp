@@ -16,6 +16,7 @@
 #include "job/plan.hpp"
 #include "job/policy.hpp"
 #include "job/snapshot.hpp"
+#include "job/spec.hpp"
 #include "spank/check/cluster.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/usage.hpp"
@@ -26,8 +27,6 @@
 namespace {
 
 using namespace batchai;  // NOLINT: one short program
-
-constexpr std::size_t kJobFileMaximum = 1024 * 1024;
 
 struct Arguments {
     std::string policy;
@@ -60,7 +59,7 @@ std::optional<std::string> absolute_path(const char* option, const std::string& 
 
 // The snapshot's path; empty after the reasons were printed.
 std::string check_job_file(const std::string& file, const job::SitePolicy& policy) {
-    const auto text = spank::read_regular_file(file, kJobFileMaximum);
+    const auto text = spank::read_regular_file(file, job::kMaxJobBytes);
     if (!text) {
         say("--batchai-job: " + text.error().message);
         return "";

@@ -9,12 +9,11 @@
 
 #include "job/layout.hpp"
 #include "job/snapshot.hpp"
+#include "job/spec.hpp"
 #include "spank/helper/files.hpp"
 
 namespace batchai::spank {
 namespace {
-
-constexpr std::size_t kJobFileMaximum = 1024 * 1024;
 
 std::string directory_of(const std::string& path) {
     return path.substr(0, path.rfind('/'));
@@ -29,7 +28,7 @@ sys::Result<job::JobSpec> read_snapshot(const std::string& path) {
         return sys::Error{
             path +
             ": is not a snapshot: with srun alone, --export=NONE loses it; use sbatch or salloc"};
-    const auto text = read_regular_file(path, kJobFileMaximum);
+    const auto text = read_regular_file(path, job::kMaxJobBytes);
     if (!text) return text.error();
     auto parsed = job::parse_job(*text, path);
     if (!parsed.spec) {

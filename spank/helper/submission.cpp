@@ -22,6 +22,7 @@
 #include "spank/helper/fields.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/protocol.hpp"
+#include "sys/pipe.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -113,12 +114,11 @@ SubmissionTime::~SubmissionTime() {
 }
 
 void SubmissionTime::ask() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return;
-    output_.reset(ends[0]);
-    const sys::UniqueFd theirs(ends[1]);
+    auto pipe = sys::make_pipe();
+    if (!pipe) return;
+    output_ = std::move(pipe->read);
     child_ = fork();
-    if (child_ == 0) become_squeue(job_, theirs.get());
+    if (child_ == 0) become_squeue(job_, pipe->write.get());
 }
 
 bool SubmissionTime::stop() {

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 
+#include "job/spec.hpp"
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/job/job_input.hpp"
 #include "launcher/cli/verbs.hpp"
@@ -44,7 +45,7 @@ nlohmann::json finding_json(const job::Finding& finding) {
 int run(const Session& session, const CheckArgs& args) {
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
-    const auto text = sys::read_file(args.file, kLargestJobFile);
+    const auto text = sys::read_file(args.file, job::kMaxJobBytes);
     if (!text) return fail(kBadInput, text.error());
     const auto parsed = check_text(*text, args.file, *policy, args.storage_account, {}, {});
     if (args.json) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/job/job_input.hpp"
 
+#include "job/spec.hpp"
 #include "launcher/cli/command_options.hpp"
 #include "sys/clock.hpp"
 
@@ -67,7 +68,7 @@ job::ParsedJob check_text(const std::string& text, const std::string& file,
 
 std::optional<CheckedJob> check_input(const JobInput& input, const job::SitePolicy& policy,
                                       std::optional<int> cluster_nodes) {
-    auto text = sys::read_file(input.config_file, kLargestJobFile);
+    auto text = sys::read_file(input.config_file, job::kMaxJobBytes);
     if (!text) {
         note(text.error().message);
         return std::nullopt;

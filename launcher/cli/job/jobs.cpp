@@ -11,6 +11,7 @@
 
 #include "job/record.hpp"
 #include "job/snapshot.hpp"
+#include "job/spec.hpp"
 #include "launcher/cli/slurm/slurm.hpp"
 #include "sys/file.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::int64_t recorded_slurm_id(const std::string& record) {
-    const auto text = sys::read_file(record + "/slurm_job_id", kLargestJobFile);
+    const auto text = sys::read_file(record + "/slurm_job_id", job::kMaxJobBytes);
     std::int64_t id = 0;
     if (text) std::from_chars(text->data(), text->data() + text->size(), id);
     return id;
@@ -160,7 +161,7 @@ sys::Result<void> remove_job(Store& store, const JobRow& row) {
 
 sys::Result<nlohmann::json> read_snapshot(const Store& store, const JobRow& row) {
     const std::string file = store.snapshot(row.identity.uuid);
-    const auto text = sys::read_file(file, kLargestJobFile);
+    const auto text = sys::read_file(file, job::kMaxJobBytes);
     if (!text) return text.error();
     auto document = nlohmann::json::parse(*text, nullptr, false, true);
     if (document.is_discarded()) return sys::Error{file + ": no JSON any more"};
@@ -169,7 +170,7 @@ sys::Result<nlohmann::json> read_snapshot(const Store& store, const JobRow& row)
 
 sys::Result<job::JobSpec> read_spec(const Store& store, const JobRow& row) {
     const std::string file = store.snapshot(row.identity.uuid);
-    const auto text = sys::read_file(file, kLargestJobFile);
+    const auto text = sys::read_file(file, job::kMaxJobBytes);
     if (!text) return text.error();
     auto parsed = job::parse_job(*text, file);
     if (!parsed.spec)

@@ -16,9 +16,6 @@
 
 namespace batchai::cli {
 
-// No job file is larger, in bytes.
-inline constexpr std::size_t kLargestJobFile = 1024 * 1024;
-
 // The user's data directory (made where it is missing) and the history in it.
 struct Store {
     std::string directory;

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "sys/pipe.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
@@ -23,17 +24,6 @@ namespace {
 
 constexpr int kSignalBase = 128;
 constexpr int kNotStarted = 127;
-
-struct Pipe {
-    sys::UniqueFd read;
-    sys::UniqueFd write;
-};
-
-sys::Result<Pipe> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return sys::errno_error("pipe");
-    return Pipe{sys::UniqueFd(ends[0]), sys::UniqueFd(ends[1])};
-}
 
 // A file in memory that holds the input: a child may read it or not, nobody waits for anybody.
 sys::Result<sys::UniqueFd> input_file(const std::string& input) {
@@ -161,9 +151,9 @@ sys::Result<int> run_foreground(const std::vector<std::string>& argv) {
 sys::Result<Finished> run_program(const std::vector<std::string>& argv, const std::string& input) {
     const auto in = input_file(input);
     if (!in) return in.error();
-    auto out = make_pipe();
+    auto out = sys::make_pipe();
     if (!out) return out.error();
-    auto err = make_pipe();
+    auto err = sys::make_pipe();
     if (!err) return err.error();
     SpawnActions actions;
     actions.connect(*in, STDIN_FILENO);
