@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # lint.sh format|shell|license|negation|rooms|tidy - one check over the tracked sources. Exit 77: cannot run here.
-# tidy: only sources changed since the commit $BATCHAI_TIDY_SINCE, if it is set.
+# tidy: only sources that were changed (not moved) since the commit $BATCHAI_TIDY_SINCE, if it is set.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -106,7 +106,7 @@ case $1 in
         # GPU sources are compiled only where there is CUDA.
         compiled() { while read -r file; do if grep -qF "/$file\"" build/tidy/compile_commands.json; then echo "$file"; fi; done; }
         # Sanitizer and warning flags of g++ that clang 14 does not know must not count.
-        files() { if [ -n "$since" ]; then git diff --name-only --diff-filter=d "$since" -- '*.cpp'; else sources '*.cpp'; fi; }
+        files() { if [ -n "$since" ]; then git diff --name-only -M --diff-filter=AM "$since" -- '*.cpp'; else sources '*.cpp'; fi; }
         files | { grep -v '^tests/' || true; } | compiled | xargs -r -P 2 -n 4 clang-tidy-14 --quiet -p build/tidy --extra-arg=-Wno-unknown-warning-option
         ;;
 esac
