@@ -51,7 +51,7 @@ room_tests() {
 }
 
 fast() {
-    local rooms pattern=lint/.* room
+    local rooms pattern='lint/.*' room
     rooms=$*
     rooms=${rooms:-$(changed_rooms)}
     for room in $rooms; do pattern+="|$(room_tests "$room")"; done

@@ -201,6 +201,7 @@ lay_out() {
         [ -s "$root/usr/share/man/$page" ]
     done
     [ -s "$root/usr/share/bash-completion/completions/batchai" ]
+    [ -s "$root/usr/share/bash-completion/completions/batchai-launch" ]
     grep -qx 'prefix=/usr' "$(find "$root" -name batchai-collectives.pc)"
 }
 
