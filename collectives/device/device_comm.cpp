@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "collectives/common/backoff.hpp"
-#include "collectives/device/aborts.hpp"
 
 namespace batchai::coll {
 namespace {
@@ -28,49 +27,21 @@ Signature signature_of(const DeviceCall& call) {
 
 sys::Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::create(Communicator& comm,
                                                                             sys::Result<Gpu> gpu) {
-    std::unique_ptr<DeviceCommunicator> made(new DeviceCommunicator(comm));
-    if (auto done = made->set_up(std::move(gpu)); !done) return done.error();
-    return made;
+    auto ways = DeviceWays::make(comm, std::move(gpu));
+    if (!ways) return ways.error();
+    auto choice = WayChoice::measure(comm, **ways);
+    if (!choice) {
+        (*ways)->abort();
+        return choice.error();
+    }
+    return std::unique_ptr<DeviceCommunicator>(
+        new DeviceCommunicator(comm, std::move(*ways), std::move(*choice)));
 }
 
-// Messages under way end with the wires, as what is under way on the devices does with the
-// StreamComms: before the device, whose memory, and pinned memory, they use.
+// After a failure, or if close() was not called. The end of graphs is not waited for, because
+// nothing here has an influence on it.
 DeviceCommunicator::~DeviceCommunicator() {
-    ways_.clear();
-    rail_exchanges_.clear();
-    node_exchanges_.clear();
-    if (!closed_) abort();
-    for (auto* part : {&rail_, &direct_, &host_}) end(*part, {});
-    node_comm_.reset();
-    all_comm_.reset();
-    device_.reset();
-}
-
-// After a failure, or where nobody has closed it. For the end of graphs nobody waits, as nobody
-// here has an influence on it.
-void DeviceCommunicator::abort() {
-    const std::chrono::seconds enough(has_graphs() ? 0 : 5);
-    Failure why = failure();
-    if (why.status == BATCHAI_COLL_OK) {
-        why = {BATCHAI_COLL_ERR_ABORTED,
-               fmt::format("rank {} has left without closing its device", rank())};
-    }
-    Aborts aborts;
-    for (auto* comm : {&node_comm_, &all_comm_}) {
-        if (*comm != nullptr) aborts.begin(std::move(*comm), device_);
-    }
-    for (auto* part : {&rail_, &direct_, &host_}) end(*part, why);
-    if (device_ != nullptr) aborts.begin(nullptr, std::move(device_));
-    aborts.wait(enough);
-}
-
-// failure: of messages that may be under way; OK: there are none.
-void DeviceCommunicator::end(std::unique_ptr<Communicator>& part, const Failure& failure) {
-    if (part == nullptr) return;
-    const Device::Entered here(*device_);
-    const bool knows = part->engine().failure().status != BATCHAI_COLL_OK;
-    if (failure.status != BATCHAI_COLL_OK && !knows) part->engine().fail(failure, false);
-    part.reset();
+    if (!closed_) ways_->abort(has_graphs() ? std::chrono::seconds{0} : DeviceWays::kPatience);
 }
 
 bool DeviceCommunicator::outlasts_graphs() const {
@@ -86,10 +57,10 @@ bool DeviceCommunicator::outlasts_graphs() const {
 
 // Of newer NCCLs, an end waits for that of the node's other ranks.
 void DeviceCommunicator::finish(StreamComm& comm) {
-    orders_->give([&] { return comm.finish(); });
+    ways_->orders().give([&] { return comm.finish(); });
     Backoff backoff;
     idle_since_.reset();
-    while (!orders_->is_ready(comm) && !comm_.engine().has_failed()) {
+    while (!ways_->orders().is_ready(comm) && !comm_.engine().has_failed()) {
         look();
         backoff.pause();
     }
@@ -97,22 +68,17 @@ void DeviceCommunicator::finish(StreamComm& comm) {
 
 // Nobody's memory goes while others use it.
 Failure DeviceCommunicator::close() {
-    for (StreamComm* comm : {node_comm_.get(), all_comm_.get()}) {
+    for (StreamComm* comm : ways_->stream_comms()) {
         if (comm != nullptr) finish(*comm);
     }
     // The others would wait for what this rank has not ended.
-    if (const auto& error = orders_->error()) {
+    if (const auto& error = ways_->orders().error()) {
         comm_.engine().fail_unless_told(
             {BATCHAI_COLL_ERR_SYSTEM, fmt::format("rank {}: {}", rank(), error->message)});
     }
     // Then what others are to take part in may never end.
     if (failure().status != BATCHAI_COLL_OK) return failure();
-    device_->close();
-    for (Communicator* part : {rail_.get(), direct_.get(), host_.get()}) {
-        if (part == nullptr || failure().status != BATCHAI_COLL_OK) continue;
-        const Failure failed = part->finalize();
-        if (failed.status != BATCHAI_COLL_OK) comm_.engine().fail_unless_told(failed);
-    }
+    ways_->close();
     closed_ = failure().status == BATCHAI_COLL_OK;
     return failure();
 }
@@ -164,7 +130,7 @@ Step DeviceCommunicator::advance() {
     Engine& engine = comm_.engine();
     Step step = Step::idle;
     if (way_ == nullptr) {
-        way_ = &way_for(request.call);
+        way_ = &choice_.way_for(request.call);
         way_->begin(request.call);
         ordered_ = false;
         step = Step::moved;
@@ -175,7 +141,8 @@ Step DeviceCommunicator::advance() {
             request.meeting = nullptr;
             step = Step::moved;
             if (request.call.captured && status == BATCHAI_COLL_OK) {
-                orders_->give([&] { return device_->keep(request.call.stream, graphs_); });
+                ways_->orders().give(
+                    [&] { return ways_->device().keep(request.call.stream, graphs_); });
             }
         }
     }
@@ -184,7 +151,7 @@ Step DeviceCommunicator::advance() {
     if (!ordered_ && may_step && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
         if (ordered == Step::failed) {
-            engine.fail_unless_told(failure_of(*way_, describe(signature_of(request.call))));
+            engine.fail_unless_told(ways_->failure_of(*way_, describe(signature_of(request.call))));
         }
         ordered_ = ordered == Step::done;
         if (ordered != Step::idle) step = Step::moved;
@@ -200,14 +167,6 @@ Step DeviceCommunicator::advance() {
         end_first(BATCHAI_COLL_OK);
     }
     return step;
-}
-
-// Of this rank's device the others know nothing, so it says whose that is. Other failures do so
-// already.
-Failure DeviceCommunicator::failure_of(const DeviceOperation& way, const std::string& doing) const {
-    if (way.failure().status != BATCHAI_COLL_OK) return way.failure();
-    return {BATCHAI_COLL_ERR_SYSTEM,
-            fmt::format("rank {}: {}: {}", rank(), doing, orders_->error()->message)};
 }
 
 // While nothing moves here.

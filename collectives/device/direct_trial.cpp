@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// DeviceCommunicator: whether parts go from device to device. That UCX says so does not mean that
-// its drivers and the network agree: so it is tried, in a communicator that nothing else uses,
-// before there is a way that depends on it. Some MiB for it are the device's until its end.
+#include "collectives/device/direct_trial.hpp"
+
 #include <algorithm>
 
 #include "collectives/common/backoff.hpp"
-#include "collectives/device/device_comm.hpp"
 #include "collectives/device/direct_rail.hpp"
+#include "collectives/device/orders.hpp"
 
 namespace batchai::coll {
 namespace {
@@ -73,7 +71,8 @@ class DirectTrial {
         orders_.record(done_, stream_);
         if (auto good = wait(rail, [&] { return orders_.is_done(done_); }); !good) return good;
         for (std::size_t i = 0; i < count; ++i) {
-            if (host_[i] != sum(size, i)) return sys::Error{"other numbers have come"};
+            if (host_[i] != sum(size, i))
+                return sys::Error{"the trial transfer returned wrong data"};
         }
         return {};
     }
@@ -88,7 +87,8 @@ class DirectTrial {
             if (rail.failure().status != BATCHAI_COLL_OK) {
                 return sys::Error{rail.failure().sentence};
             }
-            if (std::chrono::steady_clock::now() > deadline_) return sys::Error{"nothing has come"};
+            if (std::chrono::steady_clock::now() > deadline_)
+                return sys::Error{"the trial transfer timed out"};
             backoff.pause();
         }
     }
@@ -105,24 +105,8 @@ class DirectTrial {
 
 }  // namespace
 
-DeviceCommunicator::Tried DeviceCommunicator::try_direct() {
-    Tried tried;
-    auto made = [&] {
-        const Device::Entered here(*device_);  // UCX looks what is near the GPU
-        return split_rails();
-    }();
-    sys::Result<void> good;
-    if (made) {
-        direct_ = std::move(*made);
-        good = DirectTrial(*direct_, *device_).run();
-        // Those who still wait for this rank.
-        if (!good) direct_->engine().fail({BATCHAI_COLL_ERR_SYSTEM, good.error().message}, true);
-    } else {
-        good = made.error();
-    }
-    tried.works = good.has_value();
-    if (!good) good.error().message.copy(tried.why, sizeof tried.why - 1);
-    return tried;
+sys::Result<void> try_direct(Communicator& rail, Device& device) {
+    return DirectTrial(rail, device).run();
 }
 
 }  // namespace batchai::coll

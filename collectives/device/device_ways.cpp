@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/device/device_ways.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <type_traits>
+
+#include "collectives/common/backoff.hpp"
+#include "collectives/device/aborts.hpp"
+#include "collectives/device/alone.hpp"
+#include "collectives/device/direct_rail.hpp"
+#include "collectives/device/direct_trial.hpp"
+#include "collectives/device/flat.hpp"
+#include "collectives/device/pinned_rail.hpp"
+#include "collectives/device/shared_exchange.hpp"
+#include "collectives/device/split_rails.hpp"
+#include "collectives/device/stream_exchange.hpp"
+#include "collectives/device/through_host.hpp"
+
+namespace batchai::coll {
+namespace {
+
+// Of a chunk: what PCIe carries at its full rate, and some of them a message's pipeline.
+constexpr std::size_t kChunk = 4u << 20;
+// For devices to find each other.
+constexpr std::chrono::seconds kConnecting{60};
+
+// All ranks' own, in order; an error where one of them has said what is wrong.
+template <class T>
+sys::Result<std::vector<T>> gather(Communicator& comm, const T& own) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all(static_cast<std::size_t>(comm.topology().size));
+    Call call;
+    call.signature.kind = Kind::allgather;
+    call.signature.count = sizeof own;
+    call.send = reinterpret_cast<const std::byte*>(&own);
+    call.receive = reinterpret_cast<std::byte*>(all.data());
+    Engine& engine = comm.engine();
+    if (engine.failure().status != BATCHAI_COLL_OK ||
+        engine.wait(engine.start(call)) != BATCHAI_COLL_OK) {
+        return sys::Error{engine.failure().sentence};
+    }
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        if (all[r].wrong[0] != '\0') return sys::Error{fmt::format("rank {}: {}", r, all[r].wrong)};
+    }
+    return all;
+}
+
+template <class T, class Base>
+bool all_have(const std::vector<T>& words, bool Base::*what) {
+    return std::all_of(words.begin(), words.end(), [&](const T& word) { return word.*what; });
+}
+
+}  // namespace
+
+// How the ranks find out what their devices can do together, and which ways there are therefore. A
+// rank that cannot take part still answers the others in each round, and says why.
+class DeviceWays::Builder {
+  public:
+    Builder(Communicator& comm, DeviceWays& made) : comm_(comm), made_(made) {}
+
+    sys::Result<void> build(sys::Result<Gpu> gpu);
+
+  private:
+    // What ranks tell each other as they open it, as bytes: why one of them cannot go on, if so.
+    struct Word {
+        char wrong[256] = {};
+        void say(const std::string& why) { why.copy(wrong, sizeof wrong - 1); }
+    };
+    // What a rank has for the others.
+    struct Card : Word {
+        char identity[64] = {};
+        Device::Handle memory = {};           // of its exchange
+        char counts[128] = {};                // the path of the node's segment, of its first rank
+        StreamComms::Id node = {}, all = {};  // of the first rank of the node and of all
+        bool shares = false, has_comms = false;
+    };
+    // What it has found the others to have.
+    struct Found : Word {
+        bool memory = false, node_comm = false, all_comm = false;
+    };
+    // What its parts are like.
+    struct Parts : Word {
+        bool direct = false;  // the rail carries the device's memory
+    };
+    // Whether its rail has carried numbers from device to device.
+    struct Tried : Word {
+        bool works = false;
+        char why[256] = {};  // not
+    };
+
+    Card card(sys::Result<Gpu> gpu);
+    void offer_memory(Card& card);
+    void offer_comms(Card& card);
+    Found find(const std::vector<Card>& cards);
+    bool open_memories(const std::vector<Card>& cards);
+    static bool has_several_of_one(const std::vector<Card>& cards);
+    std::unique_ptr<StreamComm> connect(const StreamComms::Id& id, int rank, int size);
+    Parts make_parts();
+    sys::Result<std::unique_ptr<Communicator>> split_rails();
+    Tried try_direct_rail();
+    void take_direct(const std::vector<Tried>& tried);
+    sys::Result<void> make_ways(const std::vector<Found>& found);
+    sys::Result<void> add_rails(std::unique_ptr<NodeExchange> exchange);
+    sys::Result<void> add_rails(NodeExchange& exchange, std::unique_ptr<RailExchange> rail);
+    bool has_rails() const;
+
+    Communicator& comm_;
+    DeviceWays& made_;
+    std::shared_ptr<StreamComms> comms_;
+};
+
+sys::Result<void> DeviceWays::Builder::build(sys::Result<Gpu> gpu) {
+    const auto cards = gather(comm_, card(std::move(gpu)));
+    if (!cards) return cards.error();
+    const auto found = gather(comm_, find(*cards));
+    if (!found) return found.error();
+    if (made_.counts_) made_.counts_->close();  // everybody has opened it
+    const auto parts = gather(comm_, make_parts());
+    if (!parts) return parts.error();
+    const bool rails = all_have(*found, &Found::memory) || all_have(*found, &Found::node_comm);
+    if (rails && all_have(*parts, &Parts::direct)) {
+        const auto tried = gather(comm_, try_direct_rail());
+        if (!tried) return tried.error();
+        take_direct(*tried);
+    }
+    Word ready;
+    const auto made = make_ways(*found);
+    if (!made) ready.say(made.error().message);
+    if (const auto all = gather(comm_, ready); !all) return all.error();
+    return {};
+}
+
+// Nodes have equally many ranks, and several.
+bool DeviceWays::Builder::has_rails() const {
+    const Topology& topology = comm_.topology();
+    return topology.rails() == topology.largest_node() && topology.rails() > 1;
+}
+
+DeviceWays::Builder::Card DeviceWays::Builder::card(sys::Result<Gpu> gpu) {
+    Card card;
+    if (!gpu) {
+        card.say(gpu.error().message);
+        return card;
+    }
+    made_.device_ = std::move(gpu->device);
+    comms_ = std::move(gpu->comms);
+    made_.orders_.emplace(*made_.device_);
+    made_.device_->identity().copy(card.identity, sizeof card.identity);
+    offer_memory(card);
+    offer_comms(card);
+    return card;
+}
+
+void DeviceWays::Builder::offer_memory(Card& card) {
+    const Topology& topology = comm_.topology();
+    const int ranks = topology.largest_node();
+    if (!has_rails() || ranks > static_cast<int>(Device::Reduction::kSources)) return;
+    const auto memory = made_.device_->allocate(SharedExchange::device_bytes(kChunk, ranks));
+    if (!memory) return card.say(memory.error().message);
+    made_.memories_.assign(static_cast<std::size_t>(ranks), nullptr);
+    made_.memories_[static_cast<std::size_t>(topology.local_rank())] = *memory;
+    if (topology.local_rank() == 0) {
+        auto counts = Segment::create(SharedExchange::host_bytes(ranks));
+        if (!counts) return card.say(counts.error().message);
+        counts->path().copy(card.counts, sizeof card.counts - 1);
+        made_.counts_.emplace(std::move(*counts));
+    }
+    const auto handle = made_.device_->share(*memory);
+    if (!handle) return;  // then they do not
+    card.memory = *handle;
+    card.shares = true;
+}
+
+void DeviceWays::Builder::offer_comms(Card& card) {
+    if (comms_ == nullptr || !comms_->are_possible()) return;
+    const auto make = [this](StreamComms::Id& id, bool is_mine) {
+        if (!is_mine) return true;
+        const auto made = comms_->make_id();
+        if (made) id = *made;
+        return made.has_value();
+    };
+    const Topology& topology = comm_.topology();
+    card.has_comms =
+        make(card.node, topology.local_rank() == 0) && make(card.all, topology.rank == 0);
+}
+
+DeviceWays::Builder::Found DeviceWays::Builder::find(const std::vector<Card>& cards) {
+    const Topology& topology = comm_.topology();
+    Found found;
+    found.memory = all_have(cards, &Card::shares) && open_memories(cards);
+    if (!all_have(cards, &Card::has_comms) || has_several_of_one(cards)) return found;
+    const auto first = static_cast<std::size_t>(topology.members[topology.node()][0]);
+    if (has_rails()) {
+        made_.node_comm_ = connect(cards[first].node, topology.local_rank(), topology.local_size());
+    }
+    if (topology.size > 1) made_.all_comm_ = connect(cards[0].all, topology.rank, topology.size);
+    found.node_comm = made_.node_comm_ != nullptr;
+    found.all_comm = made_.all_comm_ != nullptr;
+    return found;
+}
+
+// A device that cannot reach another one's memory is no error.
+bool DeviceWays::Builder::open_memories(const std::vector<Card>& cards) {
+    const Topology& topology = comm_.topology();
+    const std::vector<int>& ranks = topology.members[topology.node()];
+    for (std::size_t local = 0; local < ranks.size(); ++local) {
+        if (ranks[local] == topology.rank) continue;
+        const auto opened =
+            made_.device_->open(cards[static_cast<std::size_t>(ranks[local])].memory);
+        if (!opened) return false;
+        made_.memories_[local] = *opened;
+    }
+    if (made_.counts_) return true;
+    auto counts = Segment::open(cards[static_cast<std::size_t>(ranks[0])].counts,
+                                SharedExchange::host_bytes(topology.local_size()));
+    if (!counts) return false;
+    made_.counts_.emplace(std::move(*counts));
+    return true;
+}
+
+// Of which NCCL wants nothing, on whatever nodes the job says that its ranks are.
+bool DeviceWays::Builder::has_several_of_one(const std::vector<Card>& cards) {
+    std::vector<std::string_view> identities;
+    for (const Card& card : cards) identities.emplace_back(card.identity, sizeof card.identity);
+    std::sort(identities.begin(), identities.end());
+    return std::adjacent_find(identities.begin(), identities.end()) != identities.end();
+}
+
+// Null where they do not find each other in time; what there is of it then ends by itself.
+std::unique_ptr<StreamComm> DeviceWays::Builder::connect(const StreamComms::Id& id, int rank,
+                                                         int size) {
+    auto comm = comms_->create(id, rank, size);
+    if (!comm) return nullptr;
+    const auto deadline = std::chrono::steady_clock::now() + kConnecting;
+    Backoff backoff;
+    while (std::chrono::steady_clock::now() < deadline && !comm_.engine().has_failed()) {
+        const auto ready = (*comm)->ready();
+        if (!ready) break;
+        if (*ready) return std::move(*comm);
+        backoff.pause();
+    }
+    Aborts().begin(std::move(*comm), made_.device_);
+    return nullptr;
+}
+
+// This rank's rail. What is wrong with one rail only its ranks know: they take their part in making
+// the others, too.
+sys::Result<std::unique_ptr<Communicator>> DeviceWays::Builder::split_rails() {
+    const Topology& topology = comm_.topology();
+    sys::Result<std::unique_ptr<Communicator>> own(std::unique_ptr<Communicator>{});
+    for (int rail = 0; rail < topology.rails(); ++rail) {
+        std::vector<int> ranks;
+        for (const std::vector<int>& members : topology.members) {
+            ranks.push_back(members[static_cast<std::size_t>(rail)]);
+        }
+        std::sort(ranks.begin(), ranks.end());
+        auto made = comm_.split(ranks);
+        if (own && (!made || *made != nullptr)) own = std::move(made);
+    }
+    return own;
+}
+
+// The communicators that ways have to themselves.
+DeviceWays::Builder::Parts DeviceWays::Builder::make_parts() {
+    const Topology& topology = comm_.topology();
+    Parts parts;
+    if (topology.nodes() > 1 && has_rails()) {
+        auto rail = split_rails();
+        if (rail) {
+            made_.rail_ = std::move(*rail);
+        } else {
+            parts.say(rail.error().message);
+        }
+    }
+    std::vector<int> all(static_cast<std::size_t>(topology.size));
+    std::iota(all.begin(), all.end(), 0);
+    auto host = comm_.split(all);
+    if (host) {
+        made_.host_ = std::move(*host);
+    } else if (parts.wrong[0] == '\0') {
+        parts.say(host.error().message);
+    }
+    parts.direct = made_.rail_ != nullptr &&
+                   made_.rail_->engine().carries(made_.device_->memory()) &&
+                   topology.nodes() <= static_cast<int>(Device::Reduction::kSources);
+    return parts;
+}
+
+DeviceWays::Builder::Tried DeviceWays::Builder::try_direct_rail() {
+    Tried tried;
+    auto rail = [&] {
+        const Device::Entered here(*made_.device_);  // UCX looks what is near the GPU
+        return split_rails();
+    }();
+    sys::Result<void> good;
+    if (rail) {
+        made_.direct_ = std::move(*rail);
+        good = try_direct(*made_.direct_, *made_.device_);
+        // Ends the wait of those that still wait for this rank.
+        if (!good)
+            made_.direct_->engine().fail({BATCHAI_COLL_ERR_SYSTEM, good.error().message}, true);
+    } else {
+        good = rail.error();
+    }
+    tried.works = good.has_value();
+    if (!good) good.error().message.copy(tried.why, sizeof tried.why - 1);
+    return tried;
+}
+
+// Or not, and the plan says why.
+void DeviceWays::Builder::take_direct(const std::vector<Tried>& tried) {
+    const auto failed = std::find_if(tried.begin(), tried.end(),
+                                     [](const Tried& of_rank) { return !of_rank.works; });
+    if (failed == tried.end()) return;
+    made_.no_direct_ = fmt::format("rank {}: {}", failed - tried.begin(), failed->why);
+    made_.end(made_.direct_, {BATCHAI_COLL_ERR_SYSTEM, failed->why});
+}
+
+sys::Result<void> DeviceWays::Builder::make_ways(const std::vector<Found>& found) {
+    const Topology& topology = comm_.topology();
+    if (topology.size == 1) {
+        made_.ways_.push_back(std::make_unique<AloneAllreduce>(*made_.orders_));
+        made_.capturable_ = made_.ways_.back().get();
+    }
+    if (all_have(found, &Found::all_comm)) {
+        auto flat =
+            FlatAllreduce::create(*made_.device_, *made_.orders_, *made_.all_comm_, topology.size);
+        if (!flat) return flat.error();
+        made_.capturable_ = flat->get();
+        made_.ways_.push_back(std::move(*flat));
+    }
+    if (all_have(found, &Found::node_comm)) {
+        auto made = StreamExchange::create(*made_.device_, *made_.orders_, *made_.node_comm_,
+                                           topology.local_rank(), topology.local_size(), kChunk);
+        if (!made) return made.error();
+        if (auto done = add_rails(std::move(*made)); !done) return done;
+    }
+    if (all_have(found, &Found::memory)) {
+        auto made = SharedExchange::create(*made_.device_, *made_.orders_, topology.local_rank(),
+                                           made_.memories_, made_.counts_->alias(), kChunk);
+        if (!made) return made.error();
+        if (auto done = add_rails(std::move(*made)); !done) return done;
+    }
+    auto host = ThroughHost::create(*made_.device_, *made_.orders_, made_.host_->engine(),
+                                    topology.rank, topology.size, kChunk);
+    if (!host) return host.error();
+    made_.ways_.push_back(std::move(*host));
+    return {};
+}
+
+// One way for each kind of rail that there is.
+sys::Result<void> DeviceWays::Builder::add_rails(std::unique_ptr<NodeExchange> exchange) {
+    NodeExchange& inside = *made_.node_exchanges_.emplace_back(std::move(exchange));
+    if (made_.rail_ == nullptr) return add_rails(inside, nullptr);
+    auto pinned = PinnedRail::create(*made_.device_, *made_.orders_, made_.rail_->engine(),
+                                     inside.part_bytes());
+    if (!pinned) return pinned.error();
+    if (auto done = add_rails(inside, std::move(*pinned)); !done || made_.direct_ == nullptr)
+        return done;
+    const Topology& topology = made_.direct_->topology();
+    auto direct = DirectRail::create(*made_.device_, *made_.orders_, made_.direct_->engine(),
+                                     topology.rank, topology.size, inside.part_bytes());
+    if (!direct) return direct.error();
+    return add_rails(inside, std::move(*direct));
+}
+
+sys::Result<void> DeviceWays::Builder::add_rails(NodeExchange& exchange,
+                                                 std::unique_ptr<RailExchange> rail) {
+    RailExchange* between = rail.get();
+    if (rail != nullptr) made_.rail_exchanges_.push_back(std::move(rail));
+    auto made = SplitRails::create(
+        {*made_.device_, *made_.orders_, exchange, between, comm_.topology().size});
+    if (!made) return made.error();
+    made_.ways_.push_back(std::move(*made));
+    return {};
+}
+
+sys::Result<std::unique_ptr<DeviceWays>> DeviceWays::make(Communicator& comm,
+                                                          sys::Result<Gpu> gpu) {
+    std::unique_ptr<DeviceWays> made(new DeviceWays(comm));
+    if (auto done = Builder(comm, *made).build(std::move(gpu)); !done) {
+        made->abort();
+        return done.error();
+    }
+    return made;
+}
+
+// Messages under way end with the wires, as what is under way on the devices does with the
+// StreamComms: before the device, whose memory, and pinned memory, they use.
+DeviceWays::~DeviceWays() {
+    ways_.clear();
+    rail_exchanges_.clear();
+    node_exchanges_.clear();
+    for (auto* part : {&rail_, &direct_, &host_}) end(*part, {});
+    node_comm_.reset();
+    all_comm_.reset();
+    device_.reset();
+}
+
+void DeviceWays::abort(std::chrono::seconds patience) {
+    Failure why = comm_.engine().failure();
+    if (why.status == BATCHAI_COLL_OK) {
+        why = {BATCHAI_COLL_ERR_ABORTED,
+               fmt::format("rank {} has left without closing its device", comm_.topology().rank)};
+    }
+    ways_.clear();
+    rail_exchanges_.clear();
+    node_exchanges_.clear();
+    Aborts aborts;
+    for (auto* comm : {&node_comm_, &all_comm_}) {
+        if (*comm != nullptr) aborts.begin(std::move(*comm), device_);
+    }
+    for (auto* part : {&rail_, &direct_, &host_}) end(*part, why);
+    if (device_ != nullptr) aborts.begin(nullptr, std::move(device_));
+    aborts.wait(patience);
+}
+
+void DeviceWays::close() {
+    device_->close();
+    for (Communicator* part : {rail_.get(), direct_.get(), host_.get()}) {
+        if (part == nullptr || comm_.engine().failure().status != BATCHAI_COLL_OK) continue;
+        const Failure failed = part->finalize();
+        if (failed.status != BATCHAI_COLL_OK) comm_.engine().fail_unless_told(failed);
+    }
+}
+
+// failure: of messages that may be under way; OK: there are none.
+void DeviceWays::end(std::unique_ptr<Communicator>& part, const Failure& failure) {
+    if (part == nullptr) return;
+    const Device::Entered here(*device_);
+    const bool knows = part->engine().failure().status != BATCHAI_COLL_OK;
+    if (failure.status != BATCHAI_COLL_OK && !knows) part->engine().fail(failure, false);
+    part.reset();
+}
+
+Failure DeviceWays::failure_of(const DeviceOperation& way, const std::string& doing) const {
+    if (way.failure().status != BATCHAI_COLL_OK) return way.failure();
+    return {BATCHAI_COLL_ERR_SYSTEM, fmt::format("rank {}: {}: {}", comm_.topology().rank, doing,
+                                                 orders_->error()->message)};
+}
+
+}  // namespace batchai::coll

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// WayChoice: which way an allreduce of device memory takes, by its size. Each way is timed once, on
+// all ranks together, and the slowest rank's time counts, so that all ranks choose the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collectives/device/device_ways.hpp"
+
+namespace batchai::coll {
+
+class WayChoice {
+  public:
+    // Collective: an error on one rank is an error on all. The ways outlive the choice.
+    static sys::Result<WayChoice> measure(Communicator& comm, DeviceWays& ways);
+
+    DeviceOperation& way_for(const DeviceCall& call) const;
+    // The choices and the times that led to them, for people.
+    const std::string& plan() const { return plan_; }
+
+  private:
+    explicit WayChoice(DeviceWays& ways) : ways_(&ways) {}
+    void take_fastest(const std::vector<double>& times);
+
+    // Which way is taken up to so many bytes; the last one for more.
+    struct Choice {
+        std::size_t bytes, way;
+    };
+
+    DeviceWays* ways_;
+    std::vector<Choice> choices_;
+    std::string plan_;
+};
+
+}  // namespace batchai::coll
