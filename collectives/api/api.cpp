@@ -41,6 +41,10 @@ batchai_coll_status bad_argument(const char* function, const std::string& what) 
     return fail(BATCHAI_COLL_ERR_ARGUMENT, fmt::format("{}: {}", function, what));
 }
 
+batchai_coll_status bad_argument(const char* function, const sys::Error& error) {
+    return bad_argument(function, error.message);
+}
+
 batchai_coll_status fail_by_exception() noexcept {
     try {
         throw;
@@ -76,10 +80,22 @@ bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_by
     return before(left, right + b_bytes) && before(right, left + a_bytes);
 }
 
-bool fits(std::size_t count, batchai_coll_type type, int ranks) {
-    const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
-    return count <=
-           most / type_size(static_cast<std::uint8_t>(type)) / static_cast<std::size_t>(ranks);
+sys::Result<void> check_type(batchai_coll_type type) {
+    if (type >= BATCHAI_COLL_FLOAT32 && type <= kLastType) return {};
+    return sys::Error{fmt::format("no type {}", static_cast<int>(type))};
+}
+
+sys::Result<void> check_count(std::size_t count, batchai_coll_type type, int ranks) {
+    const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() /
+                             type_size(static_cast<std::uint8_t>(type)) /
+                             static_cast<std::size_t>(ranks);
+    if (count <= most) return {};
+    return sys::Error{"the count is too large"};
+}
+
+sys::Result<void> check_root(int root, int ranks) {
+    if (root >= 0 && root < ranks) return {};
+    return sys::Error{fmt::format("no rank {} to be the root", root)};
 }
 
 std::uint32_t layout_of(std::span<const std::size_t> counts) {
@@ -88,17 +104,15 @@ std::uint32_t layout_of(std::span<const std::size_t> counts) {
     return static_cast<std::uint32_t>(hash >> 32) | 1;  // 0 is no hash
 }
 
-bool sum_of(std::span<const std::size_t> counts, batchai_coll_type type, std::size_t* sum) {
-    *sum = 0;
+sys::Result<std::size_t> sum_of(std::span<const std::size_t> counts, batchai_coll_type type) {
+    std::size_t sum = 0;
     for (const std::size_t count : counts) {
-        if (!fits(count, type, 1) || !fits(*sum + count, type, 1)) return false;
-        *sum += count;
+        if (!check_count(count, type) || !check_count(sum + count, type)) {
+            return sys::Error{"the counts are too large"};
+        }
+        sum += count;
     }
-    return true;
-}
-
-bool is_type(batchai_coll_type type) {
-    return type >= BATCHAI_COLL_FLOAT32 && type <= kLastType;
+    return sum;
 }
 
 Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type) {
@@ -109,22 +123,22 @@ Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type) {
     return signature;
 }
 
-std::string set_reduction(Signature& signature, batchai_coll_op op,
-                          const batchai_coll_scaling* scaling) {
+sys::Result<void> set_reduction(Signature& signature, batchai_coll_op op,
+                                const batchai_coll_scaling* scaling) {
     if (op < BATCHAI_COLL_SUM || op > BATCHAI_COLL_PRODUCT) {
-        return fmt::format("no operation {}", static_cast<int>(op));
+        return sys::Error{fmt::format("no operation {}", static_cast<int>(op))};
     }
     if (op == BATCHAI_COLL_AVERAGE && signature.type == BATCHAI_COLL_BOOL) {
-        return "booleans have no average";
+        return sys::Error{"booleans have no average"};
     }
     signature.op = static_cast<std::uint8_t>(op);
     if (scaling == nullptr) return {};
     if (!std::isfinite(scaling->before) || !std::isfinite(scaling->after)) {
-        return fmt::format("the factors {} and {} are not both numbers", scaling->before,
-                           scaling->after);
+        return sys::Error{fmt::format("the factors {} and {} are not both numbers", scaling->before,
+                                      scaling->after)};
     }
     if ((scaling->before != 1 || scaling->after != 1) && !is_floating(signature.type)) {
-        return "only floating types have factors";
+        return sys::Error{"only floating types have factors"};
     }
     signature.before = scaling->before;
     signature.after = scaling->after;

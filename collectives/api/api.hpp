@@ -26,6 +26,7 @@ void show_plan(const std::string& plan, int rank);
 // Keeps the sentence for batchai_coll_last_error; returns the status.
 batchai_coll_status fail(batchai_coll_status status, const std::string& sentence);
 batchai_coll_status bad_argument(const char* function, const std::string& what);
+batchai_coll_status bad_argument(const char* function, const sys::Error& error);
 // For exceptions: out of memory is the only one that is known to come.
 batchai_coll_status fail_by_exception() noexcept;
 
@@ -55,17 +56,17 @@ batchai_coll_status blocking(Start start_async) {
 }
 
 bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes);
-bool is_type(batchai_coll_type type);
-// Whether count elements of type, from each of `ranks`, are a number of bytes at all.
-bool fits(std::size_t count, batchai_coll_type type, int ranks);
-// The sum of the counts, if so many elements can be.
-bool sum_of(std::span<const std::size_t> counts, batchai_coll_type type, std::size_t* sum);
+sys::Result<void> check_type(batchai_coll_type type);
+// Whether the bytes of count elements of a valid type from each of `ranks` can be counted.
+sys::Result<void> check_count(std::size_t count, batchai_coll_type type, int ranks = 1);
+sys::Result<void> check_root(int root, int ranks);
+// The sum of the counts of a valid type.
+sys::Result<std::size_t> sum_of(std::span<const std::size_t> counts, batchai_coll_type type);
 // Of blocks of different lengths: what has to be the same on all ranks. Not 0.
 std::uint32_t layout_of(std::span<const std::size_t> counts);
-// Gives the signature of a reduction its operation and factors; scaling may be null. Returns what
-// is wrong with them, or nothing.
-std::string set_reduction(Signature& signature, batchai_coll_op op,
-                          const batchai_coll_scaling* scaling);
+// Gives the signature of a reduction its operation and factors; scaling may be null.
+sys::Result<void> set_reduction(Signature& signature, batchai_coll_op op,
+                                const batchai_coll_scaling* scaling);
 Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type);
 
 // The GPU of that number; -1: of the local rank's, from 0 again where there are fewer.

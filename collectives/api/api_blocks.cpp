@@ -19,18 +19,17 @@ struct Buffers {
     std::size_t received;
 };
 
-// What is wrong with them; null: nothing.
-const char* wrong(const Buffers& buffers, batchai_coll_type type) {
+batchai::sys::Result<void> check(const Buffers& buffers, batchai_coll_type type) {
     const std::size_t element = type_size(static_cast<std::uint8_t>(type));
     if ((buffers.sent > 0 && buffers.send == nullptr) ||
         (buffers.received > 0 && buffers.receive == nullptr)) {
-        return "a null buffer";
+        return batchai::sys::Error{"a null buffer"};
     }
     if (overlap(buffers.send, buffers.sent * element, buffers.receive,
                 buffers.received * element)) {
-        return "send and receive overlap";
+        return batchai::sys::Error{"send and receive overlap"};
     }
-    return nullptr;
+    return {};
 }
 
 }  // namespace
@@ -46,22 +45,19 @@ batchai_coll_status batchai_coll_allgatherv_async(batchai_coll_comm* comm, const
         if (comm == nullptr || request == nullptr || counts == nullptr) {
             return bad_argument(kName, "a null argument");
         }
-        if (!is_type(type)) {
-            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
-        }
+        if (auto good = check_type(type); !good) return bad_argument(kName, good.error());
         const Topology& topology = comm->communicator->topology();
         const std::span blocks(counts, static_cast<std::size_t>(topology.size));
-        Buffers buffers{send, counts[topology.rank], receive, 0};
-        if (!sum_of(blocks, type, &buffers.received)) {
-            return bad_argument(kName, "the counts are too large");
-        }
+        const auto sum = sum_of(blocks, type);
+        if (!sum) return bad_argument(kName, sum.error());
+        const Buffers buffers{send, counts[topology.rank], receive, *sum};
         Signature signature = signature_of(Kind::allgather, buffers.received, type);
         signature.layout = layout_of(blocks);
         const std::size_t before = std::accumulate(counts, counts + topology.rank, std::size_t{0}) *
                                    type_size(signature.type);
         const bool in_place = send != nullptr && send == static_cast<char*>(receive) + before;
-        if (const char* what = in_place ? nullptr : wrong(buffers, type)) {
-            return bad_argument(kName, what);
+        if (!in_place) {
+            if (auto good = check(buffers, type); !good) return bad_argument(kName, good.error());
         }
         return start(comm,
                      {signature, static_cast<const std::byte*>(send),
@@ -80,21 +76,17 @@ batchai_coll_status batchai_coll_reduce_scatter_async(batchai_coll_comm* comm, c
         if (comm == nullptr || request == nullptr || counts == nullptr) {
             return bad_argument(kName, "a null argument");
         }
-        if (!is_type(type)) {
-            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
-        }
+        if (auto good = check_type(type); !good) return bad_argument(kName, good.error());
         const Topology& topology = comm->communicator->topology();
         const std::span blocks(counts, static_cast<std::size_t>(topology.size));
-        Buffers buffers{send, 0, receive, counts[topology.rank]};
-        if (!sum_of(blocks, type, &buffers.sent)) {
-            return bad_argument(kName, "the counts are too large");
-        }
-        if (const char* what = wrong(buffers, type)) return bad_argument(kName, what);
+        const auto sum = sum_of(blocks, type);
+        if (!sum) return bad_argument(kName, sum.error());
+        const Buffers buffers{send, *sum, receive, counts[topology.rank]};
+        if (auto good = check(buffers, type); !good) return bad_argument(kName, good.error());
         Signature signature = signature_of(Kind::reduce_scatter, buffers.sent, type);
         signature.layout = layout_of(blocks);
-        if (const std::string what = set_reduction(signature, op, scaling); !what.empty()) {
-            return bad_argument(kName, what);
-        }
+        if (auto good = set_reduction(signature, op, scaling); !good)
+            return bad_argument(kName, good.error());
         return start(comm,
                      {signature, static_cast<const std::byte*>(send),
                       static_cast<std::byte*>(receive), blocks},
@@ -108,14 +100,13 @@ batchai_coll_status batchai_coll_alltoall_async(batchai_coll_comm* comm, const v
     return guarded([&] {
         constexpr const char* kName = "alltoall";
         if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
-        if (!is_type(type)) {
-            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
-        }
+        if (auto good = check_type(type); !good) return bad_argument(kName, good.error());
         const int size = comm->communicator->topology().size;
-        if (!fits(count, type, size)) return bad_argument(kName, "the count is too large");
+        if (auto good = check_count(count, type, size); !good)
+            return bad_argument(kName, good.error());
         const std::size_t all = count * static_cast<std::size_t>(size);
-        if (const char* what = wrong({send, all, receive, all}, type)) {
-            return bad_argument(kName, what);
+        if (auto good = check({send, all, receive, all}, type); !good) {
+            return bad_argument(kName, good.error());
         }
         return start(comm,
                      {signature_of(Kind::alltoall, count, type),
@@ -135,20 +126,18 @@ batchai_coll_status batchai_coll_alltoallv_async(batchai_coll_comm* comm, const 
             receive_counts == nullptr) {
             return bad_argument(kName, "a null argument");
         }
-        if (!is_type(type)) {
-            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
-        }
+        if (auto good = check_type(type); !good) return bad_argument(kName, good.error());
         const Topology& topology = comm->communicator->topology();
         const auto size = static_cast<std::size_t>(topology.size);
         const std::span sent(send_counts, size), received(receive_counts, size);
-        Buffers buffers{send, 0, receive, 0};
-        if (!sum_of(sent, type, &buffers.sent) || !sum_of(received, type, &buffers.received)) {
-            return bad_argument(kName, "the counts are too large");
-        }
+        const auto sent_sum = sum_of(sent, type), received_sum = sum_of(received, type);
+        if (!sent_sum) return bad_argument(kName, sent_sum.error());
+        if (!received_sum) return bad_argument(kName, received_sum.error());
+        const Buffers buffers{send, *sent_sum, receive, *received_sum};
         if (sent[topology.rank] != received[topology.rank]) {
             return bad_argument(kName, "this rank sends itself another count than it receives");
         }
-        if (const char* what = wrong(buffers, type)) return bad_argument(kName, what);
+        if (auto good = check(buffers, type); !good) return bad_argument(kName, good.error());
         return start(comm,
                      {signature_of(Kind::alltoallv, 0, type), static_cast<const std::byte*>(send),
                       static_cast<std::byte*>(receive), sent, received},

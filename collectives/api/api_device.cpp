@@ -61,30 +61,26 @@ batchai_coll_status ended(const DeviceCommunicator& owner, batchai_coll_status s
     return fail(status, owner.failure().sentence);
 }
 
-// Why a call cannot be; empty: it can.
-std::string wrong_with(const DeviceCommunicator& communicator, const DeviceCall& call,
-                       const DeviceBuffers& buffers) {
-    if (!is_type(call.type)) return fmt::format("no type {}", static_cast<int>(call.type));
+batchai::sys::Result<void> check(const DeviceCommunicator& communicator, const DeviceCall& call,
+                                 const DeviceBuffers& buffers) {
+    if (auto good = check_type(call.type); !good) return good;
     const int ranks = communicator.ranks();
-    if (!fits(call.count, call.type, call.counts.empty() ? ranks : 1))
-        return "the count is too large";
-    if (call.root < 0 || call.root >= ranks) {
-        return fmt::format("no rank {} to be the root", call.root);
+    if (auto good = check_count(call.count, call.type, call.counts.empty() ? ranks : 1); !good) {
+        return good;
     }
+    if (auto good = check_root(call.root, ranks); !good) return good;
     const Device& device = communicator.device();
     if (buffers.given > 0) {
-        if (std::string wrong = device.wrong_with(call.send, call.type); !wrong.empty())
-            return wrong;
+        if (auto good = device.check_buffer(call.send, call.type); !good) return good;
     }
     if (buffers.got > 0) {
-        if (std::string wrong = device.wrong_with(call.receive, call.type); !wrong.empty())
-            return wrong;
+        if (auto good = device.check_buffer(call.receive, call.type); !good) return good;
     }
     const std::size_t element = type_size(static_cast<std::uint8_t>(call.type));
     if (buffers.own && call.send == call.receive + *buffers.own * element) return {};
-    return overlap(call.send, buffers.given * element, call.receive, buffers.got * element)
-               ? "send and receive overlap"
-               : "";
+    if (!overlap(call.send, buffers.given * element, call.receive, buffers.got * element))
+        return {};
+    return batchai::sys::Error{"send and receive overlap"};
 }
 
 }  // namespace
@@ -96,11 +92,11 @@ batchai_coll_status api::start_on_device(const char* name, batchai_coll_device* 
     if (communicator.failure().status != BATCHAI_COLL_OK) {
         return ended(communicator, communicator.failure().status);
     }
-    if (const std::string wrong = wrong_with(communicator, call, buffers); !wrong.empty()) {
-        return bad_argument(name, wrong);
+    if (auto good = check(communicator, call, buffers); !good) {
+        return bad_argument(name, good.error());
     }
     const auto captured = communicator.device().is_captured(call.stream);
-    if (!captured) return bad_argument(name, captured.error().message);
+    if (!captured) return bad_argument(name, captured.error());
     call.captured = *captured;
     if (call.captured && !communicator.can_be_captured(call)) {
         return bad_argument(

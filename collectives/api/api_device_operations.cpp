@@ -24,21 +24,24 @@ DeviceCall device_call(Kind kind, const void* send, void* receive, std::size_t c
     return call;
 }
 
-// Gives a call that reduces its operation and factors. Returns what is wrong with them, or nothing.
-std::string set_device_reduction(DeviceCall& call, batchai_coll_op op,
-                                 const batchai_coll_scaling* scaling) {
+// Gives a call that reduces its operation and factors.
+batchai::sys::Result<void> set_device_reduction(DeviceCall& call, batchai_coll_op op,
+                                                const batchai_coll_scaling* scaling) {
     Signature signature = signature_of(call.kind, call.count, call.type);
-    if (std::string wrong = set_reduction(signature, op, scaling); !wrong.empty()) return wrong;
+    if (auto good = set_reduction(signature, op, scaling); !good) return good;
     call.op = op;
     call.before = signature.before;
     call.after = signature.after;
     return {};
 }
 
-// Gives a call blocks of different lengths. Returns what is wrong with them, or nothing.
-std::string set_device_counts(DeviceCall& call, std::span<const std::size_t> counts) {
-    if (!is_type(call.type)) return fmt::format("no type {}", static_cast<int>(call.type));
-    if (!sum_of(counts, call.type, &call.count)) return "the counts are too large";
+// Gives a call blocks of different lengths.
+batchai::sys::Result<void> set_device_counts(DeviceCall& call,
+                                             std::span<const std::size_t> counts) {
+    if (auto good = check_type(call.type); !good) return good;
+    const auto sum = sum_of(counts, call.type);
+    if (!sum) return sum.error();
+    call.count = *sum;
     call.counts = counts;
     call.layout = layout_of(counts);
     return {};
@@ -64,8 +67,8 @@ batchai_coll_status batchai_coll_device_allreduce_async(
         constexpr const char* kName = "device_allreduce";
         if (device == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
         DeviceCall call = device_call(Kind::allreduce, send, receive, count, type, stream);
-        if (const std::string wrong = set_device_reduction(call, op, scaling); !wrong.empty()) {
-            return bad_argument(kName, wrong);
+        if (auto good = set_device_reduction(call, op, scaling); !good) {
+            return bad_argument(kName, good.error());
         }
         return start_on_device(kName, device, call, {count, count, 0}, request);
     });
@@ -82,8 +85,8 @@ batchai_coll_status batchai_coll_device_reduce_async(batchai_coll_device* device
         if (device == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
         DeviceCall call = device_call(Kind::reduce, send, receive, count, type, stream);
         call.root = root;
-        if (const std::string wrong = set_device_reduction(call, op, scaling); !wrong.empty()) {
-            return bad_argument(kName, wrong);
+        if (auto good = set_device_reduction(call, op, scaling); !good) {
+            return bad_argument(kName, good.error());
         }
         const bool gets = device->communicator->rank() == root;
         return start_on_device(kName, device, call, {count, gets ? count : 0, 0}, request);
@@ -100,9 +103,9 @@ batchai_coll_status batchai_coll_device_reduce_scatter_async(
             return bad_argument(kName, "a null argument");
         }
         DeviceCall call = device_call(Kind::reduce_scatter, send, receive, 0, type, stream);
-        std::string wrong = set_device_counts(call, {counts, ranks_of(device)});
-        if (wrong.empty()) wrong = set_device_reduction(call, op, scaling);
-        if (!wrong.empty()) return bad_argument(kName, wrong);
+        auto good = set_device_counts(call, {counts, ranks_of(device)});
+        if (good) good = set_device_reduction(call, op, scaling);
+        if (!good) return bad_argument(kName, good.error());
         return start_on_device(kName, device, call, {call.count, counts[rank_of(device)]}, request);
     });
 }
@@ -145,9 +148,8 @@ batchai_coll_status batchai_coll_device_allgatherv_async(batchai_coll_device* de
             return bad_argument(kName, "a null argument");
         }
         DeviceCall call = device_call(Kind::allgather, send, receive, 0, type, stream);
-        if (const auto wrong = set_device_counts(call, {counts, ranks_of(device)});
-            !wrong.empty()) {
-            return bad_argument(kName, wrong);
+        if (auto good = set_device_counts(call, {counts, ranks_of(device)}); !good) {
+            return bad_argument(kName, good.error());
         }
         const std::size_t* own = counts + rank_of(device);
         const DeviceBuffers buffers{*own, call.count, std::accumulate(counts, own, std::size_t{0})};
@@ -183,11 +185,11 @@ batchai_coll_status batchai_coll_device_alltoallv_async(batchai_coll_device* dev
         DeviceCall call = device_call(Kind::alltoallv, send, receive, 0, type, stream);
         const std::size_t ranks = ranks_of(device), rank = rank_of(device);
         DeviceBuffers buffers;
-        std::string wrong = set_device_counts(call, {receive_counts, ranks});
+        auto good = set_device_counts(call, {receive_counts, ranks});
         buffers.got = call.count;
-        if (wrong.empty()) wrong = set_device_counts(call, {send_counts, ranks});
+        if (good) good = set_device_counts(call, {send_counts, ranks});
         buffers.given = call.count;
-        if (!wrong.empty()) return bad_argument(kName, wrong);
+        if (!good) return bad_argument(kName, good.error());
         if (send_counts[rank] != receive_counts[rank]) {
             return bad_argument(kName, "this rank sends itself another count than it receives");
         }

@@ -20,19 +20,14 @@ batchai_coll_status start_reduction(const char* name, Kind kind, int root, batch
                                     const batchai_coll_scaling* scaling,
                                     batchai_coll_request** request) {
     if (comm == nullptr || request == nullptr) return bad_argument(name, "a null argument");
-    if (!is_type(type)) {
-        return bad_argument(name, fmt::format("no type {}", static_cast<int>(type)));
-    }
+    if (auto good = check_type(type); !good) return bad_argument(name, good.error());
     const Topology& topology = comm->communicator->topology();
-    if (root < 0 || root >= topology.size) {
-        return bad_argument(name, fmt::format("no rank {} to be the root", root));
-    }
+    if (auto good = check_root(root, topology.size); !good) return bad_argument(name, good.error());
     Signature signature = signature_of(kind, count, type);
     signature.root = root;
-    if (const std::string wrong = set_reduction(signature, op, scaling); !wrong.empty()) {
-        return bad_argument(name, wrong);
-    }
-    if (!fits(count, type, 1)) return bad_argument(name, "the count is too large");
+    if (auto good = set_reduction(signature, op, scaling); !good)
+        return bad_argument(name, good.error());
+    if (auto good = check_count(count, type); !good) return bad_argument(name, good.error());
     const bool receives = kind != Kind::reduce || root == topology.rank;
     if (count > 0 && (send == nullptr || (receives && receive == nullptr))) {
         return bad_argument(name, "a null buffer");
@@ -78,13 +73,10 @@ batchai_coll_status batchai_coll_broadcast_async(batchai_coll_comm* comm, void* 
     return guarded([&] {
         constexpr const char* kName = "broadcast";
         if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
-        if (!is_type(type)) {
-            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
-        }
-        if (root < 0 || root >= comm->communicator->topology().size) {
-            return bad_argument(kName, fmt::format("no rank {} to be the root", root));
-        }
-        if (!fits(count, type, 1)) return bad_argument(kName, "the count is too large");
+        if (auto good = check_type(type); !good) return bad_argument(kName, good.error());
+        if (auto good = check_root(root, comm->communicator->topology().size); !good)
+            return bad_argument(kName, good.error());
+        if (auto good = check_count(count, type); !good) return bad_argument(kName, good.error());
         if (count > 0 && buffer == nullptr) return bad_argument(kName, "a null buffer");
         Signature signature = signature_of(Kind::broadcast, count, type);
         signature.root = root;
@@ -100,13 +92,10 @@ batchai_coll_status batchai_coll_allgather_async(batchai_coll_comm* comm, const 
     return guarded([&] {
         constexpr const char* kName = "allgather";
         if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
-        if (!is_type(type)) {
-            return bad_argument(kName, fmt::format("no type {}", static_cast<int>(type)));
-        }
+        if (auto good = check_type(type); !good) return bad_argument(kName, good.error());
         const Topology& topology = comm->communicator->topology();
-        if (!fits(count, type, topology.size)) {
-            return bad_argument(kName, "the count is too large");
-        }
+        if (auto good = check_count(count, type, topology.size); !good)
+            return bad_argument(kName, good.error());
         if (count > 0 && (send == nullptr || receive == nullptr)) {
             return bad_argument(kName, "a null buffer");
         }

@@ -62,67 +62,68 @@ std::string_view view(const char* text) {
     return text == nullptr ? std::string_view() : text;
 }
 
-// Why the options cannot be; empty: they can.
-std::string wrong_with(const batchai_coll_queue_options& options) {
+batchai::sys::Result<void> check(const batchai_coll_queue_options& options) {
+    using batchai::sys::Error;
     constexpr double kYear = 3e7;
     if (!(options.cycle >= 0 && options.cycle < kYear)) {
-        return fmt::format("a cycle of {} s", options.cycle);
+        return Error{fmt::format("a cycle of {} s", options.cycle)};
     }
     if (!(options.stall_warning >= 0 && options.stall_warning < kYear)) {
-        return fmt::format("a stall_warning of {} s", options.stall_warning);
+        return Error{fmt::format("a stall_warning of {} s", options.stall_warning)};
     }
     constexpr int kTune = BATCHAI_COLL_TUNE_FUSION | BATCHAI_COLL_TUNE_CYCLE;
-    if ((options.autotune & ~kTune) != 0) return fmt::format("an autotune of {}", options.autotune);
+    if ((options.autotune & ~kTune) != 0)
+        return Error{fmt::format("an autotune of {}", options.autotune)};
     if (options.cache_capacity == 0 || options.cache_capacity > (1u << 20)) {
-        return fmt::format("a cache_capacity of {}", options.cache_capacity);
+        return Error{fmt::format("a cache_capacity of {}", options.cache_capacity)};
     }
     return {};
 }
 
-// A tensor as a part, or what is wrong with it.
-std::string read(const batchai_coll_tensor& tensor, batchai_coll_op op,
-                 const batchai_coll_scaling* scaling, Part& part) {
-    if (!is_type(tensor.type)) return fmt::format("no type {}", static_cast<int>(tensor.type));
-    if (!fits(tensor.count, tensor.type, 1)) return "the count is too large";
+batchai::sys::Result<Part> part_of(const batchai_coll_tensor& tensor, batchai_coll_op op,
+                                   const batchai_coll_scaling* scaling) {
+    if (auto good = check_type(tensor.type); !good) return good.error();
+    if (auto good = check_count(tensor.count, tensor.type); !good) return good.error();
     if (tensor.count > 0 && (tensor.send == nullptr || tensor.receive == nullptr)) {
-        return "a null buffer";
+        return batchai::sys::Error{"a null buffer"};
     }
-    part = {signature_of(Kind::allreduce, tensor.count, tensor.type),
-            static_cast<const std::byte*>(tensor.send), static_cast<std::byte*>(tensor.receive)};
+    Part part{signature_of(Kind::allreduce, tensor.count, tensor.type),
+              static_cast<const std::byte*>(tensor.send), static_cast<std::byte*>(tensor.receive)};
     const std::size_t bytes = bytes_of(part.signature);
     if (tensor.send != tensor.receive && overlap(tensor.send, bytes, tensor.receive, bytes)) {
-        return "send and receive overlap without being the same";
+        return batchai::sys::Error{"send and receive overlap without being the same"};
     }
-    return set_reduction(part.signature, op, scaling);
+    if (auto good = set_reduction(part.signature, op, scaling); !good) return good.error();
+    return part;
 }
 
-// All tensors of an allreduce as parts, which are valid until this thread's next call; or what is
-// wrong with them.
-std::string read(const batchai_coll_tensor* tensors, std::size_t count, batchai_coll_op op,
-                 const batchai_coll_scaling* scaling, std::span<const Part>& parts) {
-    static thread_local std::vector<Part> own;
-    if (count == 0) return "no tensors";
-    if (tensors == nullptr) return "a null argument";
-    own.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        if (std::string wrong = read(tensors[i], op, scaling, own[i]); !wrong.empty()) return wrong;
+// All tensors of an allreduce; valid until this thread's next call.
+batchai::sys::Result<std::span<const Part>> parts_of(const batchai_coll_tensor* tensors,
+                                                     std::size_t count, batchai_coll_op op,
+                                                     const batchai_coll_scaling* scaling) {
+    static thread_local std::vector<Part> parts;
+    if (count == 0) return batchai::sys::Error{"no tensors"};
+    if (tensors == nullptr) return batchai::sys::Error{"a null argument"};
+    parts.clear();
+    for (const batchai_coll_tensor& tensor : std::span(tensors, count)) {
+        const auto part = part_of(tensor, op, scaling);
+        if (!part) return part.error();
+        parts.push_back(*part);
     }
-    parts = own;
-    return {};
+    return std::span<const Part>(parts);
 }
 
-// Why a GPU cannot take part in it; empty: it can.
-std::string wrong_with(Device& device, std::span<const Part> parts, Device::Stream stream) {
+// Whether a GPU can take part in it.
+batchai::sys::Result<void> check(Device& device, std::span<const Part> parts,
+                                 Device::Stream stream) {
     for (const Part& part : parts) {
         if (part.signature.count == 0) continue;
         const auto type = static_cast<batchai_coll_type>(part.signature.type);
-        std::string wrong = device.wrong_with(part.send, type);
-        if (wrong.empty() && part.receive != part.send) {
-            wrong = device.wrong_with(part.receive, type);
-        }
-        if (!wrong.empty()) return wrong;
+        if (auto good = device.check_buffer(part.send, type); !good) return good;
+        if (part.receive == part.send) continue;
+        if (auto good = device.check_buffer(part.receive, type); !good) return good;
     }
-    return device.wrong_with(stream);
+    return device.check_stream(stream);
 }
 
 batchai_coll_status submit(const char* function, batchai_coll_queue* queue,
@@ -163,9 +164,7 @@ batchai_coll_status batchai_coll_queue_open(batchai_coll_comm* comm,
         if (comm == nullptr || queue == nullptr) return bad_argument(kName, "a null argument");
         *queue = nullptr;
         const auto chosen = options == nullptr ? batchai_coll_queue_defaults() : *options;
-        if (const std::string wrong = wrong_with(chosen); !wrong.empty()) {
-            return bad_argument(kName, wrong);
-        }
+        if (auto good = check(chosen); !good) return bad_argument(kName, good.error());
         *queue = new batchai_coll_queue(*comm->communicator, chosen);
         return BATCHAI_COLL_OK;
     });
@@ -194,10 +193,9 @@ batchai_coll_status batchai_coll_submit_allreduce(batchai_coll_queue* queue, con
         constexpr const char* kName = "submit_allreduce";
         if (queue == nullptr || ticket == nullptr) return bad_argument(kName, "a null argument");
         Queue::Order order{.name = view(name), .text = view(details), .priority = priority};
-        if (const std::string wrong = read(tensors, tensor_count, op, scaling, order.parts);
-            !wrong.empty()) {
-            return bad_argument(kName, wrong);
-        }
+        const auto parts = parts_of(tensors, tensor_count, op, scaling);
+        if (!parts) return bad_argument(kName, parts.error());
+        order.parts = *parts;
         return submit(kName, queue, order, ticket);
     });
 }
@@ -214,12 +212,13 @@ batchai_coll_status batchai_coll_submit_device_allreduce(batchai_coll_queue* que
         if (queue == nullptr || ticket == nullptr) return bad_argument(kName, "a null argument");
         Queue::Order order{.name = view(name), .text = view(details), .priority = priority};
         order.stream = static_cast<Device::Stream>(stream);
-        std::string wrong = read(tensors, tensor_count, op, scaling, order.parts);
-        if (!wrong.empty()) return bad_argument(kName, wrong);
+        const auto parts = parts_of(tensors, tensor_count, op, scaling);
+        if (!parts) return bad_argument(kName, parts.error());
+        order.parts = *parts;
         const auto device = queue->devices.device(number);
-        if (!device) return bad_argument(kName, device.error().message);
-        wrong = wrong_with(**device, order.parts, order.stream);
-        if (!wrong.empty()) return bad_argument(kName, wrong);
+        if (!device) return bad_argument(kName, device.error());
+        auto good = check(**device, order.parts, order.stream);
+        if (!good) return bad_argument(kName, good.error());
         const auto mark = queue->devices.mark(order.stream);
         if (!mark) return fail(BATCHAI_COLL_ERR_SYSTEM, mark.error().in(kName).message);
         order.mark = *mark;
@@ -234,7 +233,7 @@ batchai_coll_status batchai_coll_queue_open_gpu(batchai_coll_queue* queue, int n
         constexpr const char* kName = "queue_open_gpu";
         if (queue == nullptr) return bad_argument(kName, "a null argument");
         const auto device = queue->devices.device(number);
-        return device ? BATCHAI_COLL_OK : bad_argument(kName, device.error().message);
+        return device ? BATCHAI_COLL_OK : bad_argument(kName, device.error());
     });
 }
 

@@ -15,7 +15,7 @@ static_assert(sizeof(cudaIpcMemHandle_t) == sizeof(Device::Handle));
 
 namespace {
 
-constexpr std::size_t kPage = 2u << 20;
+constexpr std::size_t kGpuPage = 2u << 20;
 
 cudaStream_t cuda(Device::Stream stream) {
     return reinterpret_cast<cudaStream_t>(stream);
@@ -90,9 +90,9 @@ void CudaDevice::close() {
 sys::Result<std::byte*> CudaDevice::allocate(std::size_t bytes) {
     const CurrentContext current(context_);
     // CUDA shares whole pages, with whatever else lies in them.
-    const std::size_t pages = std::max<std::size_t>((bytes + kPage - 1) / kPage, 1);
+    const std::size_t pages = std::max<std::size_t>((bytes + kGpuPage - 1) / kGpuPage, 1);
     void* memory = nullptr;
-    const cudaError_t status = cudaMalloc(&memory, pages * kPage);
+    const cudaError_t status = cudaMalloc(&memory, pages * kGpuPage);
     if (status != cudaSuccess) {
         return error_of(status, fmt::format("allocating {} bytes on {}", bytes, name_));
     }

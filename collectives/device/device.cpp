@@ -53,18 +53,20 @@ sys::Result<void> Device::copy_all(const Copies& copies, Stream stream) {
     return {};
 }
 
-std::string Device::wrong_with(const std::byte* memory, batchai_coll_type type) const {
-    if (memory == nullptr) return "a null buffer";
-    if (!holds(memory)) return fmt::format("a buffer that is not in the memory of {}", name());
-    return is_aligned(memory, type_size(static_cast<std::uint8_t>(type)))
-               ? ""
-               : "a buffer that is not aligned to its numbers";
+sys::Result<void> Device::check_buffer(const std::byte* memory, batchai_coll_type type) const {
+    if (memory == nullptr) return sys::Error{"a null buffer"};
+    if (!holds(memory)) {
+        return sys::Error{fmt::format("a buffer that is not in the memory of {}", name())};
+    }
+    if (is_aligned(memory, type_size(static_cast<std::uint8_t>(type)))) return {};
+    return sys::Error{"a buffer that is not aligned to its numbers"};
 }
 
-std::string Device::wrong_with(Stream stream) {
+sys::Result<void> Device::check_stream(Stream stream) {
     const auto captured = is_captured(stream);
-    if (!captured) return captured.error().message;
-    return *captured ? "the stream is captured into a graph: call it outside of the capture" : "";
+    if (!captured) return captured.error();
+    if (!*captured) return {};
+    return sys::Error{"the stream is captured into a graph: call it outside of the capture"};
 }
 
 sys::Result<void> Device::make(const std::vector<Stream*>& streams,

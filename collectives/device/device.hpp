@@ -137,10 +137,10 @@ class Device {
     // The same for two processes, of any nodes, exactly if the device is.
     virtual std::string identity() const = 0;
 
-    // Why a caller's buffer of numbers of a type cannot be; empty: it can.
-    std::string wrong_with(const std::byte* memory, batchai_coll_type type) const;
-    // The same of a caller's stream.
-    std::string wrong_with(Stream stream);
+    // Whether a caller's buffer is in the device's memory, and aligned to numbers of the type.
+    sys::Result<void> check_buffer(const std::byte* memory, batchai_coll_type type) const;
+    // Whether a caller's stream takes orders now.
+    sys::Result<void> check_stream(Stream stream);
 
     // Several at once; what fails first.
     sys::Result<void> make(const std::vector<Stream*>& streams, const std::vector<Event*>& events);

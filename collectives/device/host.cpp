@@ -21,11 +21,11 @@ constexpr std::uint64_t kMostOrders = 4;  // of a query
 constexpr int kMostIdle = 3;
 
 // A Device::Handle's bytes.
-struct Address {
+struct SegmentName {
     std::uint64_t bytes;
     char path[sizeof(Device::Handle) - sizeof bytes];
 };
-static_assert(sizeof(Address) == sizeof(Device::Handle));
+static_assert(sizeof(SegmentName) == sizeof(Device::Handle));
 
 // A record of an event: whether it has been done. What waits keeps it, whatever becomes of the
 // event.
@@ -110,7 +110,7 @@ sys::Result<Device::Handle> HostDevice::share(const std::byte* memory) {
     if (found == memory_.end())
         return sys::Error{"sharing memory that allocate() has not returned"};
     const std::string path = found->segment.path();
-    Address address{found->segment.size(), {}};
+    SegmentName address{found->segment.size(), {}};
     if (path.size() >= sizeof address.path) return sys::Error{path + " is too long a path"};
     std::copy(path.begin(), path.end(), address.path);
     Handle handle;
@@ -119,7 +119,7 @@ sys::Result<Device::Handle> HostDevice::share(const std::byte* memory) {
 }
 
 sys::Result<std::byte*> HostDevice::open(const Handle& handle) {
-    Address address;
+    SegmentName address;
     std::memcpy(&address, &handle, sizeof address);
     const std::string path(address.path, ::strnlen(address.path, sizeof address.path));
     const std::scoped_lock held(lock_);

@@ -11,7 +11,7 @@ namespace batchai::coll {
 namespace {
 
 // How often a caller asks for what is in line until it counts as waiting for it.
-constexpr int kPatience = 64;
+constexpr int kAsksOfAWaiter = 64;
 // What a thread is given to come back from what it does.
 constexpr std::chrono::seconds kHalt{2};
 // How often the thread looks at what was submitted, while it expects more.
@@ -121,7 +121,7 @@ batchai_coll_status Queue::test(Submission* submission, std::string& sentence) {
     Lock held(lock_);
     note_caller();
     if (submission->state == Submission::State::ended) return conclude(submission, sentence);
-    if (submission->asked < kPatience && ++submission->asked == kPatience &&
+    if (submission->asked < kAsksOfAWaiter && ++submission->asked == kAsksOfAWaiter &&
         submission->state == Submission::State::in_line) {
         ++submission->waiters;
         ++blocked_;

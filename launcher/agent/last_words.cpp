@@ -7,7 +7,7 @@
 namespace batchai::launcher {
 namespace {
 
-constexpr std::chrono::milliseconds kAgain{2};
+constexpr std::chrono::milliseconds kLookAgain{2};
 // For a library that reads no more. A busy node's thread may take seconds.
 constexpr std::chrono::seconds kPatience{10};
 
@@ -40,7 +40,7 @@ void LastWords::judge_heard() {
         waiting_.pop_front();
         callbacks_.judge(std::move(end));
     }
-    waiting_.empty() ? again_.stop() : again_.start(kAgain);
+    waiting_.empty() ? again_.stop() : again_.start(kLookAgain);
 }
 
 }  // namespace batchai::launcher

@@ -3,6 +3,7 @@
 // What root and agents say to each other. One struct per message; kKind is its number on the wire.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "launcher/common/readiness.hpp"
+#include "launcher/env/env.hpp"
 #include "launcher/root/coordinator.hpp"
 #include "sys/clock.hpp"
 #include "sys/text.hpp"

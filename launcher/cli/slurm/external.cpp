@@ -22,7 +22,6 @@
 namespace batchai::cli {
 namespace {
 
-constexpr int kSignalBase = 128;
 constexpr int kNotStarted = 127;
 
 // A file in memory that holds the input: a child may read it or not, nobody waits for anybody.
@@ -91,7 +90,7 @@ int wait_for(pid_t pid) {
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+    return exit_code_of(status);
 }
 
 constexpr std::array<int, 4> kForwarded{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -125,6 +124,11 @@ class BlockedSignals {
 
 }  // namespace
 
+int exit_code_of(int status) {
+    constexpr int kSignalBase = 128;
+    return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 sys::Result<int> run_foreground(const std::vector<std::string>& argv) {
     const BlockedSignals signals;
     const auto arguments = exec_arguments(argv);
@@ -141,8 +145,7 @@ sys::Result<int> run_foreground(const std::vector<std::string>& argv) {
     for (;;) {
         const siginfo_t info = signals.take();
         int status = 0;
-        if (::waitpid(pid, &status, WNOHANG) == pid)
-            return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+        if (::waitpid(pid, &status, WNOHANG) == pid) return exit_code_of(status);
         // From the terminal (SI_KERNEL) the child got it as well.
         if (info.si_signo != SIGCHLD && info.si_code != SI_KERNEL) ::kill(pid, info.si_signo);
     }

@@ -29,6 +29,9 @@ sys::Result<Finished> run_program(const std::vector<std::string>& argv,
 // Returns the exit status, 128+N after signal N.
 sys::Result<int> run_foreground(const std::vector<std::string>& argv);
 
+// From a status of wait(2), as a shell has it: 128+N after signal N.
+int exit_code_of(int status);
+
 bool on_path(const std::string& program);
 
 // The first line that says something.

@@ -15,8 +15,6 @@
 namespace batchai::cli {
 namespace {
 
-constexpr int kSignalBase = 128;
-
 template <class Number>
 std::optional<Number> number(std::string_view text) {
     Number value{};
@@ -34,8 +32,7 @@ std::optional<double> time_of(const std::string& text) {
 
 // As wait(2) has it.
 int exit_code(const std::string& text) {
-    const int status = number<int>(text).value_or(0);
-    return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+    return exit_code_of(number<int>(text).value_or(0));
 }
 
 // The command, without variables of the caller's environment.
