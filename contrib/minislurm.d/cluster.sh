@@ -34,7 +34,7 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
-SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1
 ReturnToService=2
 KillWait=4
 SlurmdTimeout=30

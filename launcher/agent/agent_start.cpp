@@ -35,7 +35,7 @@ void Agent::say_hello() {
     const auto tree_port = branch_->listen(interface_.address);
     if (!tree_port) return fail(tree_port.error().message);
     hello.tree_port = *tree_port;
-    hello.in_job_mounts = is_in_job_mounts(env::value_of(environment_, "SLURM_JOB_ID"));
+    hello.in_job_mounts = is_in_job_mounts(bootstrap_.job_id);
     hello.clock = sys::wall_clock();
     root_->send(hello);
     if (auto usable = check_loopback(); !usable) return fail(usable.error().message);

@@ -124,23 +124,47 @@ std::string of_group(std::string_view variable, int component) {
     return fmt::format("{}_HET_GROUP_{}", variable, component);
 }
 
-// salloc does not say which nodes its command is for: srun takes the first component's.
-sys::Result<std::optional<int>> component_of(const env::Environment& environment) {
-    if (!environment.contains("SLURM_HET_SIZE")) return std::optional<int>();
+std::string id_of_component(const env::Environment& environment, int component) {
+    return env::value_of(environment, of_group("SLURM_JOB_ID", component));
+}
+
+// The components that have all nodes of this process's job or step. salloc does not say which nodes
+// its command is for: then all have them.
+std::vector<int> components_here(const env::Environment& environment) {
     const auto here = expand_hostlist(env::value_of(environment, "SLURM_JOB_NODELIST"));
+    std::vector<int> found;
     for (int component = 0;; ++component) {
         const auto list = environment.find(of_group("SLURM_JOB_NODELIST", component));
-        if (list == environment.end()) break;
+        if (list == environment.end()) return found;
         const auto nodes = expand_hostlist(list->second);
         if (std::all_of(here.begin(), here.end(), [&nodes](const std::string& node) {
                 return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
             })) {
-            return std::optional(component);
+            found.push_back(component);
         }
     }
-    return sys::Error{
-        "this step is part of several components of a heterogeneous job, and batchai-launch runs "
-        "on one: start it with srun --het-group=NUMBER, or without srun"};
+}
+
+// None: the job is not heterogeneous. Outside of a step it is the first one, as for srun. In a
+// step srun names the nodes of the component and not its number.
+sys::Result<std::optional<int>> component_of(
+    const env::Environment& environment,
+    const std::function<sys::Result<std::string>()>& ask_node) {
+    if (!environment.contains("SLURM_HET_SIZE")) return std::optional<int>();
+    const std::vector<int> found = components_here(environment);
+    if (found.empty()) {
+        return sys::Error{
+            "this step is part of several components of a heterogeneous job, and batchai-launch "
+            "runs on one: start it with srun --het-group=NUMBER, or without srun"};
+    }
+    if (found.size() == 1 || !environment.contains("SLURM_STEP_ID")) return std::optional(found[0]);
+    const auto job = ask_node();
+    if (!job) return job.error().in("cannot tell which component of the job this step is part of");
+    for (const int component : found) {
+        if (id_of_component(environment, component) == *job) return std::optional(component);
+    }
+    return sys::Error{"this step is part of job " + *job +
+                      ", which is not a component of the heterogeneous job around it"};
 }
 
 }  // namespace
@@ -173,8 +197,9 @@ Allocation local_allocation(int nodes) {
     return allocation;
 }
 
-sys::Result<Allocation> slurm_allocation(env::Environment environment) {
-    const auto component = component_of(environment);
+sys::Result<Allocation> slurm_allocation(
+    env::Environment environment, const std::function<sys::Result<std::string>()>& ask_node) {
+    const auto component = component_of(environment, ask_node);
     if (!component) return component.error();
     if (*component) environment = of_component(std::move(environment), **component);
     const auto job = environment.find("SLURM_JOB_ID");
@@ -193,6 +218,8 @@ sys::Result<Allocation> slurm_allocation(env::Environment environment) {
     Allocation allocation;
     allocation.job_id = job->second;
     allocation.component = *component;
+    allocation.node_job_id =
+        *component ? id_of_component(environment, **component) : allocation.job_id;
     allocation.nodes = expand_hostlist(list->second);
     if (allocation.nodes.empty()) return sys::Error{"SLURM_JOB_NODELIST names no node"};
     allocation.tasks = tasks_asked(environment, allocation.nodes.size());
@@ -203,14 +230,11 @@ sys::Result<Allocation> slurm_allocation(env::Environment environment) {
 sys::Result<Allocation> find_allocation(const env::Environment& environment) {
     auto allocation = slurm_allocation(environment);
     if (!allocation) return allocation;
-    std::string job_id = allocation->job_id;
-    bool spread = may_spread_gpus(environment);
-    if (const std::optional<int> component = allocation->component) {
-        job_id = env::value_of(environment, of_group("SLURM_JOB_ID", *component));
-        spread = may_spread_gpus(of_component(environment, *component));
+    const std::optional<int> component = allocation->component;
+    if (!may_spread_gpus(component ? of_component(environment, *component) : environment)) {
+        return allocation;
     }
-    if (!spread) return allocation;
-    const auto job = ask_slurm(job_id);
+    const auto job = ask_slurm(allocation->node_job_id);
     if (!job) return job.error().in("asking Slurm for the GPUs of the job");
     allocation->gpus = job->gpus;
     return allocation;

@@ -3,6 +3,7 @@
 // Where the job runs: the nodes of the Slurm allocation around us, or this machine playing several.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,10 @@ struct Allocation {
     bool reduced = false;          // some of Slurm's nodes are left out
     std::string job_id;            // Slurm's; empty when local
     std::optional<int> component;  // of a heterogeneous job (`sbatch -N1 : -N2`)
-    std::vector<int> tasks;        // of each node, where the user has asked for a number of them
+    // Of a heterogeneous job the component's own number, by which Slurm's nodes know it; job_id is
+    // the first component's, by which the user and Slurm's controller do. Otherwise both are one.
+    std::string node_job_id;
+    std::vector<int> tasks;  // of each node, where the user has asked for a number of them
     // --distribution of sbatch or salloc: the order of the nodes, and the part that is not heeded.
     Order order = Order::block;
     std::string ignored_distribution;
@@ -34,8 +38,11 @@ Allocation local_allocation(int nodes);
 
 // From the environment that sbatch and salloc set. Of several tasks of srun only the first gets
 // one: it starts the agents of all nodes. Of a heterogeneous job it is one component, as for srun:
-// the first, or the one whose step this is.
-sys::Result<Allocation> slurm_allocation(env::Environment environment);
+// the first, or the one whose step this is. `ask_node` returns the job of this process, as the node
+// knows it; it is called only in a step that may be one of several components on the same nodes.
+sys::Result<Allocation> slurm_allocation(
+    env::Environment environment,
+    const std::function<sys::Result<std::string>()>& ask_node = job_of_this_process);
 
 // The environment of a heterogeneous job as its component would have it alone. The job's number
 // stays that of the whole.

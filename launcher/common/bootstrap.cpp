@@ -25,17 +25,18 @@ std::string encode(const Bootstrap& bootstrap) {
     for (const Endpoint& one : bootstrap.endpoints) {
         endpoints += (endpoints.empty() ? "" : ",") + text_of(one);
     }
-    return fmt::format("batchai-launch-agent {} {} {} {} {} {} {}\n", bootstrap.key, endpoints,
+    return fmt::format("batchai-launch-agent {} {} {} {} {} {} {} {}\n", bootstrap.key, endpoints,
                        bootstrap.node, bootstrap.name.empty() ? "-" : bootstrap.name,
+                       bootstrap.job_id.empty() ? "-" : bootstrap.job_id,
                        bootstrap.owned_directory.empty() ? "-" : bootstrap.owned_directory,
                        bootstrap.tree.nodes, bootstrap.tree.radix);
 }
 
 std::optional<Bootstrap> decode_bootstrap(const std::string& line) {
     std::istringstream in(line);
-    std::string magic, endpoints, name, directory;
+    std::string magic, endpoints, name, job_id, directory;
     Bootstrap bootstrap;
-    in >> magic >> bootstrap.key >> endpoints >> bootstrap.node >> name >> directory >>
+    in >> magic >> bootstrap.key >> endpoints >> bootstrap.node >> name >> job_id >> directory >>
         bootstrap.tree.nodes >> bootstrap.tree.radix;
     if (!in || bootstrap.tree.radix < 1 || magic != "batchai-launch-agent") return std::nullopt;
     std::istringstream list(endpoints);
@@ -45,6 +46,7 @@ std::optional<Bootstrap> decode_bootstrap(const std::string& line) {
         bootstrap.endpoints.push_back({one.substr(0, colon), std::atoi(one.c_str() + colon + 1)});
     }
     if (name != "-") bootstrap.name = name;
+    if (job_id != "-") bootstrap.job_id = job_id;
     if (directory != "-") bootstrap.owned_directory = directory;
     return bootstrap;
 }

@@ -19,6 +19,7 @@ struct Bootstrap {
     std::vector<Endpoint> endpoints;  // of the root, to be tried in this order
     int node = -1;                    // -1: SLURM_NODEID and SLURMD_NODENAME say
     std::string name;
+    std::string job_id;           // whose mounts the node is to have; empty: not in Slurm
     std::string owned_directory;  // removed by the guard of node 0; empty: none
     Tree tree;
 };

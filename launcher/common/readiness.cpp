@@ -30,15 +30,16 @@ bool asks_for_mounts(const env::Environment& environment) {
     });
 }
 
-sys::Result<void> check_readiness(const std::vector<Hello>& nodes, bool asked) {
+sys::Result<void> check_readiness(const std::vector<Hello>& nodes, const std::string& job_id,
+                                  bool asked) {
     std::vector<std::string> missing;
     for (const Hello& node : nodes)
         if (!node.in_job_mounts) missing.push_back(node.name);
     if (missing.empty() || (!asked && missing.size() == nodes.size())) return {};
     return sys::Error{fmt::format(
-        "{}: the job's mounts and preparation are missing: the plugin is not active {}: add its "
-        "line to the node's plugstack.conf",
-        fmt::join(missing, ", "), missing.size() == 1 ? "there" : "on these nodes")};
+        "{}: the mounts of job {} are missing, so the plugin has not prepared {} for it. Check "
+        "that the node's plugstack.conf has the plugin's line, and look into slurmd's log there",
+        fmt::join(missing, ", "), job_id, missing.size() == 1 ? "this node" : "these nodes")};
 }
 
 }  // namespace batchai::launcher

@@ -16,7 +16,8 @@
 
 namespace batchai::launcher {
 
-// True where this process is in the mounts of that Slurm job.
+// True where this process is in the mounts of that Slurm job; each component of a heterogeneous job
+// has its own (Allocation::node_job_id).
 bool is_in_job_mounts(const std::string& job_id);
 
 // The same, of the text of a /proc/PID/mountinfo.
@@ -25,8 +26,9 @@ bool shows_job_mounts(std::istream& mountinfo, const std::string& job_id);
 // True when the job was submitted with --batchai-* options, as far as its environment says.
 bool asks_for_mounts(const env::Environment&);
 
-// An error that names the nodes without the job's mounts, if asked is true or one of the nodes has
-// them.
-sys::Result<void> check_readiness(const std::vector<Hello>& nodes, bool asked);
+// An error that names the nodes without the mounts of that Slurm job, if asked is true or one of
+// the nodes has them. Why they are missing no process of the user's can see.
+sys::Result<void> check_readiness(const std::vector<Hello>& nodes, const std::string& job_id,
+                                  bool asked);
 
 }  // namespace batchai::launcher

@@ -2,6 +2,7 @@
 #include "launcher/common/slurm_job.hpp"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -126,6 +127,24 @@ sys::Result<SlurmJob> ask_slurm(const std::string& job_id) {
     const auto lines = scontrol("show job -o " + job_id);
     if (!lines) return lines.error();
     return parse_slurm_job(line_of_job(*lines, job_id));
+}
+
+std::string job_of_process(const std::string& list, const std::string& pid) {
+    std::istringstream text(list);
+    for (std::string line; std::getline(text, line);) {
+        std::istringstream words(line);
+        std::string listed, job;
+        if (words >> listed >> job && listed == pid) return job;
+    }
+    return {};
+}
+
+sys::Result<std::string> job_of_this_process() {
+    const auto list = scontrol("listpids");
+    if (!list) return list.error();
+    const std::string job = job_of_process(*list, std::to_string(::getpid()));
+    if (!is_number(job)) return sys::Error{"scontrol listpids does not list this process"};
+    return job;
 }
 
 sys::Result<void> requeue_job(const std::string& job_id) {

@@ -45,6 +45,13 @@ std::string line_of_job(const std::string& lines, const std::string& job_id);
 SlurmJob parse_slurm_job(const std::string& line);
 sys::Result<SlurmJob> ask_slurm(const std::string& job_id);
 
+// The job of this process, as the node's daemon knows it: of a heterogeneous job the component's
+// number, which no variable of a step tells.
+sys::Result<std::string> job_of_this_process();
+
+// From `scontrol listpids`; empty: it does not list the process.
+std::string job_of_process(const std::string& list, const std::string& pid);
+
 // Puts the job back into the queue, and so ends it where it runs.
 sys::Result<void> requeue_job(const std::string& job_id);
 

@@ -104,7 +104,11 @@ sys::Result<void> Coordinator::open() {
     }
     if (addresses.empty()) return sys::Error{"this machine has no network address"};
     std::vector<Listener> listeners;
-    Bootstrap bootstrap{random_text(), {}, -1, {}, session_.owned_directory, tree()};
+    Bootstrap bootstrap;
+    bootstrap.key = random_text();
+    bootstrap.job_id = session_.allocation.node_job_id;
+    bootstrap.owned_directory = session_.owned_directory;
+    bootstrap.tree = tree();
     for (const std::string& address : addresses) {
         auto listener = listen_at(address);
         if (!listener) return listener.error();

@@ -73,8 +73,9 @@ void Coordinator::close_door() {
 sys::Result<void> Coordinator::check_ready(const std::vector<Hello>& nodes) const {
     const Allocation& allocation = session_.allocation;
     if (allocation.local) return {};
-    return check_readiness(nodes,
-                           asks_for_mounts(env::current()) || is_in_job_mounts(allocation.job_id));
+    const std::string& job_id = allocation.node_job_id;
+    return check_readiness(nodes, job_id,
+                           asks_for_mounts(env::current()) || is_in_job_mounts(job_id));
 }
 
 void Coordinator::launch() {

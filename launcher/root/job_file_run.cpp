@@ -78,7 +78,7 @@ std::string JobFileRun::log_node(const std::string& node) const {
 
 // Outside of the job's mounts its paths lead elsewhere.
 sys::Result<void> JobFileRun::check_place() const {
-    if (allocation_.local || is_in_job_mounts(allocation_.job_id)) return {};
+    if (allocation_.local || is_in_job_mounts(allocation_.node_job_id)) return {};
     return sys::Error{
         "the job's mounts and preparation are missing here: run --job in a script submitted with "
         "sbatch --batchai-job, in salloc --batchai-job with 'srun -N1 -n1 --overlap "

@@ -122,13 +122,18 @@ without_plugin() {
     on_node "$1" umount "$MINISLURM_DIR/etc/plugstack.conf"
     return $code
 }
-missing="the job's mounts and preparation are missing: the plugin is not active there: add its line to the node's plugstack.conf"
+# are_missing NODE TEXT: batchai-launch says that and no more.
+are_missing() {
+    sed -E 's/^(batchai-launch: .*: the mounts of job )[0-9]+ /\1N /' <<<"$2" | diff - <(
+        echo "batchai-launch: $1: the mounts of job N are missing, so the plugin has not prepared this node for it. Check that the node's plugstack.conf has the plugin's line, and look into slurmd's log there"
+    )
+}
 
 @test "in salloc no rank starts where a node lacks the plugin, and the node is named" {
     need_root
     run without_plugin n2 as_alice salloc -Q -N2 --batchai-mount="$data:a:ro" batchai-launch --ranks-per-node 1 touch "$share/ran"
     [ "$status" = 125 ]
-    [ "$output" = "batchai-launch: n2: $missing" ]
+    are_missing n2 "$output"
     [ ! -e "$share/ran" ]
 }
 
@@ -140,7 +145,7 @@ missing="the job's mounts and preparation are missing: the plugin is not active 
     for node in n1 n2; do # the first one runs the script, whose variables reach the other
         without_plugin "$node" submit_and_wait -N2 --batchai-mount="$data:a:ro" -o "$share/slurm.out" "$share/script"
         [ "$state" = FAILED ]
-        [ "$(cat "$share/slurm.out")" = "batchai-launch: $node: $missing" ]
+        are_missing "$node" "$(cat "$share/slurm.out")"
         [ ! -e "$share/ran" ]
     done
     make_site
@@ -154,7 +159,7 @@ submit_and_wait() {
     need_root
     run without_plugin n2 as_alice salloc -Q -N2 --batchai-mount="$data:a:ro" srun -N1 -n1 --overlap batchai-launch --ranks-per-node 1 touch "$share/ran"
     [ "$status" != 0 ]
-    [[ $output == *"batchai-launch: n2: $missing"* ]]
+    are_missing n2 "$(grep '^batchai-launch: ' <<<"$output")"
     [ ! -e "$share/ran" ]
 }
 
@@ -163,7 +168,7 @@ submit_and_wait() {
     run without_plugin n2 as_alice salloc -Q -N2 --batchai-mount="$data:a:ro" \
         bash -c 'BATCHAI_NODE_READY=$SLURM_JOB_ID AZ_BATCHAI_JOB_MOUNT_ROOT=/tmp batchai-launch --ranks-per-node 1 touch '"$share/ran"
     [ "$status" = 125 ]
-    [ "$output" = "batchai-launch: n2: $missing" ]
+    are_missing n2 "$output"
     [ ! -e "$share/ran" ]
 }
 
@@ -172,4 +177,30 @@ submit_and_wait() {
     run without_plugin n2 as_alice salloc -Q -N2 batchai-launch --ranks-per-node 1 sh -c 'echo $SLURMD_NODENAME'
     [ "$status" = 0 ]
     [ "$(sort <<<"$output")" = $'n1\nn2' ]
+}
+
+# Slurm gives the components of a heterogeneous job different nodes.
+@test "a step of the second component of a heterogeneous job is not refused, and has its component's mounts" {
+    need_root
+    local option=--batchai-mount=$data:a:ro
+    write_script "$share/script" 'for group in 0 1; do
+        srun -Q --het-group=$group -N1 -n1 --overlap batchai-launch --ranks-per-node 1 sh -c \
+            "echo $group on \$SLURMD_NODENAME: \$(sed -n \"s/.* - tmpfs batchai-\([0-9]*\)-.*/\1/p\" /proc/self/mountinfo)"
+    done
+    echo $SLURM_JOB_ID_HET_GROUP_0 $SLURM_JOB_ID_HET_GROUP_1'
+    run as_alice salloc -Q -N1 "$option" : -N1 "$option" "$share/script"
+    [ "$status" = 0 ]
+    read -r first second <<<"${lines[-1]}"
+    [ "$first" != "$second" ]
+    [[ ${lines[0]} = "0 on n"[12]": $first" ]]
+    [[ ${lines[1]} = "1 on n"[12]": $second" ]]
+}
+
+@test "the job file of a heterogeneous job's second component is not refused in a step of that component" {
+    need_root
+    job_file 1 '"customMpiSettings": { "commandLine": "echo rank $RANK", "processCount": 1 }'
+    rm -rf "$share/out"
+    run as_alice salloc -Q -N1 : -N1 --batchai-job="$share/job.json" srun --het-group=1 -N1 -n1 --overlap batchai-launch
+    [ "$status" = 0 ]
+    [ "$(cat "$(find "$share/out" -name stdout.txt)")" = 'rank 0' ]
 }

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+using namespace batchai;
 using namespace batchai::launcher;
 
 BOOST_AUTO_TEST_SUITE(allocation)
@@ -22,6 +23,7 @@ BOOST_AUTO_TEST_CASE(slurm_says_where_we_are) {
     const auto found = slurm_allocation({{"SLURM_JOB_ID", "42"}, {"SLURM_JOB_NODELIST", "n[1-2]"}});
     BOOST_REQUIRE(found);
     BOOST_TEST(found->job_id == "42");
+    BOOST_TEST(found->node_job_id == "42");
     BOOST_TEST(found->nodes.size() == 2U);
     BOOST_TEST(!slurm_allocation({{"HOME", "/"}}).has_value());
 }
@@ -94,11 +96,44 @@ BOOST_AUTO_TEST_CASE(of_a_heterogeneous_job_one_component_is_used_as_srun_does) 
     BOOST_REQUIRE(second);
     BOOST_TEST(second->component.value() == 1);
     BOOST_TEST(second->job_id == "42");
+    BOOST_TEST(second->node_job_id == "43");
     BOOST_TEST(second->tasks == (std::vector<int>{2, 2}), boost::test_tools::per_element());
 
     job["SLURM_JOB_NODELIST"] = "n[1-3]";  // srun --het-group=0,1
     BOOST_TEST(slurm_allocation(job).error().message.starts_with(
         "this step is part of several components of a heterogeneous job"));
+}
+
+BOOST_AUTO_TEST_CASE(of_components_on_the_same_nodes_a_step_is_not_taken_for_the_first) {
+    env::Environment job = {{"SLURM_JOB_ID", "42"},
+                            {"SLURM_HET_SIZE", "2"},
+                            {"SLURM_JOB_ID_HET_GROUP_0", "42"},
+                            {"SLURM_JOB_ID_HET_GROUP_1", "43"},
+                            {"SLURM_JOB_NODELIST", "n1"},
+                            {"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"},
+                            {"SLURM_JOB_NODELIST_HET_GROUP_1", "n1"}};
+    const auto refuse = [] { return sys::Result<std::string>(sys::Error{"asked"}); };
+    BOOST_TEST(slurm_allocation(job, refuse)->component.value() == 0);  // a batch script
+    job["SLURM_STEP_ID"] = "0";
+    const auto second = slurm_allocation(job, [] { return sys::Result<std::string>("43"); });
+    BOOST_REQUIRE(second);
+    BOOST_TEST(second->component.value() == 1);
+    BOOST_TEST(second->node_job_id == "43");
+    BOOST_TEST(slurm_allocation(job, refuse)
+                   .error()
+                   .message.starts_with(
+                       "cannot tell which component of the job this step is part of: asked"));
+    BOOST_TEST(!slurm_allocation(job, [] { return sys::Result<std::string>("44"); }));
+}
+
+BOOST_AUTO_TEST_CASE(the_job_of_a_process_is_not_that_of_another_one) {
+    const std::string list =
+        "PID      JOBID    STEPID   LOCALID GLOBALID\n"
+        "29       2        1        0       0       \n"
+        "129      3        batch    -       -       \n";
+    BOOST_TEST(job_of_process(list, "29") == "2");
+    BOOST_TEST(job_of_process(list, "129") == "3");
+    BOOST_TEST(job_of_process(list, "9").empty());
 }
 
 BOOST_AUTO_TEST_CASE(counts_expand) {

@@ -8,8 +8,8 @@ using namespace batchai::launcher;
 BOOST_AUTO_TEST_SUITE(bootstrap)
 
 BOOST_AUTO_TEST_CASE(the_line_comes_back_as_it_was) {
-    const Bootstrap sent{"aa",  {{"10.0.0.1", 4711}, {"192.168.0.1", 4712}}, 3, "n4", "/tmp/x",
-                         {9, 2}};
+    const Bootstrap sent{
+        "aa", {{"10.0.0.1", 4711}, {"192.168.0.1", 4712}}, 3, "n4", "43", "/tmp/x", {9, 2}};
     const auto got = decode_bootstrap(encode(sent));
     BOOST_REQUIRE(got.has_value());
     BOOST_TEST(got->key == "aa");
@@ -18,6 +18,7 @@ BOOST_AUTO_TEST_CASE(the_line_comes_back_as_it_was) {
     BOOST_TEST(text_of(got->endpoints[1]) == "192.168.0.1:4712");
     BOOST_TEST(got->node == 3);
     BOOST_TEST(got->name == "n4");
+    BOOST_TEST(got->job_id == "43");
     BOOST_TEST(got->owned_directory == "/tmp/x");
     BOOST_TEST(got->tree.nodes == 9);
     BOOST_TEST(got->tree.radix == 2);
@@ -27,7 +28,7 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused) {
     BOOST_TEST(!decode_bootstrap("").has_value());
     BOOST_TEST(!decode_bootstrap("hello\n").has_value());
     BOOST_TEST(!decode_bootstrap("batchai-launch-agent a b c\n").has_value());
-    BOOST_TEST(!decode_bootstrap("batchai-launch-agent key 10.0.0.1 0 n - 1 4\n").has_value());
+    BOOST_TEST(!decode_bootstrap("batchai-launch-agent key 10.0.0.1 0 n - - 1 4\n").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(random_texts_differ) {

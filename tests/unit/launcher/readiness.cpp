@@ -42,17 +42,17 @@ BOOST_AUTO_TEST_CASE(a_directory_with_the_roots_name_is_not_taken_for_it) {
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_are_not_ready_are_named) {
-    const auto mixed = check_readiness(nodes({true, false, true, false}), false);
+    const auto mixed = check_readiness(nodes({true, false, true, false}), "17", false);
     BOOST_REQUIRE(!mixed);
-    BOOST_TEST(mixed.error().message.starts_with("n2, n4: the job's mounts and preparation"));
-    const auto none = check_readiness(nodes({false}), true);
+    BOOST_TEST(mixed.error().message.starts_with("n2, n4: the mounts of job 17 are missing"));
+    const auto none = check_readiness(nodes({false}), "17", true);
     BOOST_REQUIRE(!none);
     BOOST_TEST(none.error().message.starts_with("n1: "));
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_asks_for_nothing_needs_nothing) {
-    BOOST_TEST(check_readiness(nodes({false, false}), false).has_value());
-    BOOST_TEST(check_readiness(nodes({true, true}), true).has_value());
+    BOOST_TEST(check_readiness(nodes({false, false}), "17", false).has_value());
+    BOOST_TEST(check_readiness(nodes({true, true}), "17", true).has_value());
     BOOST_TEST(!asks_for_mounts({{"SLURM_SPANK_OTHER", "x"}, {"SLURM_SPANK_BATCHAJ", "x"}}));
     BOOST_TEST(!asks_for_mounts({{"SLURM_SPANK_BATCHAI_MOUNT", ""}}));
     BOOST_TEST(asks_for_mounts({{"SLURM_SPANK_BATCHAI_MOUNT", "x"}}));
