@@ -202,12 +202,16 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) {
     request.directory = job_.directory;
     request.with_input = rank == 0;
     if (!cpus_.empty()) request.cpus = cpus_[job_.map.local_rank(rank)];
-    request.environment = environment_of(rank, inherited());
-    if (job_.role == Role::script) return request;
-    auto pmix = pmix_->environment(rank);
-    if (!pmix) return pmix.error();
-    for (auto& [name, value] : *pmix) request.environment[name] = value;
-    pages_.offer(rank, request.environment);
+    env::Environment users = inherited();
+    request.environment = environment_of(rank, users);
+    if (job_.role == Role::ranks) {
+        auto pmix = pmix_->environment(rank);
+        if (!pmix) return pmix.error();
+        for (auto& [name, value] : *pmix) request.environment[name] = value;
+        pages_.offer(rank, request.environment);
+    }
+    users.insert(job_.environment.begin(), job_.environment.end());
+    env::note_new_as_ours(request.environment, users);
     return request;
 }
 

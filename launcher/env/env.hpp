@@ -40,10 +40,19 @@ struct Place {
 // What the map says of it.
 Place place_in(const RankMap& map, int rank);
 
-// Where ranks keep what their next attempt needs. A launch names it in both variables; a user, in
-// the first one alone.
+// Where ranks keep what their next attempt needs; the user may name it.
 inline constexpr const char* kRestartDirectory = "BATCHAI_RESTART_DIRECTORY";
-inline constexpr const char* kRestartDirectoryOfLaunch = "BATCHAI_RESTART_DIRECTORY_OF_LAUNCH";
+
+// The variables that a launch has set for a rank, with their values: a JSON object. A launch inside
+// the rank removes them, so that it does not take them for the user's. A variable that the rank's
+// program has given another value is the user's.
+inline constexpr const char* kOfLaunch = "BATCHAI_OF_LAUNCH";
+// The variable, which is set, is the launch's.
+void note_as_ours(Environment& environment, const std::string& name);
+// So are all that `before` does not have, except what is taken away from the rank.
+void note_new_as_ours(Environment& environment, const Environment& before);
+// Removes what a launch around this one has set.
+void leave_outer_launch(Environment& environment);
 
 // Whether the user has said if Open MPI's ranks give up their core while they wait.
 bool has_own_yield(const Environment& environment);
@@ -57,8 +66,8 @@ std::vector<std::string> unheeded(const Environment& environment);
 // reads too. Empty where there are none.
 std::string blame_settings(const Environment& environment);
 
-// Removes what other launchers have left: PMIX_*, PMI_*, OMPI_* but for the user's own settings
-// (OMPI_MCA_btl=...), SLURM_PMIX*, the restart directory of a launch around this one, and more.
+// Removes what other launchers have left: PMIX_*, PMI_*, SLURM_PMIX*, OMPI_* and more, and what a
+// launch around this one has set. The user's own settings stay (OMPI_MCA_btl=...).
 void scrub(Environment& environment);
 
 // Whether the variable is Slurm's or an option of srun's, and whether srun leaves it as it is in a

@@ -3,9 +3,8 @@
 
 namespace batchai::launcher::env {
 
-// A rank of several can use PMI-1 and PMIx. MPICH 5 sees both and does not choose: it ends in
-// MPI_Init. PMI-1 it is, also without PMI_FD, when MPICH starts as one rank by itself. An MPICH
-// that was built with PMIx alone ignores the setting.
+// A rank can use PMI-1 and PMIx. MPICH 5 sees both and does not choose: it ends in MPI_Init unless
+// it is told. An MPICH that was built with PMIx alone ignores the setting.
 void add_mpich(Environment& environment, const Place& place) {
     environment["PMI_RANK"] = std::to_string(place.rank);
     environment["PMI_SIZE"] = std::to_string(place.size);

@@ -34,24 +34,15 @@ bool is_foreign(std::string_view name) {
     if (starts_with_any(name, {"OMPI_MCA_"})) return is_launcher_mca(name);
     if (starts_with_any(name, {"PMIX_MCA_"})) return false;
     return starts_with_any(
-        name, {"PMIX_", "PMI_", "OMPI_", "PRTE_", "ORTE_", "HYDRA_", "HYDI_", "MPIR_CVAR_PMI",
-               "JSM_", "FLUX_", "SLURM_PMIX", "SLURM_CPU_BIND", "SLURM_MPI_TYPE", "TORCHELASTIC_"});
+        name, {"PMIX_", "PMI_", "OMPI_", "PRTE_", "ORTE_", "HYDRA_", "HYDI_", "JSM_", "FLUX_",
+               "SLURM_PMIX", "SLURM_CPU_BIND", "SLURM_MPI_TYPE", "TORCHELASTIC_"});
 }
 
 // By these a program learns its rank, or where the server of its rank is.
 bool is_of_rank(std::string_view name) {
     return name == "PMIX_MCA_ptl" ||
-           (starts_with_any(name, {"PMIX_", "PMI_", "MPIR_CVAR_PMI_VERSION", "OMPI_COMM_WORLD_",
-                                   "OMPI_UNIVERSE_SIZE"}) &&
+           (starts_with_any(name, {"PMIX_", "PMI_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE"}) &&
             !starts_with_any(name, {"PMIX_MCA_"}));
-}
-
-// In a rank of ours these are not the user's, and speak of the launch around this one.
-void leave_outer_launch(Environment& environment) {
-    if (environment.contains("BATCHAI_NODE_NAME")) environment.erase("TF_CONFIG");
-    const std::string outer = value_of(environment, kRestartDirectoryOfLaunch);
-    environment.erase(kRestartDirectoryOfLaunch);
-    if (value_of(environment, kRestartDirectory) == outer) environment.erase(kRestartDirectory);
 }
 
 }  // namespace

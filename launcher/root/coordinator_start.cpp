@@ -130,9 +130,8 @@ Go Coordinator::go() const {
 void Coordinator::add_attempt(env::Environment& environment) const {
     if (!session_.restart_directory.empty()) {
         // A job file's own variable wins.
-        const auto named =
-            environment.try_emplace(env::kRestartDirectory, session_.restart_directory).first;
-        environment[env::kRestartDirectoryOfLaunch] = named->second;
+        environment.try_emplace(env::kRestartDirectory, session_.restart_directory);
+        env::note_as_ours(environment, env::kRestartDirectory);
     }
     environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(session_.attempt);
     environment["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(session_.max_restarts);

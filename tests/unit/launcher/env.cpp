@@ -59,25 +59,77 @@ BOOST_AUTO_TEST_CASE(pmix_components_are_the_servers_choice_and_others_are_named
     BOOST_TEST(env::blame_settings({{"HOME", "/root"}}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_workers_of_the_job_around_us_are_not_ours) {
-    env::Environment environment{{"TF_CONFIG", "{}"}};
+namespace {
+
+// As a rank has it that outnumbers its cores, of a user with these settings.
+env::Environment of_crowded_rank(const env::Environment& users) {
+    env::Environment environment = users;
+    env::Place crowded = place();
+    crowded.oversubscribed = true;
+    crowded.shm_directory = "/dev/shm/outer dir";
+    crowded.visible_gpus = "3";
+    env::add_torch(environment, crowded);
+    env::add_tensorflow(environment, crowded, {"10.0.0.1:9001"});
+    env::add_openmpi(environment, crowded);
+    env::add_intel_mpi(environment, crowded);
+    env::add_mpich(environment, crowded);
+    env::add_devices(environment, crowded);
+    env::note_new_as_ours(environment, users);
+    return environment;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_a_launch_around_us_has_set_is_not_taken_for_the_users) {
+    env::Environment environment = of_crowded_rank({{"HOME", "/root"}});
+    for (const char* name : {"I_MPI_WAIT_MODE", "OMPI_MCA_mpi_oversubscribe", "OMP_NUM_THREADS",
+                             "TF_CONFIG", "MPIR_CVAR_PMI_VERSION"}) {
+        BOOST_TEST(environment.contains(name), name);
+    }
     env::scrub(environment);
-    BOOST_TEST(environment.contains("TF_CONFIG"));
-    environment["BATCHAI_NODE_NAME"] = "n1";
+    // The GPUs of a rank are all that a launch inside it may use.
+    const env::Environment expected{{"HOME", "/root"}, {"CUDA_VISIBLE_DEVICES", "3"}};
+    BOOST_TEST((environment == expected));
+}
+
+BOOST_AUTO_TEST_CASE(
+    what_the_user_has_set_outside_of_a_rank_or_in_it_is_not_taken_for_the_launchs) {
+    const env::Environment users{
+        {"I_MPI_WAIT_MODE", "0"}, {"MPIR_CVAR_PMI_VERSION", "pmix"}, {"TF_CONFIG", "{}"}};
+    env::Environment environment = of_crowded_rank(users);
+    environment["OMP_NUM_THREADS"] = "2";  // as the rank's script does it
     env::scrub(environment);
-    BOOST_TEST(!environment.contains("TF_CONFIG"));
+    for (const auto& [name, value] : users) BOOST_TEST(environment.at(name) == value, name);
+    BOOST_TEST(environment.at("OMP_NUM_THREADS") == "2");
+    BOOST_TEST(!environment.contains("OMPI_MCA_mpi_oversubscribe"));
+}
+
+BOOST_AUTO_TEST_CASE(a_script_in_a_rank_is_not_left_with_what_the_launch_has_set) {
+    env::Environment environment = of_crowded_rank({{"MPIR_CVAR_PMI_VERSION", "2"}});
+    env::make_script(environment, {});
+    BOOST_TEST(environment.at("MPIR_CVAR_PMI_VERSION") == "2");
+    BOOST_TEST(!environment.contains("I_MPI_WAIT_MODE"));
+}
+
+BOOST_AUTO_TEST_CASE(a_note_that_is_not_ours_does_no_harm) {
+    for (const char* text : {"", "x", "[1]", "{\"HOME\": 1}", "{\"HOME\""}) {
+        env::Environment environment{{"HOME", "/root"}, {env::kOfLaunch, text}};
+        env::scrub(environment);
+        BOOST_TEST((environment == env::Environment{{"HOME", "/root"}}), text);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(the_state_of_a_launch_around_us_is_not_ours_but_a_directory_of_the_user_is) {
-    env::Environment environment{{"BATCHAI_RESTART_DIRECTORY", "/outer"},
-                                 {"BATCHAI_RESTART_DIRECTORY_OF_LAUNCH", "/outer"}};
+    env::Environment outer{{env::kRestartDirectory, "/outer"}};
+    env::note_as_ours(outer, env::kRestartDirectory);
+    env::Environment environment = outer;
     env::scrub(environment);
     BOOST_TEST(environment.empty());
-    environment = {{"BATCHAI_RESTART_DIRECTORY", "/users"},
-                   {"BATCHAI_RESTART_DIRECTORY_OF_LAUNCH", "/outer"}};
+    environment = outer;
+    environment[env::kRestartDirectory] = "/users";
     env::scrub(environment);
     BOOST_TEST(environment.size() == 1U);
-    BOOST_TEST(environment.at("BATCHAI_RESTART_DIRECTORY") == "/users");
+    BOOST_TEST(environment.at(env::kRestartDirectory) == "/users");
 }
 
 BOOST_AUTO_TEST_CASE(every_family_finds_its_rank) {
@@ -105,15 +157,9 @@ BOOST_AUTO_TEST_CASE(every_family_finds_its_rank) {
     BOOST_TEST(environment.at("MPIR_CVAR_PMI_VERSION") == "1");
 }
 
-BOOST_AUTO_TEST_CASE(the_protocol_that_the_launcher_around_us_speaks_is_not_ours) {
-    env::Environment environment{{"MPIR_CVAR_PMI_VERSION", "2"}};
-    env::scrub(environment);
-    env::add_mpich(environment, place());
-    BOOST_TEST(environment.at("MPIR_CVAR_PMI_VERSION") == "1");
-}
-
-BOOST_AUTO_TEST_CASE(a_job_file_may_say_which_protocol_mpich_uses) {
+BOOST_AUTO_TEST_CASE(the_user_may_say_which_protocol_mpich_uses) {
     env::Environment environment{{"MPIR_CVAR_PMI_VERSION", "x"}};
+    env::scrub(environment);
     env::add_mpich(environment, place());
     BOOST_TEST(environment.at("MPIR_CVAR_PMI_VERSION") == "x");
 }
