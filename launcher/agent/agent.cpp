@@ -31,11 +31,12 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded)
     : bootstrap_(std::move(bootstrap)),
       guarded_(std::move(guarded)),
       environment_(env::current()),
-      last_words_(loop_,
-                  {pmix::unheard_connections, [this](RankEnd end) { judge(std::move(end)); }}),
+      last_words_(loop_, {pmix::unheard_connections, [this] { box_.open(); },
+                          [this](RankEnd end) { judge(std::move(end)); }}),
       stand_ins_(loop_, {[this] { return any_joined(); },
                          [this](int rank) { return start_stand_in(rank); },
-                         pmix::unheard_connections, [this](int rank) { pmix_->forget(rank); }}),
+                         [](pid_t pid) { ::kill(pid, SIGKILL); }, pmix::unheard_connections,
+                         [this](int rank) { pmix_->forget(rank); }}),
       pages_(guarded_.memory()),
       stacks_(loop_, environment_, [this](const Stack& stack) { root_->send(stack); }) {}
 
@@ -197,7 +198,6 @@ void Agent::output_taken(std::uint64_t bytes) {
 }
 
 void Agent::judge(RankEnd end) {
-    box_.open();  // what the rank has asked of PMIx
     if (pmi1_) pmi1_->hear_out(end.rank);
     fail_modex_of(end.rank);
     if (const auto state = pmix_states_.find(end.rank); state != pmix_states_.end()) {
@@ -213,7 +213,7 @@ void Agent::judge(RankEnd end) {
     groups_.end(end.rank);
     if (end.pmix == RankEnd::Pmix::left) {
         branch_->leave({end.rank});
-        if (!ending_) stand_ins_.add(end.rank);
+        if (!ending_ && pmix_clients_.contains(end.rank)) stand_ins_.add(end.rank);
     } else if (groups_.any_needs(end.rank)) {
         root_->send(Missed{end.rank});
     }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -194,7 +195,8 @@ class Agent : private pmix::Host {
     std::map<std::uint64_t, pmix::OpAnswer> stores_;
     std::map<std::uint64_t, pmix::LookupAnswer> lookups_;
     std::uint64_t next_id_ = 0;
-    std::map<int, RankEnd::Pmix> pmix_states_;  // of ranks that have joined
+    std::map<int, RankEnd::Pmix> pmix_states_;  // of ranks that have joined, through PMI-1 too
+    std::set<int> pmix_clients_;                // ranks that the PMIx library has known as clients
 };
 
 }  // namespace batchai::launcher

@@ -136,6 +136,7 @@ void Agent::spawn_refused(std::uint32_t rank) {
 
 void Agent::connected(std::uint32_t rank) {
     if (stand_ins_.stands_for(static_cast<int>(rank))) return;
+    pmix_clients_.insert(static_cast<int>(rank));
     set_pmix_state(static_cast<int>(rank), RankEnd::Pmix::joined);
 }
 

@@ -36,6 +36,7 @@ void LastWords::judge_heard() {
                             });
     };
     while (!waiting_.empty() && is_heard(waiting_.front())) {
+        callbacks_.hear();
         RankEnd end = std::move(waiting_.front().end);
         waiting_.pop_front();
         callbacks_.judge(std::move(end));

@@ -23,6 +23,9 @@ class LastWords {
     struct Callbacks {
         // Connections that their clients have closed and whose rest is not heard yet.
         std::function<std::vector<std::uint64_t>()> unheard;
+        // Do what the library has asked for. The end is not judged yet: no one takes the node for
+        // done before the root knows of it.
+        std::function<void()> hear;
         std::function<void(RankEnd)> judge;
     };
     LastWords(Loop& loop, Callbacks callbacks);

@@ -13,8 +13,8 @@ constexpr std::chrono::milliseconds kFirst{500}, kAgain{100};
 
 }  // namespace
 
-StandIns::StandIns(Loop& loop, Callbacks callbacks)
-    : callbacks_(std::move(callbacks)), again_(loop, [this] { look(); }) {}
+StandIns::StandIns(Loop& loop, Callbacks callbacks, std::chrono::milliseconds limit)
+    : callbacks_(std::move(callbacks)), limit_(limit), again_(loop, [this] { look(); }) {}
 
 void StandIns::add(int rank) {
     states_.try_emplace(rank);
@@ -27,18 +27,28 @@ void StandIns::reap(pid_t pid) {
     }
 }
 
+void StandIns::start(int rank, StandIn& one) {
+    one.pid = callbacks_.start(rank);
+    one.state = one.pid > 0 ? State::running : State::forgotten;
+    one.deadline = std::chrono::steady_clock::now() + limit_;
+}
+
 void StandIns::look() {
     const bool needed = callbacks_.needed();
     const bool heard = callbacks_.unheard().empty();
-    const auto is_running = [](const auto& entry) { return entry.second.state == State::running; };
+    const auto now = std::chrono::steady_clock::now();
+    auto running = std::count_if(states_.begin(), states_.end(), [](const auto& entry) {
+        return entry.second.state == State::running;
+    });
     for (auto& [rank, one] : states_) {
-        const bool another = std::any_of(states_.begin(), states_.end(), is_running);
-        if (one.state == State::waiting && needed && !another) {
-            one.pid = callbacks_.start(rank);
-            one.state = one.pid > 0 ? State::running : State::forgotten;
+        if (one.state == State::running && now >= one.deadline) {
+            callbacks_.kill(one.pid);  // until it is reaped
         } else if (one.state == State::ended && heard) {
             callbacks_.forget(rank);
             one.state = State::forgotten;
+        } else if (one.state == State::waiting && needed && running < kMost) {
+            start(rank, one);
+            ++running;
         }
     }
     const bool all = std::all_of(states_.begin(), states_.end(), [](const auto& entry) {

@@ -8,10 +8,14 @@
 // is lost. So a stand-in (stand_in_main) connects in the rank's name and exits without leaving. It
 // runs only if other ranks of the node still use PMIx half a second later: usually all leave
 // together. Then the library can forget the rank.
+//
+// At most kMost run at once. One that has not ended within its limit is killed, which ends its
+// connection too.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,16 +27,20 @@ namespace batchai::launcher {
 
 class StandIns {
   public:
+    static constexpr int kMost = 8;
+    static constexpr std::chrono::seconds kLimit{10};
+
     struct Callbacks {
         std::function<bool()> needed;          // a rank of the node uses PMIx
         std::function<pid_t(int rank)> start;  // 0: cannot
+        std::function<void(pid_t pid)> kill;
         std::function<std::vector<std::uint64_t>()>
             unheard;  // closed by clients, not by the library
         std::function<void(int rank)> forget;
     };
-    StandIns(Loop& loop, Callbacks callbacks);
+    StandIns(Loop& loop, Callbacks callbacks, std::chrono::milliseconds limit = kLimit);
 
-    // The rank has left PMIx, and its process has ended.
+    // The rank has left PMIx, which it had used and not PMI-1 alone, and its process has ended.
     void add(int rank);
     // A child of the agent has ended.
     void reap(pid_t pid);
@@ -46,10 +54,13 @@ class StandIns {
     struct StandIn {
         State state = State::waiting;
         pid_t pid = 0;
+        std::chrono::steady_clock::time_point deadline;
     };
     void look();
+    void start(int rank, StandIn& one);
 
     Callbacks callbacks_;
+    const std::chrono::milliseconds limit_;
     std::map<int, StandIn> states_;  // by rank
     Timer again_;
 };

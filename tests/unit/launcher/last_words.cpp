@@ -13,9 +13,11 @@ struct Node {
     Loop loop;
     std::vector<std::uint64_t> unheard;
     std::vector<int> judged;
+    std::size_t heard_before_their_end = 0;
     LastWords words{
         loop,
-        {[this] { return unheard; }, [this](const RankEnd& end) { judged.push_back(end.rank); }}};
+        {[this] { return unheard; }, [this] { heard_before_their_end += words.empty() ? 0 : 1; },
+         [this](const RankEnd& end) { judged.push_back(end.rank); }}};
 
     void end(int rank, bool asked = false) {
         RankEnd end;
@@ -64,6 +66,14 @@ BOOST_AUTO_TEST_CASE(ends_are_not_judged_out_of_turn) {
     node.unheard = {};
     node.turn();
     BOOST_TEST(node.judged == (std::vector<int>{3, 1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_is_not_done_while_the_last_rank_is_heard_out) {
+    Node node;
+    node.end(3);
+    node.end(1);
+    BOOST_TEST(node.judged.size() == 2U);
+    BOOST_TEST(node.heard_before_their_end == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(an_end_that_the_root_has_asked_for_does_not_wait) {

@@ -2,6 +2,7 @@
 #include "launcher/agent/stand_ins.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <set>
 
 using namespace batchai::launcher;
 
@@ -10,18 +11,23 @@ BOOST_AUTO_TEST_SUITE(stand_ins)
 namespace {
 
 struct Node {
+    explicit Node(std::chrono::milliseconds most = StandIns::kLimit) : limit(most) {}
+
+    const std::chrono::milliseconds limit;
     Loop loop;
     bool others = true;
     std::vector<std::uint64_t> unheard;
     std::vector<int> started, forgotten;
-    StandIns stand_ins{
-        loop,
-        {[this] { return others; },
-         [this](int rank) {
-             started.push_back(rank);
-             return 1000 + rank;
-         },
-         [this] { return unheard; }, [this](int rank) { forgotten.push_back(rank); }}};
+    std::set<pid_t> killed;
+    StandIns stand_ins{loop,
+                       {[this] { return others; },
+                        [this](int rank) {
+                            started.push_back(rank);
+                            return 1000 + rank;
+                        },
+                        [this](pid_t pid) { killed.insert(pid); }, [this] { return unheard; },
+                        [this](int rank) { forgotten.push_back(rank); }},
+                       limit};
 
     void turn(int milliseconds) {
         Timer stop(loop, [this] { loop.stop(); });
@@ -43,9 +49,7 @@ BOOST_AUTO_TEST_CASE(no_stand_in_runs_where_all_ranks_leave_together) {
 BOOST_AUTO_TEST_CASE(no_rank_is_forgotten_before_its_stand_in_is_gone_and_heard) {
     Node node;
     node.stand_ins.add(2);
-    node.stand_ins.add(3);
     node.turn(700);
-    BOOST_TEST(node.started == std::vector<int>{2}, boost::test_tools::per_element());  // in turn
     node.unheard = {5};
     node.stand_ins.reap(1002);
     node.turn(250);
@@ -53,9 +57,35 @@ BOOST_AUTO_TEST_CASE(no_rank_is_forgotten_before_its_stand_in_is_gone_and_heard)
     node.unheard = {};
     node.turn(250);
     BOOST_TEST(node.forgotten == std::vector<int>{2}, boost::test_tools::per_element());
-    BOOST_TEST(node.started == (std::vector<int>{2, 3}), boost::test_tools::per_element());
+    BOOST_TEST(node.started == std::vector<int>{2}, boost::test_tools::per_element());
     BOOST_TEST(node.stand_ins.stands_for(2));
     BOOST_TEST(!node.stand_ins.stands_for(4));
+}
+
+BOOST_AUTO_TEST_CASE(many_ranks_do_not_wait_for_one_stand_in_after_the_other_or_start_all_at_once) {
+    Node node;
+    for (int rank = 0; rank < StandIns::kMost + 2; ++rank) node.stand_ins.add(rank);
+    node.turn(700);
+    BOOST_TEST(node.started.size() == std::size_t{StandIns::kMost});
+    node.stand_ins.reap(1003);
+    node.stand_ins.reap(1005);
+    node.turn(250);
+    BOOST_TEST(node.started.size() == std::size_t{StandIns::kMost + 2});
+    BOOST_TEST(node.killed.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_stand_in_that_does_not_end_is_killed_and_does_not_hold_up_the_others) {
+    Node node(std::chrono::milliseconds(50));
+    for (int rank = 0; rank < StandIns::kMost + 1; ++rank) node.stand_ins.add(rank);
+    node.turn(900);
+    BOOST_TEST(node.killed.contains(1000));
+    BOOST_TEST(!node.killed.contains(1000 + StandIns::kMost));
+    for (int rank = 0; rank < StandIns::kMost; ++rank) node.stand_ins.reap(1000 + rank);
+    node.killed.clear();
+    node.turn(250);
+    BOOST_TEST(node.started.back() == StandIns::kMost);
+    BOOST_TEST(!node.killed.contains(1000));
+    BOOST_TEST(node.forgotten.size() == std::size_t{StandIns::kMost});
 }
 
 BOOST_AUTO_TEST_SUITE_END()
