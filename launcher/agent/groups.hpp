@@ -3,6 +3,9 @@
 // Groups: the PMIx groups of a node's ranks, and which of them some of the node's members have
 // asked to make, or to end, while others have not yet. The PMIx library tells its host when all
 // have; a member that ends before leaves the others waiting for ever.
+//
+// It counts as the library does (4.2), which knows a group by its name alone and does not look who
+// asks: a request of another rank, or for other members under the same name, counts as a member's.
 #pragma once
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,50 +35,65 @@ void tell_host(std::string name, const std::vector<pmix_proc_t>& members) {
     });
 }
 
-// Whether the library can be given the rest of a request, after its command. What we cannot read,
-// it cannot either, and says so to the rank.
-bool is_safe(Buffer& request, bool construct) {
-    char* group = nullptr;
+// A request for a group, after its command.
+struct GroupRequest {
+    std::string name;
+    std::vector<pmix_proc_t> members;  // none where the group is to end
+    bool numbered = false;             // with a context id
+    bool timed = false;                // with a time limit
+    bool misleading = false;           // its PMIX_GROUP_INFO is not an array of infos
+
+    // Whether the library can be given it.
+    bool is_safe() const {
+        const bool wildcard = std::any_of(
+            members.begin(), members.end(),
+            [](const pmix_proc_t& member) { return member.rank == PMIX_RANK_WILDCARD; });
+        return !timed && !misleading && (numbered || !wildcard);
+    }
+};
+
+bool read_members(Buffer& bytes, GroupRequest& request) {
     std::size_t count = 0;
-    if (!request.unpack(&group, 1, PMIX_STRING)) return true;
-    const std::string name = group == nullptr ? "" : group;
-    std::free(group);
-    std::vector<pmix_proc_t> members;
-    bool wildcard = false;
-    if (construct) {
-        if (!request.unpack(&count, 1, PMIX_SIZE) || count > request.size()) return true;
-        members.resize(count);
-        if (!request.unpack(members.data(), static_cast<std::int32_t>(count), PMIX_PROC)) {
-            return true;
-        }
-        wildcard = std::any_of(members.begin(), members.end(), [](const pmix_proc_t& member) {
-            return member.rank == PMIX_RANK_WILDCARD;
-        });
-    }
-    if (!request.unpack(&count, 1, PMIX_SIZE) || count > request.size()) return true;
-    bool safe = true, numbered = false;
-    if (count > 0) {
-        pmix_info_t* info = nullptr;
-        PMIX_INFO_CREATE(info, count);
-        if (request.unpack(info, static_cast<std::int32_t>(count), PMIX_INFO)) {
-            for (std::size_t i = 0; i < count; ++i) {
-                if (PMIX_CHECK_KEY(&info[i], PMIX_TIMEOUT)) safe = false;
-                if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_INFO)) {
-                    safe = safe && is_array_of_infos(info[i].value);
-                }
-                if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_ASSIGN_CONTEXT_ID)) {
-                    numbered = PMIX_INFO_TRUE(&info[i]);
-                }
-            }
-        }
-        PMIX_INFO_FREE(info, count);
-    }
-    safe = safe && (numbered || !wildcard);
-    if (safe) tell_host(name, members);
-    return safe;
+    if (!bytes.unpack(&count, 1, PMIX_SIZE) || count > bytes.size()) return false;
+    request.members.resize(count);
+    return bytes.unpack(request.members.data(), static_cast<std::int32_t>(count), PMIX_PROC);
 }
 
-// Makes a request that the library cannot serve unknown to it.
+void note(const pmix_info_t& info, GroupRequest& request) {
+    if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) request.timed = true;
+    if (PMIX_CHECK_KEY(&info, PMIX_GROUP_INFO) && !is_array_of_infos(info.value)) {
+        request.misleading = true;
+    }
+    if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ASSIGN_CONTEXT_ID)) {
+        request.numbered = PMIX_INFO_TRUE(&info);
+    }
+}
+
+bool read_infos(Buffer& bytes, GroupRequest& request) {
+    std::size_t count = 0;
+    if (!bytes.unpack(&count, 1, PMIX_SIZE) || count > bytes.size()) return false;
+    if (count == 0) return true;
+    pmix_info_t* info = nullptr;
+    PMIX_INFO_CREATE(info, count);
+    const bool read = bytes.unpack(info, static_cast<std::int32_t>(count), PMIX_INFO);
+    for (std::size_t i = 0; read && i < count; ++i) note(info[i], request);
+    PMIX_INFO_FREE(info, count);
+    return read;
+}
+
+// Nothing: we cannot read it. Then the library cannot either, and says so to the rank.
+std::optional<GroupRequest> read_request(Buffer& bytes, bool construct) {
+    GroupRequest request;
+    char* group = nullptr;
+    if (!bytes.unpack(&group, 1, PMIX_STRING)) return std::nullopt;
+    request.name = group == nullptr ? "" : group;
+    std::free(group);
+    if (construct && !read_members(bytes, request)) return std::nullopt;
+    if (!read_infos(bytes, request)) return std::nullopt;
+    return request;
+}
+
+// Makes a request that the library cannot serve unknown to it, and tells the host of others.
 void guard(char* body, std::size_t size) {
     constexpr std::size_t kEnough = 32;  // for the command alone: others may be long
     std::uint8_t command = 0;
@@ -85,8 +101,14 @@ void guard(char* body, std::size_t size) {
     if (!start.unpack(&command, 1, PMIX_COMMAND)) return;
     if (command != kGroupConstruct && command != kGroupDestruct) return;
     const std::size_t place = start.taken() - 1;
-    Buffer request(std::string(body + start.taken(), size - start.taken()));
-    if (!is_safe(request, command == kGroupConstruct)) body[place] = static_cast<char>(kUnknown);
+    Buffer rest(std::string(body + start.taken(), size - start.taken()));
+    auto request = read_request(rest, command == kGroupConstruct);
+    if (!request) return;
+    if (!request->is_safe()) {
+        body[place] = static_cast<char>(kUnknown);
+        return;
+    }
+    tell_host(std::move(request->name), request->members);
 }
 
 }  // namespace

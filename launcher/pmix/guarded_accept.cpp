@@ -17,7 +17,7 @@
 namespace batchai::launcher::pmix {
 namespace {
 
-// 0: no socket.
+// 0: not a socket, or a kernel that does not number them.
 std::uint64_t cookie_of(int fd) {
     std::uint64_t cookie = 0;
     socklen_t size = sizeof cookie;
@@ -26,9 +26,13 @@ std::uint64_t cookie_of(int fd) {
 
 class Connections {
   public:
+    // A socket without a number is not remembered: it could not be told from a closed one. Linux
+    // numbers all since 4.12.
     void add(int fd) {
+        const std::uint64_t cookie = cookie_of(fd);
         const std::lock_guard lock(mutex_);
-        all_[fd] = {cookie_of(fd), {}};
+        all_.erase(fd);
+        if (cookie != 0) all_[fd] = {cookie, {}};
     }
 
     // The descriptor is any of this program's.
