@@ -96,3 +96,11 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
     [ "$status" -eq 0 ]
     all_fine
 }
+
+@test "a program that a single rank starts where it cannot reach our server is not kept from starting without it" {
+    need_root
+    run timeout -k 2 60 batchai-launch --local 1 -n 1 -- sh -c "$check 1 1 &&
+        unshare -n env -u PMI_PORT -u PMIX_NAMESPACE -u PMIX_RANK -u PMIX_VERSION $check 1 1"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'rank 0 of 1 is fine$' <<<"$output")" -eq 2 ]
+}
