@@ -69,7 +69,7 @@ sys::Result<std::string> choose_restart_directory(const Options& options,
     for (const std::string& word : options.command) command += '\0' + word;
     return restart_directory(
         allocation, record.empty() ? *directory + "/batchai-restart." : record + "/restart.",
-        command, manner_of(options.arguments, environment));
+        command, settings_digest(options.arguments, environment));
 }
 
 // Names what the job has asked Slurm for and its ranks do not get, unless an option replaces it.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How processes of a job meet: a Door is where they call, connect_to() calls.
+// How processes of a job meet. A Door is a set of listening TCP sockets, at which the root, or an
+// agent with others below it in the tree, waits for the job's other processes; connect_to()
+// connects to one. What a Door hands on is a connection (Link) over which both ends have shown that
+// they know the job's key.
 //
 // Any process that reaches a port can connect to it. Until a caller has shown that it knows the
 // job's key it is a stranger: a Door has kStrangers of them at most, each for kPatience at most,

@@ -46,7 +46,7 @@ std::vector<ListedLaunch> parse(const std::string& text) {
     std::vector<ListedLaunch> list;
     std::istringstream lines(text);
     ListedLaunch line;
-    while (lines >> line.run >> line.start >> line.command >> line.manner >> line.place) {
+    while (lines >> line.run >> line.start >> line.command >> line.settings >> line.place) {
         list.push_back(line);
     }
     return list;
@@ -55,7 +55,7 @@ std::vector<ListedLaunch> parse(const std::string& text) {
 std::string as_text(const std::vector<ListedLaunch>& list) {
     std::string text;
     for (const ListedLaunch& line : list) {
-        text += fmt::format("{} {} {} {} {}\n", line.run, line.start, line.command, line.manner,
+        text += fmt::format("{} {} {} {} {}\n", line.run, line.start, line.command, line.settings,
                             line.place);
     }
     return text;
@@ -98,7 +98,7 @@ const ListedLaunch& enter(std::vector<ListedLaunch>& list, ListedLaunch launch) 
         list.clear();
     }
     for (const ListedLaunch& line : list) {
-        const bool own = line.command == launch.command && line.manner == launch.manner &&
+        const bool own = line.command == launch.command && line.settings == launch.settings &&
                          is_free(list, launch, line.place);
         if (own && (launch.place == 0 || line.place < launch.place)) launch.place = line.place;
     }
@@ -109,8 +109,8 @@ const ListedLaunch& enter(std::vector<ListedLaunch>& list, ListedLaunch launch) 
     return list.emplace_back(std::move(launch));
 }
 
-std::string manner_of(const std::vector<std::string>& arguments,
-                      const env::Environment& environment) {
+std::string settings_digest(const std::vector<std::string>& arguments,
+                            const env::Environment& environment) {
     constexpr std::array<std::string_view, 9> kChosen{
         "SLURM",           "AZ_BATCHAI_",          "BATCHAI_",           "HOSTNAME",
         "TMPDIR",          "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES",
@@ -127,12 +127,12 @@ std::string manner_of(const std::vector<std::string>& arguments,
 }
 
 std::string restart_directory(const Allocation& allocation, const std::string& prefix,
-                              const std::string& command, const std::string& manner) {
+                              const std::string& command, const std::string& settings) {
     if (allocation.local) return prefix + random_text().substr(0, 8);
     const std::string& id = allocation.job_id;
     const int run = slurm_restart_count();
     const std::string cluster = env::value_of(env::current(), "SLURM_CLUSTER_NAME");
-    const auto list = note(cluster + "-" + id, {run, start_of_run(id), digest(command), manner});
+    const auto list = note(cluster + "-" + id, {run, start_of_run(id), digest(command), settings});
     if (!list) {
         say("if Slurm runs this job again, its ranks will not find their state: noting the "
             "launch: " +

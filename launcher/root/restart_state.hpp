@@ -19,28 +19,28 @@ namespace batchai::launcher {
 
 // One launch of a Slurm job: a line of the job's list.
 struct ListedLaunch {
-    int run = 0;          // how often Slurm had run the job before
-    std::string start;    // of that run, as Slurm says it, or "unknown"
-    std::string command;  // a digest of the command and its working directory
-    std::string manner;   // a digest of everything else that tells two launches apart
-    int place = 0;        // among the launches of that command in the run, from 1
+    int run = 0;           // how often Slurm had run the job before
+    std::string start;     // of that run, as Slurm says it, or "unknown"
+    std::string command;   // a digest of the command and its working directory
+    std::string settings;  // a digest of its options and variables: settings_digest()
+    int place = 0;         // among the launches of that command in the run, from 1
 };
 
 // Gives the launch its place and adds it to the list. The place is the first one that is free in
-// this run. Where several are free, launches of an earlier run in the same manner come first:
+// this run. Where several are free, launches of an earlier run with the same settings come first:
 // launches at the same time reach the list in any order. A list that another job with the same
 // number has left is emptied.
 const ListedLaunch& enter(std::vector<ListedLaunch>& list, ListedLaunch launch);
 
 // A digest of the arguments and of the variables that Slurm does not choose anew for each run.
-std::string manner_of(const std::vector<std::string>& arguments,
-                      const env::Environment& environment);
+std::string settings_digest(const std::vector<std::string>& arguments,
+                            const env::Environment& environment);
 
 // Notes the launch and returns its directory, which begins with prefix. Where the launch cannot be
 // noted, it says so, and the directory is one that no other launch has. With --local too: nothing
 // outlives that launch. Blocks for other launches that note themselves. command: what all
 // launches that may share a place have in common.
 std::string restart_directory(const Allocation& allocation, const std::string& prefix,
-                              const std::string& command, const std::string& manner);
+                              const std::string& command, const std::string& settings);
 
 }  // namespace batchai::launcher

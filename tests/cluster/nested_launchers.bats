@@ -39,20 +39,21 @@ toolkit() {
     [ "$state" = COMPLETED ]
 }
 
-@test "Open MPI's mpirun in a job's single command does not stay on one node, with the host file or without" {
-    needs mpirun.openmpi
-    for option in "" '--hostfile $AZ_BATCHAI_MPI_HOST_FILE'; do
-        toolkit "mpirun.openmpi $option $openmpi_rank"
+# reaches_both_nodes LAUNCHER OPTION RANK: in a job's single command, with the option and without.
+reaches_both_nodes() {
+    needs "$1"
+    for option in "" "$2"; do
+        toolkit "$1 $option $3"
         [ "$(sort <<<"$output")" = "$both_nodes" ]
     done
 }
 
+@test "Open MPI's mpirun in a job's single command does not stay on one node, with the host file or without" {
+    reaches_both_nodes mpirun.openmpi '--hostfile $AZ_BATCHAI_MPI_HOST_FILE' "$openmpi_rank"
+}
+
 @test "MPICH's mpiexec in a job's single command does not stay on one node, with a host list or without" {
-    needs mpiexec.mpich
-    for option in "" '-hosts $AZ_BATCH_HOST_LIST'; do
-        toolkit "mpiexec.mpich $option $hydra_rank"
-        [ "$(sort <<<"$output")" = "$both_nodes" ]
-    done
+    reaches_both_nodes mpiexec.mpich '-hosts $AZ_BATCH_HOST_LIST' "$hydra_rank"
 }
 
 @test "Intel MPI's mpiexec in a job's single command does not stay on one node" {

@@ -82,10 +82,10 @@ BOOST_AUTO_TEST_CASE(a_run_of_which_slurm_does_not_say_the_start_loses_no_place)
 }
 
 BOOST_AUTO_TEST_CASE(what_slurm_chooses_for_each_run_tells_no_launches_apart) {
-    const std::string first = manner_of({"a"}, {{"SLURM_JOB_ID", "1"}, {"SEED", "1"}});
-    BOOST_TEST(first == manner_of({"a"}, {{"SLURM_RESTART_COUNT", "1"}, {"SEED", "1"}}));
-    BOOST_TEST(first != manner_of({"a"}, {{"SEED", "2"}}));
-    BOOST_TEST(first != manner_of({"a", "b"}, {{"SEED", "1"}}));
+    const std::string first = settings_digest({"a"}, {{"SLURM_JOB_ID", "1"}, {"SEED", "1"}});
+    BOOST_TEST(first == settings_digest({"a"}, {{"SLURM_RESTART_COUNT", "1"}, {"SEED", "1"}}));
+    BOOST_TEST(first != settings_digest({"a"}, {{"SEED", "2"}}));
+    BOOST_TEST(first != settings_digest({"a", "b"}, {{"SEED", "1"}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
