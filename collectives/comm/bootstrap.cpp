@@ -95,11 +95,11 @@ class Session {
     pmix_status_t status_;
     std::string name_;  // empty: not agreed on yet
     unsigned epochs_ = 0;
-    sys::UniqueFd leaving_;  // closed after PMIx_Finalize
+    LeavingSocket leaving_;  // closed after PMIx_Finalize
 };
 
 sys::Result<std::string> Session::next_scope() {
-    leaving_.reset();
+    leaving_ = {};
     if (name_.empty()) {
         if (auto ended = await_predecessors(); !ended) return ended.error();
         if (auto agreed = agree_on_name(); !agreed) return agreed.error();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/comm/handover.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,6 +14,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <utility>
 
 namespace batchai::coll {
 namespace {
@@ -41,7 +46,7 @@ sys::UniqueFd make_socket() {
 
 // The process that listens at the other end; 0 if that is another user's, who could listen at any
 // name.
-pid_t listener(int connection) {
+pid_t listening_process(int connection) {
     ucred peer{};
     socklen_t size = sizeof peer;
     const bool known = ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
@@ -52,32 +57,87 @@ bool has_ended(pid_t process) {
     return ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
+// The descriptors of all LeavingSockets, for fork().
+class Descriptors {
+  public:
+    // Never destroyed: a socket may be closed later, at the end of the process.
+    static Descriptors& get() {
+        static Descriptors& all = *new Descriptors;
+        return all;
+    }
+    void add(int fd) {
+        const std::lock_guard lock(mutex_);
+        all_.insert(fd);
+    }
+    // Before the descriptor is closed, and may be another file's.
+    void remove(int fd) {
+        const std::lock_guard lock(mutex_);
+        all_.erase(fd);
+    }
+
+  private:
+    Descriptors() {
+        ::pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); },
+                         [] {
+                             get().give_up();
+                             get().mutex_.unlock();
+                         });
+    }
+    // In a child, whose copies of our objects may close the descriptors: other sockets take their
+    // place.
+    void give_up() const {
+        for (const int fd : all_) {
+            const sys::UniqueFd other = make_socket();
+            ::dup3(other.get(), fd, O_CLOEXEC);
+        }
+    }
+
+    std::mutex mutex_;
+    std::set<int> all_;
+};
+
 }  // namespace
 
-sys::UniqueFd announce_leaving(const std::string& job, unsigned rank) {
+LeavingSocket::LeavingSocket(sys::UniqueFd socket) : socket_(std::move(socket)) {
+    if (socket_) Descriptors::get().add(socket_.get());
+}
+
+LeavingSocket& LeavingSocket::operator=(LeavingSocket&& other) noexcept {
+    release();
+    socket_ = other.release();
+    if (socket_) Descriptors::get().add(socket_.get());
+    return *this;
+}
+
+sys::UniqueFd LeavingSocket::release() {
+    if (socket_) Descriptors::get().remove(socket_.get());
+    return std::move(socket_);
+}
+
+LeavingSocket announce_leaving(const std::string& job, unsigned rank) {
     const Address address = address_of(job, rank);
-    sys::UniqueFd door = make_socket();
-    if (!door || ::bind(door.get(), address.get(), address.size) != 0 ||
-        ::listen(door.get(), SOMAXCONN) != 0) {
+    sys::UniqueFd listener = make_socket();
+    if (!listener || ::bind(listener.get(), address.get(), address.size) != 0 ||
+        ::listen(listener.get(), SOMAXCONN) != 0) {
         return {};
     }
-    return door;
+    return LeavingSocket(std::move(listener));
 }
 
 sys::Result<void> await_leaving(const std::string& job, unsigned rank,
                                 std::chrono::milliseconds limit) {
     using Clock = std::chrono::steady_clock;
-    constexpr int kLookAgain =
-        20;  // milliseconds, for a process that has left its socket to a child
+    // Milliseconds, for a process that has left its socket to a child otherwise than by fork().
+    constexpr int kLookAgain = 20;
     const Address address = address_of(job, rank);
-    const sys::UniqueFd visitor = make_socket();
+    const sys::UniqueFd connection = make_socket();
     // A socket of ours always has room for a connection.
-    if (::connect(visitor.get(), address.get(), address.size) != 0) return {};
-    const pid_t process = listener(visitor.get());
+    if (::connect(connection.get(), address.get(), address.size) != 0) return {};
+    const pid_t process = listening_process(connection.get());
     if (process == 0) return {};
     const auto deadline = Clock::now() + limit;
     // The other process never accepts: the connection ends with its socket.
-    pollfd end{visitor.get(), POLLIN, 0};
+    pollfd end{connection.get(), POLLIN, 0};
     while (::poll(&end, 1, kLookAgain) <= 0 && !has_ended(process)) {
         if (Clock::now() < deadline) continue;
         return sys::Error{fmt::format(

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/comm/handover.hpp"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,21 +30,54 @@ constexpr std::chrono::seconds kLimit(20);
 BOOST_AUTO_TEST_SUITE(handover)
 
 BOOST_AUTO_TEST_CASE(does_not_wait_for_ever_for_a_rank_that_does_not_leave_and_names_its_process) {
-    const sys::UniqueFd leaving = announce_leaving(job("one"), 1);
+    const LeavingSocket leaving = announce_leaving(job("one"), 1);
     const auto left = await_leaving(job("one"), 1, std::chrono::milliseconds(50));
     BOOST_REQUIRE(!left);
     BOOST_TEST(left.error().message.starts_with("process " + std::to_string(::getpid()) + ","));
 }
 
-// As a daemon would keep it that the earlier program has started.
+namespace {
+
+// A child that runs and stays until this object ends, as a daemon that a program has started.
+class Child {
+  public:
+    Child() {
+        BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_) == 0);
+        process_ = ::fork();
+        char byte = 0;
+        if (process_ != 0) {
+            BOOST_REQUIRE(::read(ends_[0], &byte, 1) == 1);
+            return;
+        }
+        ::close(ends_[0]);
+        (void)!::write(ends_[1], &byte, 1);
+        (void)!::read(ends_[1], &byte, 1);
+        ::_exit(0);
+    }
+    ~Child() {
+        ::close(ends_[0]);
+        ::close(ends_[1]);
+        ::waitpid(process_, nullptr, 0);
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+  private:
+    int ends_[2] = {};
+    pid_t process_ = 0;
+};
+
+}  // namespace
+
+// Without fork(), which would take the socket from the child.
 BOOST_AUTO_TEST_CASE(does_not_wait_for_a_child_that_outlives_the_process_that_was_leaving) {
     int kept[2] = {};
     BOOST_REQUIRE(::pipe(kept) == 0);
     const std::string name = job("outlived");
     const pid_t leaving = ::fork();
     if (leaving == 0) {
-        const sys::UniqueFd socket = announce_leaving(name, 1);
-        if (::fork() == 0) {
+        const LeavingSocket socket = announce_leaving(name, 1);
+        if (::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr) == 0) {
             ::close(kept[1]);
             char byte = 0;
             (void)!::read(kept[0], &byte, 1);  // until the test ends
@@ -53,16 +90,39 @@ BOOST_AUTO_TEST_CASE(does_not_wait_for_a_child_that_outlives_the_process_that_wa
     ::close(kept[0]);
 }
 
+BOOST_AUTO_TEST_CASE(is_not_lost_to_the_next_program_where_a_child_of_the_one_before_lives_on) {
+    LeavingSocket leaving = announce_leaving(job("next"), 1);
+    const Child child;
+    leaving = {};
+    leaving = announce_leaving(job("next"), 1);
+    BOOST_TEST(!!leaving);
+    BOOST_TEST(!await_leaving(job("next"), 1, std::chrono::milliseconds(50)));
+}
+
+BOOST_AUTO_TEST_CASE(does_not_close_what_a_child_has_opened_since) {
+    LeavingSocket leaving = announce_leaving(job("closed"), 1);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const sys::UniqueFd opened(::open("/dev/null", O_RDONLY));
+        leaving = {};
+        ::_exit(::fcntl(opened.get(), F_GETFD) < 0 ? 1 : 0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    BOOST_TEST(status == 0);
+    BOOST_TEST(!await_leaving(job("closed"), 1, std::chrono::milliseconds(50)));
+}
+
 BOOST_AUTO_TEST_CASE(does_not_wait_for_a_rank_that_is_not_leaving) {
     BOOST_TEST(!!await_leaving(job("none"), 0, kLimit));
-    const sys::UniqueFd other = announce_leaving(job("one"), 1);
+    const LeavingSocket other = announce_leaving(job("one"), 1);
     BOOST_REQUIRE(other);
     BOOST_TEST(!!await_leaving(job("one"), 0, kLimit));
     BOOST_TEST(!!await_leaving(job("another"), 1, kLimit));
 }
 
 BOOST_AUTO_TEST_CASE(does_not_return_before_a_rank_that_is_leaving_has_left) {
-    sys::UniqueFd leaving = announce_leaving(job("one"), 1);
+    LeavingSocket leaving = announce_leaving(job("one"), 1);
     BOOST_REQUIRE(leaving);
     std::atomic<int> returned = 0;
     const auto wait = [&returned] {
@@ -71,7 +131,7 @@ BOOST_AUTO_TEST_CASE(does_not_return_before_a_rank_that_is_leaving_has_left) {
     std::thread first(wait), second(wait);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     BOOST_TEST(returned == 0);
-    leaving.reset();
+    leaving = {};
     first.join();
     second.join();
     BOOST_TEST(returned == 2);
@@ -81,7 +141,7 @@ BOOST_AUTO_TEST_CASE(does_not_return_before_a_rank_that_is_leaving_has_left) {
 // Names that differ in the end only, which is what PMIx servers count up.
 BOOST_AUTO_TEST_CASE(does_not_take_one_job_for_another_however_long_their_names) {
     const std::string name(250, 'x');
-    const sys::UniqueFd leaving = announce_leaving(job(name) + ".1", 0);
+    const LeavingSocket leaving = announce_leaving(job(name) + ".1", 0);
     BOOST_REQUIRE(leaving);
     BOOST_TEST(!!await_leaving(job(name) + ".2", 0, kLimit));
 }
