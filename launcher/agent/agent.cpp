@@ -215,7 +215,7 @@ void Agent::judge(RankEnd end) {
         branch_->leave({end.rank});
         if (!ending_ && pmix_clients_.contains(end.rank)) stand_ins_.add(end.rank);
     } else if (groups_.any_needs(end.rank)) {
-        root_->send(Missed{end.rank});
+        root_->send(MissingRank{end.rank});
     }
     if (pmi1_) pmi1_->forget(end.rank);
     check_done();

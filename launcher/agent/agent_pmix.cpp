@@ -146,12 +146,12 @@ void Agent::finalized(std::uint32_t rank) {
 
 // When a member has ended, a group can be neither made nor ended. The PMIx library does not notice.
 void Agent::group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) {
-    const int missed = groups_.asked(name, ranks, job_.map.ranks_on(bootstrap_.node));
-    if (missed >= 0) root_->send(Missed{missed});
+    const int missing = groups_.asked(name, ranks, job_.map.ranks_on(bootstrap_.node));
+    if (missing >= 0) root_->send(MissingRank{missing});
 }
 
 pid_t Agent::start_stand_in(int rank) {
-    if (groups_.any_needs(rank)) root_->send(Missed{rank});
+    if (groups_.any_needs(rank)) root_->send(MissingRank{rank});
     SpawnRequest request;
     request.argv = {own_executable(), "--stand-in"};
     request.environment = environment_;

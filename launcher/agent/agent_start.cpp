@@ -131,7 +131,12 @@ void Agent::on_child(pid_t pid, int status) {
     std::array<char, 4096> bytes{};
     const ssize_t size = ::read(preparation_.error.get(), bytes.data(), bytes.size());
     const std::string said(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    if (said.empty()) return fail("job preparation ended without a word");
+    if (said.empty()) {
+        return fail(fmt::format("job preparation failed without an error message ({})",
+                                WIFSIGNALED(status)
+                                    ? fmt::format("signal {}", WTERMSIG(status))
+                                    : fmt::format("exit code {}", WEXITSTATUS(status))));
+    }
     fail(AgentError{said.substr(0, said.find('\n')), 1, true});
 }
 

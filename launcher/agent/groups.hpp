@@ -30,12 +30,12 @@ class Groups {
         if (!members.empty()) group.members = members;
         const auto is_in = [&](int rank) { return is_member(group.members, rank); };
         const auto ended = std::find_if(ended_.begin(), ended_.end(), is_in);
-        const int missed = ended == ended_.end() ? -1 : *ended;
+        const int missing = ended == ended_.end() ? -1 : *ended;
         if (++group.asked >= std::count_if(ranks_here.begin(), ranks_here.end(), is_in)) {
             group.asked = 0;
             if (members.empty()) groups_.erase(name);
         }
-        return missed;
+        return missing;
     }
 
     // A rank of the node has ended.

@@ -111,11 +111,11 @@ Fence FenceTable::join(Fences::node_type taken) const {
         whole.broken.insert(whole.broken.end(), part.broken.begin(), part.broken.end());
         whole.data += part.data;
     }
-    if (whole.status == 0 && lacks(id) >= 0) whole.status = PMIX_GROUP_CONSTRUCT_ABORT;
+    if (whole.status == 0 && missing_rank(id) >= 0) whole.status = PMIX_GROUP_CONSTRUCT_ABORT;
     return whole;
 }
 
-int FenceTable::lacks(const FenceId& id) const {
+int FenceTable::missing_rank(const FenceId& id) const {
     if (!needs_all(id.purpose)) return -1;
     const auto found = std::find_if(left_.begin(), left_.end(),
                                     [&id](int rank) { return is_member(id.procs, rank); });

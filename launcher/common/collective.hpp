@@ -43,7 +43,7 @@ class FenceTable {
     std::vector<int> branches(const std::vector<std::uint32_t>& procs, const RankMap& map) const;
 
     // One that has left, of a fence that cannot do without it; -1: none.
-    int lacks(const FenceId& id) const;
+    int missing_rank(const FenceId& id) const;
 
     // One of the ranks without which a fence under way cannot be completed; -1: none.
     int blocked_by(const std::vector<int>& gone, const RankMap& map) const;

@@ -53,7 +53,7 @@ enum class Kind : std::uint8_t {
     planned,
     misplaced,
     left,
-    missed,
+    missing_rank,
 };
 
 // ---- starting -----------------------------------------------------------------------------------

@@ -61,8 +61,8 @@ struct Left {
     }
 };
 // An agent to the root: a rank of its node waits in PMIx for one that has left and ended.
-struct Missed {
-    static constexpr Kind kKind = Kind::missed;
+struct MissingRank {
+    static constexpr Kind kKind = Kind::missing_rank;
     int rank = 0;
     template <class A>
     void fields(A& a) {

@@ -14,7 +14,7 @@
 namespace batchai::launcher {
 namespace {
 
-// From the SIGKILL of the ranks until the root gives up waiting.
+// From the SIGKILL of the ranks until the root no longer waits.
 constexpr std::chrono::milliseconds kEndDeadline{3000};
 constexpr std::chrono::milliseconds kByeDeadline{5000};
 
@@ -59,8 +59,8 @@ void Coordinator::say_bye() {
     deadline_.start(kByeDeadline);
     to_all(Bye{});
     close_door();  // agents that have not greeted yet find nobody, and clean up
-    // From SIGINT srun gives up to wait for a step, and leaves one that runs alone. From SIGTERM it
-    // would kill the agents and their guards, who then could not clean up.
+    // On SIGINT, srun stops waiting for the step, and leaves one that runs alone. On SIGTERM it
+    // would kill the agents and their guards, which then could not clean up.
     if (greeted_ < agents_.size()) {
         for (const Starter& starter : starters_) {
             if (starter.pid > 0) ::kill(starter.pid, SIGINT);

@@ -16,8 +16,8 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         if (const auto whole = fences_.add(node, std::move(fence), map_)) finish(*whole);
     } else if (Left left; kind == Kind::left && decode(reader, left)) {
         for (const Fence& whole : fences_.leave(left.rank, map_)) finish(whole);
-    } else if (Missed missed; kind == Kind::missed && decode(reader, missed)) {
-        if (missed.rank >= 0 && missed.rank < map_.size()) missed_ = missed.rank;
+    } else if (MissingRank missing; kind == Kind::missing_rank && decode(reader, missing)) {
+        if (missing.rank >= 0 && missing.rank < map_.size()) missing_rank_ = missing.rank;
     } else if (ModexRequest request; kind == Kind::modex_request && decode(reader, request)) {
         if (request.rank < static_cast<std::uint32_t>(map_.size())) {
             sender_.send(map_.node_of(static_cast<int>(request.rank)), request);
@@ -42,7 +42,7 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
 }
 
 void Relay::finish(const Fence& whole) {
-    if (const int rank = fences_.lacks(whole.id); rank >= 0) missed_ = rank;
+    if (const int rank = fences_.missing_rank(whole.id); rank >= 0) missing_rank_ = rank;
     const auto children = fences_.branches(whole.id.procs, map_);
     in_pieces(whole, next_serial_++,
               [&](const FenceDone& piece) { sender_.send(children, piece); });
@@ -54,7 +54,7 @@ void Relay::on_gone(const RankEnd& end) {
 }
 
 int Relay::awaited() const {
-    if (missed_ >= 0) return missed_;
+    if (missing_rank_ >= 0) return missing_rank_;
     // Who has joined cannot get through its first fence without all others.
     if (never_joined_ >= 0 && !joined_.empty()) return never_joined_;
     for (int rank : gone_) {

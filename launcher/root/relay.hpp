@@ -65,7 +65,7 @@ class Relay {
     std::uint64_t next_serial_ = 1;
     std::vector<int> gone_;  // of those that had joined
     std::set<int> broken_;   // nodes whose library said that a local rank was missing in a fence
-    int missed_ = -1;        // one that has left, and that cannot be done without
+    int missing_rank_ = -1;  // one that has left, and that cannot be done without
     int never_joined_ = -1;  // one of those that had not
     std::set<int> joined_;   // nodes that have ranks in PMIx
     Directory directory_;
