@@ -127,7 +127,7 @@ int run_command(const Options& options) {
         return work;
     };
     const SessionResult result = run_with_restarts(std::move(session), options.restarts);
-    requeue(options.requeue, *allocation, result.cause);
+    if (options.dry_run == DryRun::no) requeue(options.requeue, *allocation, result.cause);
     return result.exit_code;
 }
 

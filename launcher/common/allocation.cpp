@@ -222,6 +222,7 @@ sys::Result<Allocation> slurm_allocation(
         *component ? id_of_component(environment, **component) : allocation.job_id;
     allocation.nodes = expand_hostlist(list->second);
     if (allocation.nodes.empty()) return sys::Error{"SLURM_JOB_NODELIST names no node"};
+    allocation.restarts = std::atoi(env::value_of(environment, "SLURM_RESTART_COUNT").c_str());
     allocation.tasks = tasks_asked(environment, allocation.nodes.size());
     add_distribution(allocation, environment);
     return allocation;
@@ -231,12 +232,14 @@ sys::Result<Allocation> find_allocation(const env::Environment& environment) {
     auto allocation = slurm_allocation(environment);
     if (!allocation) return allocation;
     const std::optional<int> component = allocation->component;
-    if (!may_spread_gpus(component ? of_component(environment, *component) : environment)) {
-        return allocation;
-    }
-    const auto job = ask_slurm(allocation->node_job_id);
+    const bool spread =
+        may_spread_gpus(component ? of_component(environment, *component) : environment);
+    if (!spread && allocation->restarts == 0) return allocation;
+    const auto job = ask_slurm(allocation->node_job_id, allocation->restarts);
+    if (!job && !spread) return allocation;
     if (!job) return job.error().in("asking Slurm for the GPUs of the job");
-    allocation->gpus = job->gpus;
+    allocation->restarts = job->restarts;
+    if (spread) allocation->gpus = job->gpus;
     return allocation;
 }
 

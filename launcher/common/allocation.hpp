@@ -20,6 +20,7 @@ struct Allocation {
     bool local = false;
     bool reduced = false;          // some of Slurm's nodes are left out
     std::string job_id;            // Slurm's; empty when local
+    int restarts = 0;              // how often Slurm had run the job before this run
     std::optional<int> component;  // of a heterogeneous job (`sbatch -N1 : -N2`)
     // Of a heterogeneous job the component's own number, by which Slurm's nodes know it; job_id is
     // the first component's, by which the user and Slurm's controller do. Otherwise both are one.
@@ -48,8 +49,9 @@ sys::Result<Allocation> slurm_allocation(
 // stays that of the whole.
 env::Environment of_component(env::Environment environment, int component);
 
-// slurm_allocation, and how the job has asked for its GPUs: Slurm's controller is asked if the
-// environment says that this was not per node.
+// slurm_allocation, and what a job that was submitted inside another one would inherit from that
+// one's environment: how it has asked for its GPUs, if not per node, and how often it has been
+// restarted. Slurm's controller is asked if the environment speaks of either.
 sys::Result<Allocation> find_allocation(const env::Environment& environment);
 
 // "2(x3),1" -> 2 2 2 1; empty where it is not that.

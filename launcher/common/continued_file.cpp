@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "launcher/common/say.hpp"
-#include "launcher/common/slurm_job.hpp"
 #include "launcher/common/terminal.hpp"
 
 namespace batchai::launcher {
@@ -35,10 +34,9 @@ sys::Result<sys::UniqueFd> continue_file(const std::string& path, const std::str
 }
 
 std::string line_of_requeued(const Allocation& allocation) {
-    const int before = allocation.local ? 0 : slurm_restart_count();
-    if (before == 0) return {};
+    if (allocation.restarts == 0) return {};
     return fmt::format("batchai-launch: job {} runs again (requeue {}): its output goes on here",
-                       allocation.job_id, before);
+                       allocation.job_id, allocation.restarts);
 }
 
 void warn_of_truncation() {

@@ -83,29 +83,22 @@ GpuRequest gpu_request(const std::string& line) {
 
 }  // namespace
 
-bool SlurmJob::requeued() const {
-    return restarts > slurm_restart_count();
-}
-
-int slurm_restart_count() {
-    const char* count = std::getenv("SLURM_RESTART_COUNT");
-    return count == nullptr ? 0 : std::atoi(count);
-}
-
-SlurmJob parse_slurm_job(const std::string& line) {
+SlurmJob parse_slurm_job(const std::string& line, int restarts) {
     const auto says = [&line](const char* field) {
         return (" " + line).find(std::string(" ") + field) != std::string::npos;
     };
     SlurmJob job;
     job.batch = says("BatchFlag=1") || says("BatchFlag=2");  // 2: requeued
     job.requeue = says("Requeue=1");
-    job.restarts = std::atoi(field(line, "Restarts").c_str());
+    const int counted = std::atoi(field(line, "Restarts").c_str());
+    job.restarts = std::min(restarts, counted);
+    job.requeued = counted > restarts;
     job.start = field(line, "StartTime");
     if (says("Reason=TimeLimit")) {
         job.end = SlurmJob::End::time_limit;
     } else if (says("PreemptTime=") && !says("PreemptTime=None")) {
         job.end = SlurmJob::End::preempted;
-    } else if (job.requeued()) {
+    } else if (job.requeued) {
         job.end = SlurmJob::End::requeued;
     } else if (says("JobState=COMPLETING") || says("JobState=CANCELLED")) {
         job.end = SlurmJob::End::cancelled;
@@ -122,11 +115,16 @@ std::string line_of_job(const std::string& lines, const std::string& job_id) {
     return lines;
 }
 
-sys::Result<SlurmJob> ask_slurm(const std::string& job_id) {
+sys::Result<SlurmJob> ask_slurm(const std::string& job_id, int restarts) {
     if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is not a number: " + job_id};
     const auto lines = scontrol("show job -o " + job_id);
     if (!lines) return lines.error();
-    return parse_slurm_job(line_of_job(*lines, job_id));
+    return parse_slurm_job(line_of_job(*lines, job_id), restarts);
+}
+
+bool is_forgotten(const std::string& job_id) {
+    const auto lines = scontrol("show job -o " + job_id);
+    return !lines && lines.error().message.find("Invalid job id") != std::string::npos;
 }
 
 std::string job_of_process(const std::string& list, const std::string& pid) {

@@ -24,26 +24,27 @@ struct SlurmJob {
     // Why Slurm ends it: cancelled by its user or an operator; told to make room; put back into the
     // queue; at its time limit.
     enum class End { none, cancelled, preempted, requeued, time_limit };
-    bool batch = false;    // submitted with sbatch
-    bool requeue = false;  // Slurm may run it again
-    int restarts = 0;      // how often Slurm has put it back into the queue
-    std::string start;     // of this run, in Slurm's words
+    bool batch = false;     // submitted with sbatch
+    bool requeue = false;   // Slurm may run it again
+    int restarts = 0;       // how often Slurm had run it before this run
+    bool requeued = false;  // Slurm has put it back into the queue since this run of it began
+    std::string start;      // of this run, in Slurm's words
     End end = End::none;
     GpuRequest gpus;
-    // Slurm has put it back into the queue since this run of it began.
-    bool requeued() const;
 };
-
-// How often Slurm had run the job of this process before this run of it.
-int slurm_restart_count();
 
 // The job's own line of `scontrol show job -o`. Slurm adds the other tasks of an array, or the
 // other components of a heterogeneous job, where the whole has the job's number.
 std::string line_of_job(const std::string& lines, const std::string& job_id);
 
-// From a line of `scontrol show job -o`.
-SlurmJob parse_slurm_job(const std::string& line);
-sys::Result<SlurmJob> ask_slurm(const std::string& job_id);
+// From a line of `scontrol show job -o`. restarts: how often Slurm had run the job before this run,
+// as far as the caller knows; Slurm may have run it less often.
+SlurmJob parse_slurm_job(const std::string& line, int restarts);
+sys::Result<SlurmJob> ask_slurm(const std::string& job_id, int restarts);
+
+// Whether Slurm has forgotten the job, which then never runs again. False, too, if Slurm does not
+// answer.
+bool is_forgotten(const std::string& job_id);
 
 // The job of this process, as the node's daemon knows it: of a heterogeneous job the component's
 // number, which no variable of a step tells.

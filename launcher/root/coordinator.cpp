@@ -67,7 +67,7 @@ SessionResult Coordinator::run() {
     starter_words_.catch_up();
     if (srun_ended_ && !session_.allocation.local) sweep_nodes(session_.allocation);
     if (outcome_.cause() == Cause::signal && !session_.allocation.local) {
-        if (const auto job = ask_slurm(session_.allocation.job_id)) {
+        if (const auto job = ask_slurm(session_.allocation.job_id, session_.allocation.restarts)) {
             outcome_.explain_signal(reason_to_end(*job));
         }
     }

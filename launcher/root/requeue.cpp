@@ -11,10 +11,11 @@
 #include "launcher/common/slurm_job.hpp"
 
 namespace batchai::launcher {
+
 sys::Result<void> check_requeue(const RequeuePolicy& policy, const Allocation& allocation) {
     if (policy.on.empty()) return {};
     if (allocation.local) return sys::Error{"--requeue-on: --local has no queue"};
-    const auto job = ask_slurm(allocation.job_id);
+    const auto job = ask_slurm(allocation.job_id, allocation.restarts);
     if (!job) return sys::Error{"--requeue-on: " + job.error().message};
     if (!job->batch) return sys::Error{"--requeue-on: this is no batch job: submit it with sbatch"};
     if (!job->requeue) {
@@ -37,10 +38,10 @@ bool requeue(const RequeuePolicy& policy, const Allocation& allocation, Cause ca
     const bool named = is_named(policy, cause);
     const bool by_slurm = cause == Cause::signal || cause == Cause::node;  // perhaps
     if (allocation.local || !(named || by_slurm)) return false;
-    const auto job = ask_slurm(allocation.job_id);
-    if (job && job->requeued()) return true;
+    const auto job = ask_slurm(allocation.job_id, allocation.restarts);
+    if (job && job->requeued) return true;
     if (!named) return false;
-    const int before = slurm_restart_count();
+    const int before = allocation.restarts;
     if (before >= policy.most) {
         say(fmt::format("not requeued: that was done {} times already (--max-requeues)", before));
         return false;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
@@ -25,6 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxList = 16 << 20;
 constexpr const char* kUnknown = "unknown";  // start of a run
+constexpr std::chrono::hours kOld{24};
+constexpr int kMostAsked = 4;  // of Slurm by one launch
 
 std::string digest(const std::string& text) {
     return sys::sha256(text).substr(0, 8);
@@ -61,17 +64,20 @@ std::string as_text(const std::vector<ListedLaunch>& list) {
     return text;
 }
 
-// The lock is on a file of its own: the list is replaced, never half written.
-sys::Result<std::vector<ListedLaunch>> note(const std::string& name, const ListedLaunch& launch) {
-    const auto data = job::data_directory();
-    if (!data) return data.error();
-    const std::string directory = *data + "/launches";
+// The lock is on a file of its own: a list is replaced, never half written.
+sys::Result<sys::UniqueFd> lock(const std::string& directory) {
+    auto fd = sys::open_regular(directory + "/lock", O_RDWR | O_CREAT, 0600);
+    if (fd && ::flock(fd->get(), LOCK_EX) != 0) return sys::errno_error("locking " + directory);
+    return fd;
+}
+
+sys::Result<std::vector<ListedLaunch>> note(const std::string& directory, const std::string& name,
+                                            const ListedLaunch& launch) {
     std::error_code error;
     fs::create_directories(directory, error);
     if (error) return sys::Error{directory + ": " + error.message()};
-    const auto lock = sys::open_regular(directory + "/lock", O_RDWR | O_CREAT, 0600);
-    if (!lock) return lock.error();
-    if (::flock(lock->get(), LOCK_EX) != 0) return sys::errno_error("locking " + directory);
+    const auto locked = lock(directory);
+    if (!locked) return locked.error();
     const std::string file = directory + "/" + name;
     std::vector<ListedLaunch> list;
     if (fs::exists(file, error)) {
@@ -84,10 +90,36 @@ sys::Result<std::vector<ListedLaunch>> note(const std::string& name, const Liste
     return list;
 }
 
+bool is_old(const fs::path& file) {
+    std::error_code error;
+    const auto written = fs::last_write_time(file, error);
+    return !error && written < fs::file_time_type::clock::now() - kOld;
+}
+
+// A launch cannot remove its job's list: until the job is over, later launches of the job, and
+// those of its next run, need it to find their places. So a launch removes lists of jobs that are
+// over.
+void remove_old_lists(const std::string& directory, const std::string& cluster) {
+    std::error_code error;
+    int asked = 0;
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string name = entry->path().filename();
+        if (!name.starts_with(cluster) || !is_old(entry->path())) continue;
+        const std::string id = name.substr(cluster.size());
+        if (id.empty() || id.find_first_not_of("0123456789") != std::string::npos) continue;
+        if (++asked > kMostAsked) return;
+        if (!is_forgotten(id)) continue;
+        // Slurm may have given the number to another job in the meantime.
+        const auto locked = lock(directory);
+        if (locked && is_old(entry->path())) fs::remove(entry->path(), error);
+    }
+}
+
 // Of a job that is being requeued, while its script still runs, Slurm says another start.
-std::string start_of_run(const std::string& job_id) {
-    const auto job = ask_slurm(job_id);
-    return job && !job->requeued() && !job->start.empty() ? job->start : kUnknown;
+std::string start_of_run(const Allocation& allocation) {
+    const auto job = ask_slurm(allocation.job_id, allocation.restarts);
+    return job && !job->requeued && !job->start.empty() ? job->start : kUnknown;
 }
 
 }  // namespace
@@ -130,14 +162,28 @@ std::string restart_directory(const Allocation& allocation, const std::string& p
                               const std::string& command, const std::string& settings) {
     if (allocation.local) return prefix + random_text().substr(0, 8);
     const std::string& id = allocation.job_id;
-    const int run = slurm_restart_count();
-    const std::string cluster = env::value_of(env::current(), "SLURM_CLUSTER_NAME");
-    const auto list = note(cluster + "-" + id, {run, start_of_run(id), digest(command), settings});
+    const int run = allocation.restarts;
+    const std::string cluster = env::value_of(env::current(), "SLURM_CLUSTER_NAME") + "-";
+    const auto data = job::data_directory();
+    const std::string lists = data ? *data + "/launches" : "";
+    const auto list =
+        data ? note(lists, cluster + id, {run, start_of_run(allocation), digest(command), settings})
+             : sys::Result<std::vector<ListedLaunch>>(data.error());
     if (!list) {
         say("if Slurm runs this job again, its ranks will not find their state: noting the "
             "launch: " +
             list.error().message);
         return prefix + id + "." + random_text().substr(0, 8);
+    }
+    remove_old_lists(lists, cluster);
+    const bool first_run = std::all_of(list->begin(), list->end(),
+                                       [run](const ListedLaunch& line) { return line.run == run; });
+    if (run > 0 && first_run) {
+        say(fmt::format(
+            "job {} runs again, but no earlier launch of it is noted in {} on this node: its ranks "
+            "start without their state. If nodes do not share this directory, set XDG_DATA_HOME to "
+            "one that they share",
+            id, lists));
     }
     // With the start of the job's first run in it, the name is no other job's that had the number.
     const ListedLaunch& own = list->back();

@@ -226,6 +226,33 @@ run 1" ]
     said "time-out: the job was ended after 3 s"
 }
 
+# ---- what is not requeued ---------------------------------------------------------------------------
+
+@test "a dry run that is asked to end does not requeue the job" {
+    # The launcher waits for srun, which does not go on.
+    # shellcheck disable=SC2016 # expanded by the job
+    submit -N1 --output=out --wrap '
+        batchai-launch --dry-run --requeue-on signal -n 1 true & launcher=$!
+        until srun=$(pgrep -P $launcher -x srun); do kill -0 $launcher || exit; done
+        kill -STOP $srun
+        kill -TERM $launcher
+        wait $launcher
+        echo "code $?"'
+    [ "$(wait_job "$job")" = COMPLETED ]
+    said "code 143"
+    [ "$(job_field "$job" Restarts)" = 0 ]
+    [ "$(grep -c requeue out)" = 0 ]
+}
+
+@test "a job does not take the requeues of the job that submitted it for its own" {
+    SLURM_RESTART_COUNT=3 submit -N1 -w n1 --open-mode=append --output=out \
+        --wrap 'batchai-launch --requeue-on failure --max-requeues 1 --output-dir ranks -n 1 sh -c "echo begins; exit 3"; exec sleep 20'
+    eventually said "batchai-launch: requeueing job $job, 1 of 1 times"
+    [ "$(cat ranks/rank.0/stdout)" = begins ]
+    scancel "$job"
+    wait_job "$job"
+}
+
 @test "what cannot be requeued is refused at once" {
     run salloc --quiet -N1 batchai-launch --requeue-on signal -n 1 echo began
     [ "$status" -eq 125 ]
@@ -327,6 +354,33 @@ END
         grep -qx "$mark.0 finds $mark" out
     done
     [ "$(grep -c "^batchai-launch: job $job runs again: its ranks find the state of an earlier run in " out)" = 3 ]
+}
+
+@test "a requeued job whose notes are on another node does not start without its state in silence" {
+    # shellcheck disable=SC2016 # expanded by the job
+    submit -N1 -w n1 --open-mode=append --output=out --wrap '
+        export XDG_DATA_HOME=$PWD/data.${SLURM_RESTART_COUNT:-0}
+        exec batchai-launch --requeue-on failure -n 1 sh -c "[ -n \"\$SLURM_RESTART_COUNT\" ]"'
+    eventually starts_again 1
+    [ "$(wait_job "$job")" = COMPLETED ]
+    said "batchai-launch: job $job runs again, but no earlier launch of it is noted in $PWD/data.1/batchai/launches on this node: its ranks start without their state"
+}
+
+@test "the notes of a job are not kept for ever, and not removed while Slurm has the job" {
+    export XDG_DATA_HOME=$PWD/data
+    notes=$PWD/data/batchai/launches
+    cluster=$(scontrol show config | sed -n 's/^ClusterName *= //p')
+    mkdir -p "$notes"
+    touch -d '2 days ago' "$notes/$cluster-999999" "$notes/$cluster-no" "$notes/other-999999"
+    touch "$notes/$cluster-999998"
+    submit -N1 --output=out --wrap 'batchai-launch --restarts 1 -n 1 true'
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cd "$notes" && echo *)" = "$(printf '%s\n' "$cluster-"{999998,no,"$job"} lock other-999999 | sort | xargs)" ]
+    first=$job
+    touch -d '2 days ago' "$notes/$cluster-$first"
+    submit -N1 --output=out --wrap 'batchai-launch --restarts 1 -n 1 true'
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ -e "$notes/$cluster-$first" ]
 }
 
 # ---- restarts -----------------------------------------------------------------------------------

@@ -10,27 +10,29 @@ BOOST_AUTO_TEST_SUITE(slurm_job)
 BOOST_AUTO_TEST_CASE(a_running_batch_job) {
     const auto job = parse_slurm_job(
         "JobId=7 JobName=wrap JobState=RUNNING Reason=None Requeue=1 Restarts=0 BatchFlag=1 "
-        "PreemptEligibleTime=2026-11-22T01:14:06 PreemptTime=None\n");
+        "PreemptEligibleTime=2026-11-22T01:14:06 PreemptTime=None\n",
+        0);
     BOOST_TEST(job.batch);
     BOOST_TEST(job.requeue);
     BOOST_TEST((job.end == SlurmJob::End::none));
-    BOOST_TEST(!job.requeued());
+    BOOST_TEST(!job.requeued);
     BOOST_TEST(job.restarts == 0);
     BOOST_TEST(reason_to_end(job).empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_allocation_of_salloc_that_is_never_run_again) {
-    const auto job = parse_slurm_job("JobId=7 Requeue=0 Restarts=0 BatchFlag=0 PreemptTime=None\n");
+    const auto job =
+        parse_slurm_job("JobId=7 Requeue=0 Restarts=0 BatchFlag=0 PreemptTime=None\n", 0);
     BOOST_TEST(!job.batch);
     BOOST_TEST(!job.requeue);
 }
 
 BOOST_AUTO_TEST_CASE(why_a_job_is_to_end) {
-    BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 JobState=COMPLETING Reason=TimeLimit")) ==
+    BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 JobState=COMPLETING Reason=TimeLimit", 0)) ==
                ": the job has reached its time limit");
-    BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 PreemptTime=2026-11-22T01:14:09 X=1")) ==
+    BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 PreemptTime=2026-11-22T01:14:09 X=1", 0)) ==
                ": Slurm has pre-empted the job");
-    BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 JobState=COMPLETING Reason=None")) ==
+    BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 JobState=COMPLETING Reason=None", 0)) ==
                ": the job was cancelled");
 }
 
@@ -39,28 +41,33 @@ BOOST_AUTO_TEST_CASE(another_task_of_the_array_or_component_is_not_taken_for_the
         "JobId=8 ArrayJobId=7 ArrayTaskId=1 JobState=CANCELLED\n"
         "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n";
     BOOST_TEST(line_of_job(lines, "7") == "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n");
-    BOOST_TEST((parse_slurm_job(line_of_job(lines, "7")).end == SlurmJob::End::none));
+    BOOST_TEST((parse_slurm_job(line_of_job(lines, "7"), 0).end == SlurmJob::End::none));
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_was_requeued_was_not_cancelled) {
     const std::string line =
         "JobId=7 JobState=COMPLETING Reason=None Requeue=1 Restarts=2 PreemptTime=None "
         "StartTime=2026-11-22T01:14:09 EndTime=Unknown\n";
-    ::setenv("SLURM_RESTART_COUNT", "1", 1);
-    const SlurmJob requeued = parse_slurm_job(line);
-    BOOST_TEST(requeued.requeued());
+    const SlurmJob requeued = parse_slurm_job(line, 1);
+    BOOST_TEST(requeued.requeued);
+    BOOST_TEST(requeued.restarts == 1);
     BOOST_TEST(requeued.start == "2026-11-22T01:14:09");
     BOOST_TEST(reason_to_end(requeued) == ": the job was requeued");
-    ::setenv("SLURM_RESTART_COUNT", "2", 1);  // that was before this run
-    BOOST_TEST(reason_to_end(parse_slurm_job(line)) == ": the job was cancelled");
-    ::unsetenv("SLURM_RESTART_COUNT");
+    // That was before this run.
+    BOOST_TEST(reason_to_end(parse_slurm_job(line, 2)) == ": the job was cancelled");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_does_not_take_the_restarts_of_the_job_that_submitted_it_for_its_own) {
+    const SlurmJob job = parse_slurm_job("JobId=7 JobState=RUNNING Requeue=1 Restarts=0\n", 3);
+    BOOST_TEST(job.restarts == 0);
+    BOOST_TEST(!job.requeued);
 }
 
 namespace {
 
 std::string step_options(const std::string& fields) {
     std::string text;
-    const auto job = parse_slurm_job("JobId=7 NumTasks=2 " + fields + " Power=\n");
+    const auto job = parse_slurm_job("JobId=7 NumTasks=2 " + fields + " Power=\n", 0);
     for (const std::string& option : job.gpus.step_options) text += option + " ";
     return text;
 }
@@ -87,20 +94,20 @@ BOOST_AUTO_TEST_CASE(no_other_device_of_the_job_is_lost_to_a_step_that_asks_for_
 
 BOOST_AUTO_TEST_CASE(gpus_per_task_and_tasks_per_gpu_are_read) {
     const auto per_task = [](const std::string& tres) {
-        return parse_slurm_job("JobId=7 TresPerTask=" + tres + "\n").gpus.gpus_per_task;
+        return parse_slurm_job("JobId=7 TresPerTask=" + tres + "\n", 0).gpus.gpus_per_task;
     };
     BOOST_TEST(per_task("gres:gpu:2") == 2);
     BOOST_TEST(per_task("gres:gpu:a100:4,gres:nic:8") == 4);
     BOOST_TEST(per_task("cpu=2,gres/gpu=3") == 3);
     BOOST_TEST(per_task("gres:gpu") == 1);
     BOOST_TEST(per_task("cpu=2") == 1);
-    BOOST_TEST(parse_slurm_job("JobId=7 NtasksPerTRES=3 X=1").gpus.tasks_per_gpu == 3);
-    BOOST_TEST(parse_slurm_job("JobId=7 X=1").gpus.tasks_per_gpu == 1);
+    BOOST_TEST(parse_slurm_job("JobId=7 NtasksPerTRES=3 X=1", 0).gpus.tasks_per_gpu == 3);
+    BOOST_TEST(parse_slurm_job("JobId=7 X=1", 0).gpus.tasks_per_gpu == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_not_asked_for) {
-    BOOST_TEST(!ask_slurm("1; rm"));
-    BOOST_TEST(!ask_slurm(""));
+    BOOST_TEST(!ask_slurm("1; rm", 0));
+    BOOST_TEST(!ask_slurm("", 0));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
