@@ -228,7 +228,9 @@ void Agent::on_ranks_done() {
 }
 
 void Agent::check_done() {
-    if (!ranks_done_ || !last_words_.empty() || (files_ && !files_->idle())) return;
+    if (!ranks_done_ || !last_words_.empty()) return;
+    if (files_) files_->finish();
+    if (files_ && !files_->idle()) return;
     ranks_done_ = false;  // said once
     if (over_) return loop_.stop();
     record(job::Event::Kind::finished);

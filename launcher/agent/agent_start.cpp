@@ -151,8 +151,10 @@ bool Agent::open_files() {
                              },
                              [this] { check_done(); }});
     for (const int rank : job_.map.ranks_on(bootstrap_.node)) {
-        if (auto opened = files_->open(rank, job_.append_output, job_.output_line); !opened) {
-            fail(opened.error().message);
+        if (job_.append_output) {
+            files_->reopen(rank, job_.output_line);
+        } else if (auto made = files_->make(rank); !made) {
+            fail(made.error().message);
             return false;
         }
     }

@@ -2,7 +2,6 @@
 //
 // RankFiles: what each rank writes, in files of its own besides the job's output:
 // DIRECTORY/rank.07/stdout and stderr, the number as wide as the largest, as horovodrun names them.
-// Files of another job are written anew.
 #pragma once
 
 #include <functional>
@@ -27,10 +26,15 @@ class RankFiles {
     // ranks: of the whole job.
     RankFiles(Loop& loop, std::string directory, int ranks, Callbacks callbacks);
 
-    // Before the rank starts. append: to what an earlier attempt, or run of the job, has written;
-    // the line, if it is not empty, comes first then.
-    sys::Result<void> open(int rank, bool append, const std::string& line);
+    // Before the rank starts: makes its files, or empties those of another job.
+    sys::Result<void> make(int rank);
+    // Before the rank starts again: its output goes on in them, below the line, if that is not
+    // empty. Files that cannot be opened are no reason to end a job that has begun: they are
+    // treated as those that cannot be written.
+    void reopen(int rank, const std::string& line);
     void write(int rank, Stream stream, std::string bytes);
+    // Nothing more comes: see Sink::finish().
+    void finish();
     bool idle() const;
 
   private:
@@ -38,6 +42,10 @@ class RankFiles {
         sys::UniqueFd fd;
         std::unique_ptr<Sink> sink;
     };
+    std::string directory_of(int rank) const;
+    std::string path_of(int rank, Stream stream) const;
+    sys::Result<sys::UniqueFd> open_directory(int rank) const;
+    Sink& add(int rank, Stream stream, sys::UniqueFd fd);
 
     Loop& loop_;
     std::string directory_;

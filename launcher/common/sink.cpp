@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "launcher/common/terminal.hpp"
@@ -18,6 +21,16 @@ namespace {
 
 // /var/tmp outlives the job, and a reboot; /tmp may be the job's own and end with it.
 constexpr std::array kKeepers{"/var/tmp", "/tmp"};
+// Of the target's name in the kept file's: some file systems (eCryptfs) take 143 bytes at most.
+constexpr std::size_t kMostOfName = 100;
+
+// The end of the name, which tells files of a job apart; whole characters of UTF-8.
+std::string shortened(const std::string& name) {
+    if (name.size() <= kMostOfName) return name;
+    std::size_t begin = name.size() - kMostOfName;
+    while (begin < name.size() && (static_cast<unsigned char>(name[begin]) & 0xC0) == 0x80) ++begin;
+    return name.substr(begin);
+}
 
 // "/var/tmp/batchai-rank.07-stdout.a1B2c3"; empty where there can be none.
 std::string make_kept_file(const std::string& name, sys::UniqueFd& fd) {
@@ -27,20 +40,35 @@ std::string make_kept_file(const std::string& name, sys::UniqueFd& fd) {
     std::replace_if(
         stem.begin(), stem.end(), [](char c) { return c == ' ' || c == '/'; }, '-');
     for (const char* directory : kKeepers) {
-        std::string file = fmt::format("{}/batchai-{}.XXXXXX", directory, stem);
+        std::string file = fmt::format("{}/batchai-{}.XXXXXX", directory, shortened(stem));
         fd.reset(::mkostemp(file.data(), O_CLOEXEC));
         if (fd) return file;
     }
     return {};
 }
 
+// "no space left on device". libuv has no words for what file servers say: quotas, stale handles.
+std::string why_of(ssize_t code) {
+    std::string text = std::strerror(static_cast<int>(-code));
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    return text;
+}
+
 }  // namespace
 
 std::string describe(const Sink::Failure& failure, const std::string& node) {
-    const std::string text = failure.name + ": " + failure.why;
-    if (failure.no_reader) return text + "; the program that read it has ended";
-    if (failure.kept.empty()) return text + "; the ranks' output is lost from here on";
-    return fmt::format("{}; the ranks' output goes on in {}:{}", text, node, failure.kept);
+    const std::string text = failure.name + ": " + failure.why + "; ";
+    switch (failure.rest) {
+        case Sink::Rest::kept:
+            return fmt::format("{}the ranks' output goes on in {}:{}", text, node, failure.kept);
+        case Sink::Rest::lost:
+            return text + "the ranks' output is lost from here on";
+        case Sink::Rest::unread:
+            return text + "the program that read it has ended";
+        case Sink::Rest::unsynced:
+            return text + "some of the ranks' output may not be in it";
+    }
+    return {};
 }
 
 Sink::Target standard_stream(int fd) {
@@ -59,19 +87,31 @@ void Sink::write(std::string bytes, std::function<void()> on_written) {
     if (!busy_) next();
 }
 
+void Sink::give_up(const std::string& why) {
+    failed(why, false);
+}
+
+void Sink::finish() {
+    finishing_ = true;
+    if (idle() && unsynced_) sync();
+}
+
 void Sink::next() {
     while (broken_ && !queue_.empty()) taken();
     if (queue_.empty()) {
+        if (finishing_ && unsynced_) return sync();
         if (on_idle_) on_idle_();
         return;
     }
     // Many short lines are one write.
     std::array<uv_buf_t, kTogether> buffers;
-    const std::size_t count = std::min(queue_.size(), buffers.size());
-    for (std::size_t i = 0; i < count; ++i) {
-        std::string& bytes = queue_[i].bytes;
-        const std::size_t skip = i == 0 ? offset_ : 0;
-        buffers[i] = uv_buf_init(bytes.data() + skip, bytes.size() - skip);
+    std::size_t count = 0;
+    for (std::size_t left = kBytes; count < buffers.size() && count < queue_.size() && left > 0;) {
+        std::string& bytes = queue_[count].bytes;
+        const std::size_t skip = count == 0 ? offset_ : 0;
+        const std::size_t size = std::min(bytes.size() - skip, left);
+        buffers[count++] = uv_buf_init(bytes.data() + skip, size);
+        left -= size;
     }
     busy_ = true;
     uv_fs_write(loop_.get(), &request_, target_.fd, buffers.data(), count, -1,
@@ -91,8 +131,15 @@ void Sink::taken() {
 }
 
 void Sink::written(ssize_t size) {
-    if (size < 0 && size != UV_EINTR && size != UV_EAGAIN) failed(static_cast<int>(size));
-    if (size > 0) offset_ += static_cast<std::size_t>(size);
+    if (size == UV_EAGAIN && wait()) return;
+    if (size < 0 && size != UV_EINTR) {
+        failed(why_of(size), size == UV_EPIPE);
+    }
+    if (size > 0) {
+        offset_ += static_cast<std::size_t>(size);
+        bytes_written_ += static_cast<std::size_t>(size);
+        unsynced_ = true;
+    }
     while (!broken_ && !queue_.empty() && offset_ >= queue_.front().bytes.size()) {
         const std::size_t beyond = offset_ - queue_.front().bytes.size();
         taken();
@@ -102,14 +149,46 @@ void Sink::written(ssize_t size) {
     next();
 }
 
+// For a pipe or terminal that another program has made non-blocking. False: it cannot be waited
+// for.
+bool Sink::wait() {
+    struct stat status {};
+    sys::UniqueFd fd(::fcntl(target_.fd, F_DUPFD_CLOEXEC, 0));
+    if (!fd || ::fstat(fd.get(), &status) != 0 || S_ISREG(status.st_mode)) return false;
+    writable_ = std::make_unique<Poll>(loop_, std::move(fd), [this](int) {
+        writable_.reset();
+        busy_ = false;
+        next();
+    });
+    writable_->start(UV_WRITABLE);
+    return true;
+}
+
+// What cannot be synced, a pipe or a terminal, says so with EINVAL.
+void Sink::sync() {
+    busy_ = true;
+    unsynced_ = false;
+    uv_fs_fsync(loop_.get(), &request_, target_.fd, [](uv_fs_t* request) {
+        auto& sink = *static_cast<Sink*>(request->data);
+        const ssize_t code = request->result;
+        uv_fs_req_cleanup(request);
+        if (code < 0 && code != UV_EINVAL && code != UV_EROFS) {
+            sink.on_failure_({sink.target_.name, why_of(code), Rest::unsynced, {}});
+        }
+        sink.busy_ = false;
+        sink.next();
+    });
+}
+
 // The written part of the first piece stays in the file. The rest goes to another file, once.
-void Sink::failed(int code) {
-    Failure failure{target_.name, uv_strerror(code), {}, code == UV_EPIPE};
-    if (!failure.no_reader && !kept_) {
-        failure.kept = make_kept_file(target_.name, kept_);
+void Sink::failed(const std::string& why, bool no_reader) {
+    Failure failure{target_.name, why, no_reader ? Rest::unread : Rest::lost, {}};
+    target_.fd = -1;
+    unsynced_ = false;
+    if (!no_reader && !kept_) failure.kept = make_kept_file(failure.name, kept_);
+    if (!failure.kept.empty()) {
+        failure.rest = Rest::kept;
         target_ = {kept_.get(), failure.kept};
-    } else {
-        target_.fd = -1;
     }
     broken_ = target_.fd < 0;
     on_failure_(failure);

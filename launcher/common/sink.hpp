@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "launcher/common/event_loop.hpp"
@@ -23,33 +24,48 @@ class Sink {
         int fd = -1;       // stays the caller's
         std::string name;  // the file, as its user knows it
     };
+    // What becomes of the output after a failure: it goes on in a file on this node, it is lost,
+    // the program that read it has ended, or it was written, but may never reach the disk.
+    enum class Rest : std::uint8_t { kept, lost, unread, unsynced };
     struct Failure {
         std::string name;  // of the file that could not be written
         std::string why;
-        std::string kept;  // the file on this node in which the output goes on; empty: it is lost
-        bool no_reader = false;  // of a pipe
+        Rest rest = Rest::lost;
+        std::string kept;  // the file on this node
     };
-    // A failure is told when it happens: at most one of the target, and one of the file after it.
+    // A failure is told when it happens.
     Sink(Loop& loop, Target target, std::function<void(const Failure&)> on_failure);
     Sink(const Sink&) = delete;
     Sink& operator=(const Sink&) = delete;
 
     void write(std::string bytes, std::function<void()> on_written);
+    // The target could not be opened: everything goes to a file on this node.
+    void give_up(const std::string& why);
+    // After the last piece: a file is synced, because a file server may say only then that it has
+    // not stored what it took.
+    void finish();
+    // While it is not, a thread of the pool may be using it.
     bool idle() const { return !busy_ && queue_.empty(); }
-    // Called when the last piece was written.
+    // Called when the last piece was written, or synced.
     void set_on_idle(std::function<void()> callback) { on_idle_ = std::move(callback); }
+
+    std::uint64_t bytes_written() const { return bytes_written_; }
+    const Target& target() const { return target_; }
 
   private:
     struct Piece {
         std::string bytes;
         std::function<void()> on_written;
     };
-    static constexpr std::size_t kTogether = 64;
+    // In one write: so many pieces, and so many bytes, for a slow reader to be seen reading.
+    static constexpr std::size_t kTogether = 64, kBytes = 64 << 10;
 
     void next();
     void taken();
     void written(ssize_t size);
-    void failed(int code);
+    bool wait();
+    void sync();
+    void failed(const std::string& why, bool no_reader);
 
     Loop& loop_;
     Target target_;
@@ -58,7 +74,10 @@ class Sink {
     std::function<void()> on_idle_;
     std::deque<Piece> queue_;
     std::size_t offset_ = 0;  // within the first piece
+    std::uint64_t bytes_written_ = 0;
     bool busy_ = false, broken_ = false;
+    bool finishing_ = false, unsynced_ = false;
+    std::unique_ptr<Poll> writable_;  // while the target takes nothing
     uv_fs_t request_{};
 };
 

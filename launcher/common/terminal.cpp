@@ -36,6 +36,13 @@ std::string file_of(int fd) {
     return std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), unknown);
 }
 
+bool is_same_file(int one, int other) {
+    struct stat first {
+    }, second{};
+    return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 std::string in_colour_of(int rank, std::string_view text) {
     const int colour = kRankColours[static_cast<std::size_t>(rank) % kRankColours.size()];
     return fmt::format("\033[{}m{}\033[0m", colour, text);

@@ -13,6 +13,8 @@ bool is_terminal(int fd);
 bool has_colours(int fd);
 // The path of a regular file; empty: it is none.
 std::string file_of(int fd);
+// Whether both lead to the same file, pipe or terminal.
+bool is_same_file(int one, int other);
 
 // A colour for the lines of a rank, and the one of failures, around text on one line.
 std::string in_colour_of(int rank, std::string_view text);

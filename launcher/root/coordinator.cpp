@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/root/coordinator.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/prctl.h>
@@ -47,13 +48,21 @@ Coordinator::Coordinator(Session session)
                            124);
                    });
                }),
-      deadline_(loop_, [this] { state_ == State::over ? loop_.stop() : say_bye(); }),
+      deadline_(loop_, [this] { on_deadline(); }),
       doubt_(loop_, [this] { end_job(); }),
       answers_(loop_, [this] { tell_report(); }) {
     for (const std::string& line : session_.misplaced) outcome_.add_misplaced(line);
 }
 
-SessionResult Coordinator::run() {
+SessionResult Coordinator::run(Session session) {
+    std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(session)));
+    SessionResult result = coordinator->run_to_end();
+    // What such a thread uses, and what its request would call, stays.
+    if (coordinator->in_use()) (void)coordinator.release();
+    return result;
+}
+
+SessionResult Coordinator::run_to_end() {
     block_signals(handled_signals());
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is one that cannot be written
@@ -75,17 +84,17 @@ SessionResult Coordinator::run() {
         std::string text = sys::printable_lines(outcome_.text(map_, true));
         const std::size_t first = text.find('\n');
         if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));
-        std::fputs(text.c_str(), stderr);
+        // As in tell(); the loop has ended.
+        if (std::fputs(text.c_str(), stderr) < 0 && err_->idle()) {
+            (void)!::write(err_->target().fd, text.data(), text.size());
+        }
         if (srun_matters_) starter_words_.say();
     }
-    // A write that nobody lets finish is still in libuv's hands; the process ends soon.
-    bool written = true;
-    for (auto* sink : {&out_, &err_}) {
-        if ((*sink)->idle()) continue;
-        (void)sink->release();
-        written = false;
+    if (!written()) {
+        const auto& stalled = out_->idle() ? *err_ : *out_;
+        say(stalled.target().name + ": takes nothing more; the rest of the ranks' output is lost");
     }
-    return {outcome_.exit_code(), outcome_.line(map_), written ? outcome_.cause() : Cause::other,
+    return {outcome_.exit_code(), outcome_.line(map_), written() ? outcome_.cause() : Cause::other,
             lost_nodes_,          outcome_.logged(),   timeout_left(),
             outcome_.misplaced()};
 }
@@ -118,12 +127,14 @@ sys::Result<void> Coordinator::open() {
     signals_ =
         std::make_unique<SignalEvents>(loop_, handled_signals(), [this](int s) { on_signal(s); });
     const auto on_failure = [this](const Sink::Failure& failure) { on_output_failure(failure); };
-    out_ = std::make_unique<Sink>(loop_, session_.output, on_failure);
-    err_ = std::make_unique<Sink>(loop_, session_.error, on_failure);
-    printer_out_ = std::make_unique<Printer>(loop_, *out_, session_.labels,
-                                             has_colours(session_.output.fd), map_);
-    printer_err_ = std::make_unique<Printer>(loop_, *err_, session_.labels,
-                                             has_colours(session_.error.fd), map_);
+    out_ = err_ = std::make_shared<Sink>(loop_, session_.output, on_failure);
+    printer_out_ = printer_err_ = std::make_shared<Printer>(loop_, *out_, session_.labels,
+                                                            has_colours(session_.output.fd), map_);
+    if (!is_same_file(session_.output.fd, session_.error.fd)) {
+        err_ = std::make_shared<Sink>(loop_, session_.error, on_failure);
+        printer_err_ = std::make_shared<Printer>(loop_, *err_, session_.labels,
+                                                 has_colours(session_.error.fd), map_);
+    }
     out_->set_on_idle([this] { check_over(); });
     err_->set_on_idle([this] { check_over(); });
     auto starters = start_agents(session_.allocation, bootstrap);
@@ -138,7 +149,8 @@ sys::Result<void> Coordinator::open() {
     stall_.start(kStall, kStall);
     progress_.start(kProgress, kProgress);
     if (session_.timeout) {
-        timeout_.start(milliseconds(static_cast<long>(*session_.timeout * 1000)));
+        const double left = session_.timeout_left.value_or(*session_.timeout);
+        timeout_.start(milliseconds(static_cast<long>(left * 1000)));
     }
     return {};
 }
@@ -209,13 +221,19 @@ void Coordinator::on_output(int node, Output output) {
 // Ranks are ended for a reader that has gone, as SIGPIPE would end them, and for no other reason.
 void Coordinator::on_output_failure(const Sink::Failure& failure) {
     const std::string line = describe(failure, host_name());
-    if (failure.no_reader) return fail(line);
+    if (failure.rest == Sink::Rest::unread) return fail(line);
     on_misplaced(line);
 }
 
 void Coordinator::on_misplaced(const std::string& line) {
-    if (outcome_.misplaced().size() < kMostMisplaced) say(line);
+    if (outcome_.misplaced().size() < kMostMisplaced) tell(line);
     outcome_.add_misplaced(line);
+}
+
+// Standard error may be the file that cannot be written: then the line goes where the ranks' errors
+// are kept.
+void Coordinator::tell(const std::string& line) {
+    if (!try_to_say(line)) printer_err_->write_own(said(line));
 }
 
 void Coordinator::on_rank_end(int node, RankEnd end) {
@@ -288,6 +306,7 @@ void Coordinator::start_input() {
 void Coordinator::read_input() {
     if (state_ != State::running || input_buffer_.empty()) return;
     const uv_buf_t buffer = uv_buf_init(input_buffer_.data(), input_buffer_.size());
+    reading_ = true;
     uv_fs_read(loop_.get(), &input_request_, 0, &buffer, 1, -1, [](uv_fs_t* request) {
         const ssize_t size = request->result;
         uv_fs_req_cleanup(request);
@@ -296,7 +315,16 @@ void Coordinator::read_input() {
 }
 
 void Coordinator::send_input(ssize_t size) {
+    reading_ = false;
     if (state_ != State::running) return;
+    if (size == UV_EAGAIN) {
+        input_ready_ = std::make_unique<Poll>(loop_, sys::UniqueFd(::fcntl(0, F_DUPFD_CLOEXEC, 0)),
+                                              [this](int) {
+                                                  input_ready_.reset();
+                                                  read_input();
+                                              });
+        return;
+    }
     agents_[0].peer->channel->send(
         Input{input_buffer_.substr(0, static_cast<std::size_t>(std::max<ssize_t>(size, 0)))});
 }

@@ -56,9 +56,10 @@ struct Session {
     Sink::Target output = standard_stream(1), error = standard_stream(2);
     bool output_is_ours = true;  // the ranks' stderr is the launcher's
     Labels labels = Labels::none;
-    std::string output_directory;  // for files of each rank besides; empty: none
-    std::string output_line;       // between an earlier run's output in them and ours; empty: none
-    std::optional<double> timeout;
+    std::string output_directory;   // for files of each rank besides; empty: none
+    std::string output_line;        // between an earlier run's output in them and ours; empty: none
+    std::optional<double> timeout;  // seconds, of all attempts
+    std::optional<double> timeout_left;  // of it, after earlier attempts; none: all of it
     double hang_report = 60;  // seconds without progress until who waits for whom is told; 0: never
     int attempt = 0, max_restarts = 0;
     std::vector<std::string> misplaced;  // SessionResult's, of earlier attempts
@@ -86,10 +87,14 @@ struct SessionResult {
 
 class Coordinator : private Relay::Sender {
   public:
-    explicit Coordinator(Session session);
-    SessionResult run();
+    // Runs the job to its end. A thread of libuv's may still be in read() or write() then, and stay
+    // there until the process ends.
+    static SessionResult run(Session session);
 
   private:
+    explicit Coordinator(Session session);
+    SessionResult run_to_end();
+    bool in_use() const { return reading_ || !written(); }
     // A connection to a process of the job; node is -1 until it has said a good hello.
     struct Peer {
         std::unique_ptr<Channel> channel;
@@ -129,6 +134,8 @@ class Coordinator : private Relay::Sender {
     void on_output(int node, Output output);
     void on_output_failure(const Sink::Failure& failure);
     void on_misplaced(const std::string& line);
+    void tell(const std::string& line);
+    bool written() const { return out_ == nullptr || (out_->idle() && err_->idle()); }
     void start_input();
     void read_input();
     void send_input(ssize_t size);
@@ -157,7 +164,9 @@ class Coordinator : private Relay::Sender {
     void fail(const std::string& line, int code = 125, Cause cause = Cause::other,
               std::optional<double> since = {});
     void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = kGraceAfterFailure);
+    bool all_done() const;
     void check_over();
+    void on_deadline();
     void say_bye();
     void check_gone();
     std::string names(const std::vector<int>& nodes) const;
@@ -186,8 +195,8 @@ class Coordinator : private Relay::Sender {
     StarterWords starter_words_;
     std::unique_ptr<Door> door_;  // until all agents are there
     std::unique_ptr<SignalEvents> signals_;
-    std::unique_ptr<Sink> out_, err_;
-    std::unique_ptr<Printer> printer_out_, printer_err_;
+    std::shared_ptr<Sink> out_, err_;  // the same one, if both lead to the same file
+    std::shared_ptr<Printer> printer_out_, printer_err_;
     Timer stall_, progress_;
     ActiveTimer timeout_;
     Timer deadline_, doubt_, answers_;
@@ -199,6 +208,8 @@ class Coordinator : private Relay::Sender {
     Outcome outcome_;
     uv_fs_t input_request_{};
     std::string input_buffer_;
+    bool reading_ = false;               // a thread may be using the two
+    std::unique_ptr<Poll> input_ready_;  // while a non-blocking standard input has nothing
     enum class State { starting, running, ending, over } state_ = State::starting;
     std::size_t greeted_ = 0;
     std::optional<FenceId> stalled_fence_;  // under way at the last look
@@ -220,10 +231,12 @@ class Coordinator : private Relay::Sender {
     };
     std::optional<Report> report_;
     bool hang_said_ = false;
-    bool asked_ = false;         // to end, by a signal
-    int own_signals_ = 0;        // that end the job and were sent to this process
-    bool srun_ended_ = false;    // before it was to: Slurm kills the agents then
-    bool srun_matters_ = false;  // what srun has said explains the failure
+    std::optional<std::uint64_t> bytes_written_;  // at the last deadline
+    bool asked_ = false;                          // to end, by a signal
+    bool hurried_ = false;                        // and again
+    int own_signals_ = 0;                         // that end the job and were sent to this process
+    bool srun_ended_ = false;                     // before it was to: Slurm kills the agents then
+    bool srun_matters_ = false;                   // what srun has said explains the failure
 };
 
 }  // namespace batchai::launcher

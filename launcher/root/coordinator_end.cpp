@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "launcher/common/say.hpp"
 #include "launcher/root/coordinator.hpp"
@@ -16,6 +17,8 @@ namespace {
 
 // From the SIGKILL of the ranks until the root no longer waits.
 constexpr std::chrono::milliseconds kEndDeadline{3000};
+// For how long a reader of the output may read nothing.
+constexpr std::chrono::milliseconds kReaderDeadline{60'000};
 constexpr std::chrono::milliseconds kByeDeadline{5000};
 
 }  // namespace
@@ -42,12 +45,25 @@ void Coordinator::end_job(int signal, std::chrono::milliseconds grace) {
 
 void Coordinator::check_over() {
     if (state_ != State::running && state_ != State::ending) return;
-    const bool done =
-        std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.done; });
-    if (!done) return;
+    if (!all_done()) return;
     printer_out_->flush();
     printer_err_->flush();
-    if (out_->idle() && err_->idle()) say_bye();
+    out_->finish();
+    err_->finish();
+    if (written()) say_bye();
+}
+
+bool Coordinator::all_done() const {
+    return std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.done; });
+}
+
+// Once no rank runs any more, a slow reader gets all that they have written.
+void Coordinator::on_deadline() {
+    if (state_ == State::over) return loop_.stop();
+    const std::uint64_t bytes = out_->bytes_written() + err_->bytes_written();
+    const bool moves = std::exchange(bytes_written_, bytes) != bytes;
+    if (moves && all_done() && !hurried_) return deadline_.start(kReaderDeadline);
+    say_bye();
 }
 
 void Coordinator::say_bye() {
@@ -136,6 +152,7 @@ void Coordinator::on_asked(int signal) {
 }
 
 void Coordinator::kill_now() {
+    hurried_ = true;
     to_all(End{SIGKILL, 0});
     deadline_.start(kEndDeadline);
 }

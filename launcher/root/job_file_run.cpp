@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/root/job_file_run.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,8 +26,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kOutputFile = "/stdout.txt";
-constexpr const char* kErrorFile = "/stderr.txt";
+constexpr const char* kOutputFile = "stdout.txt";
+constexpr const char* kErrorFile = "stderr.txt";
 
 // Errors of the file, a line each; warnings are for `batchai job check`.
 sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file) {
@@ -92,9 +93,11 @@ sys::Result<void> JobFileRun::open_output() {
         return made.error().in("output directory");
     std::string line = line_of_requeued(allocation_);
     if (line.empty()) line = "batchai-launch: the job is launched again: its output goes on here";
+    const sys::UniqueFd directory(::open(stdouterr_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory) return sys::errno_error("output directory: " + stdouterr_);
     for (auto [fd, name] : {std::pair{&output_, kOutputFile}, {&error_, kErrorFile}}) {
-        auto created = continue_file(stdouterr_ + name, line);
-        if (!created) return created.error();
+        auto created = continue_file(directory.get(), name, line);
+        if (!created) return created.error().in("creating " + stdouterr_ + "/" + name);
         *fd = std::move(*created);
     }
     return {};
@@ -173,8 +176,8 @@ Session JobFileRun::session(Order order) const {
         const std::string directory =
             job::login_stdouterr_directory(spec_, policy_, identity_)
                 .value_or(fs::weakly_canonical(stdouterr_, unknown).string());
-        session.output = {output_.get(), directory + kOutputFile};
-        session.error = {error_.get(), directory + kErrorFile};
+        session.output = {output_.get(), directory + "/" + kOutputFile};
+        session.error = {error_.get(), directory + "/" + kErrorFile};
         session.output_is_ours = false;
     }
     session.owned_directory = local_;

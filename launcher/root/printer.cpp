@@ -105,6 +105,10 @@ void Printer::write(int rank, std::string text, Done done) {
     if (!wait_.active()) wait_.start(kWait);
 }
 
+void Printer::write_own(const std::string& line) {
+    sink_.write(own_.finish() + line, [] {});
+}
+
 void Printer::flush() {
     write_equal();
     if (labels_ != Labels::each_rank) return;

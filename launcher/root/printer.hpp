@@ -67,6 +67,8 @@ class Printer {
 
     // Text of a rank: whole lines, and perhaps a part of one. done is called when it is written.
     void write(int rank, std::string text, Done done);
+    // A line that is no rank's.
+    void write_own(const std::string& line);
     // Nothing more comes from any rank: what waits for its equals is written.
     void flush();
 

@@ -38,10 +38,10 @@ Allocation without_nodes(const Allocation& allocation, const std::vector<std::st
 SessionResult run_with_restarts(Session session, const Restarts& restarts) {
     session.max_restarts = restarts.most;
     while (true) {
-        const SessionResult result = Coordinator(session).run();
+        const SessionResult result = Coordinator::run(session);
         if (session.attempt == restarts.most || !may_mend(result, session)) return result;
-        session.timeout = result.timeout_left;
-        if (session.timeout && *session.timeout <= 0) return result;
+        session.timeout_left = result.timeout_left;
+        if (session.timeout_left && *session.timeout_left <= 0) return result;
         session.misplaced = result.misplaced;
         session.allocation = without_nodes(session.allocation, result.lost_nodes, restarts);
         ++session.attempt;

@@ -283,6 +283,18 @@ for i in range(20000):
     exec 9>&-
 }
 
+@test "no rank writes into the unfinished line of another where stdout and stderr are the same file" {
+    cd "$BATS_TEST_TMPDIR" || return
+    # shellcheck disable=SC2016 # expanded by the rank
+    launch -n 2 sh -c 'if [ $RANK = 0 ]; then printf "name? "; until [ -e end ]; do sleep 0.1; done; echo; else until [ -e go ]; do sleep 0.1; done; echo hello >&2; fi' >out 2>&1 &
+    eventually grep -q 'name? $' out
+    touch go
+    eventually grep -qx hello out
+    grep -qx 'name? ' out
+    touch end
+    wait $!
+}
+
 @test "lines of megabytes are not mixed with those of other ranks" {
     run launch --ranks-per-node 2 /usr/bin/python3 -c '
 import os, sys

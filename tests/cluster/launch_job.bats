@@ -244,6 +244,69 @@ kept() { grep -o '/var/tmp/batchai-[^ ]*' <<<"$output" | sort -u; }
     rm $(kept)
 }
 
+# kept_with TEXT: the files in /var/tmp that have it.
+kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
+
+@test "the name of the kept file is not lost where stdout and stderr are the same full file" {
+    export token=$BATS_TEST_TMPDIR
+    # shellcheck disable=SC2016 # expanded by the rank
+    run -123 timeout 30 bash -c 'exec batchai-launch --local 1 -n 2 sh -c "echo $token one; echo $token two >&2" >/dev/full 2>&1'
+    [ -z "$output" ]
+    file=$(kept_with "$token one")
+    [ -f "$file" ] # one of them
+    [ "$(grep -c "^$token \(one\|two\)$" "$file")" = 4 ]
+    grep -qxF "batchai-launch: standard output: no space left on device; the ranks' output goes on in $(hostname -s):$file" "$file"
+    [[ $(tail -n 1 "$file") == "batchai-launch: the ranks ended well, but some of their output is not in its file: standard output: "* ]]
+    rm "$file"
+}
+
+@test "what the launcher says is not lost where its stderr is full, and no kept file either" {
+    export token=$BATS_TEST_TMPDIR
+    # shellcheck disable=SC2016 # expanded by the rank
+    run -3 timeout 30 bash -c 'exec batchai-launch --local 1 -n 1 sh -c "echo out; echo $token >&2; exit 3" 2>/dev/full'
+    [ "$output" = out ]
+    file=$(kept_with "$token")
+    [ -f "$file" ]
+    grep -qx "$token" "$file"
+    grep -qF "the ranks' output goes on in $(hostname -s):$file" "$file"
+    grep -q '^batchai-launch: rank 0 on .* exited with code 3' "$file"
+    rm "$file"
+    # The full file is a rank's own: the launcher has no output to keep but its own words.
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir -p logs/rank.0
+    ln -s /dev/full logs/rank.0/stdout
+    run -123 timeout 30 bash -c 'exec batchai-launch --local 1 -n 1 --output-dir logs echo text 2>/dev/full'
+    [ "$output" = text ]
+    file=$(kept_with "$PWD/logs/rank.0/stdout: no space left on device")
+    [ -f "$file" ]
+    output=$(cat "$file")
+    # shellcheck disable=SC2046 # one argument per file
+    rm $(kept)
+    [ ! -e "$file" ]
+}
+
+@test "a slow reader does not lose what a rank wrote before it failed" {
+    cd "$BATS_TEST_TMPDIR" || return
+    timeout 60 batchai-launch --local 1 -n 1 sh -c 'head -c 1000000 /dev/zero; exit 3' 2>errors | (sleep 8 && wc -c) >size
+    [ "$(cat size)" = 1000000 ]
+    [[ $(cat errors) == "batchai-launch: rank 0 on "*" exited with code 3"* ]]
+}
+
+@test "who insists does not wait for a slow reader" {
+    cd "$BATS_TEST_TMPDIR" || return
+    mkfifo pipe
+    exec 9<>pipe # it is never read
+    timeout 60 batchai-launch --local 1 -n 1 sh -c 'head -c 1000000 /dev/zero; touch written; exit 3' >pipe 2>errors 9>&- &
+    eventually test -e written
+    sleep 1
+    kill -INT "$(pgrep -P $! -x batchai-launch)"
+    code=0
+    wait $! || code=$?
+    exec 9>&-
+    [ "$code" = 3 ]
+    grep -qx "batchai-launch: standard output: takes nothing more; the rest of the ranks' output is lost" errors
+}
+
 @test "ranks whose reader has gone are ended, and none of them is called another's follower" {
     cd "$BATS_TEST_TMPDIR" || return
     timeout 30 batchai-launch --local 1 -n 2 sh -c 'while :; do echo text; done' 2>errors | head -n 1

@@ -226,6 +226,13 @@ run 1" ]
     said "time-out: the job was ended after 3 s"
 }
 
+@test "a time-out does not name less time than the user gave, after a restart" {
+    # shellcheck disable=SC2016 # expanded by the rank
+    run -124 timeout 60 batchai-launch --local 1 -n 1 --restarts 1 --timeout 3 \
+        sh -c '[ $TORCHELASTIC_RESTART_COUNT = 1 ] || { sleep 1; exit 1; }; exec sleep 60'
+    [[ $output == *"restart 1 of 1"*"time-out: the job was ended after 3 s"* ]]
+}
+
 # ---- what is not requeued ---------------------------------------------------------------------------
 
 @test "a dry run that is asked to end does not requeue the job" {
@@ -418,6 +425,22 @@ attempt_is_up() { [ "$(find . -name "up.$1.*" | wc -l)" = "$2" ]; }
     [ "$(grep -c 'was killed by signal 9' out)" = "$times" ]
     [ "$(grep -c '^attempt .*: rank . of 4, ., 4$' out)" = "$((4 * (times + 1)))" ]
     [ "$(wc -l <logs/rank.3/stdout)" = "$((times + 1))" ]
+}
+
+@test "a training does not end at its restart because the directory of its ranks' output is gone" {
+    # shellcheck disable=SC2016 # expanded by the rank
+    run -123 timeout 30 batchai-launch --local 1 -n 1 --restarts 1 --output-dir logs sh -c '
+        echo "attempt $TORCHELASTIC_RESTART_COUNT"
+        [ $TORCHELASTIC_RESTART_COUNT = 0 ] || exit 0
+        mv logs gone && touch logs
+        exit 1'
+    kept=$(grep -o '/var/tmp/batchai-[^ ]*' <<<"$output" | sort -u)
+    # shellcheck disable=SC2086 # one argument per file
+    text=$(cat $kept) && rm $kept
+    [ "$text" = "attempt 1" ]
+    [ "$(cat gone/rank.0/stdout)" = "attempt 0" ]
+    [[ $output == *"batchai-launch: $PWD/logs/rank.0/stdout: creating $PWD/logs/rank.0: Not a directory; the ranks' output goes on in $(hostname -s)-0:/var/tmp/batchai-"* ]]
+    [[ $output == *"batchai-launch: the ranks ended well, but some of their output is not in its file: "* ]]
 }
 
 @test "after the last restart the job fails as its last attempt" {
