@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
