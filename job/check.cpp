@@ -19,6 +19,7 @@ class Checker {
         fill_in_account();
         check_volumes();
         check_output();
+        check_outputs();
         check_image();
         check_preparation();
         check_node_count();
@@ -75,6 +76,8 @@ class Checker {
                 return ".fileServer.id";
             case Volume::Kind::unmanaged:
                 return ".mountCommand";
+            case Volume::Kind::cluster:
+                break;
         }
         return {};
     }
@@ -83,18 +86,34 @@ class Checker {
         const char* const path = "properties.stdOutErrPathPrefix";
         const JobSpec& spec = *parsed_.spec;
         const std::string& prefix = spec.std_out_err_path_prefix;
-        const Volume* volume = volume_of(spec, prefix);
-        if (below_mount_root(prefix) && volume == nullptr)
+        if (below_mount_root(prefix) && !volume_of(spec, policy_, prefix))
             say(Finding::Severity::warning, path, "'" + prefix + "' is on no volume of this job");
-        if (volume == nullptr || !options_.writable || !has_modes_of_share(*volume)) return;
+        const auto identity = spec.identity ? spec.identity : options_.identity;
+        const auto directory =
+            identity ? login_stdouterr_directory(spec, policy_, *identity) : std::nullopt;
+        check_writable(path, prefix, directory ? shared_part(*directory) : "");
+    }
+
+    void check_outputs() {
+        const JobSpec& spec = *parsed_.spec;
+        for (const RefusedOutput& refused : refused_outputs(spec, policy_))
+            error(refused.directory->key + ".pathPrefix", refused.message);
+        for (const OutputDirectory& output : spec.outputs)
+            if (output.is_made) check_writable(output.key + ".pathPrefix", output.path_prefix, "");
+    }
+
+    // Whether the user can make directories in a prefix, where the login node can tell. shared: the
+    // part of the directory that is no job's own, where it is known already.
+    void check_writable(const std::string& path, const std::string& prefix,
+                        const std::string& shared) {
+        const JobSpec& spec = *parsed_.spec;
+        const auto volume = volume_of(spec, policy_, prefix);
+        if (!volume || !options_.writable || !has_modes_of_share(*volume)) return;
         const auto base =
             login_path(spec, policy_, "$AZ_BATCHAI_JOB_MOUNT_ROOT/" + volume->relative_mount_path);
-        const auto identity = spec.identity ? spec.identity : options_.identity;
-        const auto directory = identity ? login_stdouterr_directory(spec, policy_, *identity)
-                                        : login_path(spec, policy_, prefix);
+        const auto directory = login_path(spec, policy_, prefix);
         if (!base || !directory) return;
-        const auto writable =
-            options_.writable(*base, identity ? shared_part(*directory) : *directory);
+        const auto writable = options_.writable(*base, shared.empty() ? *directory : shared);
         if (!writable) error(path, writable.error().message);
     }
 
@@ -131,15 +150,25 @@ class Checker {
     }
 
     void check_script() {
-        const auto* horovod = std::get_if<HorovodSettings>(&parsed_.spec->toolkit);
+        const JobSpec& spec = *parsed_.spec;
+        const ToolkitSettings& toolkit = spec.toolkit;
         // Where the script is, a shell may have to say.
-        const Environment anywhere = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "/"},
-                                      {"AZ_BATCHAI_MOUNT_ROOT", "/"}};
-        if (!options_.file_exists || script_path(*parsed_.spec, anywhere, {}).empty()) return;
-        const auto path = login_path(*parsed_.spec, policy_, horovod->script);
+        Environment variables = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "/"},
+                                 {"AZ_BATCHAI_MOUNT_ROOT", "/"}};
+        for (const InputDirectory& input : spec.inputs)
+            variables["AZ_BATCHAI_INPUT_" + input.id] = expand(input.path, variables);
+        if (!options_.file_exists || script_path(spec, variables, {}).empty()) return;
+        // As the file says them: a directory of the login node begins with the mount root's name.
+        Environment inputs = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "$AZ_BATCHAI_JOB_MOUNT_ROOT"},
+                              {"AZ_BATCHAI_MOUNT_ROOT", "$AZ_BATCHAI_MOUNT_ROOT"}};
+        for (const InputDirectory& input : spec.inputs)
+            inputs["AZ_BATCHAI_INPUT_" + input.id] = expand(input.path, inputs);
+        const bool has_script = !toolkit.script.empty();
+        const std::string script = expand(has_script ? toolkit.script : toolkit.config, inputs);
+        const auto path = login_path(spec, policy_, script);
         if (path && !options_.file_exists(*path))
-            error("properties.horovodSettings.pythonScriptFilePath",
-                  "'" + horovod->script + "' is not a file there: upload it to " + *path);
+            error(toolkit.key + (has_script ? ".pythonScriptFilePath" : ".configFilePath"),
+                  "'" + script + "' is not a file there: upload it to " + *path);
     }
 
     const Document& document_;

@@ -40,6 +40,24 @@ std::string stdouterr_directory(const JobSpec& spec, const Identity& identity,
            output_segment(identity) + "/stdouterr";
 }
 
+JobsDirectory output_directory(const OutputDirectory& output, const Identity& identity,
+                               const Environment& environment) {
+    std::string path = without_trailing_slashes(expand(output.path_prefix, environment));
+    const std::string below = output.path_suffix.empty() ? "" : "/" + output.path_suffix;
+    if (!output.is_made) return {path + below, ""};
+    path += "/" + output_segment(identity);
+    return {path + "/outputs" + below, path.substr(0, path.rfind('/'))};
+}
+
+std::vector<JobsDirectory> directories_to_make(const JobSpec& spec, const Identity& identity,
+                                               const Environment& environment) {
+    const std::string stdouterr = stdouterr_directory(spec, identity, environment);
+    std::vector<JobsDirectory> directories{{stdouterr, shared_part(stdouterr)}};
+    for (const OutputDirectory& output : spec.outputs)
+        if (output.is_made) directories.push_back(output_directory(output, identity, environment));
+    return directories;
+}
+
 std::string shared_part(const std::string& stdouterr) {
     const std::size_t uuid = stdouterr.rfind('/', stdouterr.rfind('/') - 1);  // it may be empty yet
     return stdouterr.substr(0, uuid);
@@ -74,18 +92,58 @@ bool is_output_prefix(const std::string& path) {
            is_absolute_path(without_trailing_slashes(normal));
 }
 
-const Volume* volume_of(const JobSpec& spec, const std::string& path) {
+std::optional<Volume> volume_of(const JobSpec& spec, const SitePolicy& policy,
+                                const std::string& path) {
     const auto below = below_mount_root(path);
-    if (!below) return nullptr;
-    for (const Volume& volume : spec.volumes)
-        if (is_within(*below, volume.relative_mount_path)) return &volume;
-    return nullptr;
+    if (!below) return std::nullopt;
+    for (const Volume& volume : volumes_of(spec, policy))
+        if (is_within(*below, volume.relative_mount_path)) return volume;
+    return std::nullopt;
+}
+
+namespace {
+
+bool is_in_mount_root(const std::string& path) {
+    for (const char* root : {"$AZ_BATCHAI_JOB_MOUNT_ROOT", "$AZ_BATCHAI_MOUNT_ROOT",
+                             "${AZ_BATCHAI_JOB_MOUNT_ROOT}", "${AZ_BATCHAI_MOUNT_ROOT}"})
+        if (is_within(path, root)) return true;
+    return false;
+}
+
+bool may_be_written(const SitePolicy& policy, const std::string& path) {
+    return std::any_of(policy.allowed.begin(), policy.allowed.end(), [&](const AllowPolicy& allow) {
+        const FileSystem& file_system = allow.file_system;
+        return file_system.type == MountType::bind && !file_system.read_only &&
+               is_within(path, without_trailing_slashes(file_system.source));
+    });
+}
+
+}  // namespace
+
+std::vector<RefusedOutput> refused_outputs(const JobSpec& spec, const SitePolicy& policy) {
+    std::vector<RefusedOutput> refused;
+    for (const OutputDirectory& output : spec.outputs) {
+        const std::string& prefix = output.path_prefix;
+        if (!output.is_made) continue;
+        if (is_in_mount_root(prefix)) {
+            if (!volume_of(spec, policy, prefix))
+                refused.push_back({&output, "'" + prefix +
+                                                "' is on no volume of this job: mount one there "
+                                                "with mountVolumes, or ask the site's admin for a "
+                                                "[[cluster_volume]]"});
+        } else if (!prefix.starts_with('$') && !may_be_written(policy, prefix)) {
+            refused.push_back({&output, "'" + prefix +
+                                            "' is on no volume of this job, and no [[allow]] of " +
+                                            policy.file + " lets jobs write there"});
+        }
+    }
+    return refused;
 }
 
 std::optional<std::string> login_path(const JobSpec& spec, const SitePolicy& policy,
                                       const std::string& path) {
-    const Volume* volume = volume_of(spec, path);
-    if (volume == nullptr) return std::nullopt;
+    const auto volume = volume_of(spec, policy, path);
+    if (!volume) return std::nullopt;
     const auto found = resolve_volume(policy, *volume);
     if (!found || (*found)->login_path.empty()) return std::nullopt;
     return (*found)->login_path + (volume->directory.empty() ? "" : "/" + volume->directory) +
@@ -97,6 +155,16 @@ std::optional<std::string> login_stdouterr_directory(const JobSpec& spec, const 
     const auto prefix = login_path(spec, policy, spec.std_out_err_path_prefix);
     if (!prefix) return std::nullopt;
     return *prefix + "/" + output_segment(identity) + "/stdouterr";
+}
+
+std::optional<std::string> login_output_directory(const JobSpec& spec, const SitePolicy& policy,
+                                                  const Identity& identity,
+                                                  const OutputDirectory& output) {
+    OutputDirectory seen = output;
+    const auto prefix = login_path(spec, policy, output.path_prefix);
+    if (!prefix) return std::nullopt;
+    seen.path_prefix = *prefix;
+    return output_directory(seen, identity, {}).path;
 }
 
 std::string execution_log_name(const std::string& node) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where a job's files are: the service's output layout, seen from a node and from the login node.
-//   {stdOutErrPathPrefix}/{subscription}/{resource
-//   group}/workspaces/{ws}/experiments/{exp}/jobs/{job}/{uuid}/stdouterr
+//   {stdOutErrPathPrefix}/{segment}/stdouterr
+//   {pathPrefix}/{segment}/outputs[/{pathSuffix}]      of each of outputDirectories
+// segment is {subscription}/{resource group}/workspaces/{ws}/experiments/{exp}/jobs/{job}/{uuid}.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "job/expand.hpp"
 #include "job/policy.hpp"
@@ -20,8 +22,30 @@ std::string output_segment(const Identity&);
 // AZ_BATCHAI_STDOUTERR_DIR on a node; environment must hold AZ_BATCHAI_JOB_MOUNT_ROOT.
 std::string stdouterr_directory(const JobSpec&, const Identity&, const Environment&);
 
-// The part of a stdouterr directory that is no job's own: jobs of several users share it.
+// A directory that is made for a job, and the part of its path that is no job's own: jobs of
+// several users share it.
+struct JobsDirectory {
+    std::string path;
+    std::string shared;
+};
+
+// AZ_BATCHAI_OUTPUT_<id>; environment as above. With createNew=false shared is empty and the path
+// is pathPrefix/pathSuffix as it is.
+JobsDirectory output_directory(const OutputDirectory&, const Identity&, const Environment&);
+// Those that are to be made, with the stdouterr directory first.
+std::vector<JobsDirectory> directories_to_make(const JobSpec&, const Identity&, const Environment&);
+
+// The part of a stdouterr directory that is no job's own.
 std::string shared_part(const std::string& stdouterr);
+
+// Whether the site lets the job's outputDirectories be where they are to be: on a volume of the
+// job, in its temporary directories, or below the directory of an [[allow]] entry of type bind that
+// jobs may write to. The error is about one of them, which it names.
+struct RefusedOutput {
+    const OutputDirectory* directory = nullptr;
+    std::string message;
+};
+std::vector<RefusedOutput> refused_outputs(const JobSpec&, const SitePolicy&);
 
 // What follows $AZ_BATCHAI_JOB_MOUNT_ROOT/ (or $AZ_BATCHAI_MOUNT_ROOT/) in a path of the job file;
 // nothing when it does not begin so, or goes on with ".." or with a variable.
@@ -32,8 +56,8 @@ std::optional<std::string> below_mount_root(const std::string& path);
 // no control character.
 bool is_output_prefix(const std::string& path);
 
-// The volume of the job that such a path is on, or nullptr.
-const Volume* volume_of(const JobSpec&, const std::string& path);
+// The volume (volumes_of) that such a path is on.
+std::optional<Volume> volume_of(const JobSpec&, const SitePolicy&, const std::string& path);
 
 // A path of the job file (it starts with $AZ_BATCHAI_JOB_MOUNT_ROOT/<relativeMountPath>/…) as the
 // login node sees it; nothing when it is on no share or the share has no login_path.
@@ -42,6 +66,10 @@ std::optional<std::string> login_path(const JobSpec&, const SitePolicy&, const s
 // The stdouterr directory as the login node sees it.
 std::optional<std::string> login_stdouterr_directory(const JobSpec&, const SitePolicy&,
                                                      const Identity&);
+
+// An output directory, and nothing for an id that the job does not have.
+std::optional<std::string> login_output_directory(const JobSpec&, const SitePolicy&,
+                                                  const Identity&, const OutputDirectory&);
 
 // File names in the stdouterr directory. node is empty in a one-node job: "execution.log",
 // "stdout-job_prep.txt".

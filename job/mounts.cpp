@@ -58,7 +58,7 @@ sys::Result<Mount> plan_mount(const Volume& volume, const SitePolicy& policy) {
 
 sys::Result<std::vector<Mount>> plan_mounts(const JobSpec& spec, const SitePolicy& policy) {
     std::vector<Mount> mounts;
-    for (const Volume& volume : spec.volumes) {
+    for (const Volume& volume : volumes_of(spec, policy)) {
         auto mount = plan_mount(volume, policy);
         if (!mount) return mount.error();
         mounts.push_back(*std::move(mount));

@@ -64,4 +64,15 @@ bool is_object_name(std::string_view text) {
            is_component(text.substr(text.substr(0, 1) == "-" ? 1 : 0));
 }
 
+std::string lower_case(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return text;
+}
+
+bool equal_but_case(std::string_view a, std::string_view b) {
+    return lower_case(std::string(a)) == lower_case(std::string(b));
+}
+
 }  // namespace batchai::job

@@ -29,4 +29,8 @@ bool is_variable_name(std::string_view text);
 inline constexpr std::size_t kObjectNameMaximum = 64;
 bool is_object_name(std::string_view text);
 
+// Of letters of ASCII only.
+std::string lower_case(std::string text);
+bool equal_but_case(std::string_view a, std::string_view b);
+
 }  // namespace batchai::job

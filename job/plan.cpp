@@ -34,6 +34,13 @@ Environment job_environment(const JobSpec& spec, const Identity& identity,
         {"AZ_BATCH_HOST_LIST", join(context.hosts, ",")},
     };
     environment["AZ_BATCHAI_STDOUTERR_DIR"] = stdouterr_directory(spec, identity, environment);
+    for (const OutputDirectory& output : spec.outputs) {
+        const std::string path = output_directory(output, identity, environment).path;
+        environment["AZ_BATCHAI_OUTPUT_" + output.id] = path;
+        if (context.is_retry) environment["AZ_BATCHAI_PREV_OUTPUT_" + output.id] = path;
+    }
+    for (const InputDirectory& input : spec.inputs)
+        environment["AZ_BATCHAI_INPUT_" + input.id] = expand(input.path, environment);
     const Environment variables = environment;  // the job's own may refer to these
     for (const Variable& variable : spec.environment)
         environment[variable.name] = expand(variable.value, variables);
@@ -50,9 +57,9 @@ std::string host_file(const std::vector<std::string>& hosts, int slots) {
 
 std::string script_path(const JobSpec& spec, const Environment& environment,
                         const ImagePolicy& image) {
-    const auto* horovod = std::get_if<HorovodSettings>(&spec.toolkit);
-    if (horovod == nullptr) return {};
-    const std::string path = expand(horovod->script, environment);
+    const ToolkitSettings& toolkit = spec.toolkit;
+    const std::string path =
+        expand(toolkit.script.empty() ? toolkit.config : toolkit.script, environment);
     const bool plain = path.find_first_of(" \t\n\"'`$\\;&|<>()*?[]{}#!") == path.npos;
     if (!plain || !path.starts_with('/')) return {};
     const auto mounts = environment.find("AZ_BATCHAI_JOB_MOUNT_ROOT");
@@ -61,13 +68,14 @@ std::string script_path(const JobSpec& spec, const Environment& environment,
     return on_host ? path : std::string();
 }
 
-LaunchPlan plan_launch(const JobSpec& spec, const SitePolicy& policy,
-                       const std::vector<int>& gpus_per_node) {
+std::vector<ProcessGroup> plan_launch(const JobSpec& spec, const SitePolicy& policy,
+                                      const std::vector<int>& gpus_per_node) {
     const int gpus = std::accumulate(gpus_per_node.begin(), gpus_per_node.end(), 0);
-    const int default_ranks = policy.rank_per_gpu && gpus > 0 ? gpus : spec.node_count;
-    return std::visit(
-        [&](const auto& settings) { return plan_of(settings, policy, default_ranks); },
-        spec.toolkit);
+    const int ranks = policy.rank_per_gpu && gpus > 0 ? gpus : spec.node_count;
+    for (const Toolkit& toolkit : toolkits())
+        if (toolkit.type == spec.toolkit.type)
+            return toolkit.plan(spec.toolkit, {policy.python, spec.node_count, ranks});
+    return {};
 }
 
 }  // namespace batchai::job

@@ -54,30 +54,51 @@ struct NodeContext {
     std::string job_temp;            // AZ_BATCHAI_JOB_TEMP, exists
     std::string shared_temp;         // AZ_BATCHAI_SHARED_JOB_TEMP: one directory for all nodes
     int gpus = 0;                    // of this node
+    bool is_retry = false;           // the job has run before, into the same output directories
     std::vector<std::string> hosts;  // addresses or names of the job's nodes, in order
 };
 
-// All AZ_BATCHAI_* variables, then the job's environmentVariables and secrets (expanded).
+// All AZ_BATCHAI_* variables that are the same for each process of a node, then the job's
+// environmentVariables and secrets (expanded).
 Environment job_environment(const JobSpec&, const Identity&, const NodeContext&);
 
 // The text of $AZ_BATCHAI_MPI_HOST_FILE, in Open MPI's syntax.
 std::string host_file(const std::vector<std::string>& hosts, int slots);
 
-// Where the script of a Horovod job is, to look whether it is there; empty when there is none, when
-// the path is relative, holds what only a shell can resolve (quotes, globs, other variables), or
-// may be one of the image's.
+// Where the script or the configuration of a job's toolkit is, to look whether it is there; empty
+// when there is none, when the path is relative, holds what only a shell can resolve (quotes,
+// globs, other variables), or may be one of the image's.
 std::string script_path(const JobSpec&, const Environment&, const ImagePolicy&);
 
-enum class Placement { every_node, first_node_only };
-
-// What batchai-launch starts for a job file.
-struct LaunchPlan {
-    int ranks = 0;
-    Placement placement = Placement::every_node;
-    std::string command;  // for `bash -c`
+enum class Placement {
+    spread,     // dealt out to the nodes, as far as each has room
+    in_turn,    // one on each node in turn, after all others
+    first_node  // one script on the first node, which starts others itself
 };
 
-// gpus_per_node: in the allocation's node order.
-LaunchPlan plan_launch(const JobSpec&, const SitePolicy&, const std::vector<int>& gpus_per_node);
+// Processes of a job that run the same command. In variables and output stand
+//   {index}       the process's number in its group, from first_index
+//   {place}       the same number, from 0
+//   {hosts:A,B}   HOST:PORT of each process of the groups A and B, with commas between
+//   {json:A}      the same as a JSON array
+//   {first}       HOST:PORT at the node of the job's first process
+//   {launch}      a text that is this launch's own
+// and, in variables, $AZ_BATCHAI_ variables of the job.
+struct ProcessGroup {
+    std::string name;  // for {hosts:...}; often empty
+    int count = 0;
+    int first_index = 0;
+    Placement placement = Placement::spread;
+    bool serves = false;  // ends with the processes of the other groups, however it ends
+    std::string command;  // for `bash -c`
+    Environment variables;
+    std::string output;  // "wk-{index}": its output is in stdout-wk-0.txt and stderr-wk-0.txt;
+                         // empty: in the job's stdout.txt and stderr.txt
+};
+
+// What batchai-launch starts for a job file; ranks are numbered in this order. gpus_per_node: in
+// the allocation's node order.
+std::vector<ProcessGroup> plan_launch(const JobSpec&, const SitePolicy&,
+                                      const std::vector<int>& gpus_per_node);
 
 }  // namespace batchai::job

@@ -142,6 +142,8 @@ VolumePolicy read_volume(Table& table, Volume::Kind kind, const char* name,
     const bool has_account = kind == Volume::Kind::share || kind == Volume::Kind::blob_container;
     if (has_account) table.read_name("account", volume.account);
     table.require(name, volume.name);
+    if (kind == Volume::Kind::cluster && !volume.name.empty() && !is_relative_path(volume.name))
+        table.error(name, "'" + volume.name + "' is not a path below the mount root");
     volume.file_system = read_file_system(table, policy);
     if (!has_account) refuse_job_credentials(table, volume.file_system);
     table.read_path("login_path", volume.login_path);
@@ -195,7 +197,8 @@ constexpr std::tuple<const char*, const char*, Volume::Kind> kVolumeTables[] = {
     {"share", "share", Volume::Kind::share},
     {"blob_container", "container", Volume::Kind::blob_container},
     {"file_server", "name", Volume::Kind::file_server},
-    {"unmanaged", "command", Volume::Kind::unmanaged}};
+    {"unmanaged", "command", Volume::Kind::unmanaged},
+    {"cluster_volume", "path", Volume::Kind::cluster}};
 
 void read_sections(Table& root, SitePolicy& policy) {
     for (Table& paths : root.table("paths")) {

@@ -18,11 +18,13 @@
 namespace batchai::job {
 
 // [[share]], [[blob_container]], [[file_server]], [[unmanaged]]: what one of the service's volumes
-// is here.
+// is here. [[cluster_volume]]: what every job sees below $AZ_BATCHAI_MOUNT_ROOT, as the service's
+// clusters had it.
 struct VolumePolicy {
     Volume::Kind kind = Volume::Kind::share;
     std::string account = "*";  // glob over the account's name
-    std::string name;  // of the share, container or server; unmanaged: glob over the command
+    // Of the share, container or server; unmanaged: glob over the command; cluster: where it is.
+    std::string name;
     std::string
         login_path;  // the same directory seen from the login node; empty: not reachable there
     FileSystem file_system;
@@ -105,6 +107,10 @@ sys::Result<SitePolicy> load_policy(const std::string& file);
 // The policy file for an unprivileged program: $BATCHAI_POLICY, else /etc/batchai/batchai.toml.
 // Root's helper never calls this; it takes the path from plugstack.conf only.
 std::string default_policy_file();
+
+// The job's volumes, and the site's cluster volumes. A volume of the job replaces one of the site's
+// at the same place, around it or below it.
+std::vector<Volume> volumes_of(const JobSpec&, const SitePolicy&);
 
 // How the policy reads the parts of a job. Errors name the policy key that is missing.
 sys::Result<const VolumePolicy*> resolve_volume(const SitePolicy&, const Volume&);

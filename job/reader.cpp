@@ -109,6 +109,14 @@ std::string Reader::required_string(const std::string& key) {
     return text;
 }
 
+std::optional<bool> Reader::boolean(const std::string& key) {
+    const Json* value = find(key);
+    if (value == nullptr) return std::nullopt;
+    if (value->is_boolean()) return value->get<bool>();
+    error(key, "expected true or false, " + found_a(*value));
+    return std::nullopt;
+}
+
 std::optional<int> Reader::integer(const std::string& key, int least, int most) {
     const Json* value = find(key);
     if (value == nullptr) return std::nullopt;
@@ -161,6 +169,11 @@ std::vector<Reader> Reader::objects(const std::string& key) {
 
 void Reader::ignore(std::initializer_list<const char*> keys) {
     known_.insert(keys.begin(), keys.end());
+}
+
+void Reader::warn_ignored(const std::string& key, const std::string& why) {
+    known_.insert(key);
+    if (has(key)) warning(key, "ignored: " + why);
 }
 
 void Reader::finish() {

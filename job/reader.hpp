@@ -35,6 +35,7 @@ class Reader {
     // Empty when absent or of another type; the latter is an error.
     std::string string(const std::string& key);
     std::string required_string(const std::string& key);  // absent or empty: an error
+    std::optional<bool> boolean(const std::string& key);
     std::optional<int> integer(const std::string& key, int least, int most);
     std::optional<Reader> object(const std::string& key);
     std::optional<Reader> required_object(const std::string& key);
@@ -42,6 +43,8 @@ class Reader {
 
     // Keys that mean nothing here and are right all the same.
     void ignore(std::initializer_list<const char*> keys);
+    // A key that has no effect here, and why: a warning where it is there.
+    void warn_ignored(const std::string& key, const std::string& why);
     // Warns of unknown keys; "did you mean" when a known one is close.
     void finish();
 

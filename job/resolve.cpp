@@ -4,6 +4,9 @@
 // strings.
 #include <fnmatch.h>
 
+#include <algorithm>
+
+#include "job/names.hpp"
 #include "job/policy.hpp"
 
 namespace batchai::job {
@@ -24,6 +27,8 @@ std::string table_of(Volume::Kind kind) {
             return "[[file_server]]";
         case Volume::Kind::unmanaged:
             return "[[unmanaged]]";
+        case Volume::Kind::cluster:
+            return "[[cluster_volume]]";
     }
     return {};
 }
@@ -35,6 +40,24 @@ std::vector<const FileSystem*> file_systems(const SitePolicy& policy) {
     for (const auto& volume : policy.volumes) all.push_back(&volume.file_system);
     for (const auto& allow : policy.allowed) all.push_back(&allow.file_system);
     return all;
+}
+
+std::vector<Volume> volumes_of(const JobSpec& spec, const SitePolicy& policy) {
+    std::vector<Volume> volumes = spec.volumes;
+    for (const VolumePolicy& candidate : policy.volumes) {
+        if (candidate.kind != Volume::Kind::cluster) continue;
+        const bool in_the_way =
+            std::any_of(spec.volumes.begin(), spec.volumes.end(), [&](const Volume& own) {
+                return is_within(own.relative_mount_path, candidate.name) ||
+                       is_within(candidate.name, own.relative_mount_path);
+            });
+        if (in_the_way) continue;
+        Volume volume;
+        volume.kind = Volume::Kind::cluster;
+        volume.name = volume.relative_mount_path = candidate.name;
+        volumes.push_back(volume);
+    }
+    return volumes;
 }
 
 sys::Result<const VolumePolicy*> resolve_volume(const SitePolicy& policy, const Volume& volume) {

@@ -2,6 +2,7 @@
 #include "job/spec.hpp"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "job/layout.hpp"
@@ -21,20 +22,19 @@ constexpr std::size_t kMaxVariable = 64 << 10;
 
 void read_toolkit(Reader& properties, JobSpec& spec) {
     int found = 0;
-    for (const ToolkitKind& kind : toolkit_kinds()) {
-        auto settings = properties.object(kind.key);
-        if (!settings) continue;
-        if (++found > 1) properties.error(kind.key, "a job has one toolkit, this is a second one");
-        spec.toolkit = kind.read(*settings);
+    for (const Toolkit& toolkit : toolkits()) {
+        auto settings = properties.object(toolkit.key);
+        if (!settings) {
+            if (properties.has(toolkit.key)) ++found;  // of a wrong type: said already
+            continue;
+        }
+        if (++found > 1)
+            properties.error(toolkit.key, "a job has one toolkit, this is a second one");
+        spec.toolkit.type = toolkit.type;
+        spec.toolkit.key = settings->path();
+        toolkit.read(*settings, spec.toolkit);
         settings->finish();
     }
-    for (const char* key : unsupported_toolkits()) {
-        if (!properties.object(key)) continue;
-        ++found;
-        properties.error(key, "batchai does not run this toolkit; it runs " + toolkit_names());
-    }
-    for (const ToolkitKind& kind : toolkit_kinds())
-        if (properties.has(kind.key)) return;  // of a wrong type: said already
     if (found == 0) properties.error("", "no toolkit; batchai runs " + toolkit_names());
 }
 
@@ -44,13 +44,11 @@ void read_container(Reader& properties, JobSpec& spec) {
     if (auto source = container->required_object("imageSourceRegistry")) {
         const std::string image = source->required_string("image");
         if (!image.empty()) spec.image = image;
-        source->ignore({"serverUrl", "credentials"});  // the site's images are not pulled
+        for (const char* key : {"serverUrl", "credentials"})
+            source->warn_ignored(key, "the site's own images are used, none is pulled");
         source->finish();
     }
-    if (container->has("shmSize"))
-        container->warning("shmSize",
-                           "ignored: on the host /dev/shm has the size the site gave it");
-    container->ignore({"shmSize"});
+    container->warn_ignored("shmSize", "on the host /dev/shm has the size the site gave it");
     container->finish();
 }
 
@@ -129,21 +127,64 @@ void read_identity(Reader& root, JobSpec& spec) {
     spec.identity = identity;
 }
 
-// What the service knew and batchai does not carry out: an error where the job would miss it, a
-// warning where it would not.
-void read_the_rest(Reader& properties) {
-    for (const char* key : {"inputDirectories", "outputDirectories"}) {
-        if (!properties.objects(key).empty())
-            properties.error(key,
-                             "batchai does not set AZ_BATCHAI_INPUT_ and AZ_BATCHAI_OUTPUT_ "
-                             "variables; use environmentVariables");
+// The id becomes a part of a variable's name.
+std::string read_id(Reader& entry, std::set<std::string>& others) {
+    const std::string id = entry.required_string("id");
+    if (!id.empty() && !is_variable_name("_" + id))
+        entry.error("id", "'" + id + "' is not a part of a variable's name");
+    if (!id.empty() && !others.insert(id).second)
+        entry.error("id", "another directory of this job has the id '" + id + "'");
+    return id;
+}
+
+void read_inputs(Reader& properties, JobSpec& spec) {
+    std::set<std::string> ids;
+    for (Reader& entry : properties.objects("inputDirectories")) {
+        const std::string id = read_id(entry, ids);
+        spec.inputs.push_back({id, entry.required_string("path")});
+        entry.finish();
     }
+}
+
+OutputDirectory read_output(Reader& entry, std::set<std::string>& ids) {
+    OutputDirectory output;
+    output.key = entry.path();
+    output.id = read_id(entry, ids);
+    output.path_prefix = entry.required_string("pathPrefix");
+    output.path_suffix = entry.string("pathSuffix");
+    output.is_made = entry.boolean("createNew").value_or(true);
+    while (output.path_suffix.starts_with('/')) output.path_suffix.erase(0, 1);
+    while (output.path_suffix.ends_with('/')) output.path_suffix.pop_back();
+    if (!output.path_suffix.empty() && !is_absolute_path("/" + output.path_suffix))
+        entry.error("pathSuffix", "'" + output.path_suffix +
+                                      "' is not a path below the job's directory: no '..'");
+    if (output.is_made && !output.path_prefix.empty() && !is_output_prefix(output.path_prefix))
+        entry.error("pathPrefix", "'" + output.path_prefix +
+                                      "' is not an absolute path without '..': expected "
+                                      "$AZ_BATCHAI_JOB_MOUNT_ROOT/VOLUME/DIRECTORY");
+    if (!entry.string("type").empty())
+        entry.warning("type", "ignored: what a directory holds makes no difference");
+    entry.finish();
+    return output;
+}
+
+void read_outputs(Reader& properties, JobSpec& spec) {
+    std::set<std::string> ids;
+    for (Reader& entry : properties.objects("outputDirectories"))
+        spec.outputs.push_back(read_output(entry, ids));
+}
+
+// What the service knew and batchai does not carry out.
+void read_the_rest(Reader& properties) {
     if (properties.object("constraints"))
         properties.warning("constraints", "ignored: the time limit is Slurm's, use --time");
     if (!properties.string("schedulingPriority").empty())
         properties.warning("schedulingPriority", "ignored: priorities are Slurm's, use --qos");
-    // Of older API versions and of the command line: nothing that a job could miss.
-    properties.ignore({"cluster", "experimentName", "priority", "toolType", "location"});
+    properties.warn_ignored("priority", "priorities are Slurm's, use --qos");
+    properties.warn_ignored("cluster", "name the cluster with --cluster");
+    properties.warn_ignored("experimentName", "name the experiment with --experiment");
+    properties.warn_ignored("location", "the job runs on this site's cluster");
+    properties.warn_ignored("toolType", "the toolkit's settings say which it is");
 }
 
 // An absolute path; it may begin with a directory's variable, and holds no other.
@@ -166,6 +207,8 @@ void read_properties(Reader& properties, JobSpec& spec) {
     read_preparation(properties, spec);
     spec.environment = read_variables(properties, "environmentVariables");
     spec.secrets = read_variables(properties, "secrets");
+    read_inputs(properties, spec);
+    read_outputs(properties, spec);
     read_toolkit(properties, spec);
     read_the_rest(properties);
     properties.finish();
@@ -205,7 +248,8 @@ ParsedJob parse_job(const Document& document) {
         if (auto properties = root.required_object("properties"))
             read_properties(*properties, spec);
         read_identity(root, spec);
-        root.ignore({"$schema", "location"});
+        root.ignore({"$schema"});
+        root.warn_ignored("location", "the job runs on this site's cluster");
         root.finish();
     } else {
         parsed.findings.push_back(

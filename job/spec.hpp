@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "sys/result.hpp"
@@ -30,7 +29,8 @@ struct Volume {
         share,  // azureFileShares[]: https://ACCOUNT.file.core.windows.net/NAME[/DIRECTORY]
         blob_container,  // azureBlobFileSystems[]: the container NAME of ACCOUNT
         file_server,     // fileServers[]: DIRECTORY (sourceDirectory) of the server NAME
-        unmanaged        // unmanagedFileSystems[]: the mountCommand NAME
+        unmanaged,       // unmanagedFileSystems[]: the mountCommand NAME
+        cluster          // of no job file: what the site mounts in every job, at NAME
     };
     Kind kind = Kind::share;
     std::string account;  // empty: still the <AZURE_BATCHAI_STORAGE_ACCOUNT> placeholder
@@ -49,26 +49,38 @@ std::string name_of(Volume::Kind);  // "share", "blob container", ...
 // "share 'data' of account 'a'", "file server 'nfs1'".
 std::string describe(const Volume&);
 
-// `python script args` on process_count ranks, as the Horovod toolkit ran it.
-struct HorovodSettings {
-    std::string script;       // pythonScriptFilePath
-    std::string interpreter;  // pythonInterpreterPath; empty: the policy's
-    std::string arguments;    // commandLineArgs, shell text
+// The settings of a job's toolkit, whichever it is: each fills in what it has (job/toolkit/).
+struct ToolkitSettings {
+    std::string type;              // the service's toolType: "horovod"; empty: none yet
+    std::string key;               // "properties.horovodSettings"
+    std::string script;            // pythonScriptFilePath, shell text like all others here
+    std::string interpreter;       // pythonInterpreterPath; empty: the policy's
+    std::string config;            // configFilePath
+    std::string command_line;      // commandLine
+    std::string arguments;         // commandLineArgs
+    std::string master_arguments;  // masterCommandLineArgs
+    std::string worker_arguments;  // workerCommandLineArgs
+    std::string server_arguments;  // parameterServerCommandLineArgs
+    std::string backend;           // communicationBackend, in lower case
     std::optional<int> process_count;
+    std::optional<int> worker_count;
+    std::optional<int> server_count;  // parameterServerCount
 };
 
-// `commandLine` on process_count ranks.
-struct CustomMpiSettings {
-    std::string command_line;
-    std::optional<int> process_count;
+// One of inputDirectories: the job finds its path in AZ_BATCHAI_INPUT_<id>.
+struct InputDirectory {
+    std::string id;
+    std::string path;
 };
 
-// `commandLine` once, on the first node.
-struct CustomToolkitSettings {
-    std::string command_line;
+// One of outputDirectories: the job finds its path in AZ_BATCHAI_OUTPUT_<id> (layout.hpp).
+struct OutputDirectory {
+    std::string id;
+    std::string path_prefix;
+    std::string path_suffix;  // without slashes at its ends; often empty
+    bool is_made = true;      // createNew; false: the path is used as it is
+    std::string key;          // where in the job file: "properties.outputDirectories[0]"
 };
-
-using Toolkit = std::variant<HorovodSettings, CustomMpiSettings, CustomToolkitSettings>;
 
 // The name under which the job is known; a level of its output path each.
 struct Identity {
@@ -89,7 +101,9 @@ struct JobSpec {
     std::optional<std::string> preparation_command;  // jobPreparation.commandLine
     std::vector<Variable> environment;               // environmentVariables, in the file's order
     std::vector<Variable> secrets;                   // as environment, never printed or recorded
-    Toolkit toolkit;
+    std::vector<InputDirectory> inputs;
+    std::vector<OutputDirectory> outputs;
+    ToolkitSettings toolkit;
     std::optional<Identity> identity;  // present: the file is a snapshot
 };
 
@@ -123,8 +137,5 @@ inline constexpr std::size_t kMaxJobBytes = 1 << 20;
 // warnings; wrong types, missing required keys and impossible values are errors; every error of
 // the file is reported, not only the first. Keys named "comment*" or "$comment" are ignored.
 ParsedJob parse_job(std::string_view text, const std::string& file_name);
-
-// "horovod", "custommpi", "custom": the service's toolType.
-std::string_view tool_type(const Toolkit& toolkit);
 
 }  // namespace batchai::job

@@ -40,8 +40,9 @@ void read_account(Reader& reader, Volume& volume) {
     if (!credentials) return;
     const std::string key = credentials->string("accountKey");
     if (key != kKeyPlaceholder) volume.account_key = key;
-    // A reference into a key vault: there is none here, and a site's volume may need no key.
-    credentials->ignore({"accountKeySecretReference"});
+    credentials->warn_ignored("accountKeySecretReference",
+                              "there is no key vault here. If the volume needs its account's key, "
+                              "give it in accountKey");
     credentials->finish();
 }
 
@@ -160,6 +161,8 @@ std::string name_of(Volume::Kind kind) {
             return "file server";
         case Volume::Kind::unmanaged:
             return "mount command";
+        case Volume::Kind::cluster:
+            return "cluster volume";
     }
     return {};
 }

@@ -120,7 +120,7 @@ int run_command(const Options& options) {
         }
         Work work;
         work.map = *map;
-        work.argv = options.command;
+        work.programs = {{map->size(), options.command, {}, 0, false, {}, {}}};
         auto directory = current_directory();
         if (!directory) return directory.error();
         work.directory = *std::move(directory);

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// customToolkitSettings: a command line, once, on the first node; it starts MPI itself if it wants,
-// with $AZ_BATCHAI_MPI_HOST_FILE.
+// customToolkitSettings: a command line, once, on the first node. It starts MPI itself if it wants,
+// with $AZ_BATCHAI_MPI_HOST_FILE or Slurm's variables, on all nodes of the job.
+#include "job/reader.hpp"
 #include "job/toolkit/toolkit.hpp"
 
 namespace batchai::job {
 
-Toolkit read_custom(Reader& reader) {
-    CustomToolkitSettings settings;
+namespace {
+
+void read(Reader& reader, ToolkitSettings& settings) {
     settings.command_line = reader.required_string("commandLine");
-    return settings;
+    // Public job files have it.
+    reader.warn_ignored("processCount", "the command starts its processes itself");
 }
 
-LaunchPlan plan_of(const CustomToolkitSettings& settings, const SitePolicy&, int) {
-    LaunchPlan plan;
-    plan.ranks = 1;
-    plan.placement = Placement::first_node_only;
-    plan.command = settings.command_line;
-    return plan;
+std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext&) {
+    ProcessGroup script;
+    script.count = 1;
+    script.placement = Placement::first_node;
+    script.command = settings.command_line;
+    return {script};
 }
+
+}  // namespace
+
+const Toolkit kCustom = {"customToolkitSettings", "custom", false, read, plan};
 
 }  // namespace batchai::job

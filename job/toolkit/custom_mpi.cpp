@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// customMpiSettings: a command line, without mpirun, on every rank.
+// customMpiSettings: a command line, without mpirun, on processCount ranks of MPI.
+#include "job/reader.hpp"
 #include "job/toolkit/toolkit.hpp"
 
 namespace batchai::job {
 
-Toolkit read_custom_mpi(Reader& reader) {
-    CustomMpiSettings settings;
+namespace {
+
+void read(Reader& reader, ToolkitSettings& settings) {
     settings.command_line = reader.required_string("commandLine");
-    settings.process_count = reader.integer("processCount", 1, kMaxRanks);
-    return settings;
+    read_process_count(reader, settings);
 }
 
-LaunchPlan plan_of(const CustomMpiSettings& settings, const SitePolicy&, int default_ranks) {
-    LaunchPlan plan;
-    plan.ranks = settings.process_count.value_or(default_ranks);
-    plan.command = settings.command_line;
-    return plan;
+std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
+    ProcessGroup ranks;
+    ranks.count = settings.process_count.value_or(context.ranks);
+    ranks.command = settings.command_line;
+    return {ranks};
 }
+
+}  // namespace
+
+const Toolkit kCustomMpi = {"customMpiSettings", "custommpi", true, read, plan};
 
 }  // namespace batchai::job

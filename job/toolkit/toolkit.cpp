@@ -1,33 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/toolkit/toolkit.hpp"
 
+#include "job/reader.hpp"
+
 namespace batchai::job {
 
-const std::vector<ToolkitKind>& toolkit_kinds() {
-    static const std::vector<ToolkitKind> kinds = {
-        {"horovodSettings", "horovod", read_horovod},
-        {"customMpiSettings", "custommpi", read_custom_mpi},
-        {"customToolkitSettings", "custom", read_custom},
-    };
-    return kinds;
+const std::vector<Toolkit>& toolkits() {
+    static const std::vector<Toolkit> all = {kHorovod, kCustomMpi, kCustom, kTensorFlow, kPyTorch,
+                                             kCntk,    kChainer,   kCaffe,  kCaffe2};
+    return all;
 }
 
 std::string toolkit_names() {
     std::string names;
-    for (const ToolkitKind& kind : toolkit_kinds())
-        names += (names.empty() ? "" : ", ") + std::string(kind.key);
+    for (const Toolkit& toolkit : toolkits())
+        names += (names.empty() ? "" : ", ") + std::string(toolkit.key);
     return names;
 }
 
-const std::vector<const char*>& unsupported_toolkits() {
-    static const std::vector<const char*> keys = {"cntkSettings",   "pyTorchSettings",
-                                                  "caffeSettings",  "tensorFlowSettings",
-                                                  "caffe2Settings", "chainerSettings"};
-    return keys;
+void read_script(Reader& reader, ToolkitSettings& settings) {
+    settings.script = reader.required_string("pythonScriptFilePath");
+    settings.interpreter = reader.string("pythonInterpreterPath");
 }
 
-std::string_view tool_type(const Toolkit& toolkit) {
-    return toolkit_kinds()[toolkit.index()].type;
+void read_process_count(Reader& reader, ToolkitSettings& settings) {
+    settings.process_count = reader.integer("processCount", 1, kMaxRanks);
+}
+
+std::string with_arguments(const std::string& command, const std::string& arguments) {
+    return arguments.empty() ? command : command + " " + arguments;
+}
+
+std::string python_line(const ToolkitSettings& settings, const ToolkitContext& context,
+                        const std::string& arguments) {
+    const std::string& python =
+        settings.interpreter.empty() ? context.python : settings.interpreter;
+    return with_arguments(python + " " + settings.script, arguments);
 }
 
 }  // namespace batchai::job

@@ -1,41 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The toolkits that run, one file each: how its settings are read and what is started for it.
-// A new toolkit is a file, an alternative of job::Toolkit and a line in toolkit.cpp.
-//
-// Private to job/.
+// The toolkits that run, one file each: which settings it reads, and which processes it starts with
+// which variables. A plan is data (job::ProcessGroup); batchai-launch turns it into ranks. A new
+// toolkit is a file, and a row in toolkit.cpp.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "job/plan.hpp"
-#include "job/reader.hpp"
 #include "job/spec.hpp"
 
 namespace batchai::job {
 
-struct ToolkitKind {
-    const char* key;   // of properties: "horovodSettings"
-    const char* type;  // the service's toolType: "horovod"
-    Toolkit (*read)(Reader&);
+class Reader;
+
+// What is known of the job and the site besides the settings.
+struct ToolkitContext {
+    std::string python;  // the site's
+    int nodes = 1;
+    int ranks = 1;  // where the file has no processCount: one per node, or per GPU
 };
 
-// Toolkits in the order of the alternatives of job::Toolkit.
-const std::vector<ToolkitKind>& toolkit_kinds();
+struct Toolkit {
+    const char* key;   // of properties: "horovodSettings"
+    const char* type;  // the service's toolType: "horovod"
+    bool has_process_count;
+    // Complains of what cannot run.
+    void (*read)(Reader&, ToolkitSettings&);
+    std::vector<ProcessGroup> (*plan)(const ToolkitSettings&, const ToolkitContext&);
+};
 
-// "horovodSettings, customMpiSettings, customToolkitSettings", for messages.
+const std::vector<Toolkit>& toolkits();
+
+// "horovodSettings, customMpiSettings, ...", for messages.
 std::string toolkit_names();
 
-// Toolkits that the service had and that are refused here.
-const std::vector<const char*>& unsupported_toolkits();
+extern const Toolkit kCaffe, kCaffe2, kChainer, kCntk, kCustom, kCustomMpi, kHorovod, kPyTorch,
+    kTensorFlow;
 
-Toolkit read_horovod(Reader&);
-Toolkit read_custom_mpi(Reader&);
-Toolkit read_custom(Reader&);
+// The largest number of processes that a file may ask for.
+inline constexpr int kMaxRanks = 1'000'000;
 
-// default_ranks: where the file has no processCount.
-LaunchPlan plan_of(const HorovodSettings&, const SitePolicy&, int default_ranks);
-LaunchPlan plan_of(const CustomMpiSettings&, const SitePolicy&, int default_ranks);
-LaunchPlan plan_of(const CustomToolkitSettings&, const SitePolicy&, int default_ranks);
-
-constexpr int kMaxRanks = 1'000'000;
+// What several toolkits have: the script, its interpreter and its arguments, and processCount.
+void read_script(Reader&, ToolkitSettings&);
+void read_process_count(Reader&, ToolkitSettings&);
+// "python script arguments". All three are shell text, as in the service: variables, quotes and
+// globs work in them.
+std::string python_line(const ToolkitSettings&, const ToolkitContext&,
+                        const std::string& arguments);
+// A command with its arguments, which may be none.
+std::string with_arguments(const std::string& command, const std::string& arguments);
 
 }  // namespace batchai::job

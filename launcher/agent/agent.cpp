@@ -186,10 +186,11 @@ void Agent::obey(int signal) {
 }
 
 void Agent::on_output(int rank, Stream stream, std::string bytes) {
-    unwritten_ += bytes.size() * (files_ ? 2 : 1);
+    const bool to_root = !own_output_.contains(rank);
+    unwritten_ += bytes.size() * ((files_ ? files_->count(rank) : 0) + (to_root ? 1 : 0));
     if (unwritten_ > kHighWater) ranks_->hold_output(true);
     if (files_) files_->write(rank, stream, bytes);
-    root_->send(Output{rank, stream, std::move(bytes)});
+    if (to_root) root_->send(Output{rank, stream, std::move(bytes)});
 }
 
 void Agent::output_taken(std::uint64_t bytes) {

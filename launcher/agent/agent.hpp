@@ -63,6 +63,7 @@ class Agent : private pmix::Host {
     void say_prepared();
     bool serve_rendezvous();
     bool run_preparation();
+    std::string output_of(int rank) const;
     bool open_files();
     void on_child(pid_t pid, int status);
     void start_ranks();
@@ -70,6 +71,7 @@ class Agent : private pmix::Host {
     void note(const std::string& line) const;  // into the execution log
     void record(job::Event::Kind kind) const;
     void write_host_file() const;
+    void note_commands(const std::vector<int>& ranks) const;
 
     // What a rank gets (agent_plan.cpp).
     GpusOfRanks gpus_of_ranks() const;
@@ -79,6 +81,7 @@ class Agent : private pmix::Host {
     int cores_of(int local_rank) const;
     bool tells_oversubscribed() const;
     env::Place place_of(int rank) const;
+    Meeting meeting() const;
     env::Environment inherited() const;
     env::Environment environment_of(int rank, env::Environment inherited) const;
     void tell_plan();
@@ -153,7 +156,8 @@ class Agent : private pmix::Host {
     std::unique_ptr<pmi1::SoloServer> solo_pmi1_;  // for a single one
     std::unique_ptr<Channel> root_;
     std::unique_ptr<Branch> branch_;
-    std::unique_ptr<RankFiles> files_;  // absent: none
+    std::unique_ptr<RankFiles> files_;  // absent before the ranks start
+    std::set<int> own_output_;          // ranks whose output goes there alone, not to the root
     std::unique_ptr<Ranks> ranks_;
     LastWords last_words_;
     StandIns stand_ins_;

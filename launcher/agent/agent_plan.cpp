@@ -86,6 +86,10 @@ env::Place Agent::place_of(int rank) const {
     return place;
 }
 
+Meeting Agent::meeting() const {
+    return {go_.master_address + ":" + std::to_string(go_.master_port), job_.nspace, go_.workers};
+}
+
 // What the command has from batchai-launch's own surroundings.
 env::Environment Agent::inherited() const {
     env::Environment environment = environment_;
@@ -100,6 +104,7 @@ env::Environment Agent::inherited() const {
 env::Environment Agent::environment_of(int rank, env::Environment inherited) const {
     env::Environment environment = std::move(inherited);
     for (const auto& [name, value] : job_.environment) environment[name] = value;
+    add_variables(environment, job_.programs, rank, meeting());
     env::leave_to_server(environment);
     const env::Place place = place_of(rank);
     if (job_.role == Role::ranks) {

@@ -12,6 +12,7 @@
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
 #include "launcher/common/allocation.hpp"
+#include "launcher/common/continued_file.hpp"
 #include "launcher/common/readiness.hpp"
 #include "sys/clock.hpp"
 #include "sys/text.hpp"
@@ -140,21 +141,41 @@ void Agent::on_child(pid_t pid, int status) {
     fail(AgentError{said.substr(0, said.find('\n')), 1, true});
 }
 
+// Where a rank's output goes instead of to the root; empty: it goes there. {stream} in it stands
+// for stdout and stderr.
+std::string Agent::output_of(int rank) const {
+    const std::string& output = program_of(job_.programs, rank).program->output;
+    const std::size_t name = output.rfind('/') + 1;  // the directory is as it is
+    return output.substr(0, name) + fill_in(output.substr(name), job_.programs, rank, meeting());
+}
+
 // Said where not.
 bool Agent::open_files() {
-    if (job_.output_directory.empty()) return true;
     files_ = std::make_unique<RankFiles>(
-        loop_, job_.output_directory, job_.map.size(),
-        RankFiles::Callbacks{[this](std::uint64_t bytes) { output_taken(bytes); },
-                             [this](const Sink::Failure& failure) {
-                                 root_->send(Misplaced{describe(failure, bootstrap_.name)});
-                             },
-                             [this] { check_done(); }});
+        loop_, RankFiles::Callbacks{[this](std::uint64_t bytes) { output_taken(bytes); },
+                                    [this](const Sink::Failure& failure) {
+                                        root_->send(Misplaced{describe(failure, bootstrap_.name)});
+                                    },
+                                    [this] { check_done(); }});
+    // In a restart the job has begun, and no file ends it.
+    const bool restarts = job_.append_output;
     for (const int rank : job_.map.ranks_on(bootstrap_.node)) {
-        if (job_.append_output) {
-            files_->reopen(rank, job_.output_line);
-        } else if (auto made = files_->make(rank); !made) {
-            fail(made.error().message);
+        std::string of_rank;
+        if (!job_.output_directory.empty()) {
+            of_rank = path_of_rank(job_.output_directory, rank, job_.map.size());
+        }
+        const std::string own = output_of(rank);
+        if (!own.empty()) own_output_.insert(rank);
+        if (restarts) {
+            if (!of_rank.empty()) files_->reopen(rank, of_rank, job_.output_line);
+            if (!own.empty()) files_->reopen(rank, own, job_.output_line);
+            continue;
+        }
+        sys::Result<void> opened;
+        if (!of_rank.empty()) opened = files_->make(rank, of_rank);
+        if (opened && !own.empty()) opened = files_->extend(rank, own, kLaunchedAgain);
+        if (!opened) {
+            fail(opened.error().message);
             return false;
         }
     }
@@ -172,7 +193,7 @@ void Agent::start_ranks() {
                        job_.map,
                        node,
                        job_.directory,
-                       fmt::format("{}", fmt::join(job_.argv, " ")),
+                       fmt::format("{}", fmt::join(job_.programs.front().argv, " ")),
                        {},
                        as_xml(topology_),
                        tells_oversubscribed()};
@@ -181,8 +202,7 @@ void Agent::start_ranks() {
         return fail(registered.error().message);
     }
     if (!ranks.empty()) {
-        note(fmt::format("starting ranks {} of {}: {}", fmt::join(ranks, ","), job_.map.size(),
-                         fmt::join(job_.argv, " ")));
+        note_commands(ranks);
         note(cpus_.empty() ? fmt::format("{} ranks on {} of {} cores: not bound", ranks.size(),
                                          granted_cores_, cores_.size())
                            : fmt::format("bound to cpus {}", fmt::join(info.cpusets, ", ")));
@@ -203,9 +223,20 @@ void Agent::start_ranks() {
     ranks_->started_all();
 }
 
+void Agent::note_commands(const std::vector<int>& ranks) const {
+    std::map<const Program*, std::vector<int>> by_program;
+    for (const int rank : ranks) {
+        by_program[program_of(job_.programs, rank).program].push_back(rank);
+    }
+    for (const auto& [program, own] : by_program) {
+        note(fmt::format("starting ranks {} of {}: {}", fmt::join(own, ","), job_.map.size(),
+                         fmt::join(program->argv, " ")));
+    }
+}
+
 sys::Result<SpawnRequest> Agent::request_for(int rank) {
     SpawnRequest request;
-    request.argv = job_.argv;
+    request.argv = program_of(job_.programs, rank).program->argv;
     request.directory = job_.directory;
     request.with_input = rank == 0;
     if (!cpus_.empty()) request.cpus = cpus_[job_.map.local_rank(rank)];

@@ -17,28 +17,14 @@ namespace {
 
 constexpr std::array kStreams{Stream::out, Stream::err};
 
-const char* name_of(Stream stream) {
-    return stream == Stream::out ? "stdout" : "stderr";
+// A rank's file, by its directory and its name there.
+std::filesystem::path path_of(std::string path, Stream stream) {
+    constexpr std::string_view kStream = "{stream}";
+    return path.replace(path.rfind(kStream), kStream.size(),
+                        stream == Stream::out ? "stdout" : "stderr");
 }
 
-}  // namespace
-
-RankFiles::RankFiles(Loop& loop, std::string directory, int ranks, Callbacks callbacks)
-    : loop_(loop),
-      directory_(std::move(directory)),
-      width_(std::to_string(ranks - 1).size()),
-      callbacks_(std::move(callbacks)) {}
-
-std::string RankFiles::directory_of(int rank) const {
-    return fmt::format("{}/rank.{:0{}}", directory_, rank, width_);
-}
-
-std::string RankFiles::path_of(int rank, Stream stream) const {
-    return directory_of(rank) + "/" + name_of(stream);
-}
-
-sys::Result<sys::UniqueFd> RankFiles::open_directory(int rank) const {
-    const std::filesystem::path path = directory_of(rank);
+sys::Result<sys::UniqueFd> open_directory(const std::filesystem::path& path) {
     std::error_code error;
     std::filesystem::create_directories(path, error);
     if (error) return sys::Error{"creating " + path.string() + ": " + error.message()};
@@ -49,45 +35,74 @@ sys::Result<sys::UniqueFd> RankFiles::open_directory(int rank) const {
     return directory;
 }
 
-Sink& RankFiles::add(int rank, Stream stream, sys::UniqueFd fd) {
-    File& file = files_[{rank, stream}];
-    file.fd = std::move(fd);
-    file.sink = std::make_unique<Sink>(loop_, Sink::Target{file.fd.get(), path_of(rank, stream)},
-                                       callbacks_.on_failure);
-    file.sink->set_on_idle(callbacks_.on_idle);
-    return *file.sink;
+// The error names the file.
+sys::Result<sys::UniqueFd> open_file(const std::filesystem::path& path, const std::string& line) {
+    const auto directory = open_directory(path.parent_path());
+    if (!directory) return directory.error();
+    auto fd = continue_file(directory->get(), path.filename(), line);
+    if (!fd) return fd.error().in("creating " + path.string());
+    return fd;
 }
 
-sys::Result<void> RankFiles::make(int rank) {
-    const auto directory = open_directory(rank);
-    if (!directory) return directory.error();
+}  // namespace
+
+std::string path_of_rank(const std::string& directory, int rank, int ranks) {
+    const std::size_t width = std::to_string(ranks - 1).size();
+    return fmt::format("{}/rank.{:0{}}/{{stream}}", directory, rank, width);
+}
+
+RankFiles::RankFiles(Loop& loop, Callbacks callbacks)
+    : loop_(loop), callbacks_(std::move(callbacks)) {}
+
+Sink& RankFiles::add(int rank, Stream stream, const std::string& path, sys::UniqueFd fd) {
+    File file;
+    file.fd = std::move(fd);
+    file.sink =
+        std::make_unique<Sink>(loop_, Sink::Target{file.fd.get(), path}, callbacks_.on_failure);
+    file.sink->set_on_idle(callbacks_.on_idle);
+    return *files_.emplace(std::pair{rank, stream}, std::move(file))->second.sink;
+}
+
+sys::Result<void> RankFiles::make(int rank, const std::string& path) {
     for (const Stream stream : kStreams) {
-        auto fd = continue_file(directory->get(), name_of(stream), {});
-        const std::string path = path_of(rank, stream);
-        if (!fd) return fd.error().in("creating " + path);
+        const auto own = path_of(path, stream);
+        auto fd = open_file(own, {});
+        if (!fd) return fd.error();
         if (::ftruncate(fd->get(), 0) != 0 && errno != EINVAL) {
-            return sys::errno_error("emptying " + path);
+            return sys::errno_error("emptying " + own.string());
         }
-        add(rank, stream, *std::move(fd));
+        add(rank, stream, own, *std::move(fd));
     }
     return {};
 }
 
-void RankFiles::reopen(int rank, const std::string& line) {
-    const auto directory = open_directory(rank);
+sys::Result<void> RankFiles::extend(int rank, const std::string& path, const std::string& line) {
     for (const Stream stream : kStreams) {
-        auto fd = directory ? continue_file(directory->get(), name_of(stream), line)
+        const auto own = path_of(path, stream);
+        auto fd = open_file(own, line);
+        if (!fd) return fd.error();
+        add(rank, stream, own, *std::move(fd));
+    }
+    return {};
+}
+
+void RankFiles::reopen(int rank, const std::string& path, const std::string& line) {
+    for (const Stream stream : kStreams) {
+        const auto own = path_of(path, stream);
+        const auto directory = open_directory(own.parent_path());
+        auto fd = directory ? continue_file(directory->get(), own.filename(), line)
                             : sys::Result<sys::UniqueFd>(directory.error());
-        Sink& sink = add(rank, stream, fd ? *std::move(fd) : sys::UniqueFd());
+        Sink& sink = add(rank, stream, own, fd ? *std::move(fd) : sys::UniqueFd());
         if (!fd) sink.give_up(fd.error().message);
     }
 }
 
-void RankFiles::write(int rank, Stream stream, std::string bytes) {
-    const auto size = bytes.size();
-    files_.at({rank, stream}).sink->write(std::move(bytes), [this, size] {
-        callbacks_.on_written(size);
-    });
+void RankFiles::write(int rank, Stream stream, const std::string& bytes) {
+    const auto [first, last] = files_.equal_range({rank, stream});
+    for (auto file = first; file != last; ++file) {
+        file->second.sink->write(bytes,
+                                 [this, size = bytes.size()] { callbacks_.on_written(size); });
+    }
 }
 
 void RankFiles::finish() {

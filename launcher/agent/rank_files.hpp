@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RankFiles: what each rank writes, in files of its own besides the job's output:
-// DIRECTORY/rank.07/stdout and stderr, the number as wide as the largest, as horovodrun names them.
+// RankFiles: what each rank writes, in files of its own: with --output-dir DIR/rank.07/stdout and
+// stderr, the number as wide as the largest, as horovodrun names them; or where a job file's
+// toolkit has them. A path has "{stream}" in its last name, which stands for stdout and stderr.
 #pragma once
 
 #include <functional>
@@ -16,23 +17,28 @@
 
 namespace batchai::launcher {
 
+// The path of --output-dir. ranks: of the whole job.
+std::string path_of_rank(const std::string& directory, int rank, int ranks);
+
 class RankFiles {
   public:
     struct Callbacks {
-        std::function<void(std::uint64_t bytes)> on_written;
+        std::function<void(std::uint64_t bytes)> on_written;  // to each file
         std::function<void(const Sink::Failure&)> on_failure;
         std::function<void()> on_idle;  // one of the files is
     };
-    // ranks: of the whole job.
-    RankFiles(Loop& loop, std::string directory, int ranks, Callbacks callbacks);
+    RankFiles(Loop& loop, Callbacks callbacks);
 
-    // Before the rank starts: makes its files, or empties those of another job.
-    sys::Result<void> make(int rank);
-    // Before the rank starts again: its output goes on in them, below the line, if that is not
-    // empty. Files that cannot be opened are no reason to end a job that has begun: they are
-    // treated as those that cannot be written.
-    void reopen(int rank, const std::string& line);
-    void write(int rank, Stream stream, std::string bytes);
+    // Before the rank starts: two more files of it, anew. Those of another job are emptied.
+    sys::Result<void> make(int rank, const std::string& path);
+    // The same, but what is in them stays, and the line, if it is not empty, comes below it.
+    sys::Result<void> extend(int rank, const std::string& path, const std::string& line);
+    // Before the rank starts again: as extend(). Files that cannot be opened are no reason to end a
+    // job that has begun: they are treated as those that cannot be written.
+    void reopen(int rank, const std::string& path, const std::string& line);
+    // Files that each piece of a rank's output goes to.
+    int count(int rank) const { return static_cast<int>(files_.count({rank, Stream::out})); }
+    void write(int rank, Stream stream, const std::string& bytes);
     // Nothing more comes: see Sink::finish().
     void finish();
     bool idle() const;
@@ -42,16 +48,11 @@ class RankFiles {
         sys::UniqueFd fd;
         std::unique_ptr<Sink> sink;
     };
-    std::string directory_of(int rank) const;
-    std::string path_of(int rank, Stream stream) const;
-    sys::Result<sys::UniqueFd> open_directory(int rank) const;
-    Sink& add(int rank, Stream stream, sys::UniqueFd fd);
+    Sink& add(int rank, Stream stream, const std::string& path, sys::UniqueFd fd);
 
     Loop& loop_;
-    std::string directory_;
-    std::size_t width_;
     Callbacks callbacks_;
-    std::map<std::pair<int, Stream>, File> files_;
+    std::multimap<std::pair<int, Stream>, File> files_;
 };
 
 }  // namespace batchai::launcher

@@ -25,6 +25,10 @@ sys::Result<sys::UniqueFd> open_own(int directory, const std::string& name, int 
 sys::Result<sys::UniqueFd> continue_file(int directory, const std::string& name,
                                          const std::string& line);
 
+// That line where the job's script launches the job a second time.
+inline constexpr char kLaunchedAgain[] =
+    "batchai-launch: the job is launched again: its output goes on here";
+
 // Why the output of this launch follows other output: the job runs again; or empty.
 std::string line_of_requeued(const Allocation& allocation);
 

@@ -104,6 +104,24 @@ sys::Result<RankMap> make_map(const std::vector<NodeSize>& nodes, const RankRequ
     return map;
 }
 
+void add_in_turn(RankMap& map, int count) {
+    std::vector<std::vector<int>> on_node;
+    const int nodes = static_cast<int>(map.nodes.size());
+    for (int node = 0; node < nodes; ++node) on_node.push_back(map.ranks_on(node));
+    const int ranks = map.size() + count;
+    for (int i = 0; i < count; ++i) on_node[i % nodes].push_back(map.size() + i);
+    map.first = {0};
+    map.ranks.clear();
+    map.places.assign(ranks, 0);
+    for (const std::vector<int>& own : on_node) {
+        for (const int rank : own) {
+            map.places[rank] = static_cast<int>(map.ranks.size());
+            map.ranks.push_back(rank);
+        }
+        map.first.push_back(static_cast<int>(map.ranks.size()));
+    }
+}
+
 std::string process_mapping(const RankMap& map) {
     struct Run {
         int node, nodes, ranks;

@@ -56,6 +56,9 @@ struct NodeSize {
 // for the tasks asked of Slurm, else for one per core. When no node has room left, all begin again.
 sys::Result<RankMap> make_map(const std::vector<NodeSize>& nodes, const RankRequest& request);
 
+// `count` ranks more, numbered after those of the map: one on each node in turn.
+void add_in_turn(RankMap& map, int count);
+
 // PMI's notation, "(vector,(0,2,2),(2,1,1))": first node, nodes, ranks on each; runs of equal nodes
 // together.
 std::string process_mapping(const RankMap& map);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <chrono>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "collectives/comm/progress.hpp"
 #include "launcher/common/map.hpp"
+#include "launcher/common/program.hpp"
 
 namespace batchai::launcher {
 
@@ -88,7 +88,7 @@ struct Launch {
     static constexpr Kind kKind = Kind::launch;
     std::string nspace;
     RankMap map;
-    std::vector<std::string> argv;
+    std::vector<Program> programs;
     std::string directory;
     Role role = Role::ranks;
     std::map<std::string, std::string> slurm;        // a script's: Slurm's variables of the job
@@ -113,7 +113,7 @@ struct Launch {
     std::string host_file;  // content of $AZ_BATCHAI_MPI_HOST_FILE; empty: none
     template <class A>
     void fields(A& a) {
-        a(nspace, map, argv, directory, role, slurm, environment, interface, parent_address,
+        a(nspace, map, programs, directory, role, slurm, environment, interface, parent_address,
           parent_port, shared_host, bind, own_gpus_only, dry_run, output_directory, append_output,
           output_line, end_on, quiet_after, execution_log, record, preparation, preparation_input,
           host_file);

@@ -249,7 +249,13 @@ void Coordinator::on_rank_end(int node, RankEnd end) {
         end_job();
     } else {
         check_awaited();
+        check_served();
     }
+}
+
+// Parameter servers and their like never end by themselves.
+void Coordinator::check_served() {
+    if (state_ == State::running && outcome_.only_servers_run()) end_job();
 }
 
 // A rank that ends well, but leaves the others waiting for it, is a failure like any other: the

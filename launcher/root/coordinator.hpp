@@ -35,7 +35,7 @@ std::vector<NodeSize> sizes_of(const std::vector<Hello>& nodes, const std::vecto
 struct Work {
     RankMap map;
     Role role = Role::ranks;
-    std::vector<std::string> argv;
+    std::vector<Program> programs;               // their ranks are the map's
     std::vector<env::Environment> environments;  // of each node
     std::string directory;
 
@@ -69,7 +69,7 @@ struct Session {
     std::string interface;       // for the ranks; empty: by route
     bool bind = true;            // ranks to cores
     bool own_gpus_only = false;  // of each rank, to be seen
-    bool tensorflow = true;      // ranks get TF_CONFIG
+    bool tensorflow = true;      // all ranks are workers in TF_CONFIG
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;    // of the tree over which fences go
     std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none
@@ -127,6 +127,7 @@ class Coordinator : private Relay::Sender {
     void on_message(int node, Kind kind, Reader& reader);
     void on_prepared(int node, Prepared prepared);
     Go go() const;
+    void check_served();
     void on_rank_end(int node, RankEnd end);
     void check_awaited();
     void on_agent_lost(int node);
@@ -201,6 +202,7 @@ class Coordinator : private Relay::Sender {
     ActiveTimer timeout_;
     Timer deadline_, doubt_, answers_;
     RankMap map_;
+    std::vector<Program> programs_;
     Plan plan_;  // --dry-run only, as are these two
     Secrets secrets_;
     int planned_ = 0;  // ranks

@@ -14,6 +14,11 @@
 #include "sys/text.hpp"
 
 namespace batchai::launcher {
+namespace {
+
+constexpr int kMaxWorkers = 1024;  // the addresses of more would not fit into an environment well
+
+}  // namespace
 
 std::vector<NodeSize> sizes_of(const std::vector<Hello>& nodes, const std::vector<int>& tasks) {
     std::vector<NodeSize> sizes;
@@ -87,8 +92,10 @@ void Coordinator::launch() {
     auto work = session_.plan(facts);
     if (!work) return fail(work.error().message);
     map_ = work->map;
+    programs_ = work->programs;
+    outcome_.set_programs(programs_);
     if (session_.dry_run != DryRun::no) {
-        plan_ = {map_, work->argv, work->directory, std::vector<RankPlan>(map_.size())};
+        plan_ = {map_, work->programs, work->directory, std::vector<RankPlan>(map_.size())};
         secrets_ = work->secrets;
     }
     relay_.set_map(map_);
@@ -103,17 +110,24 @@ void Coordinator::on_prepared(int node, Prepared prepared) {
     const bool all = std::all_of(agents_.begin(), agents_.end(),
                                  [](const Agent& a) { return a.prepared.has_value(); });
     if (!all || state_ != State::running) return;
+    const Go go = this->go();
+    if (go.workers.empty() && names_hosts(programs_)) {
+        return fail(
+            fmt::format("the {} ranks cannot be told each other's addresses: there are "
+                        "more than {}, or a node has no port left",
+                        map_.size(), kMaxWorkers));
+    }
     show_progress();
-    to_all(go());
+    to_all(go);
     if (session_.dry_run == DryRun::no) start_input();
 }
 
 // What the ranks are to know of each other.
 Go Coordinator::go() const {
-    constexpr int kMaxWorkers = 1024;  // more would not fit into an environment well
     const Prepared& first = *agents_[0].prepared;
     Go go{first.address, agents_[0].hello.free_port, {}};
-    if (!session_.tensorflow || map_.size() > kMaxWorkers) return go;
+    const bool wanted = session_.tensorflow || names_hosts(programs_);
+    if (!wanted || map_.size() > kMaxWorkers) return go;
     for (int rank = 0; rank < map_.size(); ++rank) {
         const Prepared& prepared = *agents_[map_.node_of(rank)].prepared;
         const auto local = static_cast<std::size_t>(map_.local_rank(rank));
@@ -163,7 +177,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     Launch launch;
     launch.nspace = namespace_;
     launch.map = work.map;
-    launch.argv = work.argv;
+    launch.programs = work.programs;
     launch.directory = work.directory;
     launch.role = work.role;
     if (!work.environments.empty()) launch.environment = work.environments[node];

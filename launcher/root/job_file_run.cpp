@@ -86,13 +86,33 @@ sys::Result<void> JobFileRun::check_place() const {
         "batchai-launch', or with --local"};
 }
 
+// What the plugin has made on its nodes is there already.
+sys::Result<void> JobFileRun::make_output_directories() {
+    for (std::size_t node = 0; node < allocation_.nodes.size(); ++node) {
+        for (const job::JobsDirectory& directory :
+             job::directories_to_make(spec_, identity_, variables_of(static_cast<int>(node)))) {
+            if (auto made = sys::make_shared_directories(directory.shared); !made)
+                return made.error().in("output directory");
+            if (auto made = sys::make_directories(directory.path); !made)
+                return made.error().in("output directory");
+        }
+        if (!allocation_.local) break;
+    }
+    return {};
+}
+
+// Whether every process has files of its own, so that there is none for all.
+bool JobFileRun::has_own_outputs() const {
+    const auto groups = job::plan_launch(spec_, policy_, {});
+    return std::all_of(groups.begin(), groups.end(),
+                       [](const job::ProcessGroup& group) { return !group.output.empty(); });
+}
+
 sys::Result<void> JobFileRun::open_output() {
-    if (auto made = sys::make_shared_directories(job::shared_part(stdouterr_)); !made)
-        return made.error().in("output directory");
-    if (auto made = sys::make_directories(stdouterr_); !made)
-        return made.error().in("output directory");
+    if (auto made = make_output_directories(); !made) return made;
+    if (has_own_outputs()) return {};
     std::string line = line_of_requeued(allocation_);
-    if (line.empty()) line = "batchai-launch: the job is launched again: its output goes on here";
+    if (line.empty()) line = kLaunchedAgain;
     const sys::UniqueFd directory(::open(stdouterr_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!directory) return sys::errno_error("output directory: " + stdouterr_);
     for (auto [fd, name] : {std::pair{&output_, kOutputFile}, {&error_, kErrorFile}}) {
@@ -105,16 +125,17 @@ sys::Result<void> JobFileRun::open_output() {
 
 sys::Result<void> JobFileRun::prepare(const Allocation& allocation, bool dry_run) {
     allocation_ = allocation;
-    job::Environment environment = env::current();
     if (auto right = check_place(); !right) return right;
+    if (const auto refused = job::refused_outputs(spec_, policy_); !refused.empty())
+        return sys::Error{fmt::format("{}: {}.pathPrefix: {}", file_,
+                                      refused.front().directory->key, refused.front().message)};
     auto image = job::resolve_image(policy_, spec_);
     if (!image) return image.error();
     image_ = *std::move(image);
     if (allocation.local) {
         if (auto made = make_local_directories(); !made) return made;
-        environment["AZ_BATCHAI_JOB_MOUNT_ROOT"] = local_ + "/mnt";
     }
-    stdouterr_ = job::stdouterr_directory(spec_, identity_, environment);
+    stdouterr_ = job::stdouterr_directory(spec_, identity_, variables_of(0));
     if (!dry_run) {
         if (auto opened = open_output(); !opened) return opened;
     }
@@ -156,7 +177,7 @@ sys::Result<void> JobFileRun::make_local_directories() {
     if (error) return sys::Error{"making " + local_ + ": " + error.message()};
     if (!image_.say.empty()) say(image_.say);
     if (auto there = job::check_container(policy_, image_); !there) return there;
-    for (const job::Volume& volume : spec_.volumes) {
+    for (const job::Volume& volume : job::volumes_of(spec_, policy_)) {
         const auto directory = local_directory(volume, policy_);
         if (!directory) return directory.error();
         const fs::path link = fs::path(local_ + "/mnt") / volume.relative_mount_path;
@@ -178,22 +199,28 @@ Session JobFileRun::session(Order order) const {
                 .value_or(fs::weakly_canonical(stdouterr_, unknown).string());
         session.output = {output_.get(), directory + "/" + kOutputFile};
         session.error = {error_.get(), directory + "/" + kErrorFile};
-        session.output_is_ours = false;
     }
+    session.output_is_ours = false;
     session.owned_directory = local_;
     session.plan = [this, order](const std::vector<Hello>& nodes) { return plan(nodes, order); };
     return session;
 }
 
-env::Environment JobFileRun::environment_of(const Hello& node) const {
-    if (!allocation_.local) return {};  // the plugin has set it
+// The variables of the job on a node: the plugin's, or what --local has in their place.
+job::Environment JobFileRun::variables_of(int node, int gpus) const {
+    if (!allocation_.local) return env::current();
     job::NodeContext context;
     context.mount_root = local_ + "/mnt";
-    context.job_temp = fmt::format("{}/temp-{}", local_, node.node);
+    context.job_temp = fmt::format("{}/temp-{}", local_, node);
     context.shared_temp = local_ + "/shared";
-    context.gpus = node.gpus;
+    context.gpus = gpus;
     context.hosts.assign(allocation_.nodes.size(), "127.0.0.1");
-    job::Environment environment = job::job_environment(spec_, identity_, context);
+    return job::job_environment(spec_, identity_, context);
+}
+
+env::Environment JobFileRun::environment_of(const Hello& node) const {
+    if (!allocation_.local) return {};  // the plugin has set it
+    job::Environment environment = variables_of(node.node, node.gpus);
     environment["BATCHAI_JOB_FILE"] = file_;
     environment["BATCHAI_POLICY"] = policy_.file;
     return environment;
@@ -246,26 +273,54 @@ sys::Result<std::vector<std::string>> JobFileRun::container_prefix(
     return job::container_prefix(policy_, image_, places);
 }
 
+// Where the processes of all groups run, in the order of the groups.
+sys::Result<RankMap> JobFileRun::map_of(const std::vector<job::ProcessGroup>& groups,
+                                        const std::vector<Hello>& nodes, Order order) {
+    RankRequest request;
+    request.ranks = 0;
+    request.order = order;
+    int in_turn = 0;
+    for (const job::ProcessGroup& group : groups) {
+        if (group.placement == job::Placement::first_node) request.first_node_only = true;
+        (group.placement == job::Placement::in_turn ? in_turn : *request.ranks) += group.count;
+    }
+    auto map = make_map(sizes_of(nodes, {}), request);
+    if (map && in_turn > 0) add_in_turn(*map, in_turn);
+    return map;
+}
+
+Program JobFileRun::program_of_group(const job::ProcessGroup& group,
+                                     const std::vector<std::string>& container) const {
+    Program program;
+    program.ranks = group.count;
+    program.argv = container;
+    program.argv.insert(program.argv.end(), {"/bin/bash", "-c", group.command});
+    program.name = group.name;
+    program.first_index = group.first_index;
+    program.serves = group.serves;
+    program.variables = group.variables;
+    for (const job::Variable& own : spec_.environment) program.variables.erase(own.name);
+    if (!group.output.empty())
+        program.output = fmt::format("{}/{{stream}}-{}.txt", stdouterr_, group.output);
+    return program;
+}
+
 sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order) const {
     std::vector<int> gpus;
     for (const Hello& node : nodes) gpus.push_back(node.gpus);
-    const job::LaunchPlan launch = job::plan_launch(spec_, policy_, gpus);
-    RankRequest request;
-    request.ranks = launch.ranks;
-    request.first_node_only = launch.placement == job::Placement::first_node_only;
-    request.order = order;
-    auto map = make_map(sizes_of(nodes, {}), request);
+    const auto groups = job::plan_launch(spec_, policy_, gpus);
+    auto map = map_of(groups, nodes, order);
     if (!map) return map.error();
     Work work;
     work.map = *map;
-    if (request.first_node_only) work.role = Role::script;
+    if (groups.front().placement == job::Placement::first_node) work.role = Role::script;
     auto directory = allocation_.local ? local_ + "/temp-0" : current_directory();
     if (!directory) return directory.error();
     work.directory = *std::move(directory);
     auto container = container_prefix(work.directory);
     if (!container) return container.error();
-    work.argv = *container;
-    work.argv.insert(work.argv.end(), {"/bin/bash", "-c", launch.command});
+    for (const job::ProcessGroup& group : groups)
+        work.programs.push_back(program_of_group(group, *container));
     work.record = record_;
     for (const Hello& node : nodes) {
         work.host_file += job::host_file({allocation_.local ? "127.0.0.1" : node.name},

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "job/plan.hpp"
 #include "job/policy.hpp"
 #include "job/spec.hpp"
 #include "launcher/common/allocation.hpp"
@@ -46,7 +47,14 @@ class JobFileRun {
     JobFileRun() = default;
     sys::Result<void> check_place() const;
     sys::Result<void> make_local_directories();
+    sys::Result<void> make_output_directories();
+    bool has_own_outputs() const;
     sys::Result<void> open_output();
+    static sys::Result<RankMap> map_of(const std::vector<job::ProcessGroup>& groups,
+                                       const std::vector<Hello>& nodes, Order order);
+    Program program_of_group(const job::ProcessGroup& group,
+                             const std::vector<std::string>& container) const;
+    job::Environment variables_of(int node, int gpus = 0) const;
     Secrets secrets(const std::vector<env::Environment>& environments) const;
     sys::Result<std::vector<std::string>> container_prefix(const std::string& directory) const;
     sys::Result<Work> plan(const std::vector<Hello>& nodes, Order order) const;

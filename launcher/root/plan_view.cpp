@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "sys/shell.hpp"
 #include "sys/text.hpp"
@@ -48,6 +49,24 @@ std::string lines_of(const Variables& variables, const Variables& without) {
     return text;
 }
 
+// "every rank: COMMAND", or a line for each program.
+std::string commands(const std::vector<Program>& programs) {
+    std::string text;
+    int first = 0;
+    for (const Program& program : programs) {
+        std::vector<std::string> words;
+        for (const std::string& word : program.argv) words.push_back(sys::shell_quoted(word));
+        std::vector<int> ranks(program.ranks);
+        std::iota(ranks.begin(), ranks.end(), first);
+        first += program.ranks;
+        const std::string whose = programs.size() == 1 ? "every rank"
+                                                       : (ranks.size() == 1 ? "rank " : "ranks ") +
+                                                             sys::number_list(ranks);
+        text += fmt::format("{}: {}\n", whose, fmt::join(words, " "));
+    }
+    return text;
+}
+
 std::string device_text(const RankPlan& rank) {
     if (rank.gpus.empty()) return "no GPU";
     return (rank.gpus.size() > 1 ? "GPUs " : "GPU ") + sys::number_list(rank.gpus);
@@ -60,7 +79,8 @@ void hide(Plan& plan, Secrets secrets) {
     // One may be the beginning of another.
     std::sort(secrets.begin(), secrets.end(),
               [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
-    for (std::string& word : plan.argv) hide_values(word, secrets);
+    for (Program& program : plan.programs)
+        for (std::string& word : program.argv) hide_values(word, secrets);
     hide_values(plan.directory, secrets);
     for (RankPlan& rank : plan.ranks) {
         for (auto& [name, value] : rank.environment) hide_values(value, secrets);
@@ -72,10 +92,8 @@ void hide(Plan& plan, Secrets secrets) {
 }
 
 std::string as_text(const Plan& plan) {
-    std::vector<std::string> words;
-    for (const std::string& word : plan.argv) words.push_back(sys::shell_quoted(word));
     const Variables common = common_variables(plan.ranks);
-    std::string text = fmt::format("every rank: {}\n", fmt::join(words, " "));
+    std::string text = commands(plan.programs);
     text += fmt::format("    in {}\n", plan.directory) + lines_of(common, {});
     for (const RankPlan& rank : plan.ranks) {
         text +=
@@ -96,9 +114,12 @@ std::string as_json(const Plan& plan) {
                          {"gpus", rank.gpus},
                          {"cores", rank.cpus},
                          {"environment", rank.environment}});
+        if (plan.programs.size() > 1) {
+            ranks.back()["command"] = program_of(plan.programs, rank.rank).program->argv;
+        }
     }
     const nlohmann::ordered_json document{
-        {"command", plan.argv}, {"directory", plan.directory}, {"ranks", ranks}};
+        {"command", plan.programs.front().argv}, {"directory", plan.directory}, {"ranks", ranks}};
     // Environments may hold any bytes.
     return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

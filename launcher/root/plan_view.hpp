@@ -15,7 +15,7 @@ namespace batchai::launcher {
 
 struct Plan {
     RankMap map;
-    std::vector<std::string> argv;
+    std::vector<Program> programs;
     std::string directory;
     std::vector<RankPlan> ranks;  // by rank
 };

@@ -9,10 +9,6 @@
 namespace batchai::launcher {
 namespace {
 
-bool is_failure(const RankEnd& end) {
-    return !(end.how == RankEnd::How::exited && end.code == 0);
-}
-
 int exit_code_of(const RankEnd& end) {
     if (end.how == RankEnd::How::signaled) return 128 + end.code;
     // An abort with code 0, or one that would be 0 as an exit status, is still a failure.
@@ -41,6 +37,30 @@ std::string details(const RankEnd& end) {
 }
 
 }  // namespace
+
+bool Outcome::serves(int rank) const {
+    return !programs_.empty() && program_of(programs_, rank).program->serves;
+}
+
+bool Outcome::is_failure(const RankEnd& end) const {
+    const bool well = end.how == RankEnd::How::exited && end.code == 0;
+    return !well && !(end.asked && serves(end.rank));
+}
+
+bool Outcome::only_servers_run() const {
+    if (std::none_of(programs_.begin(), programs_.end(), [](const Program& p) { return p.serves; }))
+        return false;
+    int rank = 0;
+    bool any_runs = false;
+    for (const Program& program : programs_) {
+        for (int i = 0; i < program.ranks; ++i, ++rank) {
+            if (has_ended(rank)) continue;
+            if (!program.serves) return false;
+            any_runs = true;
+        }
+    }
+    return any_runs && !failed();
+}
 
 void Outcome::add(RankEnd end) {
     ends_.emplace(end.rank, std::move(end));
@@ -150,7 +170,7 @@ std::string Outcome::followers(const RankMap& map, const RankEnd* culprit) const
         return fmt::format("  {} of {} ranks did not end in time and were killed\n", killed,
                            map.size());
     }
-    const auto followed = [culprit](const auto& entry) {
+    const auto followed = [this, culprit](const auto& entry) {
         return is_failure(entry.second) && &entry.second != culprit;
     };
     const auto count = std::count_if(ends_.begin(), ends_.end(), followed);

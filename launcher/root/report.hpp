@@ -12,6 +12,7 @@
 
 #include "launcher/common/map.hpp"
 #include "launcher/common/message.hpp"
+#include "launcher/common/program.hpp"
 
 namespace batchai::launcher {
 
@@ -49,6 +50,11 @@ class Outcome {
     void add_misplaced(std::string line) { misplaced_.push_back(std::move(line)); }
     const std::vector<std::string>& misplaced() const { return misplaced_; }
 
+    // Those that serve the others end with them, and that is no failure.
+    void set_programs(const std::vector<Program>& programs) { programs_ = programs; }
+    // All other ranks have ended well, and some of those run.
+    bool only_servers_run() const;
+
     // Ranks that this signal has ended since then had been asked to, before we knew of it.
     void excuse(int signal, double since);
 
@@ -77,6 +83,8 @@ class Outcome {
     }
 
   private:
+    bool is_failure(const RankEnd& end) const;
+    bool serves(int rank) const;
     const RankEnd* first_rank() const;
     const Other* first_other() const;
     std::string followers(const RankMap& map, const RankEnd* culprit) const;
@@ -84,6 +92,7 @@ class Outcome {
     std::map<int, RankEnd> ends_;  // by rank; an abort counts, the exit that follows it does not
     std::vector<Other> others_;
     std::vector<std::string> misplaced_;
+    std::vector<Program> programs_;
 };
 
 }  // namespace batchai::launcher

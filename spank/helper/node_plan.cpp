@@ -60,12 +60,15 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
     context.shared_temp = plan.shared_temp;
     context.gpus = request.gpus;
     context.hosts = request.hosts;
+    context.is_retry = request.restart > 0;
     const job::Environment environment = job::job_environment(spec, *spec.identity, context);
     for (const auto& [name, value] : environment)
         plan.environment.push_back(fmt::format("{}={}", name, value));
     plan.environment.push_back("BATCHAI_JOB_FILE=" + snapshot);
     plan.log_directory = job::stdouterr_directory(spec, *spec.identity, environment);
     plan.shared_directory = job::shared_part(plan.log_directory);
+    plan.outputs = job::directories_to_make(spec, *spec.identity, environment);
+    plan.outputs.erase(plan.outputs.begin());  // the one above
     const bool one = spec.node_count == 1 && request.hosts.size() == 1;
     plan.log_node = one ? "" : request.node;
     const auto preparation = job::resolve_preparation(policy, spec);
@@ -80,6 +83,8 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
         plan.failure = mounts.error().message;
     else
         plan.mounts = *std::move(mounts);
+    if (const auto refused = job::refused_outputs(spec, policy); !refused.empty())
+        plan.failure = refused.front().directory->key + ".pathPrefix: " + refused.front().message;
     if (spec.node_count != static_cast<int>(request.hosts.size()))
         plan.failure = fmt::format(
             "job.json asks for {} (properties.nodeCount) but the allocation has {}; submit with -N "
@@ -200,6 +205,10 @@ std::string to_text(const NodePlan& plan) {
     for (const auto& entry : plan.environment) fields.add("environment", entry);
     fields.add("log_directory", plan.log_directory);
     fields.add("shared_directory", plan.shared_directory);
+    for (const auto& output : plan.outputs) {
+        fields.add("output", output.path);
+        fields.add("shared_output", output.shared);
+    }
     fields.add("log_node", plan.log_node);
     fields.add("record", plan.record);
     fields.add("shared_temp", plan.shared_temp);
@@ -221,6 +230,12 @@ sys::Result<NodePlan> node_plan_from_text(const std::string& text) {
     plan.environment = fields->all("environment");
     plan.log_directory = fields->get("log_directory");
     plan.shared_directory = fields->get("shared_directory");
+    const auto shared = fields->all("shared_output");
+    for (const std::string& path : fields->all("output")) {
+        const std::size_t i = plan.outputs.size();
+        if (i >= shared.size()) return sys::Error{"plan: output directories are not complete"};
+        plan.outputs.push_back({path, shared[i]});
+    }
     plan.log_node = fields->get("log_node");
     plan.record = fields->get("record");
     plan.shared_temp = fields->get("shared_temp");

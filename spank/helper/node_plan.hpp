@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "job/layout.hpp"
 #include "job/plan.hpp"
 #include "job/policy.hpp"
 #include "spank/helper/request.hpp"
@@ -16,17 +17,18 @@ namespace batchai::spank {
 
 struct NodePlan {
     std::vector<job::Mount> mounts;
-    std::vector<std::string> environment;  // "NAME=VALUE"
-    std::string log_directory;             // as the job sees it; empty: none
-    std::string shared_directory;          // the part of it that is no job's own; empty: none
-    std::string log_node;                  // in the names of the logs; empty in a one-node job
-    std::string record;                    // the record directory; empty: none
-    std::string shared_temp;               // empty: none
-    std::string command;                   // of the preparation; empty: none
-    std::string image;                     // of the job's container; empty: none
-    std::string note;                      // of the policy about it
-    std::string script;                    // must exist once the node is prepared; empty: unknown
-    std::string failure;                   // why the job cannot run here; empty: it can
+    std::vector<std::string> environment;     // "NAME=VALUE"
+    std::string log_directory;                // as the job sees it; empty: none
+    std::string shared_directory;             // the part of it that is no job's own; empty: none
+    std::vector<job::JobsDirectory> outputs;  // the job's outputDirectories
+    std::string log_node;                     // in the names of the logs; empty in a one-node job
+    std::string record;                       // the record directory; empty: none
+    std::string shared_temp;                  // empty: none
+    std::string command;                      // of the preparation; empty: none
+    std::string image;                        // of the job's container; empty: none
+    std::string note;                         // of the policy about it
+    std::string script;   // must exist once the node is prepared; empty: unknown
+    std::string failure;  // why the job cannot run here; empty: it can
 };
 
 // Call with the user's rights. An error is a job file that cannot be used at all; what is found out

@@ -173,7 +173,11 @@ class Setup {
         if (!plan_.shared_temp.empty())
             if (auto made = sys::make_directories(plan_.shared_temp); !made) return made.error();
         if (!plan_.log_directory.empty())
-            if (auto made = make_log_directory(plan_.shared_directory, plan_.log_directory); !made)
+            if (auto made = make_output_directory(plan_.shared_directory, plan_.log_directory);
+                !made)
+                return made.error().in("output directory");
+        for (const auto& output : plan_.outputs)
+            if (auto made = make_output_directory(output.shared, output.path); !made)
                 return made.error().in("output directory");
         if (!plan_.record.empty()) {
             note_job_id();
@@ -187,11 +191,12 @@ class Setup {
     }
 
     // As the user, with the user's umask.
-    sys::Result<void> make_log_directory(const std::string& shared, const std::string& logs) const {
+    sys::Result<void> make_output_directory(const std::string& shared,
+                                            const std::string& path) const {
         const sys::Umask users(request_.umask);
         if (!shared.empty())
             if (auto made = sys::make_shared_directories(shared); !made) return made;
-        return sys::make_directories(logs);
+        return sys::make_directories(path);
     }
 
     // As the user: the first to come writes it.
@@ -214,7 +219,7 @@ class Setup {
             }
             const std::string logs = outside_path(plan_.log_directory, plan_, policy_);
             const std::string shared = outside_path(plan_.shared_directory, plan_, policy_);
-            if (!logs.empty() && make_log_directory(shared, logs))
+            if (!logs.empty() && make_output_directory(shared, logs))
                 (void)job::append_execution_log(
                     logs + "/" + job::execution_log_name(plan_.log_node), line);
             return Answer{};

@@ -27,19 +27,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Identity identity;
     identity.name = "job";
     identity.uuid = "0";
-    const NodeContext node{"/run/batchai/mnt", "/tmp/job", "/home/u/shared", 1, {"n1", "n2"}};
+    const NodeContext node{"/run/batchai/mnt", "/tmp/job", "/home/u/shared", 1, true, {"n1", "n2"}};
     const Environment environment = job_environment(*job.spec, identity, node);
     for (const auto& [name, value] : environment) {
         fuzz::must(!name.empty() && name.find('=') == name.npos, "a variable has a name", name);
         fuzz::must(value.find('\0') == value.npos, "a variable ends where it ends", name);
     }
     (void)stdouterr_directory(*job.spec, identity, environment);
+    for (const JobsDirectory& directory : directories_to_make(*job.spec, identity, environment))
+        fuzz::must(directory.path.starts_with(directory.shared), "a part of it", directory.path);
     (void)login_stdouterr_directory(*job.spec, fuzz::site(), identity);
     const auto image = resolve_image(fuzz::site(), *job.spec);
     if (image) (void)script_path(*job.spec, environment, *image);
     (void)resolve_preparation(fuzz::site(), *job.spec);
-    const LaunchPlan plan =
-        plan_launch(*job.spec, fuzz::site(), std::vector<int>(job.spec->node_count, 1));
-    fuzz::must(plan.ranks > 0, "a job has ranks", std::to_string(plan.ranks));
+    for (const ProcessGroup& group :
+         plan_launch(*job.spec, fuzz::site(), std::vector<int>(job.spec->node_count, 1)))
+        fuzz::must(group.count > 0, "a group has ranks", std::to_string(group.count));
     return 0;
 }

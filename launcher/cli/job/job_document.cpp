@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "job/layout.hpp"
+#include "job/toolkit/toolkit.hpp"
 #include "launcher/cli/job/preparation_progress.hpp"
 #include "launcher/cli/output/result_table.hpp"
 #include "launcher/cli/output/time_text.hpp"
@@ -15,18 +16,6 @@ namespace batchai::cli {
 namespace {
 
 using nlohmann::json;
-
-// The service's toolkits and the toolType of each.
-constexpr std::array<std::pair<const char*, const char*>, 9> kToolkits{
-    {{"caffe2Settings", "caffe2"},
-     {"caffeSettings", "caffe"},
-     {"chainerSettings", "chainer"},
-     {"cntkSettings", "cntk"},
-     {"customMpiSettings", "custommpi"},
-     {"customToolkitSettings", "custom"},
-     {"horovodSettings", "horovod"},
-     {"pyTorchSettings", "pytorch"},
-     {"tensorFlowSettings", "tensorflow"}}};
 
 constexpr std::array<const char*, 8> kOtherKeys{"containerSettings", "environmentVariables",
                                                 "inputDirectories",  "jobPreparation",
@@ -82,16 +71,15 @@ json execution_info(const Execution& execution) {
 
 void add_toolkit(json& document, const json& properties) {
     document["toolType"] = nullptr;
-    for (const auto& [key, tool] : kToolkits) {
-        json settings = properties.value(key, json());
+    for (const job::Toolkit& toolkit : job::toolkits()) {
+        const std::string name = toolkit.key;
+        json settings = properties.value(name, json());
         if (!settings.is_null()) {
-            document["toolType"] = tool;
-            const std::string_view name = key;
-            if (name != "customToolkitSettings" && name != "caffe2Settings" &&
-                name != "tensorFlowSettings" && !settings.contains("processCount"))
+            document["toolType"] = toolkit.type;
+            if (toolkit.has_process_count && !settings.contains("processCount"))
                 settings["processCount"] = properties.value("nodeCount", json());
         }
-        document[key] = std::move(settings);
+        document[name] = std::move(settings);
     }
 }
 

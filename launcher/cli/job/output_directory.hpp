@@ -9,7 +9,7 @@
 
 namespace batchai::cli {
 
-// id: "stdouterr", the only output directory that a job has today. path: a folder below it, without
+// id: "stdouterr", or that of one of the job's outputDirectories. path: a folder below it, without
 // "..".
 sys::Result<std::string> output_directory(const NamedJob&, const std::string& id,
                                           const std::string& path);

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
     }
     BOOST_TEST(findings(text) == "");
     const SitePolicy policy = parse_policy(text, "p.toml").policy.value();
-    BOOST_TEST(policy.volumes.size() == 4u);
+    BOOST_TEST(policy.volumes.size() == 5u);
     BOOST_TEST(policy.images.size() == 2u);
     BOOST_TEST(policy.containers.size() == 2u);
     BOOST_TEST(policy.preparations.size() == 1u);

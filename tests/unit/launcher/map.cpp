@@ -152,4 +152,15 @@ BOOST_AUTO_TEST_CASE(no_ranks_and_no_nodes_are_refused) {
     BOOST_TEST(!make_map({}, {}).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(ranks_that_are_added_in_turn_come_after_all_others_of_their_node) {
+    RankMap map{{"n1", "n2"}, {0, 2, 3}};
+    add_in_turn(map, 3);
+    BOOST_TEST(map.size() == 6);
+    BOOST_TEST(map.ranks_on(0) == (std::vector<int>{0, 1, 3, 5}), boost::test_tools::per_element());
+    BOOST_TEST(map.ranks_on(1) == (std::vector<int>{2, 4}), boost::test_tools::per_element());
+    BOOST_TEST(map.node_of(4) == 1);
+    BOOST_TEST(map.local_rank(3) == 2);
+    BOOST_TEST(map.used_nodes() == 2);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,7 +12,7 @@ namespace {
 
 Plan plan() {
     return {{{"n1", "n2"}, {0, 1, 2}},
-            {"sh", "-c", "echo $KEY"},
+            {{2, {"sh", "-c", "echo $KEY"}, {}, 0, false, {}, {}}},
             "/work",
             {{0, {0}, {0, 1}, {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"KEY", "s3cret"}}},
              {1, {}, {}, {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"KEY", "s3cret"}}}}};
@@ -34,6 +34,16 @@ BOOST_AUTO_TEST_CASE(people_are_told_once_what_all_ranks_have) {
                "    RANK=1\n");
 }
 
+BOOST_AUTO_TEST_CASE(each_program_of_several_is_told_with_its_ranks) {
+    Plan known = plan();
+    known.programs[0].ranks = 1;
+    known.programs.push_back({1, {"serve"}, "ps", 0, true, {}, {}});
+    BOOST_TEST(
+        as_text(known).starts_with("rank 0: sh -c 'echo $KEY'\nrank 1: serve\n    in /work"));
+    const auto document = nlohmann::json::parse(as_json(known));
+    BOOST_TEST(document["ranks"][1]["command"] == nlohmann::json({"serve"}));
+}
+
 BOOST_AUTO_TEST_CASE(programs_find_each_rank_complete) {
     const auto document = nlohmann::json::parse(as_json(plan()));
     BOOST_TEST(document["command"].size() == 3U);
@@ -46,7 +56,7 @@ BOOST_AUTO_TEST_CASE(programs_find_each_rank_complete) {
 
 BOOST_AUTO_TEST_CASE(a_secret_is_hidden_wherever_it_turns_up) {
     Plan known = plan();
-    known.argv = {"prog", "--key=s3cret2", "s3cret/s3cret"};
+    known.programs[0].argv = {"prog", "--key=s3cret2", "s3cret/s3cret"};
     known.ranks[1].environment["OTHER"] = "as3cretb";
     known.ranks[1].environment["EMPTY"] = "shown elsewhere";
     hide(known, {{"KEY", "s3cret"}, {"TWO", "s3cret2"}, {"EMPTY", ""}});
@@ -60,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_secret_is_hidden_wherever_it_turns_up) {
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_are_no_reason_to_fail) {
     Plan known = plan();
-    known.argv.push_back("\xff");
+    known.programs[0].argv.push_back("\xff");
     BOOST_TEST(nlohmann::json::accept(as_json(known)));
 }
 

@@ -24,7 +24,7 @@ struct Logs {
     RankFiles files;
 
     Logs()
-        : files(loop, directory, 1,
+        : files(loop,
                 {[](std::uint64_t) {},
                  [this](const Sink::Failure& failure) { failures.push_back(failure); }, [] {}}) {}
     Logs(const Logs&) = delete;
@@ -38,6 +38,7 @@ struct Logs {
         BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
         return name;
     }
+    std::string path() const { return path_of_rank(directory, 0, 1); }
     void write(const std::string& text) {
         files.write(0, Stream::out, text);
         loop.run();
@@ -63,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_first_start_does_not_go_on_in_files_of_another_job) {
     Logs logs;
     fs::create_directories(logs.rank);
     std::ofstream(logs.rank / "stdout") << "old";
-    BOOST_REQUIRE(logs.files.make(0));
+    BOOST_REQUIRE(logs.files.make(0, logs.path()));
     logs.write("new");
     BOOST_TEST(Logs::content(logs.rank / "stdout") == "new");
 }
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_restart_does_not_lose_what_is_in_the_files) {
     Logs logs;
     fs::create_directories(logs.rank);
     std::ofstream(logs.rank / "stdout") << "old";
-    logs.files.reopen(0, "again");
+    logs.files.reopen(0, logs.path(), "again");
     logs.write("new");
     BOOST_TEST(Logs::content(logs.rank / "stdout") == "old\nagain\nnew");
     BOOST_TEST(Logs::content(logs.rank / "stderr").empty());
@@ -81,12 +82,23 @@ BOOST_AUTO_TEST_CASE(a_restart_does_not_lose_what_is_in_the_files) {
 BOOST_AUTO_TEST_CASE(a_restart_does_not_fail_where_the_directory_is_gone) {
     Logs logs;
     std::ofstream(logs.rank) << "in the way";
-    BOOST_TEST(!logs.files.make(0));
-    logs.files.reopen(0, "again");
+    BOOST_TEST(!logs.files.make(0, logs.path()));
+    logs.files.reopen(0, logs.path(), "again");
     logs.write("text");
     BOOST_REQUIRE(logs.failures.size() == 2U);  // stdout and stderr
     BOOST_TEST(Logs::content(logs.failures.front().kept) == "text");
     BOOST_TEST(logs.failures.front().name == logs.rank / "stdout");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_a_toolkit_is_not_emptied_by_a_second_launch) {
+    Logs logs;
+    std::ofstream(logs.directory / "stdout-wk-0.txt") << "old";
+    BOOST_REQUIRE(logs.files.make(0, logs.path()));
+    BOOST_REQUIRE(logs.files.extend(0, logs.directory / "{stream}-wk-0.txt", "again"));
+    BOOST_TEST(logs.files.count(0) == 2);
+    logs.write("new");
+    BOOST_TEST(Logs::content(logs.directory / "stdout-wk-0.txt") == "old\nagain\nnew");
+    BOOST_TEST(Logs::content(logs.rank / "stdout") == "new");
 }
 
 BOOST_AUTO_TEST_CASE(a_link_of_the_users_own_is_followed) {
@@ -94,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_link_of_the_users_own_is_followed) {
     fs::create_directories(logs.directory / "elsewhere");
     fs::create_symlink("elsewhere", logs.rank);
     fs::create_symlink("text", logs.rank / "stdout");
-    BOOST_REQUIRE(logs.files.make(0));
+    BOOST_REQUIRE(logs.files.make(0, logs.path()));
     logs.write("text");
     BOOST_TEST(Logs::content(logs.directory / "elsewhere/text") == "text");
 }
@@ -106,8 +118,8 @@ BOOST_AUTO_TEST_CASE(a_link_of_another_users_leads_no_output_into_the_users_own_
     std::ofstream(own) << "mine";
     fs::create_directories(logs.rank);
     Logs::link(own, logs.rank / "stdout");
-    BOOST_TEST(!logs.files.make(0));
-    logs.files.reopen(0, "again");
+    BOOST_TEST(!logs.files.make(0, logs.path()));
+    logs.files.reopen(0, logs.path(), "again");
     logs.write("text");
     BOOST_TEST(Logs::content(own) == "mine");
     BOOST_REQUIRE(logs.failures.size() == 1U);
@@ -121,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_link_of_another_users_is_not_taken_for_a_ranks_directory,
     Logs logs;
     fs::create_directories(logs.directory / "own");
     Logs::link("own", logs.rank);
-    BOOST_TEST(!logs.files.make(0));
+    BOOST_TEST(!logs.files.make(0, logs.path()));
     BOOST_TEST(fs::is_empty(logs.directory / "own"));
 }
 

@@ -178,4 +178,45 @@ BOOST_AUTO_TEST_CASE(a_rank_that_died_long_before_the_signal_is_still_the_cause)
     BOOST_TEST((outcome.cause() == Cause::rank));
 }
 
+namespace {
+
+// Two workers, ranks 0 and 1, and two that serve them.
+Outcome with_servers() {
+    Program workers, servers;
+    workers.ranks = servers.ranks = 2;
+    servers.serves = true;
+    Outcome outcome;
+    outcome.set_programs({workers, servers});
+    return outcome;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(servers_that_end_with_the_others_are_no_failure) {
+    Outcome outcome = with_servers();
+    outcome.add(end_of(0, RankEnd::How::exited, 0, 1.0));
+    BOOST_TEST(!outcome.only_servers_run());
+    outcome.add(end_of(1, RankEnd::How::exited, 0, 2.0));
+    BOOST_TEST(outcome.only_servers_run());
+    outcome.add(end_of(2, RankEnd::How::signaled, SIGTERM, 3.0, true));
+    outcome.add(end_of(3, RankEnd::How::exited, 143, 3.0, true));
+    BOOST_TEST(!outcome.only_servers_run());
+    BOOST_TEST(outcome.exit_code() == 0);
+    BOOST_TEST(outcome.text(kMap, true).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_fails_by_itself_fails_the_job) {
+    Outcome outcome = with_servers();
+    outcome.add(end_of(2, RankEnd::How::exited, 4, 1.0));
+    BOOST_TEST(outcome.failed());
+    BOOST_TEST(!outcome.only_servers_run());
+    outcome.add(end_of(0, RankEnd::How::signaled, SIGTERM, 2.0, true));
+    outcome.add(end_of(1, RankEnd::How::signaled, SIGTERM, 2.0, true));
+    outcome.add(end_of(3, RankEnd::How::signaled, SIGTERM, 2.0, true));
+    BOOST_TEST(outcome.exit_code() == 4);
+    BOOST_TEST(outcome.text(kMap, false) ==
+               "batchai-launch: rank 2 on n2 exited with code 4 after 1.2 s\n"
+               "  2 other ranks ended after it\n");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,7 +15,8 @@ Launch example() {
     Launch launch;
     launch.nspace = "name";
     launch.map = {{"n1", "n2"}, {0, 2, 3}};
-    launch.argv = {"sh", "-c", std::string("a\0b", 3)};
+    launch.programs = {{2, {"sh", "-c", std::string("a\0b", 3)}, {}, 0, false, {}, {}},
+                       {1, {"serve"}, "ps", 1, true, {{"A", "{index}"}}, "/out/{stream}.txt"}};
     launch.environment = {{"A", "1"}, {"EMPTY", ""}};
     launch.dry_run = true;
     launch.shared_host = true;
@@ -38,7 +39,9 @@ BOOST_AUTO_TEST_CASE(a_message_comes_back_as_it_was) {
     BOOST_TEST(reader.ok());
     BOOST_TEST(copy.map.nodes[1] == "n2");
     BOOST_TEST(copy.map.size() == 3);
-    BOOST_TEST(copy.argv[2].size() == 3U);
+    BOOST_TEST(copy.programs[0].argv[2].size() == 3U);
+    BOOST_TEST(copy.programs[1].variables.at("A") == "{index}");
+    BOOST_TEST(copy.programs[1].serves);
     BOOST_TEST(copy.environment.at("A") == "1");
     BOOST_TEST(copy.dry_run);
     BOOST_TEST(copy.shared_host);

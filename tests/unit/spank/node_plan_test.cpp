@@ -37,12 +37,16 @@ BOOST_AUTO_TEST_CASE(a_plan_survives_its_text) {
     plan.mounts[2].key = "hush";
     plan.environment = {"A=1", "B=two\nlines"};
     plan.log_directory = "/logs";
+    plan.outputs = {{"/a/b/outputs", "/a"}, {"/c/outputs/d", "/c"}};
     plan.command = "echo 'x'\nexit 0";
     plan.image = "busybox:1.35";
     plan.failure = "why";
     const auto again = spank::node_plan_from_text(to_text(plan));
     BOOST_REQUIRE(again);
     BOOST_REQUIRE(again->mounts.size() == 3U);
+    BOOST_REQUIRE(again->outputs.size() == 2U);
+    BOOST_TEST(again->outputs[1].path == "/c/outputs/d");
+    BOOST_TEST(again->outputs[1].shared == "/c");
     for (std::size_t i = 0; i < 3; ++i) {
         BOOST_TEST((again->mounts[i].type == plan.mounts[i].type));
         BOOST_TEST(again->mounts[i].source == plan.mounts[i].source);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// caffeSettings, on processCount ranks of MPI, one of:
+//   configFilePath:       caffe train --solver=CONFIG ARGUMENTS
+//   pythonScriptFilePath: python SCRIPT ARGUMENTS
+#include "job/reader.hpp"
+#include "job/toolkit/toolkit.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+void read(Reader& reader, ToolkitSettings& settings) {
+    if (reader.has("pythonScriptFilePath")) {
+        read_script(reader, settings);
+        if (!reader.string("configFilePath").empty())
+            reader.error("configFilePath",
+                         "a Caffe job has either this or pythonScriptFilePath, not both");
+    } else {
+        settings.config = reader.required_string("configFilePath");
+        reader.warn_ignored("pythonInterpreterPath", "there is no pythonScriptFilePath");
+    }
+    settings.arguments = reader.string("commandLineArgs");
+    read_process_count(reader, settings);
+}
+
+std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
+    ProcessGroup ranks;
+    ranks.count = settings.process_count.value_or(context.ranks);
+    ranks.command =
+        settings.config.empty()
+            ? python_line(settings, context, settings.arguments)
+            : with_arguments("caffe train --solver=" + settings.config, settings.arguments);
+    return {ranks};
+}
+
+}  // namespace
+
+const Toolkit kCaffe = {"caffeSettings", "caffe", true, read, plan};
+
+}  // namespace batchai::job

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cntkSettings, on processCount ranks of MPI, in one of two languages:
+//   Python:      python SCRIPT ARGUMENTS
+//   BrainScript: cntk configFile=CONFIG ARGUMENTS
+// Without languageType, the file that is named decides. Keras takes CNTK as its backend.
+#include "job/names.hpp"
+#include "job/reader.hpp"
+#include "job/toolkit/toolkit.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+void read(Reader& reader, ToolkitSettings& settings) {
+    const std::string language = reader.string("languageType");
+    const bool has_script = reader.has("pythonScriptFilePath");
+    const bool is_python = equal_but_case(language, "python");
+    if (!language.empty() && !is_python && !equal_but_case(language, "brainscript"))
+        reader.error("languageType", "'" + language + "' is neither Python nor BrainScript");
+    if (is_python || (language.empty() && has_script)) {
+        read_script(reader, settings);
+        reader.warn_ignored("configFilePath", "the language is Python");
+    } else {
+        settings.config = reader.required_string("configFilePath");
+        for (const char* key : {"pythonScriptFilePath", "pythonInterpreterPath"})
+            reader.warn_ignored(key, "the language is BrainScript");
+    }
+    settings.arguments = reader.string("commandLineArgs");
+    read_process_count(reader, settings);
+}
+
+std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
+    ProcessGroup ranks;
+    ranks.count = settings.process_count.value_or(context.ranks);
+    ranks.command = settings.config.empty()
+                        ? python_line(settings, context, settings.arguments)
+                        : with_arguments("cntk configFile=" + settings.config, settings.arguments);
+    ranks.variables = {{"KERAS_BACKEND", "cntk"}};
+    return {ranks};
+}
+
+}  // namespace
+
+const Toolkit kCntk = {"cntkSettings", "cntk", true, read, plan};
+
+}  // namespace batchai::job
