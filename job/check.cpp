@@ -4,6 +4,7 @@
 #include "job/document.hpp"
 #include "job/layout.hpp"
 #include "job/plan.hpp"
+#include "job/reader.hpp"
 
 namespace batchai::job {
 
@@ -24,6 +25,7 @@ class Checker {
         check_preparation();
         check_node_count();
         check_script();
+        check_variables();
         sort(parsed_.findings);
         if (has_error(parsed_.findings)) parsed_.spec.reset();
     }
@@ -169,6 +171,37 @@ class Checker {
         if (path && !options_.file_exists(*path))
             error(toolkit.key + (has_script ? ".pythonScriptFilePath" : ".configFilePath"),
                   "'" + script + "' is not a file there: upload it to " + *path);
+    }
+
+    // Variables that the job will not have: the service made nothing of them, as a shell does.
+    // Those of a toolkit are its processes' only.
+    void check_variables() {
+        Environment job = job_environment(*parsed_.spec, {}, {});
+        for (const OutputDirectory& output : parsed_.spec->outputs)
+            job["AZ_BATCHAI_PREV_OUTPUT_" + output.id];
+        Environment processes = job;
+        for (const ProcessGroup& group :
+             plan_launch(*parsed_.spec, policy_, std::vector<int>(parsed_.spec->node_count)))
+            processes.insert(group.variables.begin(), group.variables.end());
+        check_variables(document_.root(), "", job, processes);
+    }
+
+    void check_variables(const Json& json, const std::string& path, const Environment& job,
+                         const Environment& processes) {
+        const bool of_toolkit = path.starts_with(parsed_.spec->toolkit.key);
+        if (json.is_string())
+            expand(json.get<std::string>(), of_toolkit ? processes : job,
+                   [&](const std::string& name) {
+                       say(Finding::Severity::warning, path,
+                           "$" + name + " is not set here: nothing stands in its place");
+                   });
+        if (json.is_array())
+            for (std::size_t i = 0; i < json.size(); ++i)
+                check_variables(json[i], path + "[" + std::to_string(i) + "]", job, processes);
+        if (!json.is_object()) return;
+        for (const auto& [key, value] : json.items())
+            if (!is_comment(key))
+                check_variables(value, path.empty() ? key : path + "." + key, job, processes);
     }
 
     const Document& document_;

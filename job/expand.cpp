@@ -18,7 +18,8 @@ std::size_t name_length(std::string_view text) {
 
 }  // namespace
 
-std::string expand(std::string_view text, const Environment& environment) {
+std::string expand(std::string_view text, const Environment& environment,
+                   const OnUnknown& on_unknown) {
     std::string result;
     while (!text.empty()) {
         const std::size_t dollar = text.find('$');
@@ -33,7 +34,10 @@ std::string expand(std::string_view text, const Environment& environment) {
         const bool closed = !braces || text.substr(begin + length, 1) == "}";
         if (closed && name.starts_with("AZ_BATCHAI_")) {
             const auto value = environment.find(name);
-            if (value != environment.end()) result += value->second;
+            if (value != environment.end())
+                result += value->second;
+            else if (on_unknown)
+                on_unknown(name);
             text.remove_prefix(end);
         } else {
             result += '$';

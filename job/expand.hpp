@@ -5,6 +5,7 @@
 // AZ_BATCHAI_ variable becomes empty, as in the service.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ namespace batchai::job {
 
 using Environment = std::map<std::string, std::string>;
 
-std::string expand(std::string_view text, const Environment& environment);
+// Called with the name of each variable that is replaced by nothing, as the service has none of it.
+using OnUnknown = std::function<void(const std::string& name)>;
+std::string expand(std::string_view text, const Environment& environment,
+                   const OnUnknown& on_unknown = {});
 
 }  // namespace batchai::job

@@ -42,11 +42,11 @@ std::string with_todays_variables(std::string text) {
     return text;
 }
 
+}  // namespace
+
 bool is_comment(const std::string& key) {
     return key.rfind("comment", 0) == 0 || key.rfind("$comment", 0) == 0;
 }
-
-}  // namespace
 
 std::string closest(const std::string& word, const std::set<std::string>& candidates) {
     std::string best;

@@ -58,6 +58,9 @@ class Reader {
     std::set<std::string> known_;
 };
 
+// "comment2", "$comment": for people.
+bool is_comment(const std::string& key);
+
 // The candidate within two edits of word, else empty.
 std::string closest(const std::string& word, const std::set<std::string>& candidates);
 

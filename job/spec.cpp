@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "job/duration.hpp"
 #include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/toolkit/toolkit.hpp"
@@ -67,7 +68,8 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
 // Variables that say where a job's files are: one that the user sets would contradict them.
 bool is_reserved(const std::string& name) {
     return starts_with_any(name, {"AZ_BATCHAI_"}) || name == "AZ_BATCH_HOST_LIST" ||
-           name == "BATCHAI_JOB_FILE" || name == "BATCHAI_POLICY" || name == "BATCHAI_NODE_READY";
+           name == "AZ_BATCH_MASTER_NODE" || name == "BATCHAI_JOB_FILE" ||
+           name == "BATCHAI_POLICY" || name == "BATCHAI_NODE_READY";
 }
 
 // Those by which Slurm and PMIx tell a process which job and rank it is.
@@ -174,10 +176,22 @@ void read_outputs(Reader& properties, JobSpec& spec) {
         spec.outputs.push_back(read_output(entry, ids));
 }
 
+void read_constraints(Reader& properties, JobSpec& spec) {
+    auto constraints = properties.object("constraints");
+    if (!constraints) return;
+    const char* const key = "maxWallClockTime";
+    if (const std::string text = constraints->string(key); !text.empty()) {
+        spec.time_limit = parse_duration(text);
+        if (!spec.time_limit)
+            constraints->error(key, "'" + text +
+                                        "' is not a duration of 1 second to 366 days such as "
+                                        "PT1H30M, P7D or 7.00:00:00");
+    }
+    constraints->finish();
+}
+
 // What the service knew and batchai does not carry out.
 void read_the_rest(Reader& properties) {
-    if (properties.object("constraints"))
-        properties.warning("constraints", "ignored: the time limit is Slurm's, use --time");
     if (!properties.string("schedulingPriority").empty())
         properties.warning("schedulingPriority", "ignored: priorities are Slurm's, use --qos");
     properties.warn_ignored("priority", "priorities are Slurm's, use --qos");
@@ -210,6 +224,7 @@ void read_properties(Reader& properties, JobSpec& spec) {
     read_inputs(properties, spec);
     read_outputs(properties, spec);
     read_toolkit(properties, spec);
+    read_constraints(properties, spec);
     read_the_rest(properties);
     properties.finish();
 }

@@ -156,6 +156,7 @@ int run_job(const Options& options) {
         Session session = run.session(options.order.value_or(allocation->order));
         session.restart_directory = *std::move(restart_directory);
         apply(options, session);
+        if (!session.timeout) session.timeout = run.time_limit();
         result = run_with_restarts(std::move(session), options.restarts);
     }
     if (options.dry_run != DryRun::no) return result.exit_code;

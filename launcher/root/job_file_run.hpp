@@ -31,6 +31,8 @@ class JobFileRun {
     JobFileRun& operator=(const JobFileRun&) = delete;
 
     int node_count() const { return spec_.node_count; }
+    // What the job file lets its ranks run, in seconds.
+    std::optional<double> time_limit() const { return spec_.time_limit; }
     const std::string& record() const { return record_; }  // empty: the file is no snapshot
 
     // Makes directories and opens the output files, a dry run none but temporary ones. Output of an

@@ -49,6 +49,19 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     [[ $output == *'The file "other.txt" not found for the completed job.'* ]]
 }
 
+@test "job file list finds an output directory by its id, and the job's time limit is Slurm's" {
+    write_command model.json 1 'echo weights >$AZ_BATCHAI_OUTPUT_MODEL/w'
+    jq '.properties += {constraints: {maxWallClockTime: "PT30M"}, outputDirectories: [
+        {id: "MODEL", pathPrefix: "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/out", pathSuffix: "Models"}]}' model.json >limited.json
+    job=$(batchai job create "${scope[@]}" -n model -f limited.json --storage-account-name a --query slurmJobId)
+    [ "$(job_field "$job" TimeLimit)" = 00:30:00 ]
+    batchai job wait "${scope[@]}" -n model --interval 0.2
+    batchai job file list "${scope[@]}" -j model -d MODEL | jq -e '[.[].name] == ["w"]'
+    run batchai job file list "${scope[@]}" -j model -d OTHER
+    [ "$status" -ne 0 ]
+    [[ $output == *"output directory OTHER: the job has only stdouterr, MODEL"* ]]
+}
+
 @test "job file stream does not leave the job's output directory" {
     start nothing 1 true
     refused_with '*must stay below*' job file stream "${scope[@]}" -j nothing -p ../.. -f stdout.txt

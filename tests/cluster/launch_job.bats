@@ -168,6 +168,47 @@ fails() {
     fails "nodeCount is 2, but --local says 3 nodes" 3
 }
 
+@test "a toolkit's processes have outputs of their own, and the job's directories are there" {
+    printf 'import os, sys\nprint(sys.argv[1], os.environ["AZ_BATCHAI_TASK_INDEX"], os.path.isdir(os.environ["AZ_BATCHAI_OUTPUT_M"]))\n' >"$share/show.py"
+    job 2 '"tensorFlowSettings": { "pythonScriptFilePath": "$AZ_BATCHAI_INPUT_CODE/show.py", "parameterServerCount": 0,
+            "masterCommandLineArgs": "master", "workerCommandLineArgs": "worker" }' \
+        '"inputDirectories": [ { "id": "CODE", "path": "$AZ_BATCHAI_MOUNT_ROOT/d" } ],
+         "outputDirectories": [ { "id": "M", "pathPrefix": "$AZ_BATCHAI_JOB_MOUNT_ROOT/d/models" } ]'
+    launch
+    launch
+    [ "$(cat "$files/stdout-wk-0.txt")" = $'master 0 True\nbatchai-launch: the job is launched again: its output goes on here\nmaster 0 True' ]
+    grep -qx 'worker 1 True' "$files/stdout-wk-1.txt"
+    [ ! -e "$files/stdout.txt" ]
+    [ -d "$share/models/slurm/group/workspaces/ws/experiments/exp/jobs/job/0123/outputs" ]
+    run -0 launch --dry-run
+    [[ $output = *"rank 0: /bin/bash -c"*"show.py master'"*"rank 1: /bin/bash -c"*"show.py worker'"* ]]
+}
+
+@test "a parameter server that fails ends the job with its code" {
+    printf 'import sys, time\nif sys.argv[1] == "ps": sys.exit(7)\ntime.sleep(60)\n' >"$share/fail.py"
+    job 2 '"tensorFlowSettings": { "pythonScriptFilePath": "$AZ_BATCHAI_JOB_MOUNT_ROOT/d/fail.py",
+            "masterCommandLineArgs": "w", "workerCommandLineArgs": "w", "parameterServerCommandLineArgs": "ps" }'
+    run launch
+    [ "$status" -eq 7 ]
+    [[ $output = *"rank 2 on $(hostname -s)-0 exited with code 7"* ]]
+}
+
+@test "what the site's clusters mount is in a job that names no volume there" {
+    mkdir "$share/all"
+    printf '[[cluster_volume]]\npath = "external"\nsource = "%s"\n' "$share/all" >>"$BATCHAI_POLICY"
+    job 1 "$(mpi 'echo x >$AZ_BATCHAI_OUTPUT_M/x' 1)" \
+        '"outputDirectories": [ { "id": "M", "pathPrefix": "$AZ_BATCHAI_MOUNT_ROOT/external", "pathSuffix": "Models" } ]'
+    launch
+    [ -s "$share/all/slurm/group/workspaces/ws/experiments/exp/jobs/job/0123/outputs/Models/x" ]
+}
+
+@test "a job's maxWallClockTime ends its ranks" {
+    job 1 "$(mpi 'sleep 60' 1)" '"constraints": { "maxWallClockTime": "PT1S" }'
+    run launch
+    [ "$status" -eq 124 ]
+    [[ $output = *"the job was ended after 1 s"* ]]
+}
+
 @test "a failing rank is named in the user's stderr, the execution logs and the record" {
     job 2 "$(mpi '[ $RANK != 3 ] || exit 5; sleep 60')"
     fails "rank 3 on $(hostname -s)-1 exited with code 5"

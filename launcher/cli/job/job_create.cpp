@@ -3,8 +3,10 @@
 // job create: checks a job file, makes its snapshot and submits it with sbatch.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
+#include "job/duration.hpp"
 #include "launcher/cli/cluster/clusters.hpp"
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/job/job_document.hpp"
@@ -38,6 +40,11 @@ sys::Result<Submission> plan(const CreateArgs& args, const CheckedJob& job,
     submission.launcher = launcher;
     submission.job_file = args.input.config_file;
     submission.pass_through = args.pass_through;
+    const bool has_time =
+        std::any_of(args.pass_through.begin(), args.pass_through.end(),
+                    [](const std::string& option) { return option.starts_with("--time="); });
+    if (job.spec.time_limit && !has_time)
+        submission.pass_through.push_back("--time=" + job::slurm_time(*job.spec.time_limit));
     return submission;
 }
 

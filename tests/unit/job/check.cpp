@@ -113,3 +113,52 @@ BOOST_AUTO_TEST_CASE(warns_of_outputs_that_are_on_no_volume) {
     BOOST_REQUIRE(parsed.spec.has_value());
     BOOST_TEST(contains(parsed.findings.at(0).text(), "external/cifar' is on no volume"));
 }
+
+BOOST_AUTO_TEST_CASE(warns_of_a_toolkits_variable_where_it_is_not_set_yet) {
+    const auto parsed = check_job(R"({"properties": {"nodeCount": 2, "stdOutErrPathPrefix": "/o",
+        "environmentVariables": [{"name": "A", "value": "$AZ_BATCHAI_TASK_INDEX"}],
+        "caffe2Settings": {"pythonScriptFilePath": "t.py $AZ_BATCHAI_TASK_INDEX"}}})",
+                                  "j", samples::policy(), {});
+    BOOST_REQUIRE(parsed.findings.size() == 1u);
+    BOOST_TEST(parsed.findings[0].path == "properties.environmentVariables[0].value");
+}
+
+BOOST_AUTO_TEST_CASE(warns_of_a_variable_that_the_job_does_not_have) {
+    const auto parsed =
+        check_job(samples::tutorial_with("--dir=$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/cifar",
+                                         "$AZ_BATCHAI_INPUT_DATA $AZ_BATCHAI_JOB_TEMP $HOME"),
+                  "job.json", samples::policy(), {});
+    BOOST_REQUIRE(parsed.spec.has_value());
+    std::string warnings;
+    for (const Finding& finding : parsed.findings)
+        if (finding.severity == Finding::Severity::warning)
+            warnings += finding.path + ": " + finding.message + "\n";
+    BOOST_TEST(warnings ==
+               "properties.horovodSettings.commandLineArgs: $AZ_BATCHAI_INPUT_DATA is not set "
+               "here: nothing stands in its place\n");
+}
+
+BOOST_AUTO_TEST_CASE(finds_a_script_in_an_input_directory) {
+    CheckOptions options;
+    options.file_exists = [](const std::string&) { return false; };
+    std::string text =
+        samples::tutorial_with("$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/cifar/cifar_cnn_distributed.py",
+                               "$AZ_BATCHAI_INPUT_CODE/train.py");
+    text.replace(text.find("\"jobPreparation\""), 0,
+                 "\"inputDirectories\": [{\"id\": \"CODE\", \"path\": "
+                 "\"$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code\"}], ");
+    BOOST_TEST(contains(only_error(text, options), "upload it to /srv/myshare/code/train.py"));
+}
+
+BOOST_AUTO_TEST_CASE(refuses_an_output_directory_that_the_site_does_not_allow) {
+    for (const char* prefix : {"$AZ_BATCHAI_MOUNT_ROOT/external", "/home/me"}) {
+        const std::string error =
+            only_error(samples::tutorial_with("\"jobPreparation\": {",
+                                              std::string("\"outputDirectories\": [{\"id\": \"A\", "
+                                                          "\"pathPrefix\": \"") +
+                                                  prefix + "\"}], \"jobPreparation\": {"),
+                       {});
+        BOOST_TEST(contains(error, "properties.outputDirectories[0].pathPrefix: '" +
+                                       std::string(prefix) + "' is on no volume of this job"));
+    }
+}

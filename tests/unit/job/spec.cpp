@@ -3,6 +3,7 @@
 
 #include <boost/test/data/test_case.hpp>
 
+#include "job/duration.hpp"
 #include "samples.hpp"
 
 using namespace batchai::job;
@@ -296,4 +297,40 @@ BOOST_AUTO_TEST_CASE(refuses_an_identity_that_would_leave_the_output_path) {
     text.insert(1, R"("batchai": {"subscription": "s", "resourceGroup": "..", "workspace": "a/b",
                   "experiment": "e", "name": "n", "uuid": "u"},)");
     BOOST_TEST(!parse_job(text, "j").spec);
+}
+
+BOOST_AUTO_TEST_CASE(reads_durations_of_iso_and_of_dot_net) {
+    const std::pair<const char*, long> good[] = {
+        {"PT1H", 3600},        {"P7D", 604800},    {"P1DT2H3M4S", 93784}, {"PT90M", 5400},
+        {"PT1.5S", 1},         {"P1W", 604800},    {"00:30:00", 1800},    {"7.00:00:00", 604800},
+        {"1.02:03:04", 93784}, {"00:00:01.500", 1}};
+    for (const auto& [text, seconds] : good)
+        BOOST_TEST(parse_duration(text).value_or(0) == seconds, text);
+    for (const char* bad : {"",         "P",
+                            "PT",       "P1",
+                            "1H",       "PT1H30",
+                            "P1M",      "P1Y",
+                            "PT1M1H",   "-PT1H",
+                            "PT0S",     "00:00:00",
+                            "24:00:00", "1:60:00",
+                            "30:00",    "1.5",
+                            "P9999D",   "PT9999999999S",
+                            "PT1H ",    "7 days, 0:00:00"})
+        BOOST_TEST(!parse_duration(bad), bad);
+    BOOST_TEST(slurm_time(93784) == "1-02:03:04");
+}
+
+BOOST_AUTO_TEST_CASE(a_time_limit_is_a_duration_or_an_error) {
+    const auto with = [](const std::string& limit) {
+        return parse_job(samples::tutorial_with("\"nodeCount\": 4,",
+                                                "\"nodeCount\": 4, \"constraints\": "
+                                                "{\"maxWallClockTime\": \"" +
+                                                    limit + "\"},"),
+                         "job.json");
+    };
+    BOOST_TEST(with("PT2H").spec.value().time_limit.value() == 7200);
+    BOOST_TEST(
+        with("2 hours").findings.at(0).text() ==
+        "job.json:4:61: properties.constraints.maxWallClockTime: '2 hours' is not a duration "
+        "of 1 second to 366 days such as PT1H30M, P7D or 7.00:00:00");
 }

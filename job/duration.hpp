@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Durations of a job file, as ISO 8601 writes them ("PT1H30M", "P7D") or .NET ("7.00:00:00",
+// "00:30:00").
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace batchai::job {
+
+// In seconds, from 1 to kMaxDuration; fractions of a second are cut off. Years and months have no
+// fixed length and are none.
+inline constexpr long kMaxDuration = 366L * 24 * 3600;
+std::optional<long> parse_duration(std::string_view text);
+
+// For sbatch's --time: "1-02:03:04".
+std::string slurm_time(long seconds);
+
+}  // namespace batchai::job
