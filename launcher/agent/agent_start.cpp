@@ -123,7 +123,7 @@ bool Agent::run_preparation() {
 }
 
 void Agent::on_child(pid_t pid, int status) {
-    stand_ins_.reap(pid);
+    stand_ins_.reap(pid, status != 0);
     if (pid != preparation_.pid) return stacks_.reap(pid);  // or left behind by a rank
     preparation_.pid = -1;
     if (ending_) return ranks_->started_all();

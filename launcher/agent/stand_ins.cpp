@@ -10,6 +10,7 @@ namespace batchai::launcher {
 namespace {
 
 constexpr std::chrono::milliseconds kFirst{500}, kAgain{100};
+constexpr int kTries = 3;
 
 }  // namespace
 
@@ -21,9 +22,11 @@ void StandIns::add(int rank) {
     if (!again_.active()) again_.start(kFirst, kAgain);
 }
 
-void StandIns::reap(pid_t pid) {
+// One that has failed may not have connected, so the library may still count the rank.
+void StandIns::reap(pid_t pid, bool failed) {
     for (auto& [rank, one] : states_) {
-        if (one.state == State::running && one.pid == pid) one.state = State::ended;
+        if (one.state != State::running || one.pid != pid) continue;
+        one.state = failed && ++one.failures < kTries ? State::waiting : State::ended;
     }
 }
 

@@ -10,7 +10,7 @@
 // together. Then the library can forget the rank.
 //
 // At most kMost run at once. One that has not ended within its limit is killed, which ends its
-// connection too.
+// connection too. For one that fails another one is started, twice at most.
 #pragma once
 
 #include <sys/types.h>
@@ -42,8 +42,8 @@ class StandIns {
 
     // The rank has left PMIx, which it had used and not PMI-1 alone, and its process has ended.
     void add(int rank);
-    // A child of the agent has ended.
-    void reap(pid_t pid);
+    // A child of the agent has ended; failed: not with exit code 0.
+    void reap(pid_t pid, bool failed);
     // Whether what connects in the rank's name is its stand-in.
     bool stands_for(int rank) const { return states_.contains(rank); }
     // No more are started.
@@ -54,6 +54,7 @@ class StandIns {
     struct StandIn {
         State state = State::waiting;
         pid_t pid = 0;
+        int failures = 0;
         std::chrono::steady_clock::time_point deadline;
     };
     void look();

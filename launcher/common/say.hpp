@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the launcher says to its user, on standard error. A message that cannot be written (a full
-// disk, a closed pipe) is no reason to end a job: the caller may say it elsewhere. Names in it
-// cannot command a terminal.
+// disk, a closed pipe) is no reason to end a job: the caller may say it elsewhere. Nor is one that
+// a reader does not take: a job must hear of signals meanwhile. Names in it cannot command a
+// terminal.
 #pragma once
 
-#include <cstdio>
 #include <string>
-
-#include "sys/text.hpp"
+#include <string_view>
 
 namespace batchai::launcher {
 
 // As it is to be printed.
-inline std::string said(const std::string& line) {
-    return "batchai-launch: " + sys::printable_lines(line) + "\n";
-}
+std::string said(const std::string& line);
+
+// Writes text to standard error; waits at most kSayPatience for a reader that takes nothing. The
+// number of bytes that were written.
+std::size_t write_to_user(std::string_view text);
 
 // False: it could not be written.
-inline bool try_to_say(const std::string& line) {
-    return std::fputs(said(line).c_str(), stderr) >= 0;
-}
+bool try_to_say(const std::string& line);
 
-inline void say(const std::string& line) {
-    (void)try_to_say(line);
-}
+void say(const std::string& line);
 
 }  // namespace batchai::launcher

@@ -7,7 +7,8 @@ void add_batchai(Environment& environment, const Place& place, const std::string
                  const std::string& library) {
     if (!python_directory.empty()) {
         std::string& path = environment["PYTHONPATH"];
-        path = path.empty() ? python_directory : python_directory + ":" + path;
+        const bool is_first = path == python_directory || path.starts_with(python_directory + ":");
+        if (!is_first) path = path.empty() ? python_directory : python_directory + ":" + path;
     }
     if (!library.empty()) environment.emplace("BATCHAI_COLLECTIVES_LIBRARY", library);
     environment.emplace("PYTHONUNBUFFERED", "1");  // lines appear when they are printed

@@ -85,8 +85,9 @@ SessionResult Coordinator::run_to_end() {
         const std::size_t first = text.find('\n');
         if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));
         // As in tell(); the loop has ended.
-        if (std::fputs(text.c_str(), stderr) < 0 && err_->idle()) {
-            (void)!::write(err_->target().fd, text.data(), text.size());
+        const std::size_t done = write_to_user(text);
+        if (done < text.size() && err_->idle()) {
+            (void)!::write(err_->target().fd, text.data() + done, text.size() - done);
         }
         if (srun_matters_) starter_words_.say();
     }

@@ -233,7 +233,7 @@ class Coordinator : private Relay::Sender {
     };
     std::optional<Report> report_;
     bool hang_said_ = false;
-    std::optional<std::uint64_t> bytes_written_;  // at the last deadline
+    std::optional<std::uint64_t> bytes_written_;  // when last looked at
     bool asked_ = false;                          // to end, by a signal
     bool hurried_ = false;                        // and again
     int own_signals_ = 0;                         // that end the job and were sent to this process

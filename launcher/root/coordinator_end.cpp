@@ -17,8 +17,9 @@ namespace {
 
 // From the SIGKILL of the ranks until the root no longer waits.
 constexpr std::chrono::milliseconds kEndDeadline{3000};
-// For how long a reader of the output may read nothing.
-constexpr std::chrono::milliseconds kReaderDeadline{60'000};
+// For how long a reader of the output may read nothing. A job that was asked to end is killed by
+// Slurm 30 s later (KillWait), and has to say why before.
+constexpr std::chrono::milliseconds kReaderDeadline{60'000}, kReaderDeadlineWhenAsked{5'000};
 constexpr std::chrono::milliseconds kByeDeadline{5000};
 
 }  // namespace
@@ -38,6 +39,7 @@ void Coordinator::end_job(int signal, std::chrono::milliseconds grace) {
     doubt_.stop();
     answers_.stop();
     report_.reset();
+    if (asked_) bytes_written_ = out_->bytes_written() + err_->bytes_written();
     to_all(End{signal, static_cast<int>(grace.count())});
     deadline_.start(grace + kEndDeadline);
     check_over();
@@ -62,7 +64,9 @@ void Coordinator::on_deadline() {
     if (state_ == State::over) return loop_.stop();
     const std::uint64_t bytes = out_->bytes_written() + err_->bytes_written();
     const bool moves = std::exchange(bytes_written_, bytes) != bytes;
-    if (moves && all_done() && !hurried_) return deadline_.start(kReaderDeadline);
+    if (moves && all_done() && !hurried_) {
+        return deadline_.start(asked_ ? kReaderDeadlineWhenAsked : kReaderDeadline);
+    }
     say_bye();
 }
 
@@ -144,11 +148,10 @@ void Coordinator::on_asked(int signal) {
     const double now = sys::wall_clock();
     outcome_.excuse(signal, now - 1);
     outcome_.add({now, "batchai-launch: asked to end by " + name, 128 + signal, Cause::signal});
-    if (state_ == State::running && session_.grace >= 1) {
-        say(fmt::format("{}: the ranks have {:g} s to end", name, session_.grace));
-    }
+    const bool waits = state_ == State::running && session_.grace >= 1;
     end_job(signal == SIGHUP ? SIGTERM : signal,
             std::chrono::milliseconds(static_cast<long>(session_.grace * 1000)));
+    if (waits) say(fmt::format("{}: the ranks have {:g} s to end", name, session_.grace));
 }
 
 void Coordinator::kill_now() {

@@ -109,7 +109,10 @@ void remove_old_lists(const std::string& directory, const std::string& cluster) 
         const std::string id = name.substr(cluster.size());
         if (id.empty() || id.find_first_not_of("0123456789") != std::string::npos) continue;
         if (++asked > kMostAsked) return;
-        if (!is_forgotten(id)) continue;
+        if (!is_forgotten(id)) {  // not to be asked about again for a day
+            fs::last_write_time(entry->path(), fs::file_time_type::clock::now(), error);
+            continue;
+        }
         // Slurm may have given the number to another job in the meantime.
         const auto locked = lock(directory);
         if (locked && is_old(entry->path())) fs::remove(entry->path(), error);
@@ -176,13 +179,11 @@ std::string restart_directory(const Allocation& allocation, const std::string& p
         return prefix + id + "." + random_text().substr(0, 8);
     }
     remove_old_lists(lists, cluster);
-    const bool first_run = std::all_of(list->begin(), list->end(),
-                                       [run](const ListedLaunch& line) { return line.run == run; });
-    if (run > 0 && first_run) {
+    if (run > 0 && list->size() == 1) {
         say(fmt::format(
-            "job {} runs again, but no earlier launch of it is noted in {} on this node: its ranks "
-            "start without their state. If nodes do not share this directory, set XDG_DATA_HOME to "
-            "one that they share",
+            "job {} runs again, and no launch of an earlier run is noted in {} on this node. If "
+            "there was one, its ranks start without their state: set XDG_DATA_HOME to a directory "
+            "that all nodes share",
             id, lists));
     }
     // With the start of the job's first run in it, the name is no other job's that had the number.

@@ -370,7 +370,7 @@ END
         exec batchai-launch --requeue-on failure -n 1 sh -c "[ -n \"\$SLURM_RESTART_COUNT\" ]"'
     eventually starts_again 1
     [ "$(wait_job "$job")" = COMPLETED ]
-    said "batchai-launch: job $job runs again, but no earlier launch of it is noted in $PWD/data.1/batchai/launches on this node: its ranks start without their state"
+    said "batchai-launch: job $job runs again, and no launch of an earlier run is noted in $PWD/data.1/batchai/launches on this node. If there was one, its ranks start without their state: set XDG_DATA_HOME"
 }
 
 @test "the notes of a job are not kept for ever, and not removed while Slurm has the job" {

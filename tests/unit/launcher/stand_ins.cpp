@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(no_rank_is_forgotten_before_its_stand_in_is_gone_and_heard)
     node.stand_ins.add(2);
     node.turn(700);
     node.unheard = {5};
-    node.stand_ins.reap(1002);
+    node.stand_ins.reap(1002, false);
     node.turn(250);
     BOOST_TEST(node.forgotten.empty());
     node.unheard = {};
@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(many_ranks_do_not_wait_for_one_stand_in_after_the_other_or_
     for (int rank = 0; rank < StandIns::kMost + 2; ++rank) node.stand_ins.add(rank);
     node.turn(700);
     BOOST_TEST(node.started.size() == std::size_t{StandIns::kMost});
-    node.stand_ins.reap(1003);
-    node.stand_ins.reap(1005);
+    node.stand_ins.reap(1003, false);
+    node.stand_ins.reap(1005, false);
     node.turn(250);
     BOOST_TEST(node.started.size() == std::size_t{StandIns::kMost + 2});
     BOOST_TEST(node.killed.empty());
@@ -80,12 +80,25 @@ BOOST_AUTO_TEST_CASE(a_stand_in_that_does_not_end_is_killed_and_does_not_hold_up
     node.turn(900);
     BOOST_TEST(node.killed.contains(1000));
     BOOST_TEST(!node.killed.contains(1000 + StandIns::kMost));
-    for (int rank = 0; rank < StandIns::kMost; ++rank) node.stand_ins.reap(1000 + rank);
+    for (int rank = 0; rank < StandIns::kMost; ++rank) node.stand_ins.reap(1000 + rank, false);
     node.killed.clear();
     node.turn(250);
     BOOST_TEST(node.started.back() == StandIns::kMost);
     BOOST_TEST(!node.killed.contains(1000));
     BOOST_TEST(node.forgotten.size() == std::size_t{StandIns::kMost});
+}
+
+BOOST_AUTO_TEST_CASE(a_stand_in_that_fails_is_not_taken_for_one_that_has_connected) {
+    Node node;
+    node.stand_ins.add(2);
+    node.turn(700);
+    node.stand_ins.reap(1002, true);
+    node.turn(250);
+    BOOST_TEST(node.started == (std::vector<int>{2, 2}), boost::test_tools::per_element());
+    BOOST_TEST(node.forgotten.empty());
+    node.stand_ins.reap(1002, false);
+    node.turn(250);
+    BOOST_TEST(node.forgotten == std::vector<int>{2}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
