@@ -24,6 +24,7 @@ class Checker {
         check_image();
         check_preparation();
         check_node_count();
+        tell_cluster();
         check_script();
         check_variables();
         sort(parsed_.findings);
@@ -149,6 +150,13 @@ class Checker {
             error("properties.nodeCount", "asks for " + std::to_string(wanted) +
                                               " nodes, the cluster has " +
                                               std::to_string(*options_.cluster_nodes));
+    }
+
+    void tell_cluster() {
+        if (!parsed_.spec->cluster.empty())
+            say(Finding::Severity::note, "properties.cluster.id",
+                "'batchai job create' without --cluster submits to '" + parsed_.spec->cluster +
+                    "'; sbatch and 'batchai job run' do not use it");
     }
 
     void check_script() {

@@ -176,6 +176,17 @@ void read_outputs(Reader& properties, JobSpec& spec) {
         spec.outputs.push_back(read_output(entry, ids));
 }
 
+// cluster.id ends in "/clusters/NAME", or is the name.
+void read_cluster(Reader& properties, JobSpec& spec) {
+    auto cluster = properties.object("cluster");
+    if (!cluster) return;
+    const std::string id = cluster->required_string("id");
+    spec.cluster = id.substr(id.rfind('/') + 1);
+    if (!id.empty() && !is_object_name(spec.cluster))
+        cluster->error("id", "'" + id + "' does not end in the name of a cluster");
+    cluster->finish();
+}
+
 void read_constraints(Reader& properties, JobSpec& spec) {
     auto constraints = properties.object("constraints");
     if (!constraints) return;
@@ -195,7 +206,6 @@ void read_the_rest(Reader& properties) {
     if (!properties.string("schedulingPriority").empty())
         properties.warning("schedulingPriority", "ignored: priorities are Slurm's, use --qos");
     properties.warn_ignored("priority", "priorities are Slurm's, use --qos");
-    properties.warn_ignored("cluster", "name the cluster with --cluster");
     properties.warn_ignored("experimentName", "name the experiment with --experiment");
     properties.warn_ignored("location", "the job runs on this site's cluster");
     properties.warn_ignored("toolType", "the toolkit's settings say which it is");
@@ -224,6 +234,7 @@ void read_properties(Reader& properties, JobSpec& spec) {
     read_inputs(properties, spec);
     read_outputs(properties, spec);
     read_toolkit(properties, spec);
+    read_cluster(properties, spec);
     read_constraints(properties, spec);
     read_the_rest(properties);
     properties.finish();

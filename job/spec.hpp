@@ -104,6 +104,7 @@ struct JobSpec {
     std::vector<InputDirectory> inputs;
     std::vector<OutputDirectory> outputs;
     ToolkitSettings toolkit;
+    std::string cluster;  // the last name of cluster.id; batchai job create uses it; often empty
     std::optional<long> time_limit;    // constraints.maxWallClockTime, in seconds
     std::optional<Identity> identity;  // present: the file is a snapshot
 };

@@ -84,6 +84,22 @@ edited() {
     refused_with '*\[cluster.nc7\]*' $(create good.json) -c nc7
 }
 
+@test "a cluster of the job file that is not known, and one that is" {
+    write_job good.json 2
+    for cluster in nc7 nc6cluster; do
+        jq --arg id "/subscriptions/s/resourceGroups/g/providers/Microsoft.BatchAI/workspaces/w/clusters/$cluster" \
+            '.properties.cluster = {id: $id}' good.json >$cluster.json
+    done
+    # shellcheck disable=SC2046 # words
+    refused_with '*\[cluster.nc7\]*' $(create nc7.json)
+    # shellcheck disable=SC2046
+    batchai $(create nc6cluster.json) --dry-run >said
+    grep -q -e '--gres=gpu:1' said
+    # shellcheck disable=SC2046
+    batchai $(create nc7.json) -c nc6cluster --dry-run >said
+    grep -q -e '--gres=gpu:1' said
+}
+
 @test "a script that is a directory" {
     # shellcheck disable=SC2016 # the service's variable
     write_job bad.json 2 '' '$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code'

@@ -63,8 +63,18 @@ outputs() { (cd "$files" && ls -1 stdout*.txt | paste -sd' '); }
 value() { sed -n "s/^$1=//p" "$files/$2"; }
 
 @test "tensorFlow: a master, a worker and a parameter server, which ends with them" {
-    echo 'import sys, time; exec(open(sys.argv[0].replace("server", "show")).read(), globals()); sys.stdout.flush()
-if "ps" in sys.argv[1]: time.sleep(1000)' >"$share/code/server.py"
+    # The workers wait for the server, which waits for ever.
+    cat >"$share/code/server.py" <<'END'
+import os, sys, time
+exec(open(os.path.dirname(sys.argv[0]) + "/show.py").read())
+sys.stdout.flush()
+served = os.environ["AZ_BATCHAI_OUTPUT_MODEL"] + "/served"
+if sys.argv[1] == "--job=ps":
+    open(served, "w").close()
+    time.sleep(1000)
+while not os.path.exists(served):
+    time.sleep(0.1)
+END
     run_toolkit '"tensorFlowSettings": { "pythonScriptFilePath": "$AZ_BATCHAI_INPUT_CODE/server.py",
         "workerCount": 2, "parameterServerCount": 1,
         "masterCommandLineArgs": "--job=worker --task=$AZ_BATCHAI_TASK_INDEX --unknown=$AZ_BATCHAI_INPUT_NONE",

@@ -81,7 +81,15 @@ int submit_job(const Session& session, Store& store, const CreateArgs& args, con
                          job_table);
 }
 
-int run(const Session& session, const CreateArgs& args) {
+// Of a file without errors; empty if it names none.
+std::string cluster_of(const std::string& file) {
+    const auto text = sys::read_file(file, job::kMaxJobBytes);
+    const auto parsed = text ? job::parse_job(*text, file) : job::ParsedJob{};
+    return parsed.spec ? parsed.spec->cluster : "";
+}
+
+int run(const Session& session, CreateArgs args) {
+    if (args.input.cluster.empty()) args.input.cluster = cluster_of(args.input.config_file);
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
     auto store = open_store();
@@ -121,7 +129,7 @@ void add_job_create(CLI::App& parent, Session& session) {
     const auto args = std::make_shared<CreateArgs>();
     add_job_input(*verb, args->input);
     verb->add_option("-c,--cluster", args->input.cluster,
-                     "cluster; left out: Slurm's default partition");
+                     "cluster; left out: the job file's, else Slurm's default partition");
     verb->add_flag("--dry-run", args->dry_run, "check, print the sbatch command, submit nothing");
     verb->add_option("--partition", args->partition, "instead of the cluster's")
         ->group("Handed on to sbatch");

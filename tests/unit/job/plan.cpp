@@ -87,6 +87,7 @@ BOOST_AUTO_TEST_CASE(sets_the_services_variables_and_the_jobs_own) {
     BOOST_TEST(environment.at("TOKEN") == "hush");
     BOOST_TEST(environment.at("AZ_BATCHAI_NUM_GPUS") == "2");
     BOOST_TEST(environment.at("AZ_BATCH_HOST_LIST") == "n1,n2");
+    BOOST_TEST(environment.at("AZ_BATCH_MASTER_NODE") == "n1:6000");
     BOOST_TEST(environment.at("AZ_BATCHAI_STDOUTERR_DIR").rfind("/m/myshare/cifar/slurm", 0) == 0u);
     BOOST_TEST(host_file({"n1", "n2"}, 2) == "n1 slots=2\nn2 slots=2\n");
 }

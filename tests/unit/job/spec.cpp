@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(reads_what_the_other_recipes_use) {
     }
     // Nothing without effect is accepted in silence.
     BOOST_TEST(ignored ==
-               "location properties.cluster properties.experimentName properties.priority "
+               "location properties.experimentName properties.priority "
                "properties.toolType properties.a properties.a.b ");
     const JobSpec& spec = parsed.spec.value();
     BOOST_TEST(spec.std_out_err_path_prefix == "$AZ_BATCHAI_MOUNT_ROOT/out");
@@ -262,6 +262,7 @@ BOOST_AUTO_TEST_CASE(reads_what_the_other_recipes_use) {
     BOOST_TEST(spec.environment.at(0).name == "B");
     BOOST_TEST(spec.environment.at(1).value.empty());
     BOOST_TEST(spec.secrets.at(0).value == "hush");
+    BOOST_TEST(spec.cluster == "x");
     BOOST_TEST(!spec.image);
     BOOST_TEST(!spec.preparation_command);
 }
