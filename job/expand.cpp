@@ -7,6 +7,10 @@ namespace batchai::job {
 
 namespace {
 
+// Variables that name one another may grow without end. A value that does not fit counts as
+// unknown.
+constexpr std::size_t kMaxExpanded = 1 << 20;
+
 // The length of the variable's name at the start of text.
 std::size_t name_length(std::string_view text) {
     std::size_t n = 0;
@@ -34,7 +38,7 @@ std::string expand(std::string_view text, const Environment& environment,
         const bool closed = !braces || text.substr(begin + length, 1) == "}";
         if (closed && name.starts_with("AZ_BATCHAI_")) {
             const auto value = environment.find(name);
-            if (value != environment.end())
+            if (value != environment.end() && result.size() + value->second.size() <= kMaxExpanded)
                 result += value->second;
             else if (on_unknown)
                 on_unknown(name);

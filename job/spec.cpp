@@ -20,6 +20,7 @@ constexpr int kMaxNodes = 100'000;
 // Linux refuses to start a program with a variable of 128 KiB; those named in a value may double
 // it.
 constexpr std::size_t kMaxVariable = 64 << 10;
+constexpr std::size_t kMaxPath = 4095;
 
 void read_toolkit(Reader& properties, JobSpec& spec) {
     int found = 0;
@@ -144,6 +145,9 @@ void read_inputs(Reader& properties, JobSpec& spec) {
     for (Reader& entry : properties.objects("inputDirectories")) {
         const std::string id = read_id(entry, ids);
         spec.inputs.push_back({id, entry.required_string("path")});
+        if (spec.inputs.back().path.size() > kMaxPath)
+            entry.error("path",
+                        "longer than a path can be (" + std::to_string(kMaxPath) + " bytes)");
         entry.finish();
     }
 }

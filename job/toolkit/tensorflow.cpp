@@ -41,7 +41,7 @@ Environment variables_of(const std::string& type, const std::string& cluster) {
 }
 
 std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
-    const int all_workers = settings.worker_count.value_or(context.ranks);
+    const int all_workers = settings.worker_count.value_or(context.nodes);
 
     ProcessGroup master;
     master.name = "chief";

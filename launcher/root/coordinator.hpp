@@ -166,6 +166,7 @@ class Coordinator : private Relay::Sender {
               std::optional<double> since = {});
     void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = kGraceAfterFailure);
     bool all_done() const;
+    bool only_files_are_open() const;
     void check_over();
     void on_deadline();
     void say_bye();
@@ -234,6 +235,7 @@ class Coordinator : private Relay::Sender {
     std::optional<Report> report_;
     bool hang_said_ = false;
     std::optional<std::uint64_t> bytes_written_;  // when last looked at
+    bool agents_had_time_ = false;                // to write files, after the last rank's end
     bool asked_ = false;                          // to end, by a signal
     bool hurried_ = false;                        // and again
     int own_signals_ = 0;                         // that end the job and were sent to this process

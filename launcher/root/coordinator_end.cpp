@@ -59,6 +59,12 @@ bool Coordinator::all_done() const {
     return std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.done; });
 }
 
+// All ranks have ended, and agents still write what they had written.
+bool Coordinator::only_files_are_open() const {
+    return !all_done() && map_.size() > 0 &&
+           outcome_.ended() == static_cast<std::size_t>(map_.size());
+}
+
 // Once no rank runs any more, a slow reader gets all that they have written.
 void Coordinator::on_deadline() {
     if (state_ == State::over) return loop_.stop();
@@ -66,6 +72,19 @@ void Coordinator::on_deadline() {
     const bool moves = std::exchange(bytes_written_, bytes) != bytes;
     if (moves && all_done() && !hurried_) {
         return deadline_.start(asked_ ? kReaderDeadlineWhenAsked : kReaderDeadline);
+    }
+    if (only_files_are_open() && !hurried_) {
+        // Once: how much agents have written is not known here.
+        if (!std::exchange(agents_had_time_, true)) {
+            return deadline_.start(asked_ ? kReaderDeadlineWhenAsked : kReaderDeadline);
+        }
+        for (std::size_t node = 0; node < agents_.size(); ++node) {
+            if (agents_[node].done) continue;
+            on_misplaced(
+                fmt::format("node {}: the files of its ranks take nothing "
+                            "more; the rest of their output is lost",
+                            session_.allocation.nodes[node]));
+        }
     }
     say_bye();
 }

@@ -299,7 +299,9 @@ Program JobFileRun::program_of_group(const job::ProcessGroup& group,
     program.first_index = group.first_index;
     program.serves = group.serves;
     program.variables = group.variables;
-    for (const job::Variable& own : spec_.environment) program.variables.erase(own.name);
+    for (const auto* variables : {&spec_.environment, &spec_.secrets}) {
+        for (const job::Variable& own : *variables) program.variables.erase(own.name);
+    }
     if (!group.output.empty())
         program.output = fmt::format("{}/{{stream}}-{}.txt", stdouterr_, group.output);
     return program;

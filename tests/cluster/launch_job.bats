@@ -367,3 +367,16 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     run -125 timeout 30 batchai-launch --local 1 true
     [[ $output == *"batchai-launch: the current directory is gone"* ]]
 }
+
+@test "a slow share loses no output of a worker when the parameter server is ended" {
+    printf 'import sys, time\nif sys.argv[1] == "ps":\n    time.sleep(1000)\nprint("x" * 500000)\nprint("the end")\n' >"$share/show.py"
+    job 2 '"tensorFlowSettings": { "pythonScriptFilePath": "$AZ_BATCHAI_JOB_MOUNT_ROOT/d/show.py", "workerCount": 1, "parameterServerCount": 1,
+            "masterCommandLineArgs": "master", "parameterServerCommandLineArgs": "ps" }'
+    mkdir -p "$files"
+    mkfifo "$files/stdout-wk-0.txt"
+    { sleep 8 && cat; } <"$files/stdout-wk-0.txt" >seen &
+    reader=$!
+    launch
+    wait "$reader"
+    [ "$(tail -n 1 seen)" = "the end" ]
+}

@@ -89,7 +89,9 @@ std::string cluster_of(const std::string& file) {
 }
 
 int run(const Session& session, CreateArgs args) {
-    if (args.input.cluster.empty()) args.input.cluster = cluster_of(args.input.config_file);
+    if (args.input.cluster.empty() && args.partition.empty()) {
+        args.input.cluster = cluster_of(args.input.config_file);
+    }
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
     auto store = open_store();

@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(reads_the_walk_throughs_job) {
 
 struct Spoilt {
     const char* from;
-    const char* to;
+    std::string to;
     const char* error;
 };
 std::ostream& operator<<(std::ostream& out, const Spoilt& spoilt) {
@@ -73,6 +73,10 @@ const Spoilt kSpoilt[] = {
      "properties.containerSettings.imageSourceRegistry.image: required, but not there"},
     {"\"jobPreparation\": {", "\"inputDirectories\": [{\"id\": \"A\"}], \"jobPreparation\": {",
      "properties.inputDirectories[0].path: required, but not there"},
+    {"\"jobPreparation\": {",
+     "\"inputDirectories\": [{\"id\": \"A\", \"path\": \"/" + std::string(4095, 'x') +
+         "\"}], \"jobPreparation\": {",
+     "properties.inputDirectories[0].path: longer than a path can be (4095 bytes)"},
     {"\"jobPreparation\": {",
      "\"inputDirectories\": [{\"id\": \"A-B\", \"path\": \"/x\"}], \"jobPreparation\": {",
      "properties.inputDirectories[0].id: 'A-B' is not a part of a variable's name"},
