@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "job/names.hpp"
+#include "job/plan.hpp"
 
 namespace batchai::job {
 
@@ -110,6 +111,11 @@ bool is_in_mount_root(const std::string& path) {
     return false;
 }
 
+bool is_read_only(const Volume& volume, const SitePolicy& policy) {
+    const auto mount = plan_mount(volume, policy);
+    return mount && mount->read_only;
+}
+
 bool may_be_written(const SitePolicy& policy, const std::string& path) {
     return std::any_of(policy.allowed.begin(), policy.allowed.end(), [&](const AllowPolicy& allow) {
         const FileSystem& file_system = allow.file_system;
@@ -126,7 +132,11 @@ std::vector<RefusedOutput> refused_outputs(const JobSpec& spec, const SitePolicy
         const std::string& prefix = output.path_prefix;
         if (!output.is_made) continue;
         if (is_in_mount_root(prefix)) {
-            if (!volume_of(spec, policy, prefix))
+            const auto volume = volume_of(spec, policy, prefix);
+            if (volume && is_read_only(*volume, policy))
+                refused.push_back({&output, "'" + prefix + "' is on a volume that " + policy.file +
+                                                " mounts read-only"});
+            if (!volume)
                 refused.push_back({&output, "'" + prefix +
                                                 "' is on no volume of this job: mount one there "
                                                 "with mountVolumes, or ask the site's admin for a "

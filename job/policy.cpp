@@ -133,6 +133,16 @@ FileSystem read_file_system(Table& table, const SitePolicy& policy) {
     return file_system;
 }
 
+// Volumes of the cluster are mounted in every job, so none may lie at or below another one's path.
+void refuse_overlap(Table& table, const VolumePolicy& volume, const SitePolicy& policy) {
+    for (const VolumePolicy& other : policy.volumes) {
+        if (other.kind != Volume::Kind::cluster) continue;
+        if (is_within(volume.name, other.name) || is_within(other.name, volume.name))
+            table.error("path", "'" + volume.name + "' overlaps the [[cluster_volume]] '" +
+                                    other.name + "'");
+    }
+}
+
 // A table that gives one of Azure's names a meaning. The keys of names: {of the account, of the
 // rest}.
 VolumePolicy read_volume(Table& table, Volume::Kind kind, const char* name,
@@ -144,6 +154,7 @@ VolumePolicy read_volume(Table& table, Volume::Kind kind, const char* name,
     table.require(name, volume.name);
     if (kind == Volume::Kind::cluster && !volume.name.empty() && !is_relative_path(volume.name))
         table.error(name, "'" + volume.name + "' is not a path below the mount root");
+    if (kind == Volume::Kind::cluster) refuse_overlap(table, volume, policy);
     volume.file_system = read_file_system(table, policy);
     if (!has_account) refuse_job_credentials(table, volume.file_system);
     table.read_path("login_path", volume.login_path);

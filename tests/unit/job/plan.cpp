@@ -200,4 +200,7 @@ BOOST_AUTO_TEST_CASE(a_cluster_volume_of_the_site_is_in_every_job_but_not_over_t
                "/srv/external/a");
     spec.outputs = {{"A", "$AZ_BATCHAI_MOUNT_ROOT/external", "", true, ""}};
     BOOST_TEST(refused_outputs(spec, policy).empty());
+    policy.volumes[policy.volumes.size() - 2].file_system.read_only = true;
+    BOOST_REQUIRE(refused_outputs(spec, policy).size() == 1u);
+    BOOST_TEST(refused_outputs(spec, policy)[0].message.find("read-only") != std::string::npos);
 }

@@ -216,3 +216,17 @@ BOOST_AUTO_TEST_CASE(maps_the_walk_throughs_names) {
     BOOST_TEST(resolve_volume(policy, other).error().message.find("[[share]]") !=
                std::string::npos);
 }
+BOOST_AUTO_TEST_CASE(cluster_volumes_do_not_lie_inside_one_another) {
+    const auto two = [](const std::string& one, const std::string& other) {
+        const auto entry = [](const std::string& path) {
+            return "[[cluster_volume]]\npath = \"" + path + "\"\nsource = \"/x\"\n";
+        };
+        return findings(entry(one) + entry(other));
+    };
+    BOOST_TEST(two("a", "ab") == "");
+    BOOST_TEST(two("a/b", "a/c") == "");
+    for (const char* other : {"a", "a/b"})
+        BOOST_TEST(two("a", other).find("overlaps the [[cluster_volume]] 'a'") !=
+                   std::string::npos);
+    BOOST_TEST(two("a/b", "a").find("overlaps the [[cluster_volume]] 'a/b'") != std::string::npos);
+}
