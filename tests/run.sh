@@ -6,7 +6,7 @@
 #   --soak       loops run long instead of twice; unit tests run under TSan too; clang-tidy reads every source;
 #                minislurm and the test harness are tested, too; the newest MPI libraries and PyTorch are fetched
 #                and tested (tests/peers/wheels.sh); the plugin is tested in Debian trixie and sid (tests/debian/run)
-#   --since REV  clang-tidy reads the sources changed since this commit (default: HEAD~10)
+#   --since REV  clang-tidy reads the sources changed since this commit (default: HEAD~3)
 #   --fast       rooms: sys, job, spank, launcher, cli, collectives, python; without one, those with uncommitted
 #                changes, or else those of the last commit. Installs nothing. tests/README.md lists the tests.
 #
@@ -59,7 +59,7 @@ fast() {
     exec ctest --preset debug -R "^($pattern)\$" -j 2
 }
 
-soak=0 since=HEAD~10
+soak=0 since=HEAD~3
 while [ $# -gt 0 ]; do
     case $1 in
         --fast) shift && fast "$@" ;;

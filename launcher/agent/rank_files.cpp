@@ -92,8 +92,11 @@ void RankFiles::reopen(int rank, const std::string& path, const std::string& lin
         const auto directory = open_directory(own.parent_path());
         auto fd = directory ? continue_file(directory->get(), own.filename(), line)
                             : sys::Result<sys::UniqueFd>(directory.error());
-        Sink& sink = add(rank, stream, own, fd ? *std::move(fd) : sys::UniqueFd());
-        if (!fd) sink.give_up(fd.error().message);
+        if (fd) {
+            add(rank, stream, own, *std::move(fd));
+        } else {
+            add(rank, stream, own, {}).give_up(fd.error().message);
+        }
     }
 }
 

@@ -107,6 +107,7 @@ sys::Result<RankMap> make_map(const std::vector<NodeSize>& nodes, const RankRequ
 void add_in_turn(RankMap& map, int count) {
     std::vector<std::vector<int>> on_node;
     const int nodes = static_cast<int>(map.nodes.size());
+    if (nodes == 0) return;
     for (int node = 0; node < nodes; ++node) on_node.push_back(map.ranks_on(node));
     const int ranks = map.size() + count;
     for (int i = 0; i < count; ++i) on_node[i % nodes].push_back(map.size() + i);

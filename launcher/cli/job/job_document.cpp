@@ -134,8 +134,9 @@ Table job_table(const json& documents) {
     json rows = documents.is_array() ? documents : json::array({documents});
     bool preparing = false;
     for (auto& row : rows) {
-        row["preparing"] = preparing_text(row["preparation"]);
-        preparing = preparing || row["preparing"] != "";
+        const std::string text = preparing_text(row["preparation"]);
+        preparing = preparing || !text.empty();
+        row["preparing"] = text;
         if (!row["cluster"].is_object()) continue;
         const auto id = row["cluster"].value("id", "");
         row["cluster"]["name"] = id.substr(id.rfind('/') + 1);
