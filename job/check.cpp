@@ -201,7 +201,7 @@ class Checker {
             expand(json.get<std::string>(), of_toolkit ? processes : job,
                    [&](const std::string& name) {
                        say(Finding::Severity::warning, path,
-                           "$" + name + " is not set here: nothing stands in its place");
+                           "$" + name + " is not set in this job: it is replaced by nothing");
                    });
         if (json.is_array())
             for (std::size_t i = 0; i < json.size(); ++i)

@@ -2,7 +2,6 @@
 #include "job/layout.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include "job/names.hpp"
@@ -11,12 +10,6 @@
 namespace batchai::job {
 
 namespace {
-
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
 
 std::string with_node(const std::string& name, const std::string& node, const std::string& suffix) {
     return name + (node.empty() ? "" : "-" + node) + suffix;
@@ -30,7 +23,7 @@ std::string without_trailing_slashes(std::string path) {
 }  // namespace
 
 std::string output_segment(const Identity& identity) {
-    return identity.subscription + "/" + lower(identity.resource_group) + "/workspaces/" +
+    return identity.subscription + "/" + lower_case(identity.resource_group) + "/workspaces/" +
            identity.workspace + "/experiments/" + identity.experiment + "/jobs/" + identity.name +
            "/" + identity.uuid;
 }

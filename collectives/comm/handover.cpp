@@ -142,8 +142,7 @@ sys::Result<void> await_leaving(const std::string& job, unsigned rank,
         if (Clock::now() < deadline) continue;
         return sys::Error{fmt::format(
             "process {}, an earlier program of rank {}, still runs {} s after it has left the "
-            "library: a rank "
-            "runs its programs one after the other",
+            "library: a rank runs its programs one after the other",
             process, rank, std::chrono::duration_cast<std::chrono::seconds>(limit).count())};
     }
     return {};

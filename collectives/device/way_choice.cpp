@@ -12,7 +12,7 @@ namespace batchai::coll {
 namespace {
 
 constexpr std::array<std::size_t, 4> kSizes = {64u << 10, 512u << 10, 4u << 20, 16u << 20};
-constexpr int kRuns = 4;  // of which the first one does not count
+constexpr int kRuns = 4;  // the first one warms up; its time is not used
 
 std::string in_words(std::size_t bytes) {
     return bytes < (1u << 20) ? fmt::format("{} KiB", bytes >> 10)

@@ -17,7 +17,7 @@ void read(Reader& reader, ToolkitSettings& settings) {
     const bool has_script = reader.has("pythonScriptFilePath");
     const bool is_python = equal_but_case(language, "python");
     if (!language.empty() && !is_python && !equal_but_case(language, "brainscript"))
-        reader.error("languageType", "'" + language + "' is neither Python nor BrainScript");
+        reader.error("languageType", "expected Python or BrainScript, found '" + language + "'");
     if (is_python || (language.empty() && has_script)) {
         read_script(reader, settings);
         reader.warn_ignored("configFilePath", "the language is Python");

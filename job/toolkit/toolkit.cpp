@@ -38,4 +38,18 @@ std::string python_line(const ToolkitSettings& settings, const ToolkitContext& c
     return with_arguments(python + " " + settings.script, arguments);
 }
 
+void read_python_ranks(Reader& reader, ToolkitSettings& settings) {
+    read_script(reader, settings);
+    settings.arguments = reader.string("commandLineArgs");
+    read_process_count(reader, settings);
+}
+
+std::vector<ProcessGroup> plan_python_ranks(const ToolkitSettings& settings,
+                                            const ToolkitContext& context) {
+    ProcessGroup ranks;
+    ranks.count = settings.process_count.value_or(context.ranks);
+    ranks.command = python_line(settings, context, settings.arguments);
+    return {ranks};
+}
+
 }  // namespace batchai::job

@@ -49,6 +49,9 @@ void read_process_count(Reader&, ToolkitSettings&);
 // globs work in them.
 std::string python_line(const ToolkitSettings&, const ToolkitContext&,
                         const std::string& arguments);
+// `python SCRIPT commandLineArgs` on processCount ranks: toolkits that are nothing else.
+void read_python_ranks(Reader&, ToolkitSettings&);
+std::vector<ProcessGroup> plan_python_ranks(const ToolkitSettings&, const ToolkitContext&);
 // A command with its arguments, which may be none.
 std::string with_arguments(const std::string& command, const std::string& arguments);
 

@@ -14,8 +14,8 @@ namespace batchai::launcher {
 // As it is to be printed.
 std::string said(const std::string& line);
 
-// Writes text to standard error; waits at most kSayPatience for a reader that takes nothing. The
-// number of bytes that were written.
+// Writes text to standard error; gives up when a reader takes nothing for a second. Returns the
+// number of bytes written.
 std::size_t write_to_user(std::string_view text);
 
 // False: it could not be written.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # One job of each toolkit of the service on two nodes: what runs where, with which variables, and in
-# which files its output is. Programs that nobody can install any more are played by a script.
+# which files its output is. A script stands in for CNTK and Caffe, which can no longer be installed.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 #

@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(warns_of_a_variable_that_the_job_does_not_have) {
             warnings += finding.path + ": " + finding.message + "\n";
     BOOST_TEST(warnings ==
                "properties.horovodSettings.commandLineArgs: $AZ_BATCHAI_INPUT_DATA is not set "
-               "here: nothing stands in its place\n");
+               "in this job: it is replaced by nothing\n");
 }
 
 BOOST_AUTO_TEST_CASE(finds_a_script_in_an_input_directory) {

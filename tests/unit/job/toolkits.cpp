@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(cntk_that_cannot_run_is_refused) {
     BOOST_TEST(has_text(errors_of(R"("cntkSettings": {})"),
                         "properties.cntkSettings.configFilePath: required, but not there"));
     BOOST_TEST(has_text(errors_of(R"("cntkSettings": {"languageType": "R"})"),
-                        "languageType: 'R' is neither Python nor BrainScript"));
+                        "languageType: expected Python or BrainScript, found 'R'"));
     BOOST_TEST(
         has_text(errors_of(R"("cntkSettings": {"languageType": "Python", "configFilePath": "c"})"),
                  "properties.cntkSettings.pythonScriptFilePath: required, but not there"));
