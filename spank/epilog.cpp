@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spank/asked.hpp"
 #include "spank/process.hpp"
 #include "spank/state.hpp"
 
@@ -37,6 +38,7 @@ void run_helper(const Site& site, const char* const* argv) {
 
 void end_job(slurm::Handle spank, const Site& site) {
     const uint32_t job = slurm::job_number(spank);
+    forget_options(job);
     const JobName name(slurm::cluster(), job);
     const Descriptor directory(job == 0 ? -1 : open_job_directory(name));
     if (!directory) return;

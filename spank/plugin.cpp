@@ -10,6 +10,7 @@ extern "C" {
 }
 #include <stdlib.h>
 
+#include "spank/asked.hpp"
 #include "spank/epilog.hpp"
 #include "spank/local.hpp"
 #include "spank/options.hpp"
@@ -69,6 +70,11 @@ BATCHAI_EXPORT int slurm_spank_task_init_privileged(spank_t spank, int argc, cha
 
 BATCHAI_EXPORT int slurm_spank_task_init(spank_t spank, int argc, char** argv) {
     batchai::spank::prepare_job(spank, site(argc, argv));
+    return 0;
+}
+
+BATCHAI_EXPORT int slurm_spank_job_prolog(spank_t spank, int, char**) {
+    batchai::spank::note_options(spank);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include <new>
 
+#include "spank/asked.hpp"
 #include "spank/failure.hpp"
 #include "spank/node_preparation.hpp"
 #include "spank/process.hpp"
@@ -87,6 +88,8 @@ void write_request(MemoryFile& request, const slurm::Task& task, const Options& 
     request.add_field("hosts", hosts ? hosts : task.node);
     free(hosts);
     const char* submitted = find_variable(task.environment, "SLURM_SUBMIT_DIR");
+    // "srun --jobid" from another shell has submitted nothing: its own directory.
+    if (!submitted) submitted = find_variable(task.environment, "PWD");
     request.add_field("submit_dir", submitted ? submitted : "");
     if (task.in_array) {
         add_number(request, "array_task", task.array_task);
@@ -165,10 +168,18 @@ void enter_job(slurm::Handle spank, const Site& site) {
     const slurm::Task task = slurm::task(spank);
     const Options options = node_options(task.environment);
     Descriptor directory(open_job_directory(JobName(task.cluster, task.job)));
-    if (!directory && !options.any()) return;
+    const bool noted = !options.any() && asked(task);
+    if (!directory && !options.any() && !noted) return;
     const DyingWithParent guard;
     entered = new (entered_place) Entered();
-    if (!enter(task, site, options, directory))
+    const bool set_up = (directory || options.any()) && enter(task, site, options, directory);
+    if (!set_up && noted)
+        set(entered->failure,
+            "batchai: %s: job %u has --batchai-* options that this shell does not know, and "
+            "nothing has prepared this node: start a step from the job's own shell or script "
+            "first, or give srun the same options",
+            task.node, task.job);
+    else if (!set_up)
         entered = nullptr;
     else if (entered->failure.text[0] == '\0')
         check(task, options, directory);

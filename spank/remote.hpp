@@ -5,7 +5,7 @@
 //
 // Called in the task's own process between fork and exec; a failure prints one line in task_init
 // and ends that process, which fails the job without harm to the node whatever the plugin's line in
-// plugstack.conf says. Jobs without our options: one failing open().
+// plugstack.conf says. Jobs without our options: one failing open() and lstat().
 #pragma once
 
 #include "spank/options.hpp"

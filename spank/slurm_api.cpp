@@ -70,6 +70,12 @@ uint32_t job_number(Handle spank) {
     return spank_get_item(spank, S_JOB_ID, &job) == ESPANK_SUCCESS ? job : 0;
 }
 
+uid_t job_user(Handle spank) {
+    uid_t user = static_cast<uid_t>(-1);
+    spank_get_item(spank, S_JOB_UID, &user);
+    return user;
+}
+
 bool set_environment(Handle spank, const char* name, const char* value) {
     return spank_setenv(spank, name, value, 1) == ESPANK_SUCCESS;
 }

@@ -41,8 +41,11 @@ Task task(Handle);
 // The name of the cluster whose Slurm has loaded us, as its configuration has it.
 const char* cluster();
 
-// The job's number, in the epilog and in srun's local_user_init. 0: unknown.
+// The job's number, in prolog and epilog and in srun's local_user_init. 0: unknown.
 uint32_t job_number(Handle);
+
+// The job's user, in prolog and epilog.
+uid_t job_user(Handle);
 
 bool set_environment(Handle, const char* name, const char* value);
 

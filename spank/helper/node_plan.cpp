@@ -96,6 +96,10 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
 void require_submit_directory(const Request& request, NodePlan& plan) {
     const std::string& directory = request.submit_directory;
     std::error_code error;
+    if (!plan.command.empty() && plan.log_directory.empty()) {
+        plan.failure = "the preparation's logs have no directory: name one with --batchai-output";
+        return;
+    }
     if (directory.empty() || !is_within(plan.log_directory, directory) ||
         std::filesystem::is_directory(directory, error))
         return;

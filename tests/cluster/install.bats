@@ -52,9 +52,10 @@ installed() {
     [ "${lines[-1]}" = 4 ]
 }
 
-# Every line of the output is ok, except the warning that the cluster of these tests does not use cgroups.
+# Every line of the output is ok, except the warnings that the cluster of these tests does not use cgroups and prologs.
 in_order() {
-    [ "$(grep -c '^ok ' <<<"$output")" -eq $((${#lines[@]} - 1)) ]
+    [ "$(grep -c '^ok ' <<<"$output")" -eq $((${#lines[@]} - 2)) ]
+    [[ $output = *"warning  prolog     PrologFlags lacks Contain: "*"Set PrologFlags=Contain in slurm.conf"* ]]
     [[ $output = *"warning  processes  ProctrackType is proctrack/linuxproc: "*"Set proctrack/cgroup in slurm.conf"* ]]
 }
 
@@ -79,10 +80,11 @@ in_order() {
     # slurmctld, which doctor asks, is not the one to track processes.
     run installed sh -c '
         sed -i s,^ProctrackType=.*,ProctrackType=proctrack/cgroup, "$SLURM_CONF"
+        echo PrologFlags=Alloc >>"$SLURM_CONF"
         scontrol shutdown slurmctld
         until slurmctld && sinfo; do sleep 0.1; done >/dev/null 2>&1
         batchai admin check'
-    [[ $output = *"ok       processes  proctrack/cgroup"* ]]
+    [[ $output = *"ok       processes  proctrack/cgroup"*"ok       prolog     PrologFlags="* ]]
     [[ $output != *warning* ]]
 }
 

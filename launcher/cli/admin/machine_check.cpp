@@ -46,6 +46,19 @@ void check_tracking(Findings& findings, const std::string& plugin) {
     }
 }
 
+// Without a prolog at the allocation no node knows that a job has options of ours which a step from
+// another shell lacks. "Contain" includes "Alloc", and Slurm shows both.
+void check_prolog(Findings& findings, const std::string& flags) {
+    if (flags.find("Alloc") != std::string::npos) {
+        findings.ok("prolog", "PrologFlags=" + flags);
+    } else {
+        findings.warning("prolog",
+                         "PrologFlags lacks Contain: a step from a shell that does not know its "
+                         "job's options (srun --jobid) can run without the job's mounts. Set "
+                         "PrologFlags=Contain in slurm.conf");
+    }
+}
+
 Slurm ask_slurm(Findings& findings) {
     Slurm slurm;
     const auto config = slurm_configuration();
@@ -65,6 +78,7 @@ Slurm ask_slurm(Findings& findings) {
                                    slurm.version, SLURM_VERSION));
     }
     check_tracking(findings, value_of(*config, "ProctrackType"));
+    check_prolog(findings, value_of(*config, "PrologFlags"));
     return slurm;
 }
 
