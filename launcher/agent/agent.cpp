@@ -18,10 +18,6 @@ namespace {
 // For the root to find that an agent is gone: a little more than Channel takes.
 constexpr std::chrono::milliseconds kBranchGrace{12'000};
 
-// Output under way to the root: above the first the ranks are no longer read, below the second
-// again.
-constexpr std::uint64_t kHighWater = 8 << 20, kLowWater = 4 << 20;
-
 // What Slurm sends to guard and agent alike comes twice.
 constexpr milliseconds kSameSignal{100};
 
@@ -31,14 +27,13 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded)
     : bootstrap_(std::move(bootstrap)),
       guarded_(std::move(guarded)),
       environment_(env::current()),
-      last_words_(loop_, {pmix::unheard_connections, [this] { box_.open(); },
-                          [this](RankEnd end) { judge(std::move(end)); }}),
-      stand_ins_(loop_, {[this] { return any_joined(); },
-                         [this](int rank) { return start_stand_in(rank); },
-                         [](pid_t pid) { ::kill(pid, SIGKILL); }, pmix::unheard_connections,
-                         [this](int rank) { pmix_->forget(rank); }}),
-      pages_(guarded_.memory()),
-      stacks_(loop_, environment_, [this](const Stack& stack) { root_->send(stack); }) {}
+      output_(loop_, {[this](Output output) { root_->send(output); },
+                      [this](const Sink::Failure& failure) {
+                          root_->send(Misplaced{describe(failure, bootstrap_.name)});
+                      },
+                      [this](bool hold) { ranks_->hold_output(hold); }, [this] { check_done(); }}),
+      last_words_(loop_, {pmix::unheard_connections, [this] { pmix_->hear(); },
+                          [this](RankEnd end) { judge(std::move(end)); }}) {}
 
 int Agent::run() {
     auto key = TlsKey::make(bootstrap_.key);
@@ -60,12 +55,13 @@ int Agent::run() {
     signals_ = std::make_unique<SignalEvents>(loop_, handled_signals(),
                                               [this](int signal) { on_signal(signal); });
     ranks_ = std::make_unique<Ranks>(
-        loop_,
-        Ranks::Callbacks{[this](int r, Stream s, std::string b) { on_output(r, s, std::move(b)); },
-                         [this](RankEnd end) { last_words_.add(std::move(end)); },
-                         [this] { root_->send(InputTaken{}); },
-                         [this](pid_t pid, int status) { on_child(pid, status); },
-                         [this] { on_ranks_done(); }});
+        loop_, Ranks::Callbacks{[this](int rank, Stream stream, std::string bytes) {
+                                    output_.write(rank, stream, std::move(bytes));
+                                },
+                                [this](RankEnd end) { last_words_.add(std::move(end)); },
+                                [this] { root_->send(InputTaken{}); },
+                                [this](pid_t pid, int status) { on_child(pid, status); },
+                                [this] { on_ranks_done(); }});
     root_ = std::make_unique<Channel>(
         loop_, std::move(*link),
         Channel::Callbacks{[this](Kind kind, Reader& reader) { on_message(kind, reader); },
@@ -74,8 +70,16 @@ int Agent::run() {
         loop_, bootstrap_, *key_,
         Branch::Callbacks{[this](const Fence& fence) { root_->send(fence); },
                           [this](Left left) { root_->send(left); }, [this] { say_prepared(); },
-                          [this](FenceDone done) { on_fence_done(std::move(done)); },
+                          [this](FenceDone done) {
+                              if (done.id.purpose == kPmi1) return pmi1_->on_fence_done(done);
+                              pmix_->on_fence_done(std::move(done));
+                          },
                           [this](const std::string& why) { on_branch_broken(why); }});
+    pmix_ = std::make_unique<PmixHost>(
+        loop_, PmixHost::Node{bootstrap_, environment_, job_, *root_, *branch_, *ranks_,
+                              [this](const AgentError& error) { fail(error); }});
+    watch_ = std::make_unique<RankWatch>(loop_, guarded_.memory(),
+                                         RankWatch::Node{environment_, *ranks_, *pmix_, *root_});
     say_hello();
     // Without it the PMIx and Gloo servers would refuse the ranks.
     if (!told) {
@@ -94,7 +98,7 @@ void Agent::on_message(Kind kind, Reader& reader) {
             if (decode(reader, go_)) start_ranks();
             return;
         case Kind::output_taken:
-            if (OutputTaken taken; decode(reader, taken)) output_taken(taken.bytes);
+            if (OutputTaken taken; decode(reader, taken)) output_.taken(taken.bytes);
             return;
         case Kind::input:
             if (Input input; decode(reader, input)) ranks_->input(std::move(input.bytes));
@@ -106,20 +110,25 @@ void Agent::on_message(Kind kind, Reader& reader) {
             if (Signal signal; decode(reader, signal)) ranks_->forward(signal);
             return;
         case Kind::inspect:
-            return root_->send(Inspected{inspect()});
+            return root_->send(Inspected{watch_->inspect()});
         case Kind::stack_query:
-            if (StackQuery query; decode(reader, query)) read_stack(query.rank);
+            if (StackQuery query; decode(reader, query)) watch_->read_stack(query.rank);
             return;
         case Kind::bye:
             return loop_.stop();
+        case Kind::gloo_reply:
+            if (GlooReply reply; decode(reader, reply) && rendezvous_) {
+                rendezvous_->answer(reply.id, std::move(reply.text));
+            }
+            return;
         default:
-            return on_pmix_message(kind, reader);
+            pmix_->receive(kind, reader);
     }
 }
 
 void Agent::launch(Launch job) {
     job_ = std::move(job);
-    launched_ = true;
+    if (stage_ == Stage::greeting) stage_ = Stage::launched;
     prepare();
 }
 
@@ -134,11 +143,11 @@ void Agent::fail(const AgentError& error) {
 }
 
 void Agent::end_ranks(int signal, milliseconds grace) {
-    ending_ = true;
-    stand_ins_.stop();
+    if (ending_ == Ending::no) ending_ = Ending::asked;
+    pmix_->stop_stand_ins();
     ranks_->end(signal, grace);
-    if (preparation_.pid > 0) {
-        ::kill(-preparation_.pid, signal);  // on_child() comes when it has ended
+    if (preparation_.runs()) {
+        preparation_.signal(signal);  // on_child() comes when it has ended
     } else {
         ranks_->started_all();
     }
@@ -147,9 +156,9 @@ void Agent::end_ranks(int signal, milliseconds grace) {
 void Agent::root_lost() {
     // Nobody is left to report to: end everything, and go.
     exit_code_ = 125;
-    over_ = true;
+    ending_ = Ending::root_lost;
     end_ranks(SIGTERM, kGraceAfterFailure);
-    if (node_done_) return loop_.stop();
+    if (stage_ == Stage::reported) return loop_.stop();
     giving_up_ = std::make_unique<Timer>(loop_, [this] { loop_.stop(); });
     giving_up_->start(kGraceAfterFailure * 2);
 }
@@ -157,7 +166,7 @@ void Agent::root_lost() {
 // Whoever was at the other end may have died, which the root says better.
 void Agent::on_branch_broken(const std::string& why) {
     giving_up_ = std::make_unique<Timer>(loop_, [this, why] {
-        if (!ending_) fail(why);
+        if (ending_ == Ending::no) fail(why);
     });
     giving_up_->start(kBranchGrace);
 }
@@ -165,7 +174,7 @@ void Agent::on_branch_broken(const std::string& why) {
 void Agent::on_signal(int signal) {
     if (signal == SIGCHLD) return ranks_->reap();
     if (guarded_.has_guard()) return obey(signal);
-    if (launched_ && !over_) {
+    if (stage_ != Stage::greeting && ending_ != Ending::root_lost) {
         root_->send(AgentError{
             fmt::format("batchai-launch: {}: the agent's guard was killed", bootstrap_.name), 125,
             false});
@@ -185,57 +194,31 @@ void Agent::obey(int signal) {
     root_->send(Asked{signal});
 }
 
-void Agent::on_output(int rank, Stream stream, std::string bytes) {
-    const bool to_root = !own_output_.contains(rank);
-    unwritten_ += bytes.size() * ((files_ ? files_->count(rank) : 0) + (to_root ? 1 : 0));
-    if (unwritten_ > kHighWater) ranks_->hold_output(true);
-    if (files_) files_->write(rank, stream, bytes);
-    if (to_root) root_->send(Output{rank, stream, std::move(bytes)});
-}
-
-void Agent::output_taken(std::uint64_t bytes) {
-    unwritten_ -= bytes;
-    if (unwritten_ < kLowWater) ranks_->hold_output(false);
-}
-
 void Agent::judge(RankEnd end) {
     if (pmi1_) pmi1_->hear_out(end.rank);
-    fail_modex_of(end.rank);
-    if (const auto state = pmix_states_.find(end.rank); state != pmix_states_.end()) {
-        end.pmix = state->second;
-        if (end.pmix == RankEnd::Pmix::joined) {  // and never leaves now
-            set_pmix_state(end.rank, RankEnd::Pmix::never_joined);
-        }
-    }
+    pmix_->judge(end);
     const int local = job_.map.local_rank(end.rank);
     if (gpus_ > 0) end.gpu = local % gpus_;
     note(fmt::format("rank {} {}", end.rank, describe(end)));
     root_->send(end);
-    groups_.end(end.rank);
-    if (end.pmix == RankEnd::Pmix::left) {
-        branch_->leave({end.rank});
-        if (!ending_ && pmix_clients_.contains(end.rank)) stand_ins_.add(end.rank);
-    } else if (groups_.any_needs(end.rank)) {
-        root_->send(MissingRank{end.rank});
-    }
+    pmix_->release_waiting_for(end, ending_ != Ending::no);
     if (pmi1_) pmi1_->forget(end.rank);
     check_done();
 }
 
 void Agent::on_ranks_done() {
-    ranks_done_ = true;
-    stand_ins_.stop();
+    stage_ = Stage::ranks_done;
+    pmix_->stop_stand_ins();
     check_done();
 }
 
 void Agent::check_done() {
-    if (!ranks_done_ || !last_words_.empty()) return;
-    if (files_) files_->finish();
-    if (files_ && !files_->idle()) return;
-    ranks_done_ = false;  // said once
-    if (over_) return loop_.stop();
+    if (stage_ != Stage::ranks_done || !last_words_.empty()) return;
+    output_.finish();
+    if (!output_.idle()) return;
+    stage_ = Stage::reported;
+    if (ending_ == Ending::root_lost) return loop_.stop();
     record(job::Event::Kind::finished);
-    node_done_ = true;
     root_->send(NodeDone{});
 }
 

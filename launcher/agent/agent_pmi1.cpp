@@ -11,7 +11,8 @@ namespace batchai::launcher {
 // False: the root was told why.
 bool Agent::start_pmi1() {
     if (job_.map.size() == 1) {
-        auto server = pmi1::SoloServer::listen(loop_, job_.nspace, [this] { spawn_refused(0); });
+        auto server =
+            pmi1::SoloServer::listen(loop_, job_.nspace, [this] { pmix_->refuse_spawn(0); });
         if (!server) {
             fail(server.error().message);
             return false;
@@ -22,13 +23,12 @@ bool Agent::start_pmi1() {
     pmi1_ = std::make_unique<pmi1::Server>(
         loop_,
         pmi1::Server::Callbacks{
-            [this](int rank) { set_pmix_state(rank, RankEnd::Pmix::joined); },
-            [this](int rank) { set_pmix_state(rank, RankEnd::Pmix::left); },
+            [this](int rank) { pmix_->joined(rank); }, [this](int rank) { pmix_->left(rank); },
             [this](Fence contribution) { branch_->give(std::move(contribution)); },
             [this](int rank, int code, std::string message) {
-                aborted(static_cast<std::uint32_t>(rank), code, std::move(message));
+                pmix_->report_abort(rank, code, std::move(message));
             },
-            [this](int rank) { spawn_refused(static_cast<std::uint32_t>(rank)); }},
+            [this](int rank) { pmix_->refuse_spawn(rank); }},
         pmi1::Job{job_.nspace, job_.map.size(), process_mapping(job_.map)});
     return true;
 }

@@ -3,16 +3,13 @@
 // Agent, first part of its life: from hello to running ranks.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
 #include "launcher/common/allocation.hpp"
-#include "launcher/common/continued_file.hpp"
 #include "launcher/common/readiness.hpp"
 #include "sys/clock.hpp"
 #include "sys/text.hpp"
@@ -41,17 +38,14 @@ void Agent::say_hello() {
     root_->send(hello);
     if (auto usable = check_loopback(); !usable) return fail(usable.error().message);
     // While the others arrive.
-    auto server =
-        pmix::Server::start({bootstrap_.name, bootstrap_.node, guarded_.server_directory(),
-                             guarded_.client_directory(), topology_.get()},
-                            box_, *this);
-    if (!server) return fail(server.error().message + env::blame_settings(environment_));
-    pmix_ = std::move(*server);
+    const auto served = pmix_->serve({bootstrap_.name, bootstrap_.node, guarded_.server_directory(),
+                                      guarded_.client_directory(), topology_.get()});
+    if (!served) fail(served.error().message + env::blame_settings(environment_));
 }
 
 // Job preparation where the plugin has not done it. No rank of any node starts before all are done.
 void Agent::prepare() {
-    if (!pmix_ || !choose_interface()) return;  // said already
+    if (!pmix_->serves() || !choose_interface()) return;  // said already
     if (job_.preparation.empty() || job_.dry_run) return on_prepared();
     if (!run_preparation()) fail("batchai-prep cannot be started");
 }
@@ -110,83 +104,25 @@ bool Agent::run_preparation() {
     request.environment = inherited();
     for (const auto& [name, value] : job_.environment) request.environment[name] = value;
     request.directory = job_.directory;
-    request.with_input = true;
-    Spawned spawned;
-    if (spawn(request, spawned).code != 0) return false;
-    preparation_.pid = spawned.pid;
-    preparation_.output = std::move(spawned.output);
-    preparation_.error = std::move(spawned.error);
-    preparation_.input = std::make_unique<InputPipe>(loop_, std::move(spawned.input),
-                                                     [this] { preparation_.input->write({}); });
-    preparation_.input->write(job_.preparation_input);
-    return true;
+    return preparation_.start(loop_, std::move(request), job_.preparation_input);
 }
 
 void Agent::on_child(pid_t pid, int status) {
-    stand_ins_.reap(pid, status != 0);
-    if (pid != preparation_.pid) return stacks_.reap(pid);  // or left behind by a rank
-    preparation_.pid = -1;
-    if (ending_) return ranks_->started_all();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return on_prepared();
-    // Its one line, which it has logged itself.
-    std::array<char, 4096> bytes{};
-    const ssize_t size = ::read(preparation_.error.get(), bytes.data(), bytes.size());
-    const std::string said(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    if (said.empty()) {
-        return fail(fmt::format("job preparation failed without an error message ({})",
-                                WIFSIGNALED(status)
-                                    ? fmt::format("signal {}", WTERMSIG(status))
-                                    : fmt::format("exit code {}", WEXITSTATUS(status))));
-    }
-    fail(AgentError{said.substr(0, said.find('\n')), 1, true});
-}
-
-// Where a rank's output goes instead of to the root; empty: it goes there. {stream} in it stands
-// for stdout and stderr.
-std::string Agent::output_of(int rank) const {
-    const std::string& output = program_of(job_.programs, rank).program->output;
-    const std::size_t name = output.rfind('/') + 1;  // the directory is as it is
-    return output.substr(0, name) + fill_in(output.substr(name), job_.programs, rank, meeting());
-}
-
-// Said where not.
-bool Agent::open_files() {
-    files_ = std::make_unique<RankFiles>(
-        loop_, RankFiles::Callbacks{[this](std::uint64_t bytes) { output_taken(bytes); },
-                                    [this](const Sink::Failure& failure) {
-                                        root_->send(Misplaced{describe(failure, bootstrap_.name)});
-                                    },
-                                    [this] { check_done(); }});
-    // In a restart the job has begun, and no file ends it.
-    const bool restarts = job_.append_output;
-    for (const int rank : job_.map.ranks_on(bootstrap_.node)) {
-        std::string of_rank;
-        if (!job_.output_directory.empty()) {
-            of_rank = path_of_rank(job_.output_directory, rank, job_.map.size());
-        }
-        const std::string own = output_of(rank);
-        if (!own.empty()) own_output_.insert(rank);
-        if (restarts) {
-            if (!of_rank.empty()) files_->reopen(rank, of_rank, job_.output_line);
-            if (!own.empty()) files_->reopen(rank, own, job_.output_line);
-            continue;
-        }
-        sys::Result<void> opened;
-        if (!of_rank.empty()) opened = files_->make(rank, of_rank);
-        if (opened && !own.empty()) opened = files_->extend(rank, own, kLaunchedAgain);
-        if (!opened) {
-            fail(opened.error().message);
-            return false;
-        }
-    }
-    return true;
+    pmix_->reap(pid, status);
+    if (!preparation_.is(pid)) return watch_->reap(pid);  // or left behind by a rank
+    const auto error = preparation_.end(status, bootstrap_.name);
+    if (ending_ != Ending::no) return ranks_->started_all();
+    if (error) return fail(*error);
+    on_prepared();
 }
 
 void Agent::start_ranks() {
     place_ranks();
     if (!serve_rendezvous()) return;
     if (job_.dry_run) return tell_plan();
-    if (!open_files()) return;
+    if (auto opened = output_.open(job_, bootstrap_.node, meeting()); !opened) {
+        return fail(opened.error().message);
+    }
     const int node = bootstrap_.node;
     const std::vector<int> ranks = job_.map.ranks_on(node);
     pmix::JobInfo info{job_.nspace,
@@ -219,7 +155,7 @@ void Agent::start_ranks() {
         if (!pmi1) return fail(pmi1.error().message);
         ranks_->start(rank, *request);
     }
-    start_watch();
+    watch_->start(std::chrono::milliseconds(static_cast<long>(job_.quiet_after * 1000)));
     ranks_->started_all();
 }
 
@@ -246,7 +182,7 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) {
         auto pmix = pmix_->environment(rank);
         if (!pmix) return pmix.error();
         for (auto& [name, value] : *pmix) request.environment[name] = value;
-        pages_.offer(rank, request.environment);
+        watch_->offer(rank, request.environment);
     }
     users.insert(job_.environment.begin(), job_.environment.end());
     env::note_new_as_ours(request.environment, users);

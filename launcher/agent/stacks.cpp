@@ -23,7 +23,7 @@ constexpr milliseconds kLook{50};
 constexpr int kLooks = 40;
 constexpr std::size_t kLines = 40, kLongest = 200, kMostText = 1 << 20;
 
-std::string text_of(const std::string& path) {
+std::string content_of(const std::string& path) {
     std::ifstream file(path);
     std::ostringstream text;
     text << file.rdbuf();
@@ -36,7 +36,7 @@ off_t size_of(const std::string& path) {
 }
 
 bool catches(pid_t pid, int signal) {
-    std::istringstream status(text_of(fmt::format("/proc/{}/status", pid)));
+    std::istringstream status(content_of(fmt::format("/proc/{}/status", pid)));
     for (std::string line; std::getline(status, line);) {
         if (!line.starts_with("SigCgt:")) continue;
         return (std::strtoull(line.c_str() + 7, nullptr, 16) >> (signal - 1) & 1) != 0;
@@ -111,7 +111,7 @@ void StackReader::ask_python(Task& task) {
 
 // Complete when it has stopped to grow.
 void StackReader::look_at_file(Task& task) {
-    const std::string text = text_of(task.file);
+    const std::string text = content_of(task.file);
     const bool complete = !text.empty() && text == task.text;
     task.text = text;
     if (!complete && ++task.looks < kLooks) return;
@@ -174,7 +174,7 @@ void StackReader::end_debugger(Task& task) {
 void StackReader::ask_kernel(Task& task) {
     std::vector<std::string> lines;
     for (const char* name : {"wchan", "syscall", "stack"}) {
-        std::istringstream text(text_of(fmt::format("/proc/{}/{}", task.stack.pid, name)));
+        std::istringstream text(content_of(fmt::format("/proc/{}/{}", task.stack.pid, name)));
         for (std::string line; std::getline(text, line);) {
             if (line != "0") add_line(lines, fmt::format("{}: {}", name, line));
         }

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/pmix_host.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "launcher/common/collective.hpp"
+#include "launcher/common/paths.hpp"
+#include "launcher/pmix/dmodex.hpp"
+#include "launcher/pmix/event.hpp"
+#include "launcher/pmix/guarded_accept.hpp"
+#include "launcher/pmix/publish.hpp"
+#include "sys/clock.hpp"
+
+namespace batchai::launcher {
+
+PmixHost::PmixHost(Loop& loop, Node node)
+    : node_(std::move(node)),
+      box_(loop),
+      stand_ins_(
+          loop, {[this] { return any_joined(); }, [this](int rank) { return start_stand_in(rank); },
+                 [](pid_t pid) { ::kill(pid, SIGKILL); }, pmix::unheard_connections,
+                 [this](int rank) { server_->forget(rank); }}) {}
+
+sys::Result<void> PmixHost::serve(const pmix::ServerOptions& options) {
+    auto server = pmix::Server::start(options, box_, *this);
+    if (!server) return server.error();
+    server_ = std::move(*server);
+    return {};
+}
+
+// The library counts the ranks that are connected. It says the same of one that has left PMIx,
+// which a fence does without, and of one that has died.
+void PmixHost::fence(Fence contribution, pmix::WhenJoined answer) {
+    bool absent = false, left = false;
+    for (const int rank : node_.job.map.ranks_on(node_.bootstrap.node)) {
+        if (!is_member(contribution.id.procs, rank)) continue;
+        const auto state = states_.find(rank);
+        const bool has_left = state != states_.end() && state->second == RankEnd::Pmix::left;
+        left = left || has_left;
+        absent = absent || (!has_left && !node_.ranks.running(rank));
+    }
+    if (absent && contribution.status == PMIX_SUCCESS) {
+        contribution.status = PMIX_ERR_PARTIAL_SUCCESS;
+    } else if (left && !absent) {
+        contribution.status = PMIX_SUCCESS;
+    }
+    fences_[node_.branch.give(std::move(contribution))] = std::move(answer);
+}
+
+void PmixHost::on_fence_done(FenceDone done) {
+    const auto waiting = fences_.find(done.id);
+    if (waiting == fences_.end()) return;  // none of our ranks takes part
+    const pmix::WhenJoined answer = std::move(waiting->second);
+    fences_.erase(waiting);
+    answer(done.status, done.serial, std::move(done.data));
+}
+
+void PmixHost::modex(std::uint32_t rank, pmix::ModexAnswer answer) {
+    if (rank >= static_cast<std::uint32_t>(node_.job.map.size())) {
+        return pmix::complete(answer, PMIX_ERR_NOT_FOUND, {});
+    }
+    const std::uint64_t id = next_id_++;
+    modexes_[id] = answer;
+    node_.root.send(ModexRequest{node_.bootstrap.node, id, rank});
+}
+
+void PmixHost::on_modex_reply(ModexReply reply) {
+    const auto waiting = modexes_.find(reply.id);
+    if (waiting == modexes_.end()) return;
+    pmix::complete(waiting->second, reply.status, std::move(reply.data));
+    modexes_.erase(waiting);
+}
+
+void PmixHost::on_modex_request(ModexRequest request) {
+    if (!node_.ranks.running(static_cast<int>(request.rank))) {
+        return send_modex_reply(request, PMIX_ERR_NOT_FOUND, {});
+    }
+    asked_[{request.origin, request.id}] = request.rank;
+    pmix::request_modex(box_, server_->nspace(), request.rank,
+                        [this, request](pmix_status_t status, std::string data) {
+                            if (asked_.erase({request.origin, request.id}) == 0) return;
+                            send_modex_reply(request, status, std::move(data));
+                        });
+}
+
+void PmixHost::send_modex_reply(const ModexRequest& request, int status, std::string data) {
+    node_.root.send(ModexReply{request.origin, request.id, status, std::move(data)});
+}
+
+// A rank that has ended will not commit any more; the library would wait for it for ever.
+void PmixHost::fail_modex_of(int rank) {
+    for (auto it = asked_.begin(); it != asked_.end();) {
+        if (it->second != static_cast<std::uint32_t>(rank)) {
+            ++it;
+            continue;
+        }
+        node_.root.send(ModexReply{it->first.first, it->first.second, PMIX_ERR_NOT_FOUND, {}});
+        it = asked_.erase(it);
+    }
+}
+
+void PmixHost::publish(std::vector<Item> items, pmix::OpAnswer answer) {
+    const std::uint64_t id = next_id_++;
+    stores_[id] = answer;
+    node_.root.send(Publish{id, std::move(items)});
+}
+
+void PmixHost::lookup(std::vector<std::string> keys, bool wait, pmix::LookupAnswer answer) {
+    const std::uint64_t id = next_id_++;
+    lookups_[id] = answer;
+    node_.root.send(Lookup{id, std::move(keys), wait});
+}
+
+void PmixHost::unpublish(std::uint32_t owner, std::vector<std::string> keys,
+                         pmix::OpAnswer answer) {
+    const std::uint64_t id = next_id_++;
+    stores_[id] = answer;
+    node_.root.send(Unpublish{id, owner, std::move(keys)});
+}
+
+void PmixHost::on_store_reply(const StoreReply& reply) {
+    if (const auto found = stores_.find(reply.id); found != stores_.end()) {
+        pmix::complete(found->second, reply.status);
+        stores_.erase(found);
+    } else if (const auto asked = lookups_.find(reply.id); asked != lookups_.end()) {
+        pmix::complete(asked->second, node_.job.nspace, reply.status, reply.items);
+        lookups_.erase(asked);
+    }
+}
+
+void PmixHost::aborted(std::uint32_t rank, int code, std::string message) {
+    report_abort(static_cast<int>(rank), code, std::move(message));
+}
+
+void PmixHost::report_abort(int rank, int code, std::string message) {
+    RankEnd end;
+    end.rank = rank;
+    end.how = RankEnd::How::aborted;
+    end.code = code;
+    end.time = sys::wall_clock();
+    if (message != "N/A") end.message = std::move(message);  // Open MPI's way to say nothing
+    node_.root.send(end);
+}
+
+void PmixHost::spawn_refused(std::uint32_t rank) {
+    refuse_spawn(static_cast<int>(rank));
+}
+
+void PmixHost::refuse_spawn(int rank) {
+    node_.fail(
+        AgentError{fmt::format("batchai-launch: rank {} on {} asked for new processes "
+                               "(MPI_Comm_spawn), which batchai-launch does not start. Start all "
+                               "ranks at once, with -n",
+                               rank, node_.bootstrap.name),
+                   125, false});
+}
+
+void PmixHost::connected(std::uint32_t rank) {
+    if (stand_ins_.stands_for(static_cast<int>(rank))) return;
+    clients_.insert(static_cast<int>(rank));
+    joined(static_cast<int>(rank));
+}
+
+void PmixHost::finalized(std::uint32_t rank) {
+    left(static_cast<int>(rank));
+}
+
+// When a member has ended, a group can be neither made nor ended. The PMIx library does not notice.
+void PmixHost::group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) {
+    const int missing = groups_.asked(name, ranks, node_.job.map.ranks_on(node_.bootstrap.node));
+    if (missing >= 0) node_.root.send(MissingRank{missing});
+}
+
+pid_t PmixHost::start_stand_in(int rank) {
+    if (groups_.any_needs(rank)) node_.root.send(MissingRank{rank});
+    SpawnRequest request;
+    request.argv = {own_executable(), "--stand-in"};
+    request.environment = node_.environment;
+    auto pmix = server_->environment(rank);
+    if (!pmix) return 0;
+    for (auto& [name, value] : *pmix) request.environment[name] = value;
+    request.directory = "/";
+    Spawned spawned;
+    return spawn(request, spawned).code == 0 ? spawned.pid : 0;
+}
+
+std::optional<RankEnd::Pmix> PmixHost::state(int rank) const {
+    const auto found = states_.find(rank);
+    if (found == states_.end()) return std::nullopt;
+    return found->second;
+}
+
+void PmixHost::judge(RankEnd& end) {
+    fail_modex_of(end.rank);
+    const auto reached = state(end.rank);
+    if (!reached) return;
+    end.pmix = *reached;
+    if (end.pmix == RankEnd::Pmix::joined) {  // and never leaves now
+        set_state(end.rank, RankEnd::Pmix::never_joined);
+    }
+}
+
+void PmixHost::release_waiting_for(const RankEnd& end, bool job_ends) {
+    groups_.end(end.rank);
+    if (end.pmix == RankEnd::Pmix::left) {
+        node_.branch.leave({end.rank});
+        if (!job_ends && clients_.contains(end.rank)) stand_ins_.add(end.rank);
+    } else if (groups_.any_needs(end.rank)) {
+        node_.root.send(MissingRank{end.rank});
+    }
+}
+
+bool PmixHost::any_joined() const {
+    return std::any_of(states_.begin(), states_.end(),
+                       [](const auto& s) { return s.second == RankEnd::Pmix::joined; });
+}
+
+void PmixHost::set_state(int rank, RankEnd::Pmix state) {
+    const bool before = any_joined();
+    states_[rank] = state;
+    if (any_joined() != before) node_.root.send(Joined{!before});
+}
+
+void PmixHost::notify(Notification event) {
+    node_.root.send(event);
+}
+
+void PmixHost::log(std::uint32_t rank, Stream stream, std::string text) {
+    node_.ranks.log(static_cast<int>(rank), stream, std::move(text));
+}
+
+void PmixHost::signal(Signal signal) {
+    node_.root.send(signal);
+}
+
+bool PmixHost::receive(Kind kind, Reader& reader) {
+    const auto take = [&](auto message, auto handler) {
+        message.fields(reader);
+        if (reader.ok()) handler(std::move(message));
+        return true;
+    };
+    switch (kind) {
+        case Kind::fence_done:
+            return take(FenceDone{},
+                        [this](auto piece) { node_.branch.on_done(std::move(piece)); });
+        case Kind::fence_query:
+            return take(FenceQuery{}, [this](const auto& query) {
+                node_.root.send(FenceAnswer{query.id, node_.branch.has_given(query.id)});
+            });
+        case Kind::modex_request:
+            return take(ModexRequest{}, [this](auto request) { on_modex_request(request); });
+        case Kind::modex_reply:
+            return take(ModexReply{}, [this](auto reply) { on_modex_reply(std::move(reply)); });
+        case Kind::notification:
+            return take(Notification{},
+                        [this](const auto& event) { pmix::deliver(node_.job.nspace, event); });
+        case Kind::store_reply:
+            return take(StoreReply{}, [this](const auto& reply) { on_store_reply(reply); });
+        default:
+            return false;
+    }
+}
+
+}  // namespace batchai::launcher

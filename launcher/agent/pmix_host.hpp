@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PmixHost: PMIx on this node. Its library serves the node's ranks; what it needs of others goes to
+// the root or into the tree of fences. Every request gets a number, or a place in a queue, and the
+// library's answer function waits under it.
+//
+// It also knows which of the ranks use PMIx, and sees to it that nobody waits for one that has
+// ended. All on the event loop's thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launcher/agent/branch.hpp"
+#include "launcher/agent/groups.hpp"
+#include "launcher/agent/ranks.hpp"
+#include "launcher/agent/stand_ins.hpp"
+#include "launcher/common/channel.hpp"
+#include "launcher/env/env.hpp"
+#include "launcher/pmix/server.hpp"
+
+namespace batchai::launcher {
+
+class PmixHost : private pmix::Host {
+  public:
+    // Of the agent; all outlive this object.
+    struct Node {
+        const Bootstrap& bootstrap;
+        const env::Environment& environment;  // the agent's, which stand-ins get
+        const Launch& job;
+        Channel& root;
+        Branch& branch;
+        Ranks& ranks;
+        std::function<void(const AgentError&)> fail;  // ends the job
+    };
+    PmixHost(Loop& loop, Node node);
+
+    sys::Result<void> serve(const pmix::ServerOptions& options);
+    bool serves() const { return server_ != nullptr; }
+    sys::Result<void> register_job(const pmix::JobInfo& info) {
+        return server_->register_job(info);
+    }
+    sys::Result<std::map<std::string, std::string>> environment(int rank) const {
+        return server_->environment(rank);
+    }
+    // Does what the library has asked for, at once.
+    void hear() { box_.open(); }
+
+    // A message of another node's; false: it is of another kind.
+    bool receive(Kind kind, Reader& reader);
+    void on_fence_done(FenceDone done);  // whole
+
+    // The rank uses PMIx, or has left it; through PMI-1 too.
+    void joined(int rank) { set_state(rank, RankEnd::Pmix::joined); }
+    void left(int rank) { set_state(rank, RankEnd::Pmix::left); }
+    // Absent: it has not joined so far.
+    std::optional<RankEnd::Pmix> state(int rank) const;
+    void report_abort(int rank, int code, std::string message);
+    void refuse_spawn(int rank);
+
+    // The rank has ended. First what its end says of PMIx; once the root knows the end, who waits
+    // for the rank.
+    void judge(RankEnd& end);
+    void release_waiting_for(const RankEnd& end, bool job_ends);
+    // A child of the agent has ended; it may be a stand-in.
+    void reap(pid_t pid, int status) { stand_ins_.reap(pid, status != 0); }
+    void stop_stand_ins() { stand_ins_.stop(); }
+
+  private:
+    // What the library wants (pmix/host.hpp).
+    void fence(Fence contribution, pmix::WhenJoined answer) override;
+    void modex(std::uint32_t rank, pmix::ModexAnswer answer) override;
+    void publish(std::vector<Item> items, pmix::OpAnswer answer) override;
+    void lookup(std::vector<std::string> keys, bool wait, pmix::LookupAnswer answer) override;
+    void unpublish(std::uint32_t owner, std::vector<std::string> keys,
+                   pmix::OpAnswer answer) override;
+    void aborted(std::uint32_t rank, int code, std::string message) override;
+    void spawn_refused(std::uint32_t rank) override;
+    void connected(std::uint32_t rank) override;
+    void finalized(std::uint32_t rank) override;
+    void group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) override;
+    void notify(Notification event) override;
+    void log(std::uint32_t rank, Stream stream, std::string text) override;
+    void signal(Signal signal) override;
+
+    void on_modex_request(ModexRequest request);
+    void on_modex_reply(ModexReply reply);
+    void on_store_reply(const StoreReply& reply);
+    void send_modex_reply(const ModexRequest& request, int status, std::string data);
+    void fail_modex_of(int rank);
+    void set_state(int rank, RankEnd::Pmix state);
+    bool any_joined() const;
+    pid_t start_stand_in(int rank);
+
+    Node node_;
+    pmix::Box box_;
+    std::unique_ptr<pmix::Server> server_;
+    StandIns stand_ins_;
+    Groups groups_;
+    std::map<int, RankEnd::Pmix> states_;
+    std::set<int> clients_;  // ranks that the library has known as clients
+
+    std::uint64_t next_id_ = 0;
+    std::map<FenceId, pmix::WhenJoined> fences_;
+    std::map<std::uint64_t, pmix::ModexAnswer> modexes_;  // asked by us
+    std::map<std::pair<int, std::uint64_t>, std::uint32_t>
+        asked_;  // asked of us: (origin, id) -> rank
+    std::map<std::uint64_t, pmix::OpAnswer> stores_;
+    std::map<std::uint64_t, pmix::LookupAnswer> lookups_;
+};
+
+}  // namespace batchai::launcher

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PreparationProcess: a job's preparation of this node (batchai-prep), where the plugin has not
+// done it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "launcher/agent/input.hpp"
+#include "launcher/agent/spawn.hpp"
+#include "launcher/common/message.hpp"
+
+namespace batchai::launcher {
+
+class PreparationProcess {
+  public:
+    // False: it cannot be started.
+    bool start(Loop& loop, SpawnRequest request, const std::string& input);
+    bool is(pid_t pid) const { return pid > 0 && pid == pid_; }
+    bool runs() const { return pid_ > 0; }
+    // To all of it.
+    void signal(int signal) const;
+    // It has ended; the error that it ended with.
+    std::optional<AgentError> end(int status, const std::string& node);
+
+  private:
+    pid_t pid_ = -1;
+    std::unique_ptr<InputPipe> input_;
+    sys::UniqueFd output_, error_;
+};
+
+}  // namespace batchai::launcher

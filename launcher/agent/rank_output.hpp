@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RankOutput: where the node's ranks' output goes, to the root, to files of their own, or both; and
+// how much of it nobody has taken yet. Above a limit the ranks are no longer read.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "launcher/agent/rank_files.hpp"
+#include "launcher/common/message.hpp"
+#include "launcher/common/program.hpp"
+
+namespace batchai::launcher {
+
+class RankOutput {
+  public:
+    struct Callbacks {
+        std::function<void(Output)> to_root;
+        std::function<void(const Sink::Failure&)> on_failure;  // of a file
+        std::function<void(bool hold)> hold;                   // read the ranks no longer, or again
+        std::function<void()> on_idle;                         // idle() may be true now
+    };
+    RankOutput(Loop& loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
+
+    // The files of this node's ranks, before they start.
+    sys::Result<void> open(const Launch& job, int node, const Meeting& meeting);
+    void write(int rank, Stream stream, std::string bytes);
+    // The root, or a file, has taken so much.
+    void taken(std::uint64_t bytes);
+    // Nothing more comes: see Sink::finish().
+    void finish();
+    // The files have all.
+    bool idle() const { return !files_ || files_->idle(); }
+
+  private:
+    Loop& loop_;
+    Callbacks callbacks_;
+    std::unique_ptr<RankFiles> files_;  // absent before the ranks start
+    std::set<int> own_;                 // ranks whose output goes to a file alone, not to the root
+    std::uint64_t untaken_ = 0;
+};
+
+}  // namespace batchai::launcher

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/rank_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/agent/rank_state.hpp"
+#include "launcher/common/processes.hpp"
+
+namespace batchai::launcher {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+// Between two looks at the ranks' pages.
+constexpr milliseconds kWatch{1000}, kLeastWatch{50};
+
+}  // namespace
+
+RankWatch::RankWatch(Loop& loop, const std::string& pages, Node node)
+    : loop_(loop),
+      node_(node),
+      pages_(pages),
+      stacks_(loop, node.environment, [this](const Stack& stack) { node_.root.send(stack); }) {}
+
+// The one that uses the library, which a script may have started, or else the one that works.
+pid_t RankWatch::process_of(int rank) const {
+    const pid_t first = node_.ranks.process(rank);
+    const pid_t user = pages_.process(rank);
+    return user > 0 && is_below(user, first) ? user : working_process(first);
+}
+
+std::vector<RankState> RankWatch::inspect() {
+    if (timer_) look();
+    std::vector<RankState> states;
+    for (const int rank : node_.ranks.all_running()) {
+        const pid_t pid = process_of(rank);
+        RankState state;
+        state.rank = rank;
+        state.text = fmt::format("process {}: {}; nothing written for {:.0f} s", pid,
+                                 process_state(pid), node_.ranks.silent(rank));
+        state.stopped = process_letter(pid) == 'T';
+        state.progress = pages_.progress(rank);
+        const auto pmix = node_.pmix.state(rank);
+        if (!pmix) {
+            state.text += "; no PMIx_Init so far";
+        } else if (*pmix == RankEnd::Pmix::left) {
+            state.text += "; out of PMIx_Finalize";
+        }
+        states.push_back(std::move(state));
+    }
+    return states;
+}
+
+void RankWatch::read_stack(int rank) {
+    if (node_.ranks.process(rank) == 0) {
+        node_.root.send(Stack{rank, 0, {}, {}});
+    } else {
+        stacks_.read(rank, process_of(rank), pages_.stack_file(rank));
+    }
+}
+
+void RankWatch::start(milliseconds quiet_after) {
+    quiet_after_ = quiet_after;
+    const auto period =
+        quiet_after.count() == 0 ? kWatch : std::clamp(quiet_after / 4, kLeastWatch, kWatch);
+    still_.restart();
+    timer_ = std::make_unique<Timer>(loop_, [this] { look(); });
+    timer_->start(period, period);
+}
+
+void RankWatch::look() {
+    const ProgressPages::Activity activity = pages_.look(node_.ranks.all_running());
+    if (quiet_after_.count() == 0) return;
+    if (activity.moved) {
+        still_.restart();
+        if (std::exchange(quiet_, false)) node_.root.send(Quiet{});
+    } else if (const auto still = still_.read(kWatch); !quiet_ && still >= quiet_after_) {
+        quiet_ = true;
+        node_.root.send(Quiet{true, activity.waiting});
+    }
+}
+
+}  // namespace batchai::launcher

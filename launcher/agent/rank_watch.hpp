@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RankWatch: what the node's ranks are doing, for the root that asks, and whether they still make
+// progress, which the root is told when that changes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher/agent/pmix_host.hpp"
+#include "launcher/agent/progress_pages.hpp"
+#include "launcher/agent/ranks.hpp"
+#include "launcher/agent/stacks.hpp"
+#include "launcher/common/channel.hpp"
+#include "launcher/env/env.hpp"
+
+namespace batchai::launcher {
+
+class RankWatch {
+  public:
+    // Of the agent; all outlive this object.
+    struct Node {
+        const env::Environment& environment;  // a debugger is looked for in its PATH
+        const Ranks& ranks;
+        const PmixHost& pmix;
+        Channel& root;
+    };
+    // pages: a directory for the ranks' progress (progress_pages.hpp).
+    RankWatch(Loop& loop, const std::string& pages, Node node);
+
+    // A rank that is about to start.
+    void offer(int rank, env::Environment& environment) { pages_.offer(rank, environment); }
+    // From now on the root is told when no rank has moved for so long; 0: it is not.
+    void start(std::chrono::milliseconds quiet_after);
+
+    std::vector<RankState> inspect();
+    // Sends the rank's stack when it is known.
+    void read_stack(int rank);
+    // A child of the agent has ended; it may be a debugger.
+    void reap(pid_t pid) { stacks_.reap(pid); }
+
+  private:
+    pid_t process_of(int rank) const;
+    void look();
+
+    Loop& loop_;
+    Node node_;
+    ProgressPages pages_;
+    StackReader stacks_;
+    std::unique_ptr<Timer> timer_;              // absent before the ranks start
+    std::chrono::milliseconds quiet_after_{0};  // 0: the root does not want to know
+    ActiveClock still_;                         // since any rank moved, as far as seen
+    bool quiet_ = false;                        // said
+};
+
+}  // namespace batchai::launcher
