@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/root/coordinator.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/prctl.h>
@@ -50,7 +49,15 @@ Coordinator::Coordinator(Session session)
                }),
       deadline_(loop_, [this] { on_deadline(); }),
       doubt_(loop_, [this] { end_job(); }),
-      answers_(loop_, [this] { tell_report(); }) {
+      input_(loop_, [this](const Input& block) { agents_[0].peer->channel->send(block); }),
+      fence_inquiry_(relay_, {[this](int node, const FenceQuery& query) {
+                                  agents_[node].peer->channel->send(query);
+                              },
+                              [this](const std::vector<int>& nodes) { return names(nodes); }}),
+      inspection_(
+          loop_, map_,
+          {[this](int node, const StackQuery& query) { agents_[node].peer->channel->send(query); },
+           [this] { check_quiet(); }}) {
     for (const std::string& line : session_.misplaced) outcome_.add_misplaced(line);
 }
 
@@ -167,7 +174,7 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             if (Misplaced misplaced; decode(reader, misplaced)) on_misplaced(misplaced.line);
             return;
         case Kind::input_taken:
-            return read_input();
+            return input_.next();
         case Kind::planned:
             if (Planned planned; decode(reader, planned)) on_planned(std::move(planned));
             return;
@@ -185,16 +192,18 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             }
             return;
         case Kind::inspected:
-            if (Inspected inspected; decode(reader, inspected)) on_inspected(std::move(inspected));
+            if (Inspected inspected; decode(reader, inspected)) {
+                inspection_.on_inspected(std::move(inspected));
+            }
             return;
         case Kind::stack:
-            if (Stack stack; decode(reader, stack)) on_stack(stack);
+            if (Stack stack; decode(reader, stack)) inspection_.on_stack(stack);
             return;
         case Kind::quiet:
             if (Quiet quiet; decode(reader, quiet)) on_quiet(node, quiet);
             return;
         case Kind::fence_answer:
-            if (FenceAnswer answer; decode(reader, answer)) on_fence_answer(node, answer);
+            if (FenceAnswer answer; decode(reader, answer)) fence_inquiry_.on_answer(node, answer);
             return;
         case Kind::signal:
             if (Signal signal; decode(reader, signal) && state_ == State::running) to_all(signal);
@@ -305,35 +314,7 @@ void Coordinator::start_input() {
         agents_[0].peer->channel->send(Input{});
         return;
     }
-    input_buffer_.resize(1 << 16);
-    input_request_.data = this;
-    read_input();
-}
-
-void Coordinator::read_input() {
-    if (state_ != State::running || input_buffer_.empty()) return;
-    const uv_buf_t buffer = uv_buf_init(input_buffer_.data(), input_buffer_.size());
-    reading_ = true;
-    uv_fs_read(loop_.get(), &input_request_, 0, &buffer, 1, -1, [](uv_fs_t* request) {
-        const ssize_t size = request->result;
-        uv_fs_req_cleanup(request);
-        static_cast<Coordinator*>(request->data)->send_input(size);
-    });
-}
-
-void Coordinator::send_input(ssize_t size) {
-    reading_ = false;
-    if (state_ != State::running) return;
-    if (size == UV_EAGAIN) {
-        input_ready_ = std::make_unique<Poll>(loop_, sys::UniqueFd(::fcntl(0, F_DUPFD_CLOEXEC, 0)),
-                                              [this](int) {
-                                                  input_ready_.reset();
-                                                  read_input();
-                                              });
-        return;
-    }
-    agents_[0].peer->channel->send(
-        Input{input_buffer_.substr(0, static_cast<std::size_t>(std::max<ssize_t>(size, 0)))});
+    input_.start();
 }
 
 // ---- sending ------------------------------------------------------------------------------------

@@ -17,7 +17,9 @@
 #include "launcher/common/signals.hpp"
 #include "launcher/common/sink.hpp"
 #include "launcher/common/terminal.hpp"
-#include "launcher/root/hang.hpp"
+#include "launcher/root/fence_inquiry.hpp"
+#include "launcher/root/input_feed.hpp"
+#include "launcher/root/inspection.hpp"
 #include "launcher/root/options.hpp"
 #include "launcher/root/plan_view.hpp"
 #include "launcher/root/printer.hpp"
@@ -94,7 +96,7 @@ class Coordinator : private Relay::Sender {
   private:
     explicit Coordinator(Session session);
     SessionResult run_to_end();
-    bool in_use() const { return reading_ || !written(); }
+    bool in_use() const { return input_.reading() || !written(); }
     // A connection to a process of the job; node is -1 until it has said a good hello.
     struct Peer {
         std::unique_ptr<Channel> channel;
@@ -138,8 +140,6 @@ class Coordinator : private Relay::Sender {
     void tell(const std::string& line);
     bool written() const { return out_ == nullptr || (out_->idle() && err_->idle()); }
     void start_input();
-    void read_input();
-    void send_input(ssize_t size);
 
     void on_signal(int signal);
     bool ends_job(int signal) const;
@@ -148,16 +148,8 @@ class Coordinator : private Relay::Sender {
     void on_child();
     void show_progress();
     void on_stall();
-    void ask_for_fence();
-    void on_fence_answer(int node, const FenceAnswer& answer);
-
-    // What all ranks are doing (coordinator_hang.cpp).
+    // then: when everything is said, unless the job has ended by then.
     void inspect(const std::string& why = {}, std::function<void()> then = {});
-    void on_inspected(Inspected inspected);
-    void tell_report();
-    void tell_processes(const HangReport& hang) const;
-    void on_stack(const Stack& stack);
-    void end_report();
     void on_quiet(int node, const Quiet& quiet);
     void check_quiet();
 
@@ -201,38 +193,21 @@ class Coordinator : private Relay::Sender {
     std::shared_ptr<Printer> printer_out_, printer_err_;
     Timer stall_, progress_;
     ActiveTimer timeout_;
-    Timer deadline_, doubt_, answers_;
+    Timer deadline_, doubt_;
     RankMap map_;
+    InputFeed input_;
+    FenceInquiry fence_inquiry_;
+    Inspection inspection_;
     std::vector<Program> programs_;
     Plan plan_;  // --dry-run only, as are these two
     Secrets secrets_;
     int planned_ = 0;  // ranks
     StatusLine status_;
     Outcome outcome_;
-    uv_fs_t input_request_{};
-    std::string input_buffer_;
-    bool reading_ = false;               // a thread may be using the two
-    std::unique_ptr<Poll> input_ready_;  // while a non-blocking standard input has nothing
     enum class State { starting, running, ending, over } state_ = State::starting;
     std::size_t greeted_ = 0;
-    std::optional<FenceId> stalled_fence_;  // under way at the last look
-    bool stall_said_ = false;
-    struct Question {  // who has not given to a fence
-        FenceId fence;
-        std::size_t unanswered = 0;
-        std::vector<int> missing;
-    };
-    std::optional<Question> question_;
     std::vector<std::string> lost_nodes_;
     int stalls_ = 0;  // while starting
-    struct Report {   // under way
-        std::string why;
-        std::function<void()> then;
-        std::size_t unanswered = 0;
-        std::vector<RankState> ranks;
-        bool stacks = false;  // are being waited for
-    };
-    std::optional<Report> report_;
     bool hang_said_ = false;
     std::optional<std::uint64_t> bytes_written_;  // when last looked at
     bool agents_had_time_ = false;                // to write files, after the last rank's end

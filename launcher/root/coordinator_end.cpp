@@ -37,8 +37,8 @@ void Coordinator::end_job(int signal, std::chrono::milliseconds grace) {
     show_progress();
     timeout_.stop();
     doubt_.stop();
-    answers_.stop();
-    report_.reset();
+    input_.stop();
+    inspection_.stop();
     if (asked_) bytes_written_ = out_->bytes_written() + err_->bytes_written();
     to_all(End{signal, static_cast<int>(grace.count())});
     deadline_.start(grace + kEndDeadline);
@@ -93,6 +93,7 @@ void Coordinator::say_bye() {
     if (state_ == State::over) return;
     state_ = State::over;
     show_progress();
+    input_.stop();
     stall_.stop();
     timeout_.stop();
     deadline_.start(kByeDeadline);

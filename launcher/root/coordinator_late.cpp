@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Coordinator, where somebody is late: progress at a start, who a stalled start or fence waits for.
+// Coordinator, where somebody is late: progress at a start, who a stalled start waits for, and
+// ranks none of which moves.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -58,34 +59,40 @@ void Coordinator::on_stall() {
         fail("lost " + names(missing) + ": no agent within a minute", 125, Cause::node);
         return;
     }
-    const auto fence = relay_.missing();
-    // A fence is stalled when it was under way at the last look; said once.
-    if (fence && stalled_fence_ == fence->id) {
-        if (!std::exchange(stall_said_, true)) ask_for_fence();
+    fence_inquiry_.look();
+}
+
+void Coordinator::inspect(const std::string& why, std::function<void()> then) {
+    if (inspection_.under_way()) {
+        if (then) inspection_.then(std::move(then));
         return;
     }
-    stall_said_ = false;
-    stalled_fence_ = fence ? std::optional(fence->id) : std::nullopt;
-}
-
-// Below a child of the root that has not given to the fence, some nodes may have.
-void Coordinator::ask_for_fence() {
-    const auto fence = relay_.missing();
-    if (!fence) return;
-    question_ = {fence->id, fence->nodes.size(), {}};
-    for (int node : fence->nodes) agents_[node].peer->channel->send(FenceQuery{fence->id});
-}
-
-void Coordinator::on_fence_answer(int node, const FenceAnswer& answer) {
-    if (!question_ || question_->fence != answer.id) return;
-    if (!answer.given) question_->missing.push_back(node);
-    if (--question_->unanswered > 0) return;
-    std::sort(question_->missing.begin(), question_->missing.end());
-    if (!question_->missing.empty()) {
-        say(fmt::format("a fence (start-up, barrier or end) waits for ranks on {}",
-                        names(question_->missing)));
+    if (state_ != State::running) {
+        if (then) then();
+        return;
     }
-    question_.reset();
+    to_all(Inspect{});
+    if (why.empty()) fence_inquiry_.ask();
+    inspection_.start(why, agents_.size(), std::move(then));
+}
+
+void Coordinator::on_quiet(int node, const Quiet& quiet) {
+    agents_[node].quiet = quiet;
+    if (!quiet.quiet) hang_said_ = false;
+    check_quiet();
+}
+
+// All nodes are quiet, and somebody waits: said once, until something moves. Looks again after an
+// inspection.
+void Coordinator::check_quiet() {
+    if (hang_said_ || inspection_.under_way() || state_ != State::running) return;
+    const auto is_quiet = [](const Agent& agent) { return agent.done || agent.quiet.quiet; };
+    const auto waits = [](const Agent& agent) { return !agent.done && agent.quiet.waiting; };
+    if (std::all_of(agents_.begin(), agents_.end(), is_quiet) &&
+        std::any_of(agents_.begin(), agents_.end(), waits)) {
+        hang_said_ = true;
+        inspect(fmt::format("no rank has made progress for {:g} s: ", session_.hang_report));
+    }
 }
 
 }  // namespace batchai::launcher

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FenceInquiry: who keeps a fence waiting. The root knows which of its children in the tree have
+// not given to it; nodes below them are asked.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/common/message.hpp"
+#include "launcher/root/relay.hpp"
+
+namespace batchai::launcher {
+
+class FenceInquiry {
+  public:
+    struct Callbacks {
+        std::function<void(int node, const FenceQuery&)> ask;
+        std::function<std::string(const std::vector<int>& nodes)> names;
+    };
+    FenceInquiry(const Relay& relay, Callbacks callbacks)
+        : relay_(relay), callbacks_(std::move(callbacks)) {}
+
+    // From time to time: asks once for a fence that was under way at the last look.
+    void look();
+    // Asks now, if a fence is under way.
+    void ask();
+    void on_answer(int node, const FenceAnswer& answer);
+
+  private:
+    const Relay& relay_;
+    Callbacks callbacks_;
+    std::optional<FenceId> seen_;  // under way at the last look
+    bool asked_ = false;           // for that one
+    struct Question {
+        FenceId fence;
+        std::size_t unanswered = 0;
+        std::vector<int> missing;
+    };
+    std::optional<Question> question_;
+};
+
+}  // namespace batchai::launcher

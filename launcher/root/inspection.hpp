@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Inspection: the ranks are asked what they are doing: by the user, before a time-out ends them, or
+// because none of them makes progress while some wait. First come all answers, then who waits for
+// whom, then the stacks of a few.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/common/event_loop.hpp"
+#include "launcher/common/message.hpp"
+#include "launcher/root/hang.hpp"
+
+namespace batchai::launcher {
+
+class Inspection {
+  public:
+    struct Callbacks {
+        std::function<void(int node, const StackQuery&)> ask_for_stack;
+        std::function<void()> on_over;  // all is said
+    };
+    // map: of the job, known when an inspection starts.
+    Inspection(Loop& loop, const RankMap& map, Callbacks callbacks);
+
+    bool under_way() const { return under_way_.has_value(); }
+    // Every node has been asked. why: stands before the first line. then: called when everything is
+    // said, unless the inspection is stopped.
+    void start(const std::string& why, std::size_t nodes, std::function<void()> then);
+    // What the one under way is to do then.
+    void then(std::function<void()> then);
+    void on_inspected(Inspected inspected);
+    void on_stack(const Stack& stack);
+    void stop();
+
+  private:
+    void tell();
+    void tell_processes(const HangReport& hang) const;
+    void end();
+
+    const RankMap& map_;
+    Callbacks callbacks_;
+    Timer answers_;
+    struct UnderWay {
+        std::string why;
+        std::function<void()> then;
+        std::size_t unanswered = 0;
+        std::vector<RankState> ranks;
+        bool stacks = false;  // are being waited for
+    };
+    std::optional<UnderWay> under_way_;
+};
+
+}  // namespace batchai::launcher
