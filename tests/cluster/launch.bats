@@ -493,13 +493,22 @@ time.sleep(60)"' - "$group"
 }
 
 @test "an agent that is told to end while it makes its directories leaves none" {
+    need_root
     strace -o /dev/null true || skip "needs strace, and its being permitted"
-    strace -f -o /dev/null -e trace=mkdir -e inject=mkdir:delay_exit=500000 batchai-launch --local 1 -n 1 -- true &
-    eventually compgen -G '/dev/shm/batchai.??????'
-    pkill -TERM -f 'batchai-launch --agent'
+    # With directories of its own, where no other launch makes any.
+    unshare --mount sh -c 'mount -t tmpfs own /tmp && mount -t tmpfs own /dev/shm && exec sleep 1000' &
+    local holder=$!
+    own() { compgen -G "/proc/$holder/root/$1/batchai.??????"; }
+    eventually grep -q ' /dev/shm .*own' "/proc/$holder/mountinfo"
+    nsenter --mount --target "$holder" strace -f -o /dev/null -e trace=mkdir -e inject=mkdir:delay_exit=500000 \
+        batchai-launch --local 1 -n 1 -- true &
+    local launch=$!
+    eventually own dev/shm
+    pkill -TERM -P "$(pgrep -P "$launch")" -f 'batchai-launch --agent'
     status=0
-    wait $! || status=$?
+    wait "$launch" || status=$?
     [ "$status" -ne 0 ]
-    none_there() { [ -z "$(compgen -G '/tmp/batchai.??????'; compgen -G '/dev/shm/batchai.??????')" ]; }
+    none_there() { [ -z "$(own tmp; own dev/shm)" ]; }
     eventually none_there
+    kill "$holder"
 }
