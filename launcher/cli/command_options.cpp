@@ -7,6 +7,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "launcher/cli/slurm/external.hpp"
+
 namespace batchai::cli {
 namespace {
 
@@ -58,17 +60,56 @@ const CLI::Validator kDirectory(
     },
     "PATH");
 
+const CLI::Validator kLastOfId(
+    [](std::string& text) {
+        Scope anywhere;
+        take_arm_id(text, anywhere);
+        return std::string();
+    },
+    "");
+
 const CLI::Validator kName = name_validator("");
 const CLI::Validator kGroupName = name_validator(".");
+
+void add_arm_name(CLI::App& verb, const std::string& names, std::string& name, Scope& scope,
+                  const CLI::Validator& check, const std::string& description) {
+    verb.add_option(names, name, description)
+        ->transform(CLI::Validator(
+            [&scope](std::string& text) {
+                take_arm_id(text, scope);
+                return std::string();
+            },
+            ""))
+        ->check(check)
+        ->required();
+}
+
+void take_arm_id(std::string& text, Scope& scope) {
+    if (!text.starts_with("/subscriptions/")) return;
+    const std::vector<std::string> parts = CLI::detail::split(text.substr(1), '/');
+    for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
+        if (parts[i] == "resourceGroups") scope.resource_group = parts[i + 1];
+        if (parts[i] == "workspaces") scope.workspace = parts[i + 1];
+        if (parts[i] == "experiments") scope.experiment = parts[i + 1];
+    }
+    text = parts.back();
+}
 
 CLI::App* add_verb(CLI::App& parent, Session& session, const std::string& name,
                    const std::string& description, const std::string& example) {
     CLI::App* verb = parent.add_subcommand(name, description);
     verb->footer("Example:\n  " + example);
-    verb->add_option("-o,--output", session.output, "json or table")
-        ->check(CLI::IsMember({"json", "table"}))
+    verb->add_option("-o,--output", session.output, "json, yaml, table, tsv or none")
+        ->check(CLI::IsMember({"json", "jsonc", "yaml", "yamlc", "table", "tsv", "none"}))
+        ->envname("AZURE_CORE_OUTPUT")
+        ->type_name("FORM")
         ->group("Global");
     verb->add_option("--query", session.query, "JMESPath over the result")->group("Global");
+    verb->add_flag_callback("--verbose,--debug", announce_programs, "say which programs are run")
+        ->group("Global");
+    verb->add_flag_callback("--only-show-errors", silence_notes, "no notes, no warnings")
+        ->group("Global");
+    ignore_options(*verb, {"--subscription"});
     return verb;
 }
 
@@ -90,6 +131,7 @@ void ignore_flags(CLI::App& verb, const std::vector<std::string>& names) {
 
 void add_group_option(CLI::App& verb, Scope& scope) {
     verb.add_option("-g,--resource-group", scope.resource_group, "resource group")
+        ->transform(kLastOfId)
         ->check(kGroupName)
         ->capture_default_str();
 }
@@ -97,6 +139,7 @@ void add_group_option(CLI::App& verb, Scope& scope) {
 void add_workspace_options(CLI::App& verb, Scope& scope) {
     add_group_option(verb, scope);
     verb.add_option("-w,--workspace", scope.workspace, "workspace")
+        ->transform(kLastOfId)
         ->check(kName)
         ->capture_default_str();
 }
@@ -104,8 +147,19 @@ void add_workspace_options(CLI::App& verb, Scope& scope) {
 void add_experiment_options(CLI::App& verb, Scope& scope) {
     add_workspace_options(verb, scope);
     verb.add_option("-e,--experiment", scope.experiment, "experiment")
+        ->transform(kLastOfId)
         ->check(kName)
         ->capture_default_str();
+}
+
+void add_assignment_options(CLI::App& verb, std::vector<std::string>& shares,
+                            std::vector<std::string>& images) {
+    verb.add_option("--share", shares, "NAME=DIRECTORY: a share, container or file server of it")
+        ->expected(1)
+        ->take_all();
+    verb.add_option("--image", images, "NAME=host: run this container image's job on the host")
+        ->expected(1)
+        ->take_all();
 }
 
 void add_yes_flag(CLI::App& verb, bool& yes) {

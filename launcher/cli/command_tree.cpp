@@ -25,6 +25,7 @@ CLI::App* add_noun(CLI::App& parent, const std::string& name, const std::string&
 
 void build_command(CLI::App& command, Session& session) {
     command.require_subcommand(1);
+    command.option_defaults()->take_last();  // for all below: of a repeated option the last counts
     command.footer(kFooter);
     command.set_version_flag(
         "--version", "batchai " BATCHAI_VERSION " (plugin built for Slurm " SLURM_VERSION ")");
@@ -39,13 +40,17 @@ void build_command(CLI::App& command, Session& session) {
     add_job_terminate(*jobs, session);
     add_job_delete(*jobs, session);
     add_job_files(*add_noun(*jobs, "file", "the job's output files"), session);
+    add_job_nodes(*add_noun(*jobs, "node", "the job's nodes"), session);
 
     add_clusters(*add_noun(command, "cluster", "names for Slurm partitions"), session);
+    add_file_servers(*add_noun(command, "file-server", "file servers of the site"), session);
+    add_usages(command, session);
     add_storage(*add_noun(command, "storage", "shares of the site and files on them"), session);
     add_groups(*add_noun(command, "group", "resource groups: names"), session);
     add_workspaces(*add_noun(command, "workspace", "workspaces: names"), session);
     add_experiments(*add_noun(command, "experiment", "experiments: names that group jobs"),
                     session);
+    add_policy(*add_noun(command, "policy", "what a job file needs of the site"), session);
     add_admin(*add_noun(command, "admin", "for those who run the cluster"), session);
     add_completion(command, session);
 }

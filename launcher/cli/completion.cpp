@@ -23,7 +23,7 @@ _batchai() {
     done
     local previous=${COMP_WORDS[COMP_CWORD - 1]} current=${COMP_WORDS[COMP_CWORD]} words=""
     case $previous in
-        -o | --output) words="json table" ;;
+        -o | --output) words="json jsonc yaml yamlc table tsv none" ;;
         -f | --config-file | --source | --dest)
             mapfile -t COMPREPLY < <(compgen -f -- "$current")
             return

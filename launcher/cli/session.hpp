@@ -25,6 +25,7 @@ using TableMaker = std::function<Table(const nlohmann::json&)>;
 struct Session {
     std::string output = "json";  // -o
     std::string query;            // --query
+    bool only_errors = false;     // --only-show-errors
     std::function<int()> action;
 
     // Prints a result as -o and --query ask for it. Returns the exit code.
@@ -38,6 +39,8 @@ inline int fail(ExitCode code, const sys::Error& error) {
 }
 // "batchai: message" on stderr, in one line.
 void note(const std::string& message);
+// From now on note() says nothing; fail() does.
+void silence_notes();
 
 // -g, -w, -e: where a name lives. Left out: "default".
 struct Scope {

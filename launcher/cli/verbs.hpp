@@ -4,6 +4,7 @@
 // works). The tree is put together in command_tree.cpp.
 #pragma once
 
+#include "job/spec.hpp"
 #include "launcher/cli/session.hpp"
 
 namespace CLI {
@@ -20,12 +21,16 @@ void add_groups(CLI::App&, Session&);
 void add_workspaces(CLI::App&, Session&);
 void add_experiments(CLI::App&, Session&);
 
-// cluster.cpp
+// cluster.cpp, file_server.cpp, usages.cpp
 void add_clusters(CLI::App&, Session&);
+void add_file_servers(CLI::App&, Session&);
+void add_usages(CLI::App&, Session&);
 
-// storage.cpp, storage_file.cpp
+// storage.cpp, storage_file.cpp, storage_blob.cpp, storage_batch.cpp
 void add_storage(CLI::App&, Session&);
 void add_storage_files(CLI::App&, Session&);
+void add_storage_blobs(CLI::App&, Session&);
+void add_storage_batches(CLI::App&, Session&, job::Volume::Kind);
 
 // job_*.cpp
 void add_job_create(CLI::App&, Session&);
@@ -37,6 +42,10 @@ void add_job_wait(CLI::App&, Session&);
 void add_job_terminate(CLI::App&, Session&);
 void add_job_delete(CLI::App&, Session&);
 void add_job_files(CLI::App&, Session&);
+void add_job_nodes(CLI::App&, Session&);
+
+// policy_suggest.cpp
+void add_policy(CLI::App&, Session&);
 
 // admin.cpp: check, doctor
 void add_admin(CLI::App&, Session&);

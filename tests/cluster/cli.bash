@@ -60,7 +60,8 @@ submissions() {
     find "$(alice_home)/.local/share/batchai/jobs" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l
 }
 
-# refused_with PATTERN BATCHAI_ARGUMENT...: exit code 2, one line like the pattern, nothing submitted.
+# refused_with PATTERN BATCHAI_ARGUMENT...: exit code 2, one line like the pattern, nothing submitted. What follows the
+# line is the policy entry that begins as $entry says; without $entry nothing does.
 refused_with() {
     local pattern=$1 before after code=0
     shift
@@ -69,6 +70,8 @@ refused_with() {
     after=$(submissions)
     cat said
     [ "$code" = 2 ]
+    [ "$(sed '1,/^To allow it, add to /d' said | sed -n 2p)" = "${entry-}" ]
+    sed -i '/^To allow it, add to /,$d' said
     [ "$(wc -l <said)" = 1 ]
     # shellcheck disable=SC2053 # a pattern
     [[ $(cat said) == $pattern ]]

@@ -195,3 +195,13 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     batchai job terminate "${scope[@]}" -n busy --yes
     eventually is_in_state busy failed
 }
+
+@test "job list asks Slurm once, however many jobs are waiting" {
+    scontrol update NodeName=n1,n2 State=DRAIN Reason=test
+    for name in one two three; do start $name 1 true; done
+    batchai job list --debug --query '[].executionState' -o tsv >states 2>said
+    [ "$(sort states | uniq -c | tr -s ' ')" = ' 3 queued' ]
+    [ "$(grep -c '^batchai: runs .*squeue' said)" = 1 ]
+    scontrol update NodeName=n1,n2 State=RESUME
+    for name in one two three; do batchai job wait "${scope[@]}" -n $name; done
+}

@@ -58,8 +58,8 @@ edited() {
 
 @test "an unknown share" {
     edited '.properties.mountVolumes.azureFileShares[0].azureFileUrl = "https://a.file.core.windows.net/other"'
-    refuses bad.json 'batchai: bad.json:*other*share*'
-    refused_with '*\[\[share\]\]*' storage share create --name other --account-name a
+    entry='[[share]]' refuses bad.json 'batchai: bad.json:*other*share*'
+    entry='[[share]]' refused_with '*\[\[share\]\]*' storage share create --name other --account-name a
 }
 
 @test "a mount target with .." {
@@ -81,7 +81,7 @@ edited() {
 @test "an unknown cluster, with what to do" {
     write_job good.json 2
     # shellcheck disable=SC2046 # words
-    refused_with '*\[cluster.nc7\]*' $(create good.json) -c nc7
+    entry='[cluster.nc7]' refused_with '*\[cluster.nc7\]*' $(create good.json) -c nc7
 }
 
 @test "a cluster of the job file that is not known, and one that is" {
@@ -91,7 +91,7 @@ edited() {
             '.properties.cluster = {id: $id}' good.json >$cluster.json
     done
     # shellcheck disable=SC2046 # words
-    refused_with '*\[cluster.nc7\]*' $(create nc7.json)
+    entry='[cluster.nc7]' refused_with '*\[cluster.nc7\]*' $(create nc7.json)
     # shellcheck disable=SC2046
     batchai $(create nc6cluster.json) --dry-run >said
     grep -q -e '--gres=gpu:1' said

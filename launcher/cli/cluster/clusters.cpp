@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "launcher/cli/cluster/parameter_file.hpp"
+
 namespace batchai::cli {
 namespace {
 
@@ -50,13 +52,14 @@ sys::Result<ClusterBinding> bind_cluster(History& history, const job::SitePolicy
     if (name.empty()) return ClusterBinding{};
     ClusterBinding binding;
     const auto site = policy.clusters.find(name);
-    if (site != policy.clusters.end()) binding = {site->second.partition, site->second.gres};
+    if (site != policy.clusters.end()) binding = {site->second.partition, site->second.gres, {}};
     const auto record =
         history.find(Resource::Kind::cluster, scope.resource_group, scope.workspace, name);
     if (!record) return record.error();
     if (*record) {
         binding.partition = (*record)->document.value("partition", binding.partition);
         binding.gres = (*record)->document.value("gres", binding.gres);
+        binding.volumes = parameter((*record)->document, "nodeSetup/mountVolumes");
     } else if (site == policy.clusters.end()) {
         return sys::Error{"cluster " + name + ": not known: bind it to a partition with 'batchai " +
                           "cluster create', or name it in the site policy as [cluster." + name +

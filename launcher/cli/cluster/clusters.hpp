@@ -29,8 +29,9 @@ NodeCounts count_nodes(const Partition&);
 
 // What a job on a cluster asks Slurm for.
 struct ClusterBinding {
-    std::string partition;  // empty: the default one
-    std::string gres;       // per node
+    std::string partition;   // empty: the default one
+    std::string gres;        // per node
+    nlohmann::json volumes;  // mountVolumes of cluster create; null: none
 };
 
 // name empty: the default partition. Unknown to history and policy: an error that says how to name

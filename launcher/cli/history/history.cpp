@@ -29,12 +29,13 @@ CREATE TABLE IF NOT EXISTS job(
 CREATE INDEX IF NOT EXISTS job_name ON job(resource_group, workspace, experiment, name);
 )";
 
-constexpr std::array<std::pair<Resource::Kind, const char*>, 5> kKinds{
+constexpr std::array<std::pair<Resource::Kind, const char*>, 6> kKinds{
     {{Resource::Kind::group, "group"},
      {Resource::Kind::workspace, "workspace"},
      {Resource::Kind::experiment, "experiment"},
      {Resource::Kind::cluster, "cluster"},
-     {Resource::Kind::account, "account"}}};
+     {Resource::Kind::account, "account"},
+     {Resource::Kind::file_server, "file server"}}};
 
 nlohmann::json errors_json(const std::vector<JobError>& errors) {
     auto array = nlohmann::json::array();

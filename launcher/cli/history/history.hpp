@@ -21,7 +21,7 @@ namespace batchai::cli {
 
 // A named thing that is not a job. Groups and storage accounts have no workspace.
 struct Resource {
-    enum class Kind { group, workspace, experiment, cluster, account };
+    enum class Kind { group, workspace, experiment, cluster, account, file_server };
     Kind kind = Kind::group;
     std::string resource_group;
     std::string workspace;

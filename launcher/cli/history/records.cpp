@@ -163,8 +163,9 @@ int remove(Kind kind, const RecordArgs& args) {
     if (!resource) return fail(kBadInput, resource.error());
     auto jobs = find_jobs(*store, jobs_of(*resource));
     if (!jobs) return fail(kFailed, jobs.error());
+    const OwnJobs all;
     for (auto& job : *jobs) {
-        const auto execution = execution_of(*store, job);
+        const auto execution = execution_of(*store, job, &all);
         if (!execution) return fail(kEnvironment, execution.error());
         if (!execution->over())
             return fail(kFailed, std::string(kind_name(kind)) + " " + args.name + ": job " +
@@ -185,20 +186,17 @@ int remove(Kind kind, const RecordArgs& args) {
 void add_name(CLI::App& verb, Kind kind, RecordArgs& args) {
     switch (kind) {
         case Kind::group:
-            verb.add_option("-n,--name,-g,--resource-group", args.name, "its name")
-                ->check(kGroupName)
-                ->required();
+            add_arm_name(verb, "-n,--name,-g,--resource-group,--ids", args.name, args.scope,
+                         kGroupName, "its name");
             break;
         case Kind::workspace:
-            verb.add_option("-n,--workspace,-w,--name", args.name, "its name")
-                ->check(kName)
-                ->required();
+            add_arm_name(verb, "-n,--name,-w,--workspace,--ids", args.name, args.scope, kName,
+                         "its name");
             add_group_option(verb, args.scope);
             break;
         default:
-            verb.add_option("-n,--name,-e,--experiment", args.name, "its name")
-                ->check(kName)
-                ->required();
+            add_arm_name(verb, "-n,--name,-e,--experiment,--ids", args.name, args.scope, kName,
+                         "its name");
             add_workspace_options(verb, args.scope);
     }
 }

@@ -9,6 +9,7 @@
 #include "job/spec.hpp"
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/job/job_input.hpp"
+#include "launcher/cli/policy/policy_entries.hpp"
 #include "launcher/cli/verbs.hpp"
 #include "sys/file.hpp"
 
@@ -54,6 +55,7 @@ int run(const Session& session, const CheckArgs& args) {
         if (const int code = session.print(findings); code != kOk) return code;
     } else {
         for (const auto& finding : parsed.findings) std::cerr << finding.text() << '\n';
+        if (!parsed.spec) print_missing_entries(*policy, missing_entries(*policy, *text));
     }
     return parsed.spec ? kOk : kBadInput;
 }

@@ -11,6 +11,7 @@
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/job/job_document.hpp"
 #include "launcher/cli/job/job_input.hpp"
+#include "launcher/cli/policy/policy_entries.hpp"
 #include "launcher/cli/slurm/external.hpp"
 #include "launcher/cli/slurm/slurm.hpp"
 #include "launcher/cli/verbs.hpp"
@@ -24,8 +25,18 @@ struct CreateArgs {
     JobInput input;
     std::string partition;
     std::vector<std::string> pass_through;
+    std::string old_cluster;  // -r, when -c was the file
     bool dry_run = false;
 };
+
+// The smallest job file that has a volume.
+nlohmann::json job_with_volume(const std::string& list, const nlohmann::json& volume) {
+    return {{"properties",
+             {{"nodeCount", 1},
+              {"stdOutErrPathPrefix", "/tmp"},
+              {"customToolkitSettings", {{"commandLine", "true"}}},
+              {"mountVolumes", {{list, nlohmann::json::array({volume})}}}}}};
+}
 
 // What is submitted, but for the snapshot's path.
 sys::Result<Submission> plan(const CreateArgs& args, const CheckedJob& job,
@@ -88,7 +99,38 @@ std::string cluster_of(const std::string& file) {
     return parsed.spec ? parsed.spec->cluster : "";
 }
 
+// Volumes of the cluster that the site policy does not allow are left out, and said.
+nlohmann::json allowed_volumes(const CreateArgs& args, const job::SitePolicy& policy,
+                               const nlohmann::json& volumes) {
+    if (!volumes.is_object()) return nullptr;
+    nlohmann::json allowed = nlohmann::json::object();
+    for (const auto& [list, items] : volumes.items()) {
+        if (!items.is_array()) continue;
+        for (const auto& item : items) {
+            const auto parsed = job::parse_job(job_with_volume(list, item).dump(), "");
+            if (!parsed.spec || parsed.spec->volumes.empty()) continue;
+            auto volume = parsed.spec->volumes.front();
+            if (volume.account.empty()) volume.account = args.input.storage_account;
+            const auto found = job::resolve_volume(policy, volume);
+            if (found)
+                allowed[list].push_back(item);
+            else
+                note("cluster " + args.input.cluster +
+                     ": is used without a volume of it: " + found.error().message);
+        }
+    }
+    return allowed;
+}
+
+// -c was the file in az's first releases, beside -r for the cluster.
+void heed_old_options(CreateArgs& args) {
+    if (args.old_cluster.empty()) return;
+    if (args.input.config_file.empty()) args.input.config_file = args.input.cluster;
+    args.input.cluster = args.old_cluster;
+}
+
 int run(const Session& session, CreateArgs args) {
+    heed_old_options(args);
     if (args.input.cluster.empty() && args.partition.empty()) {
         args.input.cluster = cluster_of(args.input.config_file);
     }
@@ -97,10 +139,15 @@ int run(const Session& session, CreateArgs args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     auto cluster = bind_cluster(store->history, *policy, args.input.scope, args.input.cluster);
-    if (!cluster) return fail(kBadInput, cluster.error());
+    if (!cluster) {
+        fail(kBadInput, cluster.error());
+        print_missing_entries(*policy, {cluster_entry(args.input.cluster)});
+        return kBadInput;
+    }
     if (!args.partition.empty()) cluster->partition = args.partition;
     const auto partition = find_partition(cluster->partition);
     if (!partition) return fail(kEnvironment, partition.error());
+    args.input.volumes = allowed_volumes(args, *policy, cluster->volumes);
     const auto job = check_input(args.input, *policy, static_cast<int>(partition->nodes.size()));
     if (!job) return kBadInput;
     auto submission = plan(args, *job, *cluster);
@@ -131,7 +178,11 @@ void add_job_create(CLI::App& parent, Session& session) {
     const auto args = std::make_shared<CreateArgs>();
     add_job_input(*verb, args->input);
     verb->add_option("-c,--cluster", args->input.cluster,
-                     "cluster; left out: the job file's, else Slurm's default partition");
+                     "cluster; left out: the job file's, else Slurm's default partition")
+        ->transform(kLastOfId);
+    verb->add_option("-r,--cluster-name", args->old_cluster,
+                     "cluster, as az had it first; then -c is the job file")
+        ->transform(kLastOfId);
     verb->add_flag("--dry-run", args->dry_run, "check, print the sbatch command, submit nothing");
     verb->add_option("--partition", args->partition, "instead of the cluster's")
         ->group("Handed on to sbatch");
@@ -139,8 +190,15 @@ void add_job_create(CLI::App& parent, Session& session) {
     add_sbatch_option(*verb, args, "--qos", "--qos", "quality of service");
     add_sbatch_option(*verb, args, "--reservation", "--reservation", "reservation");
     add_sbatch_option(*verb, args, "--time", "--time", "time limit");
-    verb->callback(
-        [args, &session] { session.action = [args, &session] { return run(session, *args); }; });
+    verb->add_option("SBATCH_OPTION", args->pass_through, "after --: as sbatch has it")
+        ->take_all()
+        ->group("Handed on to sbatch");
+    verb->callback([args, &session] {
+        if (args->input.config_file.empty() &&
+            (args->old_cluster.empty() || args->input.cluster.empty()))
+            throw CLI::RequiredError("--config-file");
+        session.action = [args, &session] { return run(session, *args); };
+    });
 }
 
 }  // namespace batchai::cli

@@ -34,19 +34,6 @@ json time_or_null(const std::optional<double>& time) {
     return time ? json(iso_time(*time)) : json();
 }
 
-// The service never gave a credential back.
-void hide_credentials(json& value) {
-    if (value.is_array())
-        for (auto& item : value) hide_credentials(item);
-    if (!value.is_object()) return;
-    for (auto& [key, item] : value.items()) {
-        if (std::find(kSecretKeys.begin(), kSecretKeys.end(), key) != kSecretKeys.end())
-            item = nullptr;
-        else
-            hide_credentials(item);
-    }
-}
-
 json secret_names(const json& properties) {
     const auto secrets = properties.find("secrets");
     if (secrets == properties.end() || !secrets->is_array()) return nullptr;
@@ -90,6 +77,18 @@ json cluster_reference(const job::Identity& identity) {
 }
 
 }  // namespace
+
+void hide_credentials(json& value) {
+    if (value.is_array())
+        for (auto& item : value) hide_credentials(item);
+    if (!value.is_object()) return;
+    for (auto& [key, item] : value.items()) {
+        if (std::find(kSecretKeys.begin(), kSecretKeys.end(), key) != kSecretKeys.end())
+            item = nullptr;
+        else
+            hide_credentials(item);
+    }
+}
 
 std::string workspace_id(const job::Identity& identity) {
     return "/subscriptions/" + identity.subscription + "/resourceGroups/" +

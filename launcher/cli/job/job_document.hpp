@@ -14,6 +14,9 @@ namespace batchai::cli {
 // "/subscriptions/<s>/resourceGroups/<g>/providers/Microsoft.BatchAI/workspaces/<w>"
 std::string workspace_id(const job::Identity&);
 
+// Keys and passwords become null: the service never gave one back.
+void hide_credentials(nlohmann::json&);
+
 // snapshot: the job's document; its secrets are reported by name only. preparation: see
 // preparation.hpp.
 nlohmann::json job_document(const JobRow&, const Execution&, const nlohmann::json& snapshot,

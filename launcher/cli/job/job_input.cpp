@@ -15,10 +15,37 @@
 #include "job/snapshot.hpp"
 #include "launcher/cli/history/records.hpp"
 #include "launcher/cli/output/time_text.hpp"
+#include "launcher/cli/policy/policy_entries.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 
 namespace batchai::cli {
+namespace {
+
+// The job file with the volumes of the cluster and of the options; empty: there are none.
+std::string with_volumes(const std::string& text, const JobInput& input) {
+    MountOptions options = input.mounts;
+    options.account = input.storage_account;
+    nlohmann::json volumes{{"mountVolumes", mount_volumes(options, input.scope)}};
+    merge_volumes(volumes, input.volumes);
+    auto document = nlohmann::json::parse(text, nullptr, false);
+    if (volumes["mountVolumes"].empty() || !document.is_object()) return {};
+    merge_volumes(document["properties"], volumes["mountVolumes"]);
+    return document.dump(4);
+}
+
+// The merged text has other lines than the user's file: a finding that is about the file stands
+// where the file's own check has it, and one about an added volume stands nowhere.
+void take_place(job::Finding& finding, const std::vector<job::Finding>& places) {
+    finding.line = finding.column = 0;
+    for (const auto& place : places)
+        if (place.path == finding.path && place.message == finding.message) {
+            finding.line = place.line;
+            finding.column = place.column;
+        }
+}
+
+}  // namespace
 
 job::Identity JobInput::identity() const {
     job::Identity identity;
@@ -31,13 +58,14 @@ job::Identity JobInput::identity() const {
 }
 
 void add_job_input(CLI::App& verb, JobInput& input) {
-    verb.add_option("-f,--config-file", input.config_file, "the job file (job.json)")->required();
+    verb.add_option("-f,--config-file", input.config_file, "the job file (job.json)");
     verb.add_option("-n,--name", input.name, "the job's name")->check(kName)->required();
     add_experiment_options(verb, input.scope);
     verb.add_option("--storage-account-name", input.storage_account,
                     "fills in <AZURE_BATCHAI_STORAGE_ACCOUNT>")
         ->envname("AZURE_BATCHAI_STORAGE_ACCOUNT");
-    ignore_options(verb, {"--storage-account-key"});
+    add_mount_options(verb, input.mounts);
+    ignore_options(verb, {"--storage-account-key", "-l,--location"});
 }
 
 sys::Result<job::SitePolicy> load_site_policy() {
@@ -50,8 +78,17 @@ sys::Result<job::SitePolicy> load_site_policy() {
     // A line for each mistake; the last one is the caller's to say.
     std::string lines = policy.error().message;
     for (std::size_t end; (end = lines.find('\n')) != lines.npos; lines.erase(0, end + 1))
-        note(lines.substr(0, end));
+        fail(kEnvironment, lines.substr(0, end));
     return sys::Error{lines};
+}
+
+std::string job_policy_file(const Store& store, const std::string& uuid) {
+    return store.record(uuid) + "/policy.toml";
+}
+
+sys::Result<job::SitePolicy> load_job_policy(const Store& store, const JobRow& row) {
+    const std::string file = job_policy_file(store, row.identity.uuid);
+    return sys::is_regular_file(file) ? job::load_policy(file) : load_site_policy();
 }
 
 job::ParsedJob check_text(const std::string& text, const std::string& file,
@@ -70,16 +107,32 @@ std::optional<CheckedJob> check_input(const JobInput& input, const job::SitePoli
                                       std::optional<int> cluster_nodes) {
     auto text = sys::read_file(input.config_file, job::kMaxJobBytes);
     if (!text) {
-        note(text.error().message);
+        fail(kBadInput, text.error());
         return std::nullopt;
     }
-    auto parsed = check_text(*text, input.config_file, policy, input.storage_account, cluster_nodes,
-                             input.identity());
-    for (const auto& finding : parsed.findings) note(finding.text());
-    if (!parsed.spec) return std::nullopt;
+    const auto check = [&](const std::string& checked) {
+        return check_text(checked, input.config_file, policy, input.storage_account, cluster_nodes,
+                          input.identity());
+    };
+    auto parsed = check(*text);
+    if (const std::string merged = with_volumes(*text, input); !merged.empty()) {
+        const auto places = std::move(parsed.findings);
+        parsed = check(merged);
+        for (auto& finding : parsed.findings) take_place(finding, places);
+        *text = merged;
+    }
+    for (const auto& finding : parsed.findings)
+        if (finding.severity == job::Finding::Severity::error)
+            fail(kBadInput, finding.text());
+        else
+            note(finding.text());
+    if (!parsed.spec) {
+        print_missing_entries(policy, missing_entries(policy, *text));
+        return std::nullopt;
+    }
     if (parsed.spec->identity) {
-        note(input.config_file +
-             ": is the snapshot of a submitted job: submit the file it was made of");
+        fail(kBadInput, input.config_file +
+                            ": is the snapshot of a submitted job: submit the file it was made of");
         return std::nullopt;
     }
     return CheckedJob{*std::move(text), *std::move(parsed.spec)};

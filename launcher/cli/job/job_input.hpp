@@ -8,6 +8,7 @@
 #include <string>
 
 #include "job/check.hpp"
+#include "launcher/cli/cluster/mounts.hpp"
 #include "launcher/cli/job/jobs.hpp"
 #include "launcher/cli/session.hpp"
 
@@ -24,9 +25,12 @@ struct JobInput {
     std::string cluster;
     std::string config_file;
     std::string storage_account;
+    MountOptions mounts;
+    nlohmann::json volumes;  // besides the file's own; null: none
 
     job::Identity identity() const;
 };
+// -f may still be left out: the verb says so.
 void add_job_input(CLI::App&, JobInput&);
 
 // A job file that passed job::check_job.
@@ -37,6 +41,11 @@ struct CheckedJob {
 
 // The site policy, wherever it is in force.
 sys::Result<job::SitePolicy> load_site_policy();
+
+// The policy that `job run --local --share` made for a job, in its record.
+std::string job_policy_file(const Store&, const std::string& uuid);
+// That one where it is there, else the site's.
+sys::Result<job::SitePolicy> load_job_policy(const Store&, const JobRow&);
 
 // Reads and checks; prints every finding, a line each. Nothing: an error was among them.
 std::optional<CheckedJob> check_input(const JobInput&, const job::SitePolicy&,

@@ -6,9 +6,9 @@
 namespace batchai::cli {
 
 void add_job_name(CLI::App& verb, JobName& name) {
-    verb.add_option("-n,--name,-j,--job", name.name, "job: its name, or its Slurm job number")
-        ->check(kGroupName)  // sbatch's jobs are named more freely than batchai's
-        ->required();
+    // sbatch's jobs are named more freely than batchai's.
+    add_arm_name(verb, "-n,--name,-j,--job,--ids", name.name, name.scope, kGroupName,
+                 "job: its name, or its Slurm job number");
     add_experiment_options(verb, name.scope);
 }
 

@@ -2,42 +2,113 @@
 //
 // job run --local: the job file on this machine alone, without Slurm, in the foreground. Same
 // checks, same output files; the record is kept, so that job show, list and file work on it.
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "job/layout.hpp"
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/job/job_input.hpp"
+#include "launcher/cli/policy/policy_entries.hpp"
 #include "launcher/cli/slurm/external.hpp"
 #include "launcher/cli/verbs.hpp"
 #include "launcher/common/paths.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct RunArgs {
     JobInput input;
+    std::vector<std::string> shares;
+    std::vector<std::string> images;
     int local = 0;  // nodes; 0: as many as the file asks for
 };
 
+// The site's policy with entries for --share and --image before it. Without a policy these are all;
+// a policy that BATCHAI_POLICY names has to be there.
+struct OwnPolicy {
+    std::string text;  // empty: the site's as it is
+    job::SitePolicy policy;
+};
+sys::Result<OwnPolicy> own_policy(const RunArgs& args) {
+    const std::string file = job::default_policy_file();
+    const bool has_site = sys::is_regular_file(file) || std::getenv("BATCHAI_POLICY") != nullptr;
+    if (args.shares.empty() && args.images.empty() && has_site) {
+        auto policy = load_site_policy();
+        if (!policy) return policy.error();
+        return OwnPolicy{"", *std::move(policy)};
+    }
+    const auto assignments = read_assignments(args.shares, args.images);
+    if (!assignments) return assignments.error();
+    const auto job_text = sys::read_file(args.input.config_file, job::kMaxJobBytes);
+    if (!job_text) return job_text.error();
+    const auto job = job::parse_job(*job_text, args.input.config_file);
+    OwnPolicy own;
+    own.text = "# Of batchai job run --local\n";
+    if (job.spec)  // the check of the file says what is wrong with it
+        for (const auto& entry : assigned_entries(*job.spec, *assignments)) own.text += entry;
+    if (const auto site = sys::read_file(file, job::kMaxJobBytes)) own.text += *site;
+    auto parsed = job::parse_policy(own.text, file);
+    if (!parsed.policy) return sys::Error{parsed.findings.front().text()};
+    own.policy = *std::move(parsed.policy);
+    own.policy.file = file;
+    return own;
+}
+
+// A script beside the job file is meant by its name alone: in the service, and under Slurm, the
+// working directory is the job's own.
+std::string with_scripts_beside(const std::string& text, const std::string& file) {
+    auto document = nlohmann::json::parse(text, nullptr, false);
+    if (!document.is_object() || !document["properties"].is_object()) return text;
+    bool changed = false;
+    for (auto& settings : document["properties"]) {
+        if (!settings.is_object() || !settings.contains("pythonScriptFilePath")) continue;
+        auto& script = settings["pythonScriptFilePath"];
+        if (!script.is_string() || script.get<std::string>().starts_with("/")) continue;
+        std::error_code none;
+        const auto beside = fs::absolute(file).parent_path() / script.get<std::string>();
+        if (!fs::is_regular_file(beside, none)) continue;
+        script = beside.lexically_normal().string();
+        changed = true;
+    }
+    return changed ? document.dump(4) : text;
+}
+
 int run(const RunArgs& args) {
-    const auto policy = load_site_policy();
-    if (!policy) return fail(kEnvironment, policy.error());
+    const auto own = own_policy(args);
+    if (!own) return fail(kEnvironment, own.error());
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const std::string launcher = launcher::sibling_program("batchai-launch");
     if (launcher.empty()) return fail(kEnvironment, "batchai-launch: not found beside batchai");
     const auto nodes = args.local > 0 ? std::optional<int>(args.local) : std::nullopt;
-    const auto job = check_input(args.input, *policy, nodes);
-    if (!job) return kBadInput;
+    auto job = check_input(args.input, own->policy, nodes);
+    if (!job) {
+        note(
+            "a share that is missing may be a directory here too: --share NAME=DIRECTORY; an "
+            "image: --image NAME=host");
+        return kBadInput;
+    }
+    job->text = with_scripts_beside(job->text, args.input.config_file);
     const auto started = take_name(*store, args.input, *job, true);
     if (!started) return fail(kFailed, started.error());
+    const std::string uuid = started->row.identity.uuid;
+    if (!own->text.empty()) {
+        // Kept with the record: job file list finds the outputs by it.
+        const std::string file = job_policy_file(*store, uuid);
+        if (auto done = sys::write_file(file, own->text, 0600); !done)
+            return fail(kFailed, done.error());
+        ::setenv("BATCHAI_POLICY", file.c_str(), 1);
+    }
     if (const auto output =
-            job::login_stdouterr_directory(job->spec, *policy, started->row.identity))
+            job::login_stdouterr_directory(job->spec, own->policy, started->row.identity))
         note("job " + args.input.name + ": output in " + *output);
-    const std::string snapshot = store->snapshot(started->row.identity.uuid);
     const auto code =
         run_foreground({launcher, "--local", std::to_string(nodes.value_or(job->spec.node_count)),
-                        "--job", snapshot});
+                        "--job", store->snapshot(uuid)});
     if (!code) return fail(kFailed, code.error());
     return *code;
 }
@@ -50,12 +121,14 @@ void add_job_run(CLI::App& parent, Session& session) {
                  "batchai job run --local -n train -f job.json");
     const auto args = std::make_shared<RunArgs>();
     add_job_input(*verb, args->input);
+    verb->get_option("--config-file")->required();
     verb->add_option("--local", args->local,
                      "on this machine alone, as NODES nodes (left out: the file's nodeCount)")
         ->expected(0, 1)
         ->type_name("[NODES]")
         ->check(CLI::Range(1, 1024))
         ->required();
+    add_assignment_options(*verb, args->shares, args->images);
     ignore_options(*verb, {"-c,--cluster"});
     verb->callback([args, &session] { session.action = [args] { return run(*args); }; });
 }

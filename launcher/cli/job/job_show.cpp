@@ -14,8 +14,8 @@
 namespace batchai::cli {
 namespace {
 
-sys::Result<nlohmann::json> describe(Store& store, JobRow& row) {
-    const auto execution = execution_of(store, row);
+sys::Result<nlohmann::json> describe(Store& store, JobRow& row, const OwnJobs* all = nullptr) {
+    const auto execution = execution_of(store, row, all);
     if (!execution) return execution.error();
     const auto snapshot = read_snapshot(store, row);
     const auto events = job::read_events(store.record(row.identity.uuid));
@@ -38,8 +38,9 @@ int list(const Session& session, const Scope& scope) {
         find_jobs(*store, {scope.resource_group, scope.workspace, scope.experiment, "", ""});
     if (!jobs) return fail(kFailed, jobs.error());
     auto documents = nlohmann::json::array();
+    const OwnJobs all;
     for (auto& row : *jobs) {
-        const auto document = describe(*store, row);
+        const auto document = describe(*store, row, &all);
         if (!document) return fail(kEnvironment, document.error());
         documents.push_back(*document);
     }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <unordered_set>
 
 #include "job/record.hpp"
 #include "job/snapshot.hpp"
@@ -54,13 +55,12 @@ sys::Result<void> adopt(Store& store, const std::string& uuid) {
 sys::Result<void> adopt_all(Store& store) {
     auto known = store.history.jobs({});
     if (!known) return known.error();
+    std::unordered_set<std::string> uuids;
+    for (const JobRow& row : *known) uuids.insert(row.identity.uuid);
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(store.directory + "/jobs", error)) {
         const std::string uuid = entry.path().filename();
-        const bool is_known = std::any_of(known->begin(), known->end(), [&](const JobRow& row) {
-            return row.identity.uuid == uuid;
-        });
-        if (is_known) continue;
+        if (uuids.count(uuid) > 0) continue;
         if (auto done = adopt(store, uuid); !done) return done.error();
     }
     return {};
@@ -71,7 +71,16 @@ bool launcher_alive(const std::string& snapshot) {
     return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
-sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row) {
+// One job of all that Slurm was asked for, or an answer of its own.
+sys::Result<std::optional<SlurmJob>> ask_slurm(const JobRow& row, const OwnJobs* all) {
+    if (all == nullptr) return query_job(row.slurm_id);
+    const auto& jobs = all->get();
+    if (!jobs) return jobs.error();
+    const auto found = jobs->find(row.slurm_id);
+    return found == jobs->end() ? std::optional<SlurmJob>() : std::optional(found->second);
+}
+
+sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row, const OwnJobs* all) {
     const std::string record = store.record(row.identity.uuid);
     Evidence evidence;
     evidence.result = job::read_result(record);
@@ -79,7 +88,7 @@ sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row) {
     evidence.terminating = row.terminating;
     if (row.local) evidence.local_alive = launcher_alive(record + "/job.json");
     if (!row.local) {
-        auto slurm = query_job(row.slurm_id);
+        auto slurm = ask_slurm(row, all);
         if (slurm)
             evidence.slurm = *std::move(slurm);
         else if (!evidence.result)
@@ -90,6 +99,11 @@ sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row) {
 }
 
 }  // namespace
+
+const sys::Result<SlurmJobs>& OwnJobs::get() const {
+    if (!jobs_) jobs_ = query_own_jobs();
+    return *jobs_;
+}
 
 sys::Result<Store> open_store() {
     const auto directory = job::data_directory();
@@ -121,13 +135,13 @@ sys::Result<JobRow> find_job(Store& store, const Scope& scope, const std::string
                       ": see 'batchai job list'"};
 }
 
-sys::Result<Execution> execution_of(Store& store, JobRow& row) {
+sys::Result<Execution> execution_of(Store& store, JobRow& row, const OwnJobs* all) {
     if (row.outcome) return *row.outcome;
     if (row.slurm_id == 0 && !row.local) {
         row.slurm_id = recorded_slurm_id(store.record(row.identity.uuid));
         if (row.slurm_id == 0) return Execution{};  // about to be submitted: queued
     }
-    const auto evidence = evidence_of(store, row);
+    const auto evidence = evidence_of(store, row, all);
     if (!evidence) return evidence.error();
     Execution execution = judge(*evidence);
     // Slurm's times are whole seconds: nothing starts before it was submitted.

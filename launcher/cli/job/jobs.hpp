@@ -12,6 +12,7 @@
 #include "job/spec.hpp"
 #include "launcher/cli/history/history.hpp"
 #include "launcher/cli/session.hpp"
+#include "launcher/cli/slurm/slurm.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
@@ -33,9 +34,19 @@ sys::Result<std::vector<JobRow>> find_jobs(Store&, const JobFilter&);
 // job number or uuid wherever it is.
 sys::Result<JobRow> find_job(Store&, const Scope&, const std::string& name);
 
+// Slurm's answer about all jobs of the user, asked for when the first one needs it. Made after the
+// rows were read: a job that is not in the answer then is over.
+class OwnJobs {
+  public:
+    const sys::Result<SlurmJobs>& get() const;
+
+  private:
+    mutable std::optional<sys::Result<SlurmJobs>> jobs_;
+};
+
 // Where the job stands now. Asks Slurm only while the job is not over; an end is kept in the
-// history.
-sys::Result<Execution> execution_of(Store&, JobRow&);
+// history. all: where many jobs are looked at.
+sys::Result<Execution> execution_of(Store&, JobRow&, const OwnJobs* all = nullptr);
 
 struct NamedJob {
     Store store;

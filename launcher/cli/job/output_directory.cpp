@@ -24,7 +24,7 @@ sys::Result<std::string> output_directory(const NamedJob& job, const std::string
     for (const auto& part : below)
         if (part == ".." || below.is_absolute())
             return sys::Error{"--path " + path + ": must stay below the output directory"};
-    const auto policy = load_site_policy();
+    const auto policy = load_job_policy(job.store, job.row);
     if (!policy) return policy.error();
     const auto spec = read_spec(job.store, job.row);
     if (!spec) return spec.error();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --query: JMESPath, evaluated by jp (github.com/jmespath/jp, Debian's package jp).
+// --query: JMESPath, evaluated by jp (github.com/jmespath/jp, Debian's package jp) or jp.py (of
+// PyPI's package jmespath), whichever is on the PATH.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,10 +11,10 @@
 
 namespace batchai::cli {
 
-// jp is on the PATH.
+// One of them is there.
 bool query_available();
 
-// null where the expression finds nothing.
+// Called where query_available(). null where the expression finds nothing.
 sys::Result<nlohmann::json> run_query(const std::string& expression,
                                       const nlohmann::json& document);
 

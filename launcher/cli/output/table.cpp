@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/output/table.hpp"
 
+#include <sys/ioctl.h>
+
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "sys/text.hpp"
@@ -10,6 +13,7 @@ namespace batchai::cli {
 namespace {
 
 constexpr std::size_t kTitlePadding = 2;
+constexpr std::size_t kShortestColumn = 4;
 constexpr const char* kGap = "  ";
 
 bool is_integer(const std::string& text) {
@@ -30,8 +34,8 @@ struct Column {
     bool numeric = false;
 };
 
-Column measure(const Table& table, std::size_t index) {
-    Column column{width(table.titles[index]) + kTitlePadding, false};
+Column measure(const Table& table, std::size_t index, std::size_t padding) {
+    Column column{width(table.titles[index]) + padding, false};
     bool any = false;
     bool all = true;
     for (const auto& row : table.rows) {
@@ -45,13 +49,53 @@ Column measure(const Table& table, std::size_t index) {
     return column;
 }
 
+using Columns = std::vector<Column>;
+
+Columns measure_all(const Table& table, std::size_t padding) {
+    Columns columns;
+    for (std::size_t i = 0; i < table.titles.size(); ++i)
+        columns.push_back(measure(table, i, padding));
+    return columns;
+}
+
+std::size_t width_of(const Columns& columns) {
+    std::size_t sum = 0;
+    for (const Column& column : columns) sum += column.width + std::strlen(kGap);
+    return sum - std::strlen(kGap);
+}
+
+// Takes from the widest columns what the line is too long by. A number is never cut.
+void narrow(Columns& columns, std::size_t widest) {
+    while (width_of(columns) > widest) {
+        Column* longest = nullptr;
+        for (Column& column : columns)
+            if (!column.numeric && (longest == nullptr || column.width > longest->width))
+                longest = &column;
+        if (longest == nullptr || longest->width <= kShortestColumn) return;
+        --longest->width;
+    }
+}
+
+std::string cut(const std::string& text, std::size_t most) {
+    if (width(text) <= most) return text;
+    std::string shown;
+    std::size_t taken = 0;
+    for (const char c : text) {
+        const bool starts = (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+        if (starts && ++taken == most) break;
+        shown += c;
+    }
+    return shown + '~';
+}
+
 void append_line(std::string& text, const std::vector<std::string>& cells,
                  const std::vector<Column>& columns) {
     std::string line;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         if (i > 0) line += kGap;
-        const std::string padding(columns[i].width - width(cells[i]), ' ');
-        line += columns[i].numeric ? padding + cells[i] : cells[i] + padding;
+        const std::string cell = cut(cells[i], columns[i].width);
+        const std::string padding(columns[i].width - width(cell), ' ');
+        line += columns[i].numeric ? padding + cell : cell + padding;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
@@ -64,22 +108,29 @@ void make_printable(std::vector<std::string>& cells) {
 
 }  // namespace
 
-std::string Table::text() const {
+std::string Table::text(std::size_t widest) const {
     if (rows.empty()) return {};
     Table shown = *this;
     make_printable(shown.titles);
     for (auto& row : shown.rows) make_printable(row);
-    std::vector<Column> columns;
-    std::vector<std::string> rule;
-    for (std::size_t i = 0; i < titles.size(); ++i) {
-        columns.push_back(measure(shown, i));
-        rule.emplace_back(columns.back().width, '-');
+    Columns columns = measure_all(shown, kTitlePadding);
+    if (widest > 0 && width_of(columns) > widest) {
+        columns = measure_all(shown, 0);
+        narrow(columns, widest);
     }
+    std::vector<std::string> rule;
+    for (const Column& column : columns) rule.emplace_back(column.width, '-');
     std::string text;
     append_line(text, shown.titles, columns);
     append_line(text, rule, columns);
     for (const auto& row : shown.rows) append_line(text, row, columns);
     return text;
+}
+
+std::size_t terminal_width(int fd) {
+    struct winsize size {};
+    if (::ioctl(fd, TIOCGWINSZ, &size) != 0) return 0;
+    return size.ws_col;
 }
 
 }  // namespace batchai::cli

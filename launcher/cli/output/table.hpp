@@ -14,7 +14,12 @@ struct Table {
     std::vector<std::vector<std::string>> rows;  // each as long as titles
 
     // Title line, rule and rows, each ended by a newline; nothing when there are no rows.
-    std::string text() const;
+    // widest: the columns of a terminal, 0 for none. A wider table has narrower columns: first the
+    // padding of the titles goes, then the ends of the longest cells, which become "~".
+    std::string text(std::size_t widest = 0) const;
 };
+
+// The columns of the terminal that a descriptor is; 0 where it is none.
+std::size_t terminal_width(int fd);
 
 }  // namespace batchai::cli

@@ -14,15 +14,26 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <iostream>
 #include <sstream>
 
 #include "sys/pipe.hpp"
+#include "sys/text.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
 namespace {
 
 constexpr int kNotStarted = 127;
+
+bool announcing = false;
+
+void announce(const std::vector<std::string>& argv) {
+    if (!announcing) return;
+    std::string line;
+    for (const auto& argument : argv) line += " " + shell_quoted(argument);
+    std::cerr << sys::printable("batchai: runs" + line) << std::endl;
+}
 
 // A file in memory that holds the input: a child may read it or not, nobody waits for anybody.
 sys::Result<sys::UniqueFd> input_file(const std::string& input) {
@@ -129,7 +140,12 @@ int exit_code_of(int status) {
     return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void announce_programs() {
+    announcing = true;
+}
+
 sys::Result<int> run_foreground(const std::vector<std::string>& argv) {
+    announce(argv);
     const BlockedSignals signals;
     const auto arguments = exec_arguments(argv);
     const pid_t parent = ::getpid();
@@ -139,7 +155,7 @@ sys::Result<int> run_foreground(const std::vector<std::string>& argv) {
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // killed, this program takes the child along
         if (::getppid() != parent) ::_exit(kNotStarted);
         ::sigprocmask(SIG_SETMASK, &signals.before(), nullptr);
-        ::execv(argv[0].c_str(), arguments.data());
+        ::execvp(argv[0].c_str(), arguments.data());
         ::_exit(kNotStarted);
     }
     for (;;) {
@@ -152,6 +168,7 @@ sys::Result<int> run_foreground(const std::vector<std::string>& argv) {
 }
 
 sys::Result<Finished> run_program(const std::vector<std::string>& argv, const std::string& input) {
+    announce(argv);
     const auto in = input_file(input);
     if (!in) return in.error();
     auto out = sys::make_pipe();

@@ -23,10 +23,13 @@ struct Finished {
 sys::Result<Finished> run_program(const std::vector<std::string>& argv,
                                   const std::string& input = {});
 
-// Runs argv[0], a path, on this program's own terminal and waits for its end. A signal from the
-// terminal reaches both; this program lets the child decide, and passes on what only it gets. The
-// child gets SIGTERM when this program dies.
-// Returns the exit status, 128+N after signal N.
+// From now on each program that is run is said on stderr first (--verbose, --debug).
+void announce_programs();
+
+// Runs argv[0], from the PATH where it is no path, on this program's own terminal and waits for its
+// end. A signal from the terminal reaches both; this program lets the child decide, and passes on
+// what only it gets. The child gets SIGTERM when this program dies. Returns the exit status, 128+N
+// after signal N.
 sys::Result<int> run_foreground(const std::vector<std::string>& argv);
 
 // From a status of wait(2), as a shell has it: 128+N after signal N.

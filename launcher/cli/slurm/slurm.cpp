@@ -2,7 +2,9 @@
 #include "launcher/cli/slurm/slurm.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -56,9 +58,9 @@ std::vector<std::string> squeue(const std::vector<std::string>& options) {
 }
 
 // No field of it is text that a user chose: no name or comment can pass for a state.
-std::vector<std::string> squeue_job(std::int64_t id) {
+std::vector<std::string> squeue_jobs(const std::string& which) {
     return squeue(
-        {"--states=all", "--jobs=" + std::to_string(id),
+        {"--states=all", which,
          "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256"});
 }
 
@@ -83,6 +85,13 @@ std::string reason(const std::string& text) {
         if (line.find("error:") != std::string::npos) best = line;
     }
     return without_prefix(best.empty() ? first_line(text) : best);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> all;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) all.push_back(line);
+    return all;
 }
 
 sys::Result<std::string> ask(const std::string& program, const std::vector<std::string>& argv,
@@ -138,22 +147,36 @@ sys::Result<Partition> find_partition(const std::string& name) {
     return sys::Error{"partition " + name + ": Slurm has none of that name, only " + known};
 }
 
-std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id) {
+SlurmJobs parse_squeue_jobs(const std::string& text) {
+    SlurmJobs jobs;
     SlurmJob job;
-    std::string number, code, start, end;
+    std::string id, code, start, end;
     std::istringstream words(text);
-    while (words >> number >> job.state >> code >> start >> end >> job.partition) {
-        if (number != std::to_string(id)) continue;
+    while (words >> id >> job.state >> code >> start >> end >> job.partition) {
+        const auto key = number<std::int64_t>(id);
+        if (!key) continue;
         job.start_time = time_of(start);
         job.end_time = time_of(end);
         job.exit_code = exit_code(code);
-        return job;
+        jobs.emplace(*key, job);
     }
-    return std::nullopt;
+    return jobs;
+}
+
+std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id) {
+    const auto jobs = parse_squeue_jobs(text);
+    const auto found = jobs.find(id);
+    return found == jobs.end() ? std::nullopt : std::optional<SlurmJob>(found->second);
+}
+
+sys::Result<SlurmJobs> query_own_jobs() {
+    const auto text = ask("squeue", squeue_jobs("--me"));
+    if (!text) return text.error();
+    return parse_squeue_jobs(*text);
 }
 
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
-    const auto text = ask("squeue", squeue_job(id));
+    const auto text = ask("squeue", squeue_jobs("--jobs=" + std::to_string(id)));
     if (!text && text.error().message.find("Invalid job id") != std::string::npos)
         return std::optional<SlurmJob>();
     if (!text) return text.error();
@@ -176,10 +199,92 @@ std::string value_of(const std::string& config, const std::string& key) {
 sys::Result<std::vector<std::string>> unfinished_jobs() {
     const auto text = ask("squeue", without({"SLURM_CLUSTERS"}, squeue({"--format=%A"})));
     if (!text) return text.error();
-    std::vector<std::string> jobs;
-    std::istringstream lines(*text);
-    for (std::string line; std::getline(lines, line);) jobs.push_back(line);
-    return jobs;
+    return lines_of(*text);
+}
+
+sys::Result<std::vector<std::string>> nodes_of_job(std::int64_t id) {
+    const auto list = ask("squeue", squeue({"--jobs=" + std::to_string(id), "--format=%N"}));
+    if (!list) return list.error();
+    const auto text = ask("scontrol", {"scontrol", "show", "hostnames", first_line(*list)});
+    if (!text) return text.error();
+    return lines_of(*text);
+}
+
+std::optional<std::int64_t> own_job_on(const std::string& node) {
+    const auto text =
+        ask("squeue", squeue({"--me", "--states=RUNNING", "--nodelist=" + node, "--format=%A"}));
+    return text ? number<std::int64_t>(first_line(*text)) : std::nullopt;
+}
+
+OwnUsage parse_own_usage(const std::string& squeue) {
+    OwnUsage usage;
+    std::istringstream words(squeue);
+    std::int64_t nodes = 0;
+    for (std::string state; words >> state >> nodes;) {
+        ++usage.submitted;
+        if (state != "R") continue;
+        ++usage.running;
+        usage.nodes += nodes;
+    }
+    return usage;
+}
+
+OwnLimits parse_own_limits(const std::string& sacctmgr) {
+    OwnLimits limits;
+    const auto take = [](std::optional<std::int64_t>& limit, const std::string& text) {
+        const auto value = number<std::int64_t>(text);
+        if (value && (!limit || *value < *limit)) limit = value;
+    };
+    for (const std::string& line : lines_of(sacctmgr)) {
+        std::istringstream fields(line);
+        std::string tres, jobs, submitted;
+        std::getline(fields, tres, '|');
+        std::getline(fields, jobs, '|');
+        std::getline(fields, submitted, '|');
+        take(limits.running, jobs);
+        take(limits.submitted, submitted);
+        std::istringstream resources(tres);
+        for (std::string item; std::getline(resources, item, ',');)
+            if (item.starts_with("node=")) take(limits.nodes, item.substr(5));
+    }
+    return limits;
+}
+
+sys::Result<OwnUsage> own_usage() {
+    const auto text = ask("squeue", squeue({"--me", "--format=%t %D"}));
+    if (!text) return text.error();
+    return parse_own_usage(*text);
+}
+
+sys::Result<OwnLimits> own_limits() {
+    const passwd* user = ::getpwuid(::geteuid());
+    const std::string name = user == nullptr ? std::to_string(::geteuid()) : user->pw_name;
+    const auto text =
+        ask("sacctmgr", {"sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
+                         "user=" + name, "format=GrpTRES,MaxJobs,MaxSubmitJobs"});
+    if (!text) return text.error();
+    return parse_own_limits(*text);
+}
+
+NodeAddresses parse_node_addresses(const std::string& scontrol_show_node) {
+    NodeAddresses addresses;
+    std::istringstream words(scontrol_show_node);
+    for (std::string word; words >> word;) {
+        if (word.starts_with("NodeName=")) addresses.emplace_back(word.substr(9), "");
+        if (word.starts_with("NodeAddr=") && !addresses.empty() && addresses.back().second.empty())
+            addresses.back().second = word.substr(9);
+    }
+    return addresses;
+}
+
+sys::Result<NodeAddresses> node_addresses(const std::vector<std::string>& names) {
+    if (names.empty()) return NodeAddresses{};
+    std::string list;
+    for (const auto& name : names) list += (list.empty() ? "" : ",") + name;
+    const auto text =
+        ask("scontrol", without({"SLURM_CLUSTERS"}, {"scontrol", "show", "node", "-o", list}));
+    if (!text) return text.error();
+    return parse_node_addresses(*text);
 }
 
 std::vector<std::string> sbatch_arguments(const Submission& submission) {
@@ -188,11 +293,16 @@ std::vector<std::string> sbatch_arguments(const Submission& submission) {
     std::vector<std::string> arguments{"sbatch",
                                        "--parsable",
                                        fmt::format("--nodes={}", submission.nodes),
-                                       "--exclusive",
                                        "--export=ALL",
                                        "--open-mode=append",  // the job may be requeued
                                        "--job-name=" + submission.job_name,
                                        "--batchai-job=" + submission.job_file};
+    // The service's nodes had one job each; a user who shares nodes says so.
+    const auto& given = submission.pass_through;
+    if (std::none_of(given.begin(), given.end(), [](const std::string& option) {
+            return option == "--oversubscribe" || option == "-s";
+        }))
+        arguments.push_back("--exclusive");
     if (!submission.output.empty()) arguments.push_back("--output=" + submission.output);
     if (!submission.partition.empty()) arguments.push_back("--partition=" + submission.partition);
     if (!submission.gres.empty()) arguments.push_back("--gres=" + submission.gres);

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "launcher/cli/job/execution.hpp"
@@ -36,12 +38,41 @@ sys::Result<Partition> find_partition(const std::string& name);
 std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id);
 // Nothing: Slurm does not know the job (any more).
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id);
+// All jobs of the user that Slurm knows, by number: one question, however many there are.
+using SlurmJobs = std::unordered_map<std::int64_t, SlurmJob>;
+SlurmJobs parse_squeue_jobs(const std::string& text);
+sys::Result<SlurmJobs> query_own_jobs();
 // What `scontrol show config` prints.
 sys::Result<std::string> slurm_configuration();
 // The value of "Key   = value" in it; empty: it has no such line.
 std::string value_of(const std::string& configuration, const std::string& key);
 // The numbers of everybody's jobs on this cluster that are not over.
 sys::Result<std::vector<std::string>> unfinished_jobs();
+
+// The nodes of a job that is running.
+sys::Result<std::vector<std::string>> nodes_of_job(std::int64_t id);
+// A running job of the user on a node.
+std::optional<std::int64_t> own_job_on(const std::string& node);
+// The user's jobs that are not over, and the smallest limits of the user's associations; a limit
+// that is not set is empty. Limits need slurmdbd.
+struct OwnUsage {
+    std::int64_t nodes = 0;  // of running jobs
+    std::int64_t running = 0;
+    std::int64_t submitted = 0;  // running and waiting
+};
+struct OwnLimits {
+    std::optional<std::int64_t> nodes;
+    std::optional<std::int64_t> running;
+    std::optional<std::int64_t> submitted;
+};
+OwnUsage parse_own_usage(const std::string& squeue);      // "%t %D"
+OwnLimits parse_own_limits(const std::string& sacctmgr);  // "GrpTRES|MaxJobs|MaxSubmitJobs"
+sys::Result<OwnUsage> own_usage();
+sys::Result<OwnLimits> own_limits();
+// Nodes and their addresses, in Slurm's order.
+using NodeAddresses = std::vector<std::pair<std::string, std::string>>;
+NodeAddresses parse_node_addresses(const std::string& scontrol_show_node);
+sys::Result<NodeAddresses> node_addresses(const std::vector<std::string>& names);
 
 struct Submission {
     std::string job_name;

@@ -84,6 +84,33 @@ sys::Result<bool> ShareFiles::make_directory(const std::string& path) const {
     return sys::errno_error(root_ + "/" + joined(parts));
 }
 
+sys::Result<void> ShareFiles::make_directories(const std::string& path) const {
+    const SplitPath parts = split(path);
+    if (parts.name.empty() || is_directory(path)) return {};
+    if (auto done = make_directories(parts.parent); !done) return done;
+    const auto made = make_directory(path);
+    if (!made) return made.error();
+    return {};
+}
+
+sys::Result<bool> ShareFiles::remove(const std::string& path, int flags) const {
+    const SplitPath parts = split(path);
+    if (parts.name.empty() || parts.name == "." || has_dots(path)) return bad_path(path);
+    const auto parent = open_below(parts.parent, O_PATH | O_DIRECTORY);
+    if (!parent) return parent.error();
+    if (::unlinkat(parent->get(), parts.name.c_str(), flags) == 0) return true;
+    if (errno == ENOENT) return false;
+    return sys::errno_error(root_ + "/" + joined(parts));
+}
+
+sys::Result<bool> ShareFiles::remove_file(const std::string& path) const {
+    return remove(path, 0);
+}
+
+sys::Result<bool> ShareFiles::remove_directory(const std::string& path) const {
+    return remove(path, AT_REMOVEDIR);
+}
+
 sys::Result<std::string> ShareFiles::upload(const std::string& source, const std::string& path,
                                             const Progress& progress) const {
     const sys::UniqueFd from(::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -138,6 +165,27 @@ sys::Result<std::vector<ShareEntry>> ShareFiles::list(const std::string& path) c
     std::sort(entries.begin(), entries.end(),
               [](const ShareEntry& a, const ShareEntry& b) { return a.name < b.name; });
     return entries;
+}
+
+sys::Result<void> ShareFiles::add_tree(const std::string& top, const std::string& below,
+                                       std::vector<ShareEntry>& files) const {
+    auto entries = list(top + "/" + below);
+    if (!entries) return entries.error();
+    for (ShareEntry& entry : *entries) {
+        entry.name = below.empty() ? entry.name : below + "/" + entry.name;
+        if (!entry.is_directory) {
+            files.push_back(std::move(entry));
+        } else if (auto done = add_tree(top, entry.name, files); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+sys::Result<std::vector<ShareEntry>> ShareFiles::tree(const std::string& path) const {
+    std::vector<ShareEntry> files;
+    if (auto done = add_tree(path, "", files); !done) return done.error();
+    return files;
 }
 
 }  // namespace batchai::cli

@@ -33,6 +33,13 @@ class ShareFiles {
     // True: made; false: it was there. Its parent must exist.
     sys::Result<bool> make_directory(const std::string& path) const;
 
+    // With its parents: a blob's name may hold slashes. "" is the share's top.
+    sys::Result<void> make_directories(const std::string& path) const;
+
+    // A file, or a directory that is empty. False: there is none.
+    sys::Result<bool> remove_file(const std::string& path) const;
+    sys::Result<bool> remove_directory(const std::string& path) const;
+
     // Copies a local file to path; where path is a directory ("" is the share's top), into it under
     // the file's own name. Returns the path on the share.
     sys::Result<std::string> upload(const std::string& source, const std::string& path,
@@ -45,11 +52,17 @@ class ShareFiles {
     // By name.
     sys::Result<std::vector<ShareEntry>> list(const std::string& path) const;
 
+    // Every file below a directory, by its path from there. Symbolic links are not followed.
+    sys::Result<std::vector<ShareEntry>> tree(const std::string& path) const;
+
   private:
     explicit ShareFiles(std::string root, sys::UniqueFd top)
         : root_(std::move(root)), top_(std::move(top)) {}
     sys::Result<sys::UniqueFd> open_below(const std::string& path, int flags) const;
     bool is_directory(const std::string& path) const;
+    sys::Result<bool> remove(const std::string& path, int flags) const;
+    sys::Result<void> add_tree(const std::string& top, const std::string& below,
+                               std::vector<ShareEntry>&) const;
 
     std::string root_;
     sys::UniqueFd top_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// storage account, share, directory: names that the site policy gives a meaning.
+// storage account, share, container, directory: names that the site policy gives a meaning.
 #include <memory>
 
 #include "launcher/cli/command_options.hpp"
@@ -49,6 +49,18 @@ int create_account(const Session& session, const AccountArgs& args) {
     return session.print(account.document);
 }
 
+// A secret is neither needed nor given: scripts pass the word on to options that do not look at it.
+int list_keys(const Session& session) {
+    auto keys = nlohmann::json::array();
+    for (const char* name : {"key1", "key2"})
+        keys.push_back({{"keyName", name}, {"permissions", "Full"}, {"value", "not-needed"}});
+    return session.print(keys);
+}
+
+int show_connection(const Session& session, const std::string& account) {
+    return session.print({{"connectionString", "AccountName=" + account}});
+}
+
 // The share must be one of the site's: nothing is created.
 int create_share(const Session& session, const ShareArgs& args) {
     return with_policy_share(args.share, [&](const job::VolumePolicy&) {
@@ -56,12 +68,25 @@ int create_share(const Session& session, const ShareArgs& args) {
     });
 }
 
-int create_directory(const Session& session, const ShareArgs& args) {
-    return with_share(args.share, [&](const ShareFiles& files) {
-        const auto made = files.make_directory(args.directory);
-        if (!made) return fail(kFailed, made.error());
-        return session.print({{"created", *made}});
-    });
+int create_directory(const Session& session, const ShareArgs& args, const ShareFiles& files) {
+    const auto made = files.make_directory(args.directory);
+    if (!made) return fail(kFailed, made.error());
+    return session.print({{"created", *made}});
+}
+
+int list_directories(const Session& session, const ShareArgs& args, const ShareFiles& files) {
+    const auto entries = files.list(args.directory);
+    if (!entries) return fail(kFailed, entries.error());
+    json result = json::array();
+    for (const auto& entry : *entries)
+        if (entry.is_directory) result.push_back({{"name", entry.name}, {"type", "dir"}});
+    return session.print(result);
+}
+
+int delete_directory(const Session& session, const ShareArgs& args, const ShareFiles& files) {
+    const auto gone = files.remove_directory(args.directory);
+    if (!gone) return fail(kFailed, gone.error());
+    return session.print({{"deleted", *gone}});
 }
 
 void add_account(CLI::App& parent, Session& session) {
@@ -77,29 +102,73 @@ void add_account(CLI::App& parent, Session& session) {
     verb->callback([args, &session] {
         session.action = [args, &session] { return create_account(session, *args); };
     });
+
+    verb = add_verb(parent, session, "show-connection-string", "the account's name, no secret",
+                    "batchai storage account show-connection-string -n mystorageaccount");
+    verb->add_option("-n,--name", args->name, "account")->check(kName)->required();
+    add_group_option(*verb, args->scope);
+    verb->callback([args, &session] {
+        session.action = [args, &session] { return show_connection(session, args->name); };
+    });
+
+    CLI::App* keys = parent.add_subcommand("keys", "keys of an account")->require_subcommand(1);
+    verb = add_verb(*keys, session, "list", "names of keys; shares need none here",
+                    "batchai storage account keys list -n mystorageaccount");
+    verb->add_option("-n,--account-name", args->name, "account")->check(kName)->required();
+    add_group_option(*verb, args->scope);
+    verb->callback([&session] { session.action = [&session] { return list_keys(session); }; });
 }
 
-void add_share(CLI::App& parent, Session& session) {
-    CLI::App* verb =
-        add_verb(parent, session, "create", "see that a share is one of the site policy's",
-                 "batchai storage share create --name myshare --account-name mystorageaccount");
+// share create|list and container create|list.
+void add_shares(CLI::App& parent, Session& session, job::Volume::Kind kind) {
+    const bool is_share = kind == job::Volume::Kind::share;
+    const std::string noun = is_share ? "share" : "container";
+    const std::string command = "batchai storage " + noun + " ";
     const auto args = std::make_shared<ShareArgs>();
+    args->share.kind = kind;
+
+    CLI::App* verb =
+        add_verb(parent, session, "create", "see that a " + noun + " is one of the site policy's",
+                 command + "create --name my" + noun + " --account-name mystorageaccount");
     add_share_options(*verb, args->share, "-n,--name");
-    ignore_options(*verb, {"--quota", "--metadata"});
+    ignore_options(*verb, {"--quota", "--metadata", "--public-access"});
+    ignore_flags(*verb, {"--fail-on-exist"});
     verb->callback([args, &session] {
         session.action = [args, &session] { return create_share(session, *args); };
     });
+
+    verb = add_verb(parent, session, "list", "the " + noun + "s of the site policy",
+                    command + "list -o table");
+    add_account_options(*verb, args->share.account);
+    verb->callback([args, &session] {
+        session.action = [args, &session] {
+            return list_shares(session, args->share.kind, args->share.account);
+        };
+    });
 }
 
-void add_directory(CLI::App& parent, Session& session) {
-    CLI::App* verb = add_verb(parent, session, "create", "make a directory on a share",
-                              "batchai storage directory create --share-name myshare --name cifar");
+using DirectoryAction = int (*)(const Session&, const ShareArgs&, const ShareFiles&);
+
+void add_directory(CLI::App& parent, Session& session, const std::string& name,
+                   const std::string& description, DirectoryAction action) {
+    CLI::App* verb =
+        add_verb(parent, session, name, description,
+                 "batchai storage directory " + name + " --share-name myshare --name cifar");
     const auto args = std::make_shared<ShareArgs>();
-    verb->add_option("-n,--name", args->directory, "directory")->check(kDirectory)->required();
+    CLI::Option* option = verb->add_option("-n,--name", args->directory, "directory");
+    if (action == list_directories)
+        option->check(kSharePath);
+    else
+        option->check(kDirectory)->required();
     add_share_options(*verb, args->share, "-s,--share-name");
     ignore_options(*verb, {"--metadata"});
-    verb->callback([args, &session] {
-        session.action = [args, &session] { return create_directory(session, *args); };
+    ignore_flags(*verb, {"--fail-on-exist"});
+    verb->callback([args, action, &session] {
+        session.action = [args, action, &session] {
+            return with_share(args->share, [&](const ShareFiles& files) {
+                return action(session, *args, files);
+            });
+        };
     });
 }
 
@@ -110,9 +179,15 @@ void add_storage(CLI::App& parent, Session& session) {
         return *parent.add_subcommand(name, description)->require_subcommand(1);
     };
     add_account(noun("account", "storage accounts: names"), session);
-    add_share(noun("share", "shares of the site"), session);
-    add_directory(noun("directory", "directories on a share"), session);
+    add_shares(noun("share", "shares of the site"), session, job::Volume::Kind::share);
+    add_shares(noun("container", "blob containers of the site"), session,
+               job::Volume::Kind::blob_container);
+    CLI::App& directory = noun("directory", "directories on a share");
+    add_directory(directory, session, "create", "make a directory on a share", create_directory);
+    add_directory(directory, session, "list", "the directories in one", list_directories);
+    add_directory(directory, session, "delete", "delete an empty directory", delete_directory);
     add_storage_files(noun("file", "files on a share"), session);
+    add_storage_blobs(noun("blob", "files of a blob container"), session);
 }
 
 }  // namespace batchai::cli

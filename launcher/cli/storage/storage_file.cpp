@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// storage file upload, download, list.
+// storage file upload, download, list and delete.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -73,6 +73,13 @@ int list(const Session& session, const TransferArgs& args, const ShareFiles& fil
     return session.print(result, file_table);
 }
 
+int remove(const TransferArgs& args, const ShareFiles& files) {
+    const auto gone = files.remove_file(args.path);
+    if (!gone) return fail(kFailed, gone.error());
+    if (!*gone) return fail(kBadInput, "file " + args.path + ": not found on the share");
+    return kOk;
+}
+
 }  // namespace
 
 void add_storage_files(CLI::App& parent, Session& session) {
@@ -120,6 +127,21 @@ void add_storage_files(CLI::App& parent, Session& session) {
                               [&](const ShareFiles& files) { return list(session, *args, files); });
         };
     });
+
+    verb = add_verb(parent, session, "delete", "delete a file of a share",
+                    "batchai storage file delete --share-name myshare --path cifar/old.h5");
+    add_share_options(*verb, args->share, "-s,--share-name");
+    verb->add_option("-p,--path", args->path, "the file on the share")
+        ->check(kSharePath)
+        ->required();
+    verb->callback([args, &session] {
+        session.action = [args] {
+            return with_share(args->share,
+                              [&](const ShareFiles& files) { return remove(*args, files); });
+        };
+    });
+
+    add_storage_batches(parent, session, job::Volume::Kind::share);
 }
 
 }  // namespace batchai::cli

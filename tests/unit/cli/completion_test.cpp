@@ -51,7 +51,8 @@ BOOST_AUTO_TEST_CASE(offers_verbs_options_and_values) {
     BOOST_TEST(offered("batchai job file st") == "stream");
     BOOST_TEST(offered("batchai job create --dry") == "--dry-run");
     BOOST_TEST(offered("batchai job show --name x --que") == "--query");
-    BOOST_TEST(offered("batchai job show -o t") == "table");
+    BOOST_TEST(offered("batchai job show -o t") == "table tsv");
+    BOOST_TEST(offered("batchai job show -o ta") == "table");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

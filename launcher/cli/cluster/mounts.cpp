@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/cluster/mounts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "launcher/cli/command_options.hpp"
+#include "launcher/cli/job/job_document.hpp"
+
+namespace batchai::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<const char*, 4> kLists{"azureFileShares", "azureBlobFileSystems",
+                                            "fileServers", "unmanagedFileSystems"};
+
+// The placeholder is filled in by the job's --storage-account-name.
+std::string account_or_placeholder(const std::string& account) {
+    return account.empty() ? "<AZURE_BATCHAI_STORAGE_ACCOUNT>" : account;
+}
+
+std::set<std::string> places_of(const json& volumes) {
+    std::set<std::string> places;
+    for (const char* list : kLists)
+        for (const auto& volume : volumes.value(list, json::array()))
+            if (volume.is_object()) places.insert(volume.value("relativeMountPath", ""));
+    return places;
+}
+
+}  // namespace
+
+void add_mount_options(CLI::App& verb, MountOptions& options) {
+    verb.add_option("--afs-name", options.share, "mount this file share");
+    verb.add_option("--afs-mount-path", options.share_path, "where, below the mount root")
+        ->check(kDirectory)
+        ->capture_default_str();
+    verb.add_option("--bfs-name", options.container, "mount this blob container");
+    verb.add_option("--bfs-mount-path", options.container_path, "where, below the mount root")
+        ->check(kDirectory)
+        ->capture_default_str();
+    verb.add_option("--nfs,--nfs-name", options.file_server, "mount this file server")
+        ->transform(kLastOfId);
+    verb.add_option("--nfs-mount-path", options.file_server_path, "where, below the mount root")
+        ->check(kDirectory)
+        ->capture_default_str();
+}
+
+json mount_volumes(const MountOptions& options, const Scope& scope) {
+    json volumes;
+    const std::string account = account_or_placeholder(options.account);
+    if (!options.share.empty())
+        volumes["azureFileShares"] = {
+            {{"accountName", account},
+             {"azureFileUrl", "https://" + account + ".file.core.windows.net/" + options.share},
+             {"relativeMountPath", options.share_path}}};
+    if (!options.container.empty())
+        volumes["azureBlobFileSystems"] = {{{"accountName", account},
+                                            {"containerName", options.container},
+                                            {"relativeMountPath", options.container_path}}};
+    if (!options.file_server.empty()) {
+        job::Identity identity;
+        identity.resource_group = scope.resource_group;
+        identity.workspace = scope.workspace;
+        volumes["fileServers"] = {
+            {{"fileServer",
+              {{"id", workspace_id(identity) + "/fileservers/" + options.file_server}}},
+             {"relativeMountPath", options.file_server_path}}};
+    }
+    return volumes;
+}
+
+void merge_volumes(json& properties, const json& volumes) {
+    if (!properties.is_object() || !volumes.is_object()) return;
+    json& own = properties["mountVolumes"];
+    if (own.is_null()) own = json::object();
+    if (!own.is_object()) return;  // the check of the file says so
+    const auto taken = places_of(own);
+    for (const char* list : kLists)
+        for (const auto& volume : volumes.value(list, json::array())) {
+            if (taken.count(volume.value("relativeMountPath", "")) > 0) continue;
+            if (own[list].is_null()) own[list] = json::array();
+            if (own[list].is_array()) own[list].push_back(volume);
+        }
+}
+
+}  // namespace batchai::cli

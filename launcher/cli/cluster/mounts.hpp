@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --afs-name, --bfs-name, --nfs and their mount paths, of cluster create and job create: the
+// service's mountVolumes. A cluster's volumes become volumes of each job on it, and both mount
+// roots are one directory here, so a job finds them below $AZ_BATCHAI_MOUNT_ROOT.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "launcher/cli/session.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace batchai::cli {
+
+struct MountOptions {
+    std::string share;
+    std::string share_path = "afs";
+    std::string container;
+    std::string container_path = "bfs";
+    std::string file_server;
+    std::string file_server_path = "nfs";
+    std::string account;
+};
+void add_mount_options(CLI::App&, MountOptions&);
+
+// {"azureFileShares": [...], ...}; null where no option asks for a volume.
+nlohmann::json mount_volumes(const MountOptions&, const Scope&);
+
+// Adds volumes to mountVolumes of properties; one at a place that properties have stays away.
+void merge_volumes(nlohmann::json& properties, const nlohmann::json& volumes);
+
+}  // namespace batchai::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// job node list and job node exec.
+#include <memory>
+
+#include "launcher/cli/command_options.hpp"
+#include "launcher/cli/job/job_name.hpp"
+#include "launcher/cli/node/nodes.hpp"
+#include "launcher/cli/slurm/slurm.hpp"
+#include "launcher/cli/verbs.hpp"
+
+namespace batchai::cli {
+namespace {
+
+sys::Result<NodeSet> nodes_of(const JobName& name) {
+    auto job = open_job(name);
+    if (!job) return job.error();
+    const auto execution = execution_of(job->store, job->row);
+    if (!execution) return execution.error();
+    if (execution->state != Execution::State::running || job->row.local)
+        return sys::Error{"job " + name.name + ": is " +
+                          (job->row.local ? "local" : state_name(execution->state)) +
+                          ": only a job that Slurm is running has nodes"};
+    auto names = nodes_of_job(job->row.slurm_id);
+    if (!names) return names.error();
+    return NodeSet{*std::move(names), job->row.slurm_id, ""};
+}
+
+}  // namespace
+
+void add_job_nodes(CLI::App& parent, Session& session) {
+    add_node_verbs(parent, session, "batchai job node", [](CLI::App& verb) -> FindNodes {
+        const auto name = std::make_shared<JobName>();
+        // -n is the node here.
+        add_arm_name(verb, "-j,--job,--ids", name->name, name->scope, kGroupName,
+                     "job: its name, or its Slurm job number");
+        add_experiment_options(verb, name->scope);
+        return [name] { return nodes_of(*name); };
+    });
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/node/nodes.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "launcher/cli/command_options.hpp"
+#include "launcher/cli/output/result_table.hpp"
+#include "launcher/cli/slurm/external.hpp"
+#include "launcher/cli/slurm/slurm.hpp"
+#include "launcher/cli/verbs.hpp"
+
+namespace batchai::cli {
+namespace {
+
+constexpr int kSshPort = 22;
+
+struct ExecArgs {
+    std::string node;
+    std::string command;
+    std::vector<std::string> addresses;
+    std::string ssh_key;
+};
+
+int list_nodes(const Session& session, const FindNodes& find) {
+    const auto nodes = find();
+    if (!nodes) return fail(kBadInput, nodes.error());
+    const auto addresses = node_addresses(nodes->names);
+    if (!addresses) return fail(kEnvironment, addresses.error());
+    auto result = nlohmann::json::array();
+    for (const auto& [name, address] : *addresses)
+        result.push_back({{"ipAddress", address}, {"nodeId", name}, {"port", kSshPort}});
+    return session.print(result, [](const nlohmann::json& rows) {
+        return table_of(rows, {{"ID", "nodeId"}, {"IP", "ipAddress"}, {"SSH Port", "port"}});
+    });
+}
+
+// Forwarding of ports is ssh's; Slurm has nothing like it.
+std::vector<std::string> ssh_command(const ExecArgs& args, const std::string& node) {
+    std::vector<std::string> command{"ssh"};
+    if (!args.ssh_key.empty()) command.insert(command.end(), {"-i", args.ssh_key});
+    for (const auto& address : args.addresses) command.insert(command.end(), {"-L", address});
+    if (args.command.empty()) command.push_back("-N");
+    command.insert(command.end(), {"--", node});
+    if (!args.command.empty()) command.push_back("bash -ilc " + shell_quoted(args.command));
+    return command;
+}
+
+// A step beside the job's own, or a job of its own where the user has none on the node.
+std::vector<std::string> srun_command(const ExecArgs& args, const NodeSet& nodes,
+                                      const std::string& node) {
+    std::vector<std::string> command{"srun", "--nodes=1", "--ntasks=1", "--nodelist=" + node};
+    std::int64_t job = nodes.job;
+    if (job == 0) job = own_job_on(node).value_or(0);
+    if (job > 0)
+        command.insert(command.end(), {"--overlap", fmt::format("--jobid={}", job)});
+    else
+        command.push_back("--partition=" + nodes.partition);
+    if (isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) command.push_back("--pty");
+    // As the service: an interactive login shell, so that the user's profile counts.
+    command.insert(command.end(), {"bash", "-il"});
+    if (!args.command.empty()) command.insert(command.end(), {"-c", args.command});
+    return command;
+}
+
+int exec(const ExecArgs& args, const FindNodes& find) {
+    const auto nodes = find();
+    if (!nodes) return fail(kBadInput, nodes.error());
+    if (nodes->names.empty()) return fail(kFailed, "there is no node to run a command on");
+    const std::string node = args.node.empty() ? nodes->names.front() : args.node;
+    if (std::find(nodes->names.begin(), nodes->names.end(), node) == nodes->names.end())
+        return fail(kBadInput, fmt::format("--node-id {}: not a node here: see 'node list'", node));
+    const auto command =
+        args.addresses.empty() ? srun_command(args, *nodes, node) : ssh_command(args, node);
+    if (!on_path(command[0]))
+        return fail(kEnvironment, command[0] + ": not found: install it, or set PATH");
+    const auto code = run_foreground(command);
+    return code ? *code : fail(kFailed, code.error());
+}
+
+}  // namespace
+
+void add_node_verbs(CLI::App& parent, Session& session, const std::string& command,
+                    const std::function<FindNodes(CLI::App&)>& add_options) {
+    CLI::App* verb =
+        add_verb(parent, session, "list", "the nodes' names and addresses", command + " list");
+    FindNodes find = add_options(*verb);
+    verb->callback([find, &session] {
+        session.action = [find, &session] { return list_nodes(session, find); };
+    });
+
+    verb = add_verb(parent, session, "exec", "run a command on a node with srun, or a shell",
+                    command + " exec --exec nvidia-smi");
+    find = add_options(*verb);
+    const auto args = std::make_shared<ExecArgs>();
+    verb->add_option("--exec", args->command, "the command line; left out: a shell");
+    verb->add_option("-n,--node-id", args->node, "the node; left out: the first one");
+    verb->add_option("-L,--address", args->addresses,
+                     "forward a port (PORT:HOST:PORT) with ssh, which the site must allow")
+        ->expected(1)
+        ->take_all();
+    verb->add_option("-k,--ssh-private-key", args->ssh_key, "the key for it");
+    ignore_options(*verb, {"-p,--password"});
+    verb->callback(
+        [args, find, &session] { session.action = [args, find] { return exec(*args, find); }; });
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# contrib/az: the walk-through verbatim, and each form of command in az_forms.txt, as scripts for the service have them.
+# minislurm: -n 4 -g 1
+# plugin: policy=/run/minislurm/batchai.toml
+#
+# shellcheck disable=SC2154 # share and work are set by plugin.bash
+
+load cli
+
+setup_file() {
+    make_site
+    mkdir -p "$MINISLURM_DIR/container" "$MINISLURM_DIR/nfs"
+    chmod 777 "$MINISLURM_DIR/container" "$MINISLURM_DIR/nfs"
+    cat >>"$BATCHAI_POLICY" <<TOML
+[[image]]
+name = "*"
+run_on = "host"
+[[preparation]]
+command = "apt update;*"
+replace = "echo prepared"
+[[blob_container]]
+container = "mycontainer"
+source = "$MINISLURM_DIR/container"
+login_path = "$MINISLURM_DIR/container"
+[[file_server]]
+name = "nfsname"
+source = "$MINISLURM_DIR/nfs"
+login_path = "$MINISLURM_DIR/nfs"
+TOML
+    cat >>"$BATCHAI_POLICY" <<'TOML'
+[cluster.nc6cluster]
+gres = "gpu:1"
+TOML
+}
+
+az() { as_alice env PATH="$BATCHAI_SOURCE/contrib/az:$PATH" az "$@"; }
+
+# The commands of the walk-through, as its page has them.
+walk_through() {
+    cat <<'END'
+az group create --name batchai.horovod --location eastus
+az batchai workspace create --resource-group batchai.horovod --workspace batchaidev
+az batchai experiment create --resource-group batchai.horovod --workspace batchaidev --name cifar
+az batchai cluster create --resource-group batchai.horovod --workspace batchaidev --name nc6cluster --vm-priority dedicated  --vm-size Standard_NC6 --target 4 --generate-ssh-keys
+az batchai cluster show --name nc6cluster --workspace batchaidev --resource-group batchai.horovod --output table
+az storage account create --resource-group batchai.horovod --name mystorageaccount --location eastus --sku Standard_LRS
+az storage share create --name myshare --account-name mystorageaccount
+az storage directory create --name cifar --share-name myshare --account-name mystorageaccount
+az storage file upload --path cifar --share-name myshare --source cifar_cnn_distributed.py --account-name mystorageaccount
+az batchai job create --cluster nc6cluster --name cifar_distributed --resource-group batchai.horovod --workspace batchaidev --experiment cifar --config-file job.json --storage-account-name mystorageaccount
+az batchai job show --experiment cifar --name cifar_distributed --resource-group batchai.horovod --workspace batchaidev --query "executionState"
+az batchai cluster show --name nc6cluster --workspace batchaidev --resource-group batchai.horovod --query "nodeStateCounts"
+az batchai job file list --experiment cifar --job cifar_distributed --resource-group batchai.horovod --workspace batchaidev --output table
+az batchai job file stream --experiment cifar --file-name stdout.txt --job cifar_distributed --resource-group batchai.horovod --workspace batchaidev
+az storage file download --path cifar/saved_models/keras_cifar10_trained_model.h5 --share-name myshare --account-name mystorageaccount
+az batchai cluster resize --name nc6cluster --resource-group batchai.horovod --target 0 --workspace batchaidev
+az group delete --name batchai.horovod
+END
+}
+
+@test "the walk-through's 17 commands run as they are pasted" {
+    cp "$BATCHAI_SOURCE/contrib/examples/tutorial/job.json" .
+    cat >cifar_cnn_distributed.py <<'PY'
+import argparse, os
+parser = argparse.ArgumentParser()
+parser.add_argument("--dir")
+folder = os.path.join(parser.parse_args().dir, "saved_models")
+if os.environ["OMPI_COMM_WORLD_RANK"] == "0":
+    os.makedirs(folder, exist_ok=True)
+    open(os.path.join(folder, "keras_cifar10_trained_model.h5"), "w").write("weights")
+PY
+    chmod 644 ./*
+    [ "$(walk_through | wc -l)" = 17 ]
+    while read -r line; do
+        # The user answers the last question.
+        [[ $line != *delete* ]] || line="script -qec '$line' /dev/null <<<y"
+        as_alice env PATH="$BATCHAI_SOURCE/contrib/az:$PATH" bash -c "$line" </dev/null
+    done < <(walk_through)
+    [ "$(cat keras_cifar10_trained_model.h5)" = weights ]
+    [ "$(az group list)" = "[]" ]
+    rm -r "$share/cifar"
+}
+
+job_file() { # FILE COMMAND
+    # shellcheck disable=SC2016 # the service's variables
+    jq -n --arg command "$2" '{properties: {
+        nodeCount: 1,
+        customToolkitSettings: {commandLine: $command},
+        stdOutErrPathPrefix: "$AZ_BATCHAI_MOUNT_ROOT/external/logs",
+        outputDirectories: [{id: "MODEL", pathPrefix: "$AZ_BATCHAI_MOUNT_ROOT/external/logs"}]}}' >"$1"
+}
+
+@test "every form of command in az_forms.txt runs" {
+    job_file job.json 'ls -d "$AZ_BATCHAI_MOUNT_ROOT"/*; echo w >"$AZ_BATCHAI_OUTPUT_MODEL/weights"'
+    job_file hold.json 'sleep 100'
+    echo 'print()' >train.py
+    mkdir -p folder/sub
+    echo 1 >folder/one
+    echo 2 >folder/sub/two
+    echo '{"properties": {"vmSize": "Standard_D2_V2", "dataDisks": {"diskCount": 1, "diskSizeInGB": 10}}}' >nfs.json
+    cat >cluster.json <<'JSON'
+{"properties": {"vmSize": "STANDARD_NC6", "scaleSettings": {"manual": {"targetNodeCount": 2}},
+  "nodeSetup": {"mountVolumes": {"azureFileShares": [{"accountName": "mystorage",
+    "azureFileUrl": "https://mystorage.file.core.windows.net/myshare", "relativeMountPath": "external",
+    "credentials": {"accountKey": "c2VjcmV0"}}]}}}}
+JSON
+    chmod -R a+rX .
+    run=0 failed=0
+    while read -r -a words; do
+        [[ ${#words[@]} -gt 0 && ${words[0]} != '#' ]] || continue
+        expected=0
+        if [[ ${words[0]} = '!'* ]]; then
+            expected=${words[0]#!}
+            words=("${words[@]:1}")
+        fi
+        for i in "${!words[@]}"; do [ "${words[i]}" != @HOLD@ ] || { words[i]=hold && eventually hold_runs; }; done
+        # -L asks for an ssh that nobody answers here.
+        [[ " ${words[*]} " != *' -L '* ]] || { printf '#!/bin/sh\necho "ssh $*"\n' >ssh && chmod 755 ssh; }
+        code=0
+        PATH=$work:$PATH az "${words[@]}" >out 2>err </dev/null || code=$?
+        rm -f ssh
+        run=$((run + 1))
+        [ "$code" = "$expected" ] && continue
+        failed=$((failed + 1))
+        echo "exit code $code: az ${words[*]}" && cat err out
+    done < <(sed 's/^#.*//' "$BATCHAI_SOURCE/tests/cluster/az_forms.txt")
+    echo "$((run - failed)) of $run forms of command run"
+    [ "$run" -gt 110 ]
+    [ "$failed" = 0 ]
+    ! grep -rq c2VjcmV0 "$(alice_home)/.local/share/batchai/history.db" || return 1
+}
+
+hold_runs() { [ "$(az batchai job show -n hold -g batchai.recipes -w recipe_workspace -e exp --query executionState -o tsv)" = running ]; }
+
+@test "a volume of a cluster that the policy does not allow is left out, and said" {
+    batchai cluster create -n mounts --afs-name other --afs-mount-path external --setup-task 'apt install x' >said 2>noted
+    [ "$(jq -r '.nodeSetup.setupTask.commandLine' said)" = 'apt install x' ]
+    grep -q 'the setup task is recorded and not run' noted
+    # shellcheck disable=SC2016 # the service's variable
+    write_command job.json 1 'ls "$AZ_BATCHAI_MOUNT_ROOT"'
+    batchai job create -n without -c mounts -f job.json --storage-account-name a >said 2>noted
+    grep -q "cluster mounts: is used without a volume of it: share 'other'" noted
+    batchai job wait -n without
+    [ "$(batchai job file stream -j without -f stdout.txt 2>/dev/null)" = myshare ]
+}
+
+@test "what is wrong with a file stands at its place when a cluster adds volumes" {
+    batchai cluster create -n mounts --afs-name myshare --afs-mount-path more
+    write_command job.json 1 true
+    jq '.properties.nodeCount = "1"' job.json >bad.json
+    line=$(grep -n nodeCount bad.json | cut -d : -f 1)
+    refused_with "batchai: bad.json:$line:*properties.nodeCount*" job create -n bad -c mounts -f bad.json --storage-account-name a
+}
