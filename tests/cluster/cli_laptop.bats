@@ -25,7 +25,7 @@ setup() {
 
 local_run() {
     timeout 60 batchai job run --local -n job -f job.json --share myshare=data --share external=data \
-        --image tensorflow/tensorflow:1.8.0-gpu=host "$@"
+        --image tensorflow/tensorflow:1.8.0-gpu=host
 }
 
 @test "a job file runs without a policy, and its outputs are found afterwards" {
