@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace batchai::job {
@@ -23,11 +24,15 @@ std::optional<long> take_number(std::string_view& text) {
     return number;
 }
 
-// Takes ".5" off the start of text, if it is there.
-void take_fraction(std::string_view& text) {
-    if (!text.starts_with('.') && !text.starts_with(',')) return;
+// Takes ".5" off the start of text, if it is there: 0.5.
+double take_fraction(std::string_view& text) {
+    if (!text.starts_with('.') && !text.starts_with(',')) return 0;
     const std::size_t end = std::min(text.find_first_not_of("0123456789", 1), text.size());
+    double fraction = 0;
+    double weight = 0.1;
+    for (std::size_t i = 1; i < end; ++i, weight /= 10) fraction += (text[i] - '0') * weight;
     if (end > 1) text.remove_prefix(end);
+    return fraction;
 }
 
 struct Unit {
@@ -35,17 +40,18 @@ struct Unit {
     long seconds;
 };
 
-// "1H30M": each unit at most once, in this order.
+// "1H30M", "1.5H": each unit at most once, in this order.
 template <std::size_t N>
 bool take_units(std::string_view& text, const std::array<Unit, N>& units, long& seconds) {
     for (const Unit& unit : units) {
         std::string_view rest = text;
         const auto number = take_number(rest);
         if (!number) return true;
-        if (unit.letter == 'S') take_fraction(rest);
+        const double fraction = take_fraction(rest);
         if (!rest.starts_with(unit.letter)) continue;
         rest.remove_prefix(1);
-        seconds += *number * unit.seconds;
+        const auto part = std::lround(fraction * static_cast<double>(unit.seconds));
+        seconds += *number * unit.seconds + (unit.letter == 'S' ? 0 : part);
         text = rest;
     }
     return text.empty() || text.front() == 'T';

@@ -306,6 +306,7 @@ BOOST_AUTO_TEST_CASE(refuses_an_identity_that_would_leave_the_output_path) {
 
 BOOST_AUTO_TEST_CASE(reads_durations_of_iso_and_of_dot_net) {
     const std::pair<const char*, long> good[] = {
+        {"PT1.5H", 5400},      {"P0.5D", 43200},   {"PT0,25H30S", 930},   {"PT1.9S", 1},
         {"PT1H", 3600},        {"P7D", 604800},    {"P1DT2H3M4S", 93784}, {"PT90M", 5400},
         {"PT1.5S", 1},         {"P1W", 604800},    {"00:30:00", 1800},    {"7.00:00:00", 604800},
         {"1.02:03:04", 93784}, {"00:00:01.500", 1}};
