@@ -20,6 +20,7 @@ class Checker {
         fill_in_account();
         check_volumes();
         check_output();
+        check_inputs();
         check_outputs();
         check_image();
         check_preparation();
@@ -48,8 +49,15 @@ class Checker {
     void check_volumes() {
         for (const Volume& volume : parsed_.spec->volumes) {
             const auto mount = plan_mount(volume, policy_);
+            const auto directory = login_path(
+                *parsed_.spec, policy_, "$AZ_BATCHAI_JOB_MOUNT_ROOT/" + volume.relative_mount_path);
             if (!mount)
                 error(volume.key + name_key(volume.kind), mount.error().message);
+            else if (!volume.directory.empty() && directory && options_.is_missing &&
+                     options_.is_missing(*directory))
+                error(volume.key + directory_key(volume.kind),
+                      "'" + volume.directory + "' is not a directory of " + describe(volume) +
+                          ": make " + *directory);
             else
                 check_options(volume, (*resolve_volume(policy_, volume))->file_system);
         }
@@ -85,24 +93,56 @@ class Checker {
         return {};
     }
 
+    static std::string directory_key(Volume::Kind kind) {
+        return kind == Volume::Kind::file_server ? ".sourceDirectory" : name_key(kind);
+    }
+
     void check_output() {
         const char* const path = "properties.stdOutErrPathPrefix";
         const JobSpec& spec = *parsed_.spec;
         const std::string& prefix = spec.std_out_err_path_prefix;
-        if (below_mount_root(prefix) && !volume_of(spec, policy_, prefix))
-            say(Finding::Severity::warning, path, "'" + prefix + "' is on no volume of this job");
+        if (is_in_mount_root(prefix) && !volume_of(spec, policy_, prefix))
+            error(path, no_volume(prefix));
         const auto identity = spec.identity ? spec.identity : options_.identity;
         const auto directory =
             identity ? login_stdouterr_directory(spec, policy_, *identity) : std::nullopt;
         check_writable(path, prefix, directory ? shared_part(*directory) : "");
     }
 
+    // The preparation may still make what is below a volume.
+    void check_inputs() {
+        const JobSpec& spec = *parsed_.spec;
+        for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+            const std::string key = "properties.inputDirectories[" + std::to_string(i) + "].path";
+            const std::string& path = spec.inputs[i].path;
+            if (is_in_mount_root(path) && !volume_of(spec, policy_, path))
+                say(Finding::Severity::warning, key,
+                    "'" + path + "' is on no volume of this job: there will be nothing");
+            const auto there = login_path(spec, policy_, path);
+            if (there && options_.is_missing && options_.is_missing(*there))
+                say(Finding::Severity::warning, key,
+                    "'" + path + "' is not there yet: upload it to " + *there);
+        }
+    }
+
     void check_outputs() {
         const JobSpec& spec = *parsed_.spec;
         for (const RefusedOutput& refused : refused_outputs(spec, policy_))
             error(refused.directory->key + ".pathPrefix", refused.message);
-        for (const OutputDirectory& output : spec.outputs)
-            if (output.is_made) check_writable(output.key + ".pathPrefix", output.path_prefix, "");
+        for (const OutputDirectory& output : spec.outputs) {
+            if (!output.is_made) continue;
+            check_writable(output.key + ".pathPrefix", output.path_prefix, "");
+            tell_container_of(output);
+        }
+    }
+
+    // Only its own line knows what a container sees besides mounts and temporary directories.
+    void tell_container_of(const OutputDirectory& output) {
+        const auto image = resolve_image(policy_, *parsed_.spec);
+        if (!image || !image->in_container() || output.path_prefix.starts_with('$')) return;
+        say(Finding::Severity::warning, output.key + ".pathPrefix",
+            "'" + output.path_prefix + "' is in the container only if [container." + image->run_on +
+                "] of " + policy_.file + " binds it: ask the site's admin");
     }
 
     // Whether the user can make directories in a prefix, where the login node can tell. shared: the

@@ -18,6 +18,8 @@ struct CheckOptions {
     std::optional<int> cluster_nodes;            // the largest nodeCount there is, where known
     // True when a path is a regular file on the login node; empty: paths are not looked at.
     std::function<bool(const std::string&)> file_exists;
+    // True when nothing is at a path of the login node; empty: not looked at.
+    std::function<bool(const std::string&)> is_missing;
     // Why the user cannot make directories in a path of the login node (sys::check_writable);
     // empty: not looked at. With an identity, the path of all its directories is looked at.
     std::function<sys::Result<void>(const std::string& base, const std::string& path)> writable;
@@ -25,8 +27,9 @@ struct CheckOptions {
 };
 
 // Parses text and holds it against the policy: unknown share or image, nodeCount over the cluster,
-// a script that does not exist and an output directory that the user cannot make, where the login
-// node can see their shares, are errors; what the site does differently (image, preparation) is a
+// standard output on no volume, are errors; so are, where the login node can see their shares, a
+// script or a directory to mount that does not exist and an output directory that the user cannot
+// make; what the site does differently (image, preparation) is a
 // note. Findings point into the file.
 ParsedJob check_job(const std::string& text, const std::string& file_name, const SitePolicy&,
                     const CheckOptions&);

@@ -74,9 +74,8 @@ std::optional<std::string> below_mount_root(const std::string& path) {
 
 bool is_output_prefix(const std::string& path) {
     std::string rest = path;
-    for (const std::string name :
-         {"JOB_MOUNT_ROOT", "MOUNT_ROOT", "JOB_TEMP", "JOB_TEMP_DIR", "SHARED_JOB_TEMP"}) {
-        for (const std::string& variable : {"$AZ_BATCHAI_" + name, "${AZ_BATCHAI_" + name + "}"})
+    for (const std::string name : kDirectoryVariables) {
+        for (const std::string& variable : {"$" + name, "${" + name + "}"})
             if (is_within(path, variable)) rest = "/root" + path.substr(variable.size());
     }
     if (rest.find('$') != rest.npos) return false;
@@ -95,14 +94,20 @@ std::optional<Volume> volume_of(const JobSpec& spec, const SitePolicy& policy,
     return std::nullopt;
 }
 
-namespace {
-
 bool is_in_mount_root(const std::string& path) {
     for (const char* root : {"$AZ_BATCHAI_JOB_MOUNT_ROOT", "$AZ_BATCHAI_MOUNT_ROOT",
                              "${AZ_BATCHAI_JOB_MOUNT_ROOT}", "${AZ_BATCHAI_MOUNT_ROOT}"})
         if (is_within(path, root)) return true;
     return false;
 }
+
+std::string no_volume(const std::string& path) {
+    return "'" + path +
+           "' is on no volume of this job: mount one there with mountVolumes, or ask the site's "
+           "admin for a [[cluster_volume]]";
+}
+
+namespace {
 
 bool is_read_only(const Volume& volume, const SitePolicy& policy) {
     const auto mount = plan_mount(volume, policy);
@@ -129,11 +134,7 @@ std::vector<RefusedOutput> refused_outputs(const JobSpec& spec, const SitePolicy
             if (volume && is_read_only(*volume, policy))
                 refused.push_back({&output, "'" + prefix + "' is on a volume that " + policy.file +
                                                 " mounts read-only"});
-            if (!volume)
-                refused.push_back({&output, "'" + prefix +
-                                                "' is on no volume of this job: mount one there "
-                                                "with mountVolumes, or ask the site's admin for a "
-                                                "[[cluster_volume]]"});
+            if (!volume) refused.push_back({&output, no_volume(prefix)});
         } else if (!prefix.starts_with('$') && !may_be_written(policy, prefix)) {
             refused.push_back({&output, "'" + prefix +
                                             "' is on no volume of this job, and no [[allow]] of " +

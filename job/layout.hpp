@@ -51,10 +51,20 @@ std::vector<RefusedOutput> refused_outputs(const JobSpec&, const SitePolicy&);
 // nothing when it does not begin so, or goes on with ".." or with a variable.
 std::optional<std::string> below_mount_root(const std::string& path);
 
+// The variables of the job that name a directory.
+inline constexpr const char* kDirectoryVariables[] = {
+    "AZ_BATCHAI_JOB_MOUNT_ROOT", "AZ_BATCHAI_MOUNT_ROOT", "AZ_BATCHAI_JOB_TEMP",
+    "AZ_BATCHAI_JOB_TEMP_DIR", "AZ_BATCHAI_SHARED_JOB_TEMP"};
+
 // Whether a job's output may go below a path of the job file: it is absolute, or begins with the
 // variable of a directory (mount root, temporary directories); it holds no other variable, no "..",
 // no control character.
 bool is_output_prefix(const std::string& path);
+
+// Whether a path of the job file begins with the variable of the mount root; and what to say of one
+// that does and that no volume covers.
+bool is_in_mount_root(const std::string& path);
+std::string no_volume(const std::string& path);
 
 // The volume (volumes_of) that such a path is on.
 std::optional<Volume> volume_of(const JobSpec&, const SitePolicy&, const std::string& path);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "job/duration.hpp"
+#include "job/expand.hpp"
 #include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/toolkit/toolkit.hpp"
@@ -152,11 +153,23 @@ void read_inputs(Reader& properties, JobSpec& spec) {
     }
 }
 
-OutputDirectory read_output(Reader& entry, std::set<std::string>& ids) {
+// A prefix with the paths of input directories in place of their variables: the volume that it is
+// on is known by its name alone.
+std::string with_inputs(const std::string& prefix, const JobSpec& spec) {
+    Environment variables;
+    for (const char* name : kDirectoryVariables) variables[name] = std::string("$") + name;
+    for (const InputDirectory& input : spec.inputs)
+        variables["AZ_BATCHAI_INPUT_" + input.id] = input.path;
+    std::string unknown;
+    std::string text = expand(prefix, variables, [&](const std::string& name) { unknown = name; });
+    return unknown.empty() ? text : prefix;  // another variable: refused as it is
+}
+
+OutputDirectory read_output(Reader& entry, const JobSpec& spec, std::set<std::string>& ids) {
     OutputDirectory output;
     output.key = entry.path();
     output.id = read_id(entry, ids);
-    output.path_prefix = entry.required_string("pathPrefix");
+    output.path_prefix = with_inputs(entry.required_string("pathPrefix"), spec);
     output.path_suffix = entry.string("pathSuffix");
     output.is_made = entry.boolean("createNew").value_or(true);
     while (output.path_suffix.starts_with('/')) output.path_suffix.erase(0, 1);
@@ -177,7 +190,7 @@ OutputDirectory read_output(Reader& entry, std::set<std::string>& ids) {
 void read_outputs(Reader& properties, JobSpec& spec) {
     std::set<std::string> ids;
     for (Reader& entry : properties.objects("outputDirectories"))
-        spec.outputs.push_back(read_output(entry, ids));
+        spec.outputs.push_back(read_output(entry, spec, ids));
 }
 
 // cluster.id ends in "/clusters/NAME", or is the name.
@@ -215,10 +228,11 @@ void read_the_rest(Reader& properties) {
     properties.warn_ignored("toolType", "the toolkit's settings say which it is");
 }
 
-// An absolute path; it may begin with a directory's variable, and holds no other.
-std::string read_output_prefix(Reader& properties) {
+// An absolute path; it may begin with a directory's variable or an input directory's, and holds no
+// other.
+std::string read_output_prefix(Reader& properties, const JobSpec& spec) {
     const char* const key = "stdOutErrPathPrefix";
-    const std::string prefix = properties.required_string(key);
+    const std::string prefix = with_inputs(properties.required_string(key), spec);
     if (!prefix.empty() && !is_output_prefix(prefix))
         properties.error(key, "'" + prefix +
                                   "' is not an absolute path without '..': expected "
@@ -229,13 +243,13 @@ std::string read_output_prefix(Reader& properties) {
 void read_properties(Reader& properties, JobSpec& spec) {
     if (auto count = properties.integer("nodeCount", 1, kMaxNodes)) spec.node_count = *count;
     if (!properties.has("nodeCount")) properties.missing("nodeCount");
-    spec.std_out_err_path_prefix = read_output_prefix(properties);
     spec.volumes = read_volumes(properties);
     read_container(properties, spec);
     read_preparation(properties, spec);
     spec.environment = read_variables(properties, "environmentVariables");
     spec.secrets = read_variables(properties, "secrets");
     read_inputs(properties, spec);
+    spec.std_out_err_path_prefix = read_output_prefix(properties, spec);
     read_outputs(properties, spec);
     read_toolkit(properties, spec);
     read_cluster(properties, spec);

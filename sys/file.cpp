@@ -74,6 +74,11 @@ bool is_regular_file(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
+bool is_missing(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode) {
     std::string beside = path + ".XXXXXX";
     UniqueFd fd(::mkostemp(beside.data(), O_CLOEXEC));

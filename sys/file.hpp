@@ -24,6 +24,9 @@ Result<std::string> read_file(const std::string& path, std::size_t limit);
 // Whether path is, or leads to, a regular file.
 bool is_regular_file(const std::string& path);
 
+// Whether there is nothing at path. False where the user may not look.
+bool is_missing(const std::string& path);
+
 // Writes a file beside path, waits until it is on the disk, and renames it over path. What others
 // read is the old or the new one.
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode);

@@ -67,6 +67,7 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     job::CheckOptions options;
     options.cluster_nodes = spank::count_cluster_nodes();
     options.file_exists = sys::is_regular_file;
+    options.is_missing = sys::is_missing;
     options.writable = sys::check_writable;
     job::Identity identity;
     identity.name = job_name(file);

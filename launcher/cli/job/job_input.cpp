@@ -98,6 +98,7 @@ job::ParsedJob check_text(const std::string& text, const std::string& file,
     if (!storage_account.empty()) options.storage_account = storage_account;
     options.cluster_nodes = cluster_nodes;
     options.file_exists = sys::is_regular_file;
+    options.is_missing = sys::is_missing;
     options.writable = sys::check_writable;
     options.identity = std::move(identity);
     return job::check_job(text, file, policy, options);

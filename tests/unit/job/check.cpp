@@ -105,13 +105,99 @@ BOOST_AUTO_TEST_CASE(leaves_a_script_to_the_shell_that_only_a_shell_can_find) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(warns_of_outputs_that_are_on_no_volume) {
-    const auto parsed = check_job(
+BOOST_AUTO_TEST_CASE(no_job_is_submitted_whose_standard_output_is_on_no_volume) {
+    const std::string text =
         samples::tutorial_with("\"stdOutErrPathPrefix\": \"$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare",
-                               "\"stdOutErrPathPrefix\": \"$AZ_BATCHAI_JOB_MOUNT_ROOT/external"),
-        "job.json", samples::policy(), {});
-    BOOST_REQUIRE(parsed.spec.has_value());
-    BOOST_TEST(contains(parsed.findings.at(0).text(), "external/cifar' is on no volume"));
+                               "\"stdOutErrPathPrefix\": \"$AZ_BATCHAI_JOB_MOUNT_ROOT/external");
+    BOOST_TEST(contains(only_error(text, {}), "external/cifar' is on no volume"));
+    auto policy = samples::policy();
+    VolumePolicy external;
+    external.kind = Volume::Kind::cluster;
+    external.name = "external";
+    external.file_system.source = "/srv/external";
+    policy.volumes.push_back(external);
+    BOOST_TEST(check_job(text, "job.json", policy, {}).spec.has_value());
+}
+
+namespace {
+
+// Of a job whose share is mounted from a directory below it, with an input there.
+std::vector<std::string> findings_about(const std::string& inputs, const std::string& outputs,
+                                        const CheckOptions& options = {},
+                                        const SitePolicy& policy = samples::policy()) {
+    const std::string text = R"({"properties": {"nodeCount": 1,
+        "stdOutErrPathPrefix": "$AZ_BATCHAI_JOB_TEMP",
+        "mountVolumes": {"azureFileShares": [{"relativeMountPath": "s",
+            "azureFileUrl": "https://a.file.core.windows.net/myshare/logs"}]},
+        "inputDirectories": [)" +
+                             inputs + R"(], "outputDirectories": [)" + outputs + R"(],
+        "customToolkitSettings": {"commandLine": "true"}}})";
+    std::vector<std::string> lines;
+    for (const Finding& finding : check_job(text, "job.json", policy, options).findings)
+        lines.push_back(finding.text());
+    return lines;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_missing_directory_of_a_share_does_not_wait_for_the_nodes_to_be_found) {
+    CheckOptions options;
+    options.is_missing = [](const std::string& path) { return path == "/srv/myshare/logs"; };
+    const auto found = findings_about("", "", options);
+    BOOST_REQUIRE(found.size() == 1u);
+    BOOST_TEST(contains(found[0],
+                        "azureFileUrl: 'logs' is not a directory of share 'myshare' of "
+                        "account 'a': make /srv/myshare/logs"));
+}
+
+BOOST_AUTO_TEST_CASE(warns_of_inputs_that_are_not_there) {
+    CheckOptions options;
+    options.is_missing = [](const std::string& path) { return path == "/srv/myshare/logs/none"; };
+    const auto found = findings_about(
+        R"({"id": "A", "path": "$AZ_BATCHAI_MOUNT_ROOT/elsewhere"},
+           {"id": "B", "path": "$AZ_BATCHAI_JOB_MOUNT_ROOT/s/none"},
+           {"id": "C", "path": "$AZ_BATCHAI_JOB_MOUNT_ROOT/s/there"}, {"id": "D", "path": "/data"})",
+        "", options);
+    BOOST_REQUIRE(found.size() == 2u);
+    BOOST_TEST(contains(found[0],
+                        "warning: properties.inputDirectories[0].path: "
+                        "'$AZ_BATCHAI_MOUNT_ROOT/elsewhere' is on no volume"));
+    BOOST_TEST(contains(found[1],
+                        "inputDirectories[1].path: '$AZ_BATCHAI_JOB_MOUNT_ROOT/s/none' is "
+                        "not there yet: upload it to /srv/myshare/logs/none"));
+}
+
+BOOST_AUTO_TEST_CASE(warns_of_an_output_that_a_container_may_not_see) {
+    auto policy = samples::policy();
+    const char* const output = R"({"id": "O", "pathPrefix": "/scratch/out"})";
+    BOOST_TEST(findings_about("", output, {}, policy).empty());
+    policy.containers["runtime"] = {{"/usr/bin/runtime", "{image}"}};
+    ImagePolicy image;
+    image.name = "*";
+    image.run_on = "runtime";
+    policy.images.insert(policy.images.begin(), image);
+    const std::string text = R"({"properties": {"nodeCount": 1, "stdOutErrPathPrefix": "/o",
+        "containerSettings": {"imageSourceRegistry": {"image": "i"}},
+        "outputDirectories": [{"id": "O", "pathPrefix": "/scratch/out"}],
+        "customToolkitSettings": {"commandLine": "true"}}})";
+    std::string found;
+    for (const Finding& finding : check_job(text, "job.json", policy, {}).findings)
+        found += finding.text() + "\n";
+    BOOST_TEST(contains(found, "'/scratch/out' is in the container only if [container.runtime]"));
+}
+
+BOOST_AUTO_TEST_CASE(an_output_prefix_may_be_below_an_input_directory) {
+    BOOST_TEST(findings_about(R"({"id": "IN", "path": "$AZ_BATCHAI_JOB_MOUNT_ROOT/s/data"})",
+                              R"({"id": "O", "pathPrefix": "$AZ_BATCHAI_INPUT_IN/out"})")
+                   .empty());
+    // And an input below an output, as before.
+    BOOST_TEST(findings_about(R"({"id": "IN", "path": "$AZ_BATCHAI_OUTPUT_O/data"})",
+                              R"({"id": "O", "pathPrefix": "$AZ_BATCHAI_JOB_MOUNT_ROOT/s"})")
+                   .empty());
+    const auto none =
+        findings_about("", R"({"id": "O", "pathPrefix": "$AZ_BATCHAI_INPUT_NO/out"})");
+    BOOST_REQUIRE(!none.empty());
+    BOOST_TEST(contains(none[0], "is not an absolute path"));
 }
 
 BOOST_AUTO_TEST_CASE(warns_of_a_toolkits_variable_where_it_is_not_set_yet) {
