@@ -78,6 +78,7 @@ class Agent {
     bool tells_oversubscribed() const;
     env::Place place_of(int rank) const;
     Meeting meeting() const;
+    env::Environment of_job() const;
     env::Environment inherited() const;
     env::Environment environment_of(int rank, env::Environment inherited) const;
     void tell_plan();

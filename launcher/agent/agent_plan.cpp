@@ -62,9 +62,7 @@ int Agent::cores_of(int local_rank) const {
 
 // Open MPI 5 would prefer it to the user's own setting.
 bool Agent::tells_oversubscribed() const {
-    env::Environment environment = environment_;
-    for (const auto& [name, value] : job_.environment) environment[name] = value;
-    return load().oversubscribed() && !env::has_own_yield(environment);
+    return load().oversubscribed() && !env::has_own_yield(of_job());
 }
 
 env::Place Agent::place_of(int rank) const {
@@ -88,6 +86,13 @@ env::Place Agent::place_of(int rank) const {
 
 Meeting Agent::meeting() const {
     return {go_.master_address + ":" + std::to_string(go_.master_port), job_.nspace, go_.workers};
+}
+
+// This process's, and the job's on this node over it.
+env::Environment Agent::of_job() const {
+    env::Environment environment = environment_;
+    for (const auto& [name, value] : job_.environment) environment[name] = value;
+    return environment;
 }
 
 // What the command has from batchai-launch's own surroundings.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "job/expand.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
 #include "launcher/common/allocation.hpp"
@@ -120,7 +121,7 @@ void Agent::start_ranks() {
     place_ranks();
     if (!serve_rendezvous()) return;
     if (job_.dry_run) return tell_plan();
-    if (auto opened = output_.open(job_, bootstrap_.node, meeting()); !opened) {
+    if (auto opened = output_.open(job_, bootstrap_.node, of_job(), meeting()); !opened) {
         return fail(opened.error().message);
     }
     const int node = bootstrap_.node;
@@ -191,16 +192,15 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) {
 
 // For scripts that start MPI themselves.
 void Agent::write_host_file() const {
-    env::Environment environment = environment_;
-    for (const auto& [name, value] : job_.environment) environment[name] = value;
-    const std::string path = env::value_of(environment, "AZ_BATCHAI_MPI_HOST_FILE");
+    const std::string path = env::value_of(of_job(), "AZ_BATCHAI_MPI_HOST_FILE");
     if (job_.host_file.empty() || path.empty()) return;
     std::ofstream(path) << job_.host_file;
 }
 
 // Best effort, both: a full disk must not end the job.
 void Agent::note(const std::string& line) const {
-    if (!job_.execution_log.empty()) (void)job::append_execution_log(job_.execution_log, line);
+    if (job_.execution_log.empty()) return;
+    (void)job::append_execution_log(job::expand(job_.execution_log, of_job()), line);
 }
 
 void Agent::record(job::Event::Kind kind) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/rank_output.hpp"
 
+#include "job/expand.hpp"
 #include "launcher/common/continued_file.hpp"
 
 namespace batchai::launcher {
@@ -11,15 +12,18 @@ constexpr std::uint64_t kHighWater = 8 << 20, kLowWater = 4 << 20;
 
 // Where a rank's output goes instead of to the root; empty: it goes there. {stream} in it stands
 // for stdout and stderr.
-std::string own_file(const Launch& job, int rank, const Meeting& meeting) {
+std::string own_file(const Launch& job, int rank, const env::Environment& environment,
+                     const Meeting& meeting) {
     const std::string& output = program_of(job.programs, rank).program->output;
-    const std::size_t name = output.rfind('/') + 1;  // the directory is as it is
-    return output.substr(0, name) + fill_in(output.substr(name), job.programs, rank, meeting);
+    const std::size_t name = output.rfind('/') + 1;  // braces in the directory stay
+    return job::expand(output.substr(0, name), environment) +
+           fill_in(output.substr(name), job.programs, rank, meeting);
 }
 
 }  // namespace
 
-sys::Result<void> RankOutput::open(const Launch& job, int node, const Meeting& meeting) {
+sys::Result<void> RankOutput::open(const Launch& job, int node, const env::Environment& environment,
+                                   const Meeting& meeting) {
     files_ = std::make_unique<RankFiles>(
         loop_, RankFiles::Callbacks{[this](std::uint64_t bytes) { taken(bytes); },
                                     callbacks_.on_failure, callbacks_.on_idle});
@@ -30,7 +34,7 @@ sys::Result<void> RankOutput::open(const Launch& job, int node, const Meeting& m
         if (!job.output_directory.empty()) {
             of_rank = path_of_rank(job.output_directory, rank, job.map.size());
         }
-        const std::string own = own_file(job, rank, meeting);
+        const std::string own = own_file(job, rank, environment, meeting);
         if (!own.empty()) own_.insert(rank);
         if (restarts) {
             if (!of_rank.empty()) files_->reopen(rank, of_rank, job.output_line);

@@ -13,6 +13,7 @@
 #include "launcher/agent/rank_files.hpp"
 #include "launcher/common/message.hpp"
 #include "launcher/common/program.hpp"
+#include "launcher/env/env.hpp"
 
 namespace batchai::launcher {
 
@@ -26,8 +27,10 @@ class RankOutput {
     };
     RankOutput(Loop& loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
 
-    // The files of this node's ranks, before they start.
-    sys::Result<void> open(const Launch& job, int node, const Meeting& meeting);
+    // The files of this node's ranks, before they start. environment: the job's on this node, whose
+    // variables may stand in paths.
+    sys::Result<void> open(const Launch& job, int node, const env::Environment& environment,
+                           const Meeting& meeting);
     void write(int rank, Stream stream, std::string bytes);
     // The root, or a file, has taken so much.
     void taken(std::uint64_t bytes);

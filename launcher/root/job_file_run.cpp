@@ -28,6 +28,8 @@ namespace {
 
 constexpr const char* kOutputFile = "stdout.txt";
 constexpr const char* kErrorFile = "stderr.txt";
+// Each agent fills it in: below $AZ_BATCHAI_JOB_TEMP it is another directory on each node.
+constexpr const char* kOwnStdouterr = "$AZ_BATCHAI_STDOUTERR_DIR";
 
 // Errors of the file, a line each; warnings are for `batchai job check`.
 sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file) {
@@ -179,6 +181,10 @@ sys::Result<void> JobFileRun::make_local_directories() {
     if (auto there = job::check_container(policy_, image_); !there) return there;
     for (const job::Volume& volume : job::volumes_of(spec_, policy_)) {
         const auto directory = local_directory(volume, policy_);
+        if (!directory && volume.kind == job::Volume::Kind::cluster) {
+            say(directory.error().message + "; left out");  // few jobs use all of the site's
+            continue;
+        }
         if (!directory) return directory.error();
         const fs::path link = fs::path(local_ + "/mnt") / volume.relative_mount_path;
         fs::create_directories(link.parent_path(), error);
@@ -303,7 +309,7 @@ Program JobFileRun::program_of_group(const job::ProcessGroup& group,
         for (const job::Variable& own : *variables) program.variables.erase(own.name);
     }
     if (!group.output.empty())
-        program.output = fmt::format("{}/{{stream}}-{}.txt", stdouterr_, group.output);
+        program.output = fmt::format("{}/{{stream}}-{}.txt", kOwnStdouterr, group.output);
     return program;
 }
 
@@ -336,7 +342,7 @@ sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order)
         env::Environment environment = environment_of(node);
         work.preparations.push_back(preparation_of(node, environment));
         work.environments.push_back(std::move(environment));
-        work.execution_logs.push_back(stdouterr_ + "/" +
+        work.execution_logs.push_back(std::string(kOwnStdouterr) + "/" +
                                       job::execution_log_name(log_node(node.name)));
     }
     work.secrets = secrets(work.environments);
