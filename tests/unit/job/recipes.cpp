@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Public job files of the service's own recipes, where a folder of them is there:
 // BATCHAI_JOB_FILES, or shared/batchai-files beside the project. Each is accepted and planned under
-// one policy.
+// a policy that has all that it names.
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "job/check.hpp"
 #include "job/layout.hpp"
@@ -21,27 +22,37 @@ fs::path folder() {
     return fs::path(BATCHAI_SOURCE_DIR).parent_path() / "shared" / "batchai-files";
 }
 
-// Every volume that the files name, and what the service's clusters had mounted.
-const char* const kPolicy = R"(
-[[share]]
-share = "logs"
-type = "bind"
-source = "/srv/logs"
-[[share]]
-share = "scripts"
-type = "bind"
-source = "/srv/scripts"
-[[blob_container]]
-container = "data"
-type = "bind"
-source = "/srv/data"
-[[cluster_volume]]
-path = "external"
-type = "bind"
-source = "/srv/external"
-[[image]]
-name = "*"
-)";
+// The first name below $AZ_BATCHAI_MOUNT_ROOT, where the service's clusters had volumes; often
+// none.
+std::string cluster_volume_of(const std::string& path) {
+    const std::string root = "$AZ_BATCHAI_MOUNT_ROOT/";
+    if (!path.starts_with(root)) return {};
+    return path.substr(root.size(), path.find('/', root.size()) - root.size());
+}
+
+SitePolicy policy_for(const std::string& text) {
+    SitePolicy policy;
+    policy.file = "batchai.toml";
+    ImagePolicy image;
+    image.name = "*";
+    policy.images = {image};
+    const auto parsed = parse_job(text, "job.json");
+    if (!parsed.spec) return policy;  // said by check_job
+    const auto add = [&policy](Volume::Kind kind, const std::string& name) {
+        VolumePolicy volume;
+        volume.kind = kind;
+        volume.name = name;
+        volume.file_system.source = "/srv/" + name;
+        policy.volumes.push_back(volume);
+    };
+    for (const Volume& volume : parsed.spec->volumes) add(volume.kind, volume.name);
+    std::set<std::string> names = {cluster_volume_of(parsed.spec->std_out_err_path_prefix)};
+    for (const OutputDirectory& output : parsed.spec->outputs)
+        names.insert(cluster_volume_of(output.path_prefix));
+    for (const std::string& name : names)
+        if (!name.empty()) add(Volume::Kind::cluster, name);
+    return policy;
+}
 
 }  // namespace
 
@@ -51,25 +62,24 @@ BOOST_AUTO_TEST_CASE(plans_every_public_job_file) {
         std::cout << "skipped: there are no public job files in " << folder() << "\n";
         return;
     }
-    const auto policy = parse_policy(kPolicy, "batchai.toml");
-    for (const Finding& finding : policy.findings) BOOST_ERROR(finding.text());
     std::map<std::string, int> planned;
     int files = 0;
     for (const auto& entry : fs::recursive_directory_iterator(folder())) {
         if (entry.path().extension() != ".json") continue;
         ++files;
         const std::string name = entry.path().filename();
-        const auto parsed =
-            check_job(samples::text_of(entry.path()), name, policy.policy.value(), {});
+        const std::string text = samples::text_of(entry.path());
+        const SitePolicy policy = policy_for(text);
+        const auto parsed = check_job(text, name, policy, {});
         for (const Finding& finding : parsed.findings)
             BOOST_TEST((finding.severity != Finding::Severity::error), finding.text());
         if (!parsed.spec) continue;
         const JobSpec& spec = *parsed.spec;
-        const auto groups = plan_launch(spec, *policy.policy, std::vector<int>(spec.node_count, 1));
+        const auto groups = plan_launch(spec, policy, std::vector<int>(spec.node_count, 1));
         BOOST_TEST(!groups.empty(), name);
         for (const ProcessGroup& group : groups)
             BOOST_TEST((group.count > 0 && !group.command.empty()), name);
-        BOOST_TEST(bool(plan_mounts(spec, *policy.policy)), name);
+        BOOST_TEST(bool(plan_mounts(spec, policy)), name);
         ++planned[spec.toolkit.type];
     }
     BOOST_TEST(files > 0);
