@@ -15,6 +15,9 @@
 
 namespace batchai::job {
 
+// In place of a node's name: the event is of the job as a whole. No host is named so.
+inline constexpr char kNoNode[] = "launch_";
+
 struct Event {
     // preparing, prepared: job preparation on a node; started, finished: the ranks of a node.
     enum class Kind { mounted, preparing, prepared, started, finished, failed };

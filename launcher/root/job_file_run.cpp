@@ -358,7 +358,7 @@ void JobFileRun::log_failure(const SessionResult& result) const {
         }
     }
     if (log && !record_.empty()) {
-        (void)job::append_event(record_, {job::Event::Kind::failed, sys::wall_clock(), "launch",
+        (void)job::append_event(record_, {job::Event::Kind::failed, sys::wall_clock(), job::kNoNode,
                                           "JobFailed", result.failure});
     }
 }

@@ -91,7 +91,7 @@ edited() {
             '.properties.cluster = {id: $id}' good.json >$cluster.json
     done
     # shellcheck disable=SC2046 # words
-    entry='[cluster.nc7]' refused_with '*\[cluster.nc7\]*' $(create nc7.json)
+    entry='[cluster.nc7]' refused_with '*\[cluster.nc7\]*--cluster or --partition*' $(create nc7.json)
     # shellcheck disable=SC2046
     batchai $(create nc6cluster.json) --dry-run >said
     grep -q -e '--gres=gpu:1' said

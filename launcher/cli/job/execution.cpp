@@ -41,8 +41,8 @@ std::vector<JobError> failures(const Evidence& evidence) {
     };
     for (const auto& event : evidence.events)
         if (event.kind == job::Event::Kind::failed && !said(event.message))
-            errors.push_back(
-                {event.code.empty() ? "JobFailed" : event.code, event.message, event.node});
+            errors.push_back({event.code.empty() ? "JobFailed" : event.code, event.message,
+                              event.node == job::kNoNode ? "" : event.node});
     if (evidence.result && !evidence.result->failure.empty() && !said(evidence.result->failure))
         errors.push_back({"JobFailed", evidence.result->failure, ""});
     return errors;
@@ -54,6 +54,16 @@ std::optional<JobError> slurm_failure(const std::string& state) {
         return JobError{"JobTerminated", "The specified job has been terminated by the user", ""};
     if (state == "TIMEOUT" || state == "DEADLINE")
         return JobError{"JobTimedOut", "The job exceeded its time limit in Slurm", ""};
+    if (state == "NODE_FAIL" || state == "BOOT_FAIL")
+        return JobError{
+            "JobNodeFailed",
+            "A node of the job failed or no longer answered Slurm: submit the job again", ""};
+    if (state == "OUT_OF_MEMORY")
+        return JobError{"JobOutOfMemory",
+                        "The job used more memory than Slurm gave it: ask for more with --mem", ""};
+    if (state == "PREEMPTED")
+        return JobError{"JobPreempted",
+                        "Slurm ended the job for one with a higher priority: submit it again", ""};
     if (state == "FAILED" || state == "COMPLETED") return std::nullopt;
     return JobError{"JobFailed", "Slurm ended the job: " + state, ""};
 }
@@ -95,6 +105,8 @@ Execution judge_slurm(const Evidence& evidence, const SlurmJob& slurm) {
         execution.end_time = slurm.end_time;
     } else if (!one_of(slurm.state, kQueued)) {
         execution.state = State::running;
+    } else if (slurm.reason != "None") {
+        execution.waits_for = slurm.reason;
     }
     if (evidence.terminating && !execution.over()) execution.state = State::terminating;
     if (execution.state != State::queued && slurm.start_time)

@@ -26,6 +26,7 @@ struct Execution {
     std::optional<double> end_time;
     std::optional<int> exit_code;
     std::vector<JobError> errors;
+    std::string waits_for;  // Slurm's reason while it is queued; maybe empty
 
     bool over() const { return state == State::succeeded || state == State::failed; }
 };
@@ -39,7 +40,8 @@ struct SlurmJob {
     std::string partition;
     std::optional<double> start_time;
     std::optional<double> end_time;
-    int exit_code = 0;  // 128+N after signal N
+    int exit_code = 0;   // 128+N after signal N
+    std::string reason;  // why it waits, in Slurm's word: "Resources"; maybe empty
 };
 
 // What can be known of a job that is not recorded as over.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include "job/duration.hpp"
@@ -38,9 +39,21 @@ nlohmann::json job_with_volume(const std::string& list, const nlohmann::json& vo
               {"mountVolumes", {{list, nlohmann::json::array({volume})}}}}}};
 }
 
+// maxWallClockTime, but no more than the partition gives: Slurm would not start the job.
+long allowed_time(const CheckedJob& job, const Partition& partition) {
+    const long wanted = *job.spec.time_limit;
+    const long allowed = partition.time_limit.value_or(wanted);
+    if (wanted <= allowed) return wanted;
+    note(
+        fmt::format("properties.constraints.maxWallClockTime: {} is above the limit of partition "
+                    "{}: the job gets {}",
+                    job::slurm_time(wanted), partition.name, job::slurm_time(allowed)));
+    return allowed;
+}
+
 // What is submitted, but for the snapshot's path.
 sys::Result<Submission> plan(const CreateArgs& args, const CheckedJob& job,
-                             const ClusterBinding& cluster) {
+                             const ClusterBinding& cluster, const Partition& partition) {
     const std::string launcher = launcher::sibling_program("batchai-launch");
     if (launcher.empty()) return sys::Error{"batchai-launch: not found beside batchai"};
     Submission submission;
@@ -54,8 +67,10 @@ sys::Result<Submission> plan(const CreateArgs& args, const CheckedJob& job,
     const bool has_time =
         std::any_of(args.pass_through.begin(), args.pass_through.end(),
                     [](const std::string& option) { return option.starts_with("--time="); });
-    if (job.spec.time_limit && !has_time)
-        submission.pass_through.push_back("--time=" + job::slurm_time(*job.spec.time_limit));
+    // The user's own choice, too.
+    if (job.spec.time_limit && !has_time && std::getenv("SBATCH_TIMELIMIT") == nullptr)
+        submission.pass_through.push_back("--time=" +
+                                          job::slurm_time(allowed_time(job, partition)));
     return submission;
 }
 
@@ -131,16 +146,18 @@ void heed_old_options(CreateArgs& args) {
 
 int run(const Session& session, CreateArgs args) {
     heed_old_options(args);
-    if (args.input.cluster.empty() && args.partition.empty()) {
-        args.input.cluster = cluster_of(args.input.config_file);
-    }
+    const bool is_files = args.input.cluster.empty() && args.partition.empty();
+    if (is_files) args.input.cluster = cluster_of(args.input.config_file);
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     auto cluster = bind_cluster(store->history, *policy, args.input.scope, args.input.cluster);
     if (!cluster) {
-        fail(kBadInput, cluster.error());
+        fail(kBadInput, is_files ? "properties.cluster.id: " + cluster.error().message +
+                                       ". Or choose another one with --cluster or --partition: "
+                                       "the job file's does not count then"
+                                 : cluster.error().message);
         print_missing_entries(*policy, {cluster_entry(args.input.cluster)});
         return kBadInput;
     }
@@ -150,7 +167,7 @@ int run(const Session& session, CreateArgs args) {
     args.input.volumes = allowed_volumes(args, *policy, cluster->volumes);
     const auto job = check_input(args.input, *policy, static_cast<int>(partition->nodes.size()));
     if (!job) return kBadInput;
-    auto submission = plan(args, *job, *cluster);
+    auto submission = plan(args, *job, *cluster, *partition);
     if (!submission) return fail(kEnvironment, submission.error());
     if (args.dry_run) return show_command(*submission);
     return submit_job(session, *store, args, *job, *std::move(submission));

@@ -120,6 +120,7 @@ json job_document(const JobRow& row, const Execution& execution, const json& sna
                   {"resourceGroup", identity.resource_group},
                   {"schedulingPriority", "normal"},
                   {"secrets", secrets},
+                  {"slurmReason", execution.waits_for.empty() ? json() : json(execution.waits_for)},
                   {"slurmJobId", row.slurm_id > 0 ? json(row.slurm_id) : json()},
                   {"type", "Microsoft.BatchAI/workspaces/experiments/jobs"}};
     document["executionStateTransitionTime"] =

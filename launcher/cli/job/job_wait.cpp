@@ -33,6 +33,12 @@ std::string at_and_took(const Execution& execution) {
                        duration_text(end - execution.start_time.value_or(end)));
 }
 
+// "queued (Resources)", with Slurm's reason.
+std::string state_text(const Execution& execution) {
+    const std::string state = state_name(execution.state);
+    return execution.waits_for.empty() ? state : state + " (" + execution.waits_for + ")";
+}
+
 // Which nodes are preparing, when it is others than before.
 void say_preparing(NamedJob& job, const Execution& execution, std::vector<std::string>& before) {
     const auto events = job::read_events(job.store.record(job.row.identity.uuid));
@@ -60,7 +66,7 @@ int wait(const JobName& name, double interval) {
     say("Job submitted at " + plain_time(job->row.created));
     JobWatch watch(*job);
     Poll poll{Poll::Seconds(interval)};
-    std::optional<Execution::State> last;
+    std::string last;
     std::vector<std::string> preparing;
     bool started = false;
     for (;;) {
@@ -70,9 +76,9 @@ int wait(const JobName& name, double interval) {
             say("Job started execution at " + plain_time(*execution->start_time));
             started = true;
         }
-        if (execution->state != last)
-            say(fmt::format("Job state: {}", state_name(execution->state)));
-        last = execution->state;
+        const std::string state = state_text(*execution);
+        if (state != last) say("Job state: " + state);
+        last = state;
         if (execution->state == Execution::State::running)
             say_preparing(*job, *execution, preparing);
         if (execution->state == Execution::State::failed) return say_failure(job->row, *execution);

@@ -32,6 +32,23 @@ std::optional<double> time_of(const std::string& text) {
     return static_cast<double>(*seconds);
 }
 
+// "[days-][[hours:]minutes:]seconds"; nothing for "infinite" and the like.
+std::optional<long> seconds_of(std::string_view text) {
+    long days = 0;
+    if (const auto dash = text.find('-'); dash != text.npos) {
+        days = number<long>(text.substr(0, dash)).value_or(0);
+        text.remove_prefix(dash + 1);
+    }
+    long seconds = 0;
+    for (;;) {
+        const auto part = number<long>(text.substr(0, text.find(':')));
+        if (!part) return std::nullopt;
+        seconds = seconds * 60 + *part;
+        if (text.find(':') == text.npos) return days * 86400 + seconds;
+        text.remove_prefix(text.find(':') + 1);
+    }
+}
+
 // As wait(2) has it.
 int exit_code(const std::string& text) {
     return exit_code_of(number<int>(text).value_or(0));
@@ -59,9 +76,9 @@ std::vector<std::string> squeue(const std::vector<std::string>& options) {
 
 // No field of it is text that a user chose: no name or comment can pass for a state.
 std::vector<std::string> squeue_jobs(const std::string& which) {
-    return squeue(
-        {"--states=all", which,
-         "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256"});
+    return squeue({"--states=all", which,
+                   "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256,"
+                   "Reason:256"});
 }
 
 // "sbatch: error: why" is "why".
@@ -121,15 +138,17 @@ std::vector<Partition> parse_sinfo(const std::string& text) {
         auto known = std::find_if(partitions.begin(), partitions.end(),
                                   [&](const Partition& p) { return p.name == name; });
         if (known == partitions.end())
-            known = partitions.insert(partitions.end(), {name, is_default, {}});
-        known->nodes.push_back(
-            {line.substr(first + 1, second - first - 1), line.substr(second + 1)});
+            known = partitions.insert(partitions.end(), {name, is_default, {}, {}});
+        const auto third = std::min(line.find('|', second + 1), line.size());
+        known->nodes.push_back({line.substr(first + 1, second - first - 1),
+                                line.substr(second + 1, third - second - 1)});
+        if (third < line.size()) known->time_limit = seconds_of(line.substr(third + 1));
     }
     return partitions;
 }
 
 sys::Result<std::vector<Partition>> partitions() {
-    const auto text = ask("sinfo", {"sinfo", "-h", "-N", "-o", "%P|%N|%T"});
+    const auto text = ask("sinfo", {"sinfo", "-h", "-N", "-o", "%P|%N|%T|%l"});
     if (!text) return text.error();
     return parse_sinfo(*text);
 }
@@ -149,12 +168,16 @@ sys::Result<Partition> find_partition(const std::string& name) {
 
 SlurmJobs parse_squeue_jobs(const std::string& text) {
     SlurmJobs jobs;
-    SlurmJob job;
-    std::string id, code, start, end;
-    std::istringstream words(text);
-    while (words >> id >> job.state >> code >> start >> end >> job.partition) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        SlurmJob job;
+        std::string id, code, start, end;
+        std::istringstream words(line);
+        if (!(words >> id >> job.state >> code >> start >> end >> job.partition)) continue;
         const auto key = number<std::int64_t>(id);
         if (!key) continue;
+        std::getline(words >> std::ws, job.reason);
+        job.reason.erase(job.reason.find_last_not_of(' ') + 1);
         job.start_time = time_of(start);
         job.end_time = time_of(end);
         job.exit_code = exit_code(code);

@@ -25,16 +25,18 @@ struct Partition {
     std::string name;
     bool is_default = false;
     std::vector<SlurmNode> nodes;
+    std::optional<long> time_limit;  // the longest that a job may ask for, in seconds
 };
 
-// `sinfo -h -N -o "%P|%N|%T"`, in sinfo's order.
+// `sinfo -h -N -o "%P|%N|%T|%l"`, in sinfo's order.
 std::vector<Partition> parse_sinfo(const std::string& text);
 sys::Result<std::vector<Partition>> partitions();
 // The partition of that name, or the default one where name is empty.
 sys::Result<Partition> find_partition(const std::string& name);
 
-// squeue's JobID, State, exit_code, StartTime, EndTime and Partition, with times in seconds since
-// the epoch. Asked for a job whose number is also its array's, squeue tells of all the array's.
+// squeue's JobID, State, exit_code, StartTime, EndTime, Partition and Reason, with times in seconds
+// since the epoch. Asked for a job whose number is also its array's, squeue tells of all the
+// array's.
 std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id);
 // Nothing: Slurm does not know the job (any more).
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id);

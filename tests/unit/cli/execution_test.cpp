@@ -10,7 +10,7 @@ using State = Execution::State;
 
 Evidence in_slurm(const std::string& state, int exit_code = 0) {
     Evidence evidence;
-    evidence.slurm = SlurmJob{state, "mini", 100.0, 200.0, exit_code};
+    evidence.slurm = SlurmJob{state, "mini", 100.0, 200.0, exit_code, ""};
     return evidence;
 }
 
@@ -63,6 +63,36 @@ BOOST_AUTO_TEST_CASE(of_a_terminated_job_has_no_exit_code) {
     BOOST_TEST(!execution.exit_code);
     BOOST_REQUIRE(execution.errors.size() == 1);
     BOOST_TEST(execution.errors[0].code == "JobTerminated");
+}
+
+BOOST_AUTO_TEST_CASE(no_end_by_slurm_goes_without_a_cause) {
+    const std::pair<const char*, const char*> causes[] = {{"NODE_FAIL", "JobNodeFailed"},
+                                                          {"OUT_OF_MEMORY", "JobOutOfMemory"},
+                                                          {"PREEMPTED", "JobPreempted"},
+                                                          {"DEADLINE", "JobTimedOut"}};
+    for (const auto& [state, code] : causes) {
+        const auto execution = judge(in_slurm(state));
+        BOOST_REQUIRE(execution.errors.size() == 1);
+        BOOST_TEST(execution.errors[0].code == code);
+        BOOST_TEST(!execution.exit_code);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(while_queued_has_slurms_reason) {
+    auto evidence = in_slurm("PENDING");
+    evidence.slurm->reason = "Resources";
+    BOOST_TEST(judge(evidence).waits_for == "Resources");
+    evidence.slurm->state = "RUNNING";
+    evidence.slurm->reason = "None";
+    BOOST_TEST(judge(evidence).waits_for.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_of_the_whole_job_is_no_nodes) {
+    auto evidence = in_slurm("FAILED", 1);
+    evidence.events = {failed_event(job::kNoNode, "rank 0 failed")};
+    BOOST_TEST(judge(evidence).errors.at(0).node.empty());
+    evidence.events = {failed_event("launch", "launch: preparation failed")};
+    BOOST_TEST(judge(evidence).errors.at(0).node == "launch");
 }
 
 BOOST_AUTO_TEST_CASE(is_terminating_until_slurm_says_that_it_is_over) {

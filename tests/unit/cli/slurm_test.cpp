@@ -21,6 +21,27 @@ BOOST_AUTO_TEST_CASE(partitions_are_read_from_sinfo) {
     BOOST_TEST(partitions[1].nodes.at(1).state == "down*");
 }
 
+BOOST_AUTO_TEST_CASE(the_time_limit_of_a_partition_is_read_from_sinfo) {
+    const std::pair<const char*, long> limits[] = {
+        {"1-02:03:04", 93784}, {"1:00:00", 3600}, {"30:00", 1800}, {"infinite", 0}, {"n/a", 0}};
+    for (const auto& [text, seconds] : limits) {
+        const auto partitions = parse_sinfo(std::string("mini*|n1|idle|") + text + "\n");
+        BOOST_TEST(partitions.at(0).time_limit.value_or(0) == seconds, text);
+        BOOST_TEST(partitions[0].nodes.at(0).state == "idle");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(slurms_reason_is_read_from_squeue_with_its_spaces) {
+    const auto job = parse_squeue_job(
+        "7 PENDING 0 N/A N/A mini ReqNodeNotAvail, UnavailableNodes:n1   \n"
+        "8 PENDING 0 N/A N/A mini Resources\n",
+        7);
+    BOOST_REQUIRE(job);
+    BOOST_TEST(job->reason == "ReqNodeNotAvail, UnavailableNodes:n1");
+    BOOST_TEST(parse_squeue_job("7 PENDING 0 N/A N/A mini\n8 PENDING 0 N/A N/A mini Priority\n", 7)
+                   ->reason.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_job_is_read_from_squeue) {
     const auto job = parse_squeue_job(
         "8     RUNNING       0         1795239001      N/A             mini      \n"
