@@ -41,9 +41,11 @@ class Checker {
     }
 
     void fill_in_account() {
-        if (!options_.storage_account) return;
-        for (Volume& volume : parsed_.spec->volumes)
-            if (volume.account.empty()) volume.account = *options_.storage_account;
+        for (Volume& volume : parsed_.spec->volumes) {
+            if (volume.account.empty() && options_.storage_account)
+                volume.account = *options_.storage_account;
+            if (volume.account_key.empty()) volume.account_key = options_.storage_key;
+        }
     }
 
     void check_volumes() {

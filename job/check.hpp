@@ -15,7 +15,8 @@ namespace batchai::job {
 
 struct CheckOptions {
     std::optional<std::string> storage_account;  // replaces <AZURE_BATCHAI_STORAGE_ACCOUNT>
-    std::optional<int> cluster_nodes;            // the largest nodeCount there is, where known
+    std::string storage_key;           // of shares and containers for which the file gives none
+    std::optional<int> cluster_nodes;  // the largest nodeCount there is, where known
     // True when a path is a regular file on the login node; empty: paths are not looked at.
     std::function<bool(const std::string&)> file_exists;
     // True when nothing is at a path of the login node; empty: not looked at.

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "job/document.hpp"
+#include "job/volumes.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 
@@ -14,8 +15,6 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;  // the snapshot's keys stand as the user's did
 
-constexpr std::string_view kPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
-
 sys::Result<std::string> new_uuid() {
     auto uuid = sys::read_file("/proc/sys/kernel/random/uuid", 64);
     if (!uuid) return uuid;
@@ -23,18 +22,28 @@ sys::Result<std::string> new_uuid() {
     return uuid;
 }
 
-void fill_in_account(OrderedJson& root, const std::string& account) {
-    if (account.empty()) return;
+void fill_in_account(OrderedJson& volume, const std::string& account) {
+    for (const char* key : {"azureFileUrl", "accountName"}) {
+        if (!volume.contains(key) || !volume[key].is_string()) continue;
+        auto text = volume[key].get<std::string>();
+        const std::size_t at = text.find(kAccountPlaceholder);
+        if (at != text.npos) volume[key] = text.replace(at, kAccountPlaceholder.size(), account);
+    }
+}
+
+void fill_in_key(OrderedJson& volume, const std::string& storage_key) {
+    OrderedJson& credentials = volume["credentials"];  // null where there are none
+    OrderedJson& key = credentials["accountKey"];
+    if (key.is_null() || key == "" || key == kKeyPlaceholder) key = storage_key;
+}
+
+void fill_in(OrderedJson& root, const std::string& account, const std::string& storage_key) {
     for (const char* volumes : {"azureFileShares", "azureBlobFileSystems"}) {
         const OrderedJson::json_pointer pointer(std::string("/properties/mountVolumes/") + volumes);
         if (!root.contains(pointer)) continue;
         for (OrderedJson& volume : root[pointer]) {
-            for (const char* key : {"azureFileUrl", "accountName"}) {
-                if (!volume.contains(key) || !volume[key].is_string()) continue;
-                auto text = volume[key].get<std::string>();
-                const std::size_t at = text.find(kPlaceholder);
-                if (at != text.npos) volume[key] = text.replace(at, kPlaceholder.size(), account);
-            }
+            if (!account.empty()) fill_in_account(volume, account);
+            if (!storage_key.empty()) fill_in_key(volume, storage_key);
         }
     }
 }
@@ -84,7 +93,8 @@ sys::Result<std::string> data_directory() {
 }
 
 sys::Result<std::string> write_snapshot(const std::string& text, const std::string& file_name,
-                                        Identity identity, const std::string& storage_account) {
+                                        Identity identity, const std::string& storage_account,
+                                        const std::string& storage_key) {
     const auto data = data_directory();
     if (!data) return data;
     const std::string records = *data + "/jobs";
@@ -100,7 +110,7 @@ sys::Result<std::string> write_snapshot(const std::string& text, const std::stri
         identity.uuid = *uuid;
     }
     OrderedJson root = OrderedJson::parse(text);  // parse_job has read it: it does not throw
-    fill_in_account(root, storage_account);
+    fill_in(root, storage_account, storage_key);
     root["batchai"] = identity_json(identity);
     return store(root, records + "/" + identity.uuid);
 }

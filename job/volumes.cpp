@@ -8,9 +8,6 @@ namespace batchai::job {
 
 namespace {
 
-constexpr std::string_view kAccountPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
-constexpr std::string_view kKeyPlaceholder = "<AZURE_BATCHAI_STORAGE_KEY>";
-
 // https://<account>.file.core.windows.net/<share>[/<directory>]
 void read_url(Reader& reader, Volume& share) {
     const std::string url = reader.required_string("azureFileUrl");
@@ -42,7 +39,7 @@ void read_account(Reader& reader, Volume& volume) {
     if (key != kKeyPlaceholder) volume.account_key = key;
     credentials->warn_ignored("accountKeySecretReference",
                               "there is no key vault here. If the volume needs its account's key, "
-                              "give it in accountKey");
+                              "give it in accountKey or in the variable AZURE_BATCHAI_STORAGE_KEY");
     credentials->finish();
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 struct CheckArgs {
     std::string file;
-    std::string storage_account;
+    StorageAccount storage;
     bool json = false;
 };
 
@@ -48,7 +48,7 @@ int run(const Session& session, const CheckArgs& args) {
     if (!policy) return fail(kEnvironment, policy.error());
     const auto text = sys::read_file(args.file, job::kMaxJobBytes);
     if (!text) return fail(kBadInput, text.error());
-    const auto parsed = check_text(*text, args.file, *policy, args.storage_account, {}, {});
+    const auto parsed = check_text(*text, args.file, *policy, args.storage, {}, {});
     if (args.json) {
         auto findings = nlohmann::json::array();
         for (const auto& finding : parsed.findings) findings.push_back(finding_json(finding));
@@ -69,9 +69,7 @@ void add_job_check(CLI::App& parent, Session& session) {
     const auto args = std::make_shared<CheckArgs>();
     const CLI::Option* file = verb->add_option("FILE,-f,--config-file", args->file, "the job file");
     verb->add_flag("--json", args->json, "the findings as JSON on standard output");
-    verb->add_option("--storage-account-name", args->storage_account,
-                     "fills in <AZURE_BATCHAI_STORAGE_ACCOUNT>")
-        ->envname("AZURE_BATCHAI_STORAGE_ACCOUNT");
+    add_storage_options(*verb, args->storage);
     verb->callback([args, file, &session] {
         // Not ->required(): the help would say so twice.
         if (file->empty()) throw CLI::RequiredError("FILE");

@@ -125,7 +125,7 @@ nlohmann::json allowed_volumes(const CreateArgs& args, const job::SitePolicy& po
             const auto parsed = job::parse_job(job_with_volume(list, item).dump(), "");
             if (!parsed.spec || parsed.spec->volumes.empty()) continue;
             auto volume = parsed.spec->volumes.front();
-            if (volume.account.empty()) volume.account = args.input.storage_account;
+            if (volume.account.empty()) volume.account = args.input.storage.name;
             const auto found = job::resolve_volume(policy, volume);
             if (found)
                 allowed[list].push_back(item);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -22,10 +23,12 @@
 namespace batchai::cli {
 namespace {
 
+constexpr const char* kStorageKey = "AZURE_BATCHAI_STORAGE_KEY";
+
 // The job file with the volumes of the cluster and of the options; empty: there are none.
 std::string with_volumes(const std::string& text, const JobInput& input) {
     MountOptions options = input.mounts;
-    options.account = input.storage_account;
+    options.account = input.storage.name;
     nlohmann::json volumes{{"mountVolumes", mount_volumes(options, input.scope)}};
     merge_volumes(volumes, input.volumes);
     auto document = nlohmann::json::parse(text, nullptr, false);
@@ -57,15 +60,24 @@ job::Identity JobInput::identity() const {
     return identity;
 }
 
+void add_storage_options(CLI::App& verb, StorageAccount& storage) {
+    verb.add_option("--storage-account-name", storage.name,
+                    "fills in <AZURE_BATCHAI_STORAGE_ACCOUNT>")
+        ->envname("AZURE_BATCHAI_STORAGE_ACCOUNT");
+    verb.add_option(
+            "--storage-account-key", storage.key,
+            "fills in <AZURE_BATCHAI_STORAGE_KEY>; better in the variable, which other users "
+            "do not see")
+        ->envname(kStorageKey);
+}
+
 void add_job_input(CLI::App& verb, JobInput& input) {
     verb.add_option("-f,--config-file", input.config_file, "the job file (job.json)");
     verb.add_option("-n,--name", input.name, "the job's name")->check(kName)->required();
     add_experiment_options(verb, input.scope);
-    verb.add_option("--storage-account-name", input.storage_account,
-                    "fills in <AZURE_BATCHAI_STORAGE_ACCOUNT>")
-        ->envname("AZURE_BATCHAI_STORAGE_ACCOUNT");
+    add_storage_options(verb, input.storage);
     add_mount_options(verb, input.mounts);
-    ignore_options(verb, {"--storage-account-key", "-l,--location"});
+    ignore_options(verb, {"-l,--location"});
 }
 
 sys::Result<job::SitePolicy> load_site_policy() {
@@ -92,10 +104,11 @@ sys::Result<job::SitePolicy> load_job_policy(const Store& store, const JobRow& r
 }
 
 job::ParsedJob check_text(const std::string& text, const std::string& file,
-                          const job::SitePolicy& policy, const std::string& storage_account,
+                          const job::SitePolicy& policy, const StorageAccount& storage,
                           std::optional<int> cluster_nodes, std::optional<job::Identity> identity) {
     job::CheckOptions options;
-    if (!storage_account.empty()) options.storage_account = storage_account;
+    if (!storage.name.empty()) options.storage_account = storage.name;
+    options.storage_key = storage.key;
     options.cluster_nodes = cluster_nodes;
     options.file_exists = sys::is_regular_file;
     options.is_missing = sys::is_missing;
@@ -112,7 +125,7 @@ std::optional<CheckedJob> check_input(const JobInput& input, const job::SitePoli
         return std::nullopt;
     }
     const auto check = [&](const std::string& checked) {
-        return check_text(checked, input.config_file, policy, input.storage_account, cluster_nodes,
+        return check_text(checked, input.config_file, policy, input.storage, cluster_nodes,
                           input.identity());
     };
     auto parsed = check(*text);
@@ -143,7 +156,8 @@ sys::Result<NewJob> take_name(Store& store, const JobInput& input, const Checked
                               bool local) {
     if (auto done = remember_scope(store.history, input.scope); !done) return done.error();
     const auto snapshot = job::write_snapshot(checked.text, input.config_file, input.identity(),
-                                              input.storage_account);
+                                              input.storage.name, input.storage.key);
+    ::unsetenv(kStorageKey);  // the snapshot has it: the job's processes need not
     if (!snapshot) return snapshot.error().in("writing the job's snapshot");
     auto alive = lock_record(*snapshot);
     if (!alive) return alive.error();

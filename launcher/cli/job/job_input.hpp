@@ -18,13 +18,20 @@ class App;
 
 namespace batchai::cli {
 
+// What fills in a file's placeholders.
+struct StorageAccount {
+    std::string name;
+    std::string key;
+};
+void add_storage_options(CLI::App&, StorageAccount&);
+
 // The options that say which file and under what name.
 struct JobInput {
     Scope scope;
     std::string name;
     std::string cluster;
     std::string config_file;
-    std::string storage_account;
+    StorageAccount storage;
     MountOptions mounts;
     nlohmann::json volumes;  // besides the file's own; null: none
 
@@ -54,7 +61,7 @@ std::optional<CheckedJob> check_input(const JobInput&, const job::SitePolicy&,
 // check_job as every verb here asks for it: paths are looked at from this machine. identity: the
 // job's, where it has one.
 job::ParsedJob check_text(const std::string& text, const std::string& file, const job::SitePolicy&,
-                          const std::string& storage_account, std::optional<int> cluster_nodes,
+                          const StorageAccount&, std::optional<int> cluster_nodes,
                           std::optional<job::Identity> identity);
 
 // A job that has its name, its row in the history and its snapshot.

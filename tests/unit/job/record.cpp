@@ -89,3 +89,22 @@ BOOST_AUTO_TEST_CASE(each_task_of_a_job_array_has_a_snapshot_of_its_own) {
     BOOST_TEST(!write_task_snapshot("/nowhere/job.json", 7).has_value());
     ::unsetenv("XDG_DATA_HOME");
 }
+
+BOOST_AUTO_TEST_CASE(a_storage_key_replaces_its_placeholder_and_no_key_of_the_file) {
+    const Directory directory;
+    ::setenv("XDG_DATA_HOME", directory.path.c_str(), 1);
+    const auto path = write_snapshot(
+        R"({"properties": {"nodeCount": 1, "stdOutErrPathPrefix": "/o",
+            "customToolkitSettings": {"commandLine": "true"}, "mountVolumes": {"azureFileShares": [
+            {"azureFileUrl": "https://a.file.core.windows.net/x", "relativeMountPath": "none"},
+            {"azureFileUrl": "https://a.file.core.windows.net/x", "relativeMountPath": "placeholder",
+             "credentials": {"accountKey": "<AZURE_BATCHAI_STORAGE_KEY>"}},
+            {"azureFileUrl": "https://a.file.core.windows.net/x", "relativeMountPath": "own",
+             "credentials": {"accountKey": "own"}}]}}})",
+        "job.json", {}, "", "the key");
+    BOOST_REQUIRE(path);
+    const auto parsed = parse_job(samples::text_of(*path), *path);
+    const std::vector<std::string> keys = {"the key", "the key", "own"};
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        BOOST_TEST(parsed.spec.value().volumes.at(i).account_key == keys[i]);
+}

@@ -104,14 +104,16 @@ BOOST_AUTO_TEST_CASE(a_check_tells_what_a_job_cannot_set) {
     BOOST_TEST(checked.spec.has_value(), said);
     const std::string of = "properties.mountVolumes.";
     const std::string ignored = " is ignored: the site policy does not let jobs set it\n";
-    BOOST_TEST(said ==
-               of +
-                   "azureBlobFileSystems[0].credentials.accountKeySecretReference: ignored: there "
-                   "is no key "
-                   "vault here. If the volume needs its account's key, give it in accountKey\n" +
-                   of + "azureBlobFileSystems[0].mountOptions: '--use-https=true'" + ignored + of +
-                   "azureBlobFileSystems[0].mountOptions: 'big_writes'" + ignored + of +
-                   "fileServers[0].mountOptions: 'sync'" + ignored);
+    BOOST_TEST(
+        said ==
+        of +
+            "azureBlobFileSystems[0].credentials.accountKeySecretReference: ignored: there "
+            "is no key "
+            "vault here. If the volume needs its account's key, give it in accountKey or in the "
+            "variable AZURE_BATCHAI_STORAGE_KEY\n" +
+            of + "azureBlobFileSystems[0].mountOptions: '--use-https=true'" + ignored + of +
+            "azureBlobFileSystems[0].mountOptions: 'big_writes'" + ignored + of +
+            "fileServers[0].mountOptions: 'sync'" + ignored);
 }
 
 BOOST_AUTO_TEST_CASE(a_check_misses_the_key_that_a_mount_needs) {
