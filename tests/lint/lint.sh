@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh format|shell|license|negation|rooms|tidy - one check over the tracked sources. Exit 77: cannot run here.
+# lint.sh format|shell|license|negation|rooms|python|tidy - one check over the tracked sources. Exit 77: cannot run here.
 # tidy: only sources that were changed (not moved) since the commit $BATCHAI_TIDY_SINCE, if it is set.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -93,6 +93,21 @@ case $1 in
             printf 'not allowed by the rooms (docs/architecture.md):\n%s\n' "$bad"
             exit 1
         }
+        ;;
+    python) # the horovod package: horovod.torch for Python 3.6 and newer, the rest in what 2.7, 3.5 and newer share
+        need vermin
+        check() { # check TARGET... -- FILE...: vermin says it in its own words, and what passes is not named
+            local targets=()
+            for (( ; $#; )); do
+                [ "$1" != -- ] || { shift && break; }
+                targets+=("-t=$1") && shift
+            done
+            [ $# -eq 0 ] || vermin --quiet --violations "${targets[@]}" "$@"
+        }
+        mapfile -t torch < <(sources 'collectives/python/horovod/torch/*.py')
+        mapfile -t rest < <(sources 'collectives/python/horovod/*.py' ':!collectives/python/horovod/torch/*')
+        check 3.6- -- "${torch[@]}"
+        check 2.7 3.5- -- "${rest[@]}"
         ;;
     tidy)
         need clang-tidy-14

@@ -7,6 +7,7 @@ for ranks that wait for it, where its launcher should see it fail.
 """
 import atexit
 import os
+import struct
 import sys
 
 from horovod.common import process_sets as sets
@@ -14,30 +15,31 @@ from horovod.common import stacks
 from horovod.common.exceptions import HorovodInternalError
 from horovod.common.library import Communicator
 from horovod.common.process_sets import ProcessSet, global_process_set
-from horovod.common.util import environment_flag, queue_options
+from horovod.common.util import environment_flag, is_iterable, queue_options
 
 
 def init(comm=None, process_sets=None):
     """Joins the job's ranks; collective. Does nothing where it is initialized already.
 
     The launcher says who belongs to the job (PMIx); a process without a launcher is a job of one
-    rank. process_sets: a list of ProcessSet to register, the same on all ranks; also Horovod's word
-    "dynamic", which says that more are added later, as they always may be. Raises ValueError for
-    another ``comm`` than None, since every rank takes part, and for sets that cannot be;
-    HorovodInternalError where the library or a rank is missing.
+    rank. comm: a list of the job's ranks, or an mpi4py communicator, that are to be a job of their
+    own; all ranks of the job call init(), each with the list that it is in, or without. process_sets:
+    a list of ProcessSet to register, the same on all ranks; also Horovod's word "dynamic", which
+    says that more are added later, as they always may be. Raises ValueError for lists and sets that
+    cannot be; HorovodInternalError where the library or a rank is missing.
     """
-    if comm is not None:
-        raise ValueError("horovod: init: comm is not supported: every rank of the job takes part")
     wanted = _wanted(process_sets)
+    _check_comm(comm)
     if is_initialized():
         _register(wanted)
         return
     queue_options()  # raises its errors before other ranks wait for this one
     stacks.register()
-    sets.begin(Communicator())
+    job = _own_part(Communicator(), comm)
+    _compare_nodes(job)
+    sets.begin(job)
     _trace_as_asked()
     _failure_watch.install()
-    atexit.register(_shutdown_at_exit)
     try:
         _register(wanted)
     except BaseException:
@@ -56,6 +58,62 @@ def _wanted(process_sets):
     return process_sets
 
 
+def _check_comm(comm):
+    """Raises ValueError for what is neither None, nor ranks, nor a communicator of mpi4py."""
+    if comm is None or hasattr(comm, "allgather"):
+        return
+    if not is_iterable(comm) or not all(isinstance(rank, int) for rank in comm):
+        raise ValueError("horovod: init: comm: a list of ranks or an mpi4py communicator is "
+                         "wanted, not %r" % (comm,))
+
+
+def _own_part(job, comm):
+    """The communicator of the ranks that comm names; the job's, where no rank names some.
+
+    Collective over the job, which ends here where ranks name each other in different ways.
+    """
+    global _whole_job
+    if hasattr(comm, "allgather"):
+        comm = comm.allgather(job.rank)
+    own = sorted(set(comm or range(job.size)))
+    listed = bytearray(job.size)
+    unknown = [rank for rank in own if not 0 <= rank < job.size]
+    for rank in own if not unknown else []:
+        listed[rank] = 1
+    lists = [tuple(rank for rank, there in enumerate(bytearray(part)) if there)
+             for part in job.allgather_bytes(bytes(listed))]
+    wrong = [rank for rank, ranks in enumerate(lists)
+             if rank not in ranks or any(lists[other] != ranks for other in ranks)]
+    if wrong:
+        size = job.size
+        job.finalize()
+        if unknown:
+            raise ValueError("horovod: init: comm: a job of %d has no ranks %s" % (size, unknown))
+        raise ValueError("horovod: init: comm: rank %d is not in its list, or those in it ask for "
+                         "another one: pass the same list on all of its ranks" % wrong[0])
+    if len(lists[0]) == job.size:
+        return job
+    parts = [job.split(list(ranks)) for ranks in sorted(set(lists))]
+    _whole_job = job
+    return next(part for part in parts if part is not None)
+
+
+_whole_job = None  # what the global set's communicator is a part of, if it is
+
+
+def _compare_nodes(job):
+    global _homogeneous
+    _homogeneous = len(set(job.allgather_bytes(struct.pack("<i", job.local_size)))) == 1
+
+
+_homogeneous = True  # every node has as many ranks
+
+
+def is_homogeneous():
+    """Whether all nodes have as many ranks. ValueError before init()."""
+    return size() > 0 and _homogeneous
+
+
 def _register(process_sets):
     for process_set in process_sets:
         if process_set.process_set_id is None:
@@ -64,10 +122,16 @@ def _register(process_sets):
 
 def shutdown():
     """Leaves the job; collective. Operations not yet synchronized are lost. init() may follow."""
-    if is_initialized():
-        atexit.unregister(_shutdown_at_exit)
-        _failure_watch.remove()
+    global _whole_job
+    if not is_initialized():
+        return
+    _failure_watch.remove()
+    job, _whole_job = _whole_job, None
+    try:
         sets.end()
+    finally:
+        if job is not None:
+            job.finalize()
 
 
 def is_initialized():
@@ -139,19 +203,27 @@ def _trace_as_asked():
     try:
         start_timeline(path, environment_flag("HOROVOD_TIMELINE_MARK_CYCLES"))
     except (HorovodInternalError, ValueError) as error:  # a job can do without
-        print("horovod: HOROVOD_TIMELINE: %s" % error, file=sys.stderr)
+        sys.stderr.write("horovod: HOROVOD_TIMELINE: %s\n" % error)
 
 
-def _not_built():
-    """False: data goes through shared memory and UCX, none of Horovod's own transports."""
+def mpi_built():
+    """False: data goes through shared memory and UCX."""
     return False
 
 
-mpi_threads_supported = mpi_enabled = mpi_built = _not_built
-gloo_enabled = gloo_built = nccl_built = ddl_built = ccl_built = cuda_built = rocm_built = _not_built
+mpi_threads_supported = mpi_enabled = mpi_built
+nccl_built = ddl_built = ccl_built = cuda_built = rocm_built = mpi_built
 
 
-class _FailureWatch:
+def gloo_built():
+    """True: operations on host memory need no MPI, which is what scripts ask by this."""
+    return True
+
+
+gloo_enabled = gloo_built
+
+
+class _FailureWatch(object):
     """Knows whether the interpreter ends because the script failed."""
 
     def __init__(self):
@@ -179,8 +251,9 @@ class _FailureWatch:
 _failure_watch = _FailureWatch()
 
 
+@atexit.register
 def _shutdown_at_exit():
-    if _failure_watch.process != os.getpid():
+    if not is_initialized() or _failure_watch.process != os.getpid():
         return
     if _failure_watch.failed():
         sets.abandon()

@@ -10,7 +10,7 @@ stays in memory, and nothing is written.
 import functools
 
 
-class State:
+class State(object):
     """What a job has reached, the same on all ranks.
 
     bcast_object: ``broadcast_object(object, root_rank)``; get_rank: ``rank()``.
@@ -74,7 +74,7 @@ class ObjectState(State):
     """A State of plain objects: each keyword argument is an attribute."""
 
     def __init__(self, bcast_object, get_rank, **kwargs):
-        super().__init__(bcast_object, get_rank)
+        super(ObjectState, self).__init__(bcast_object, get_rank)
         self._names = list(kwargs)
         for name, value in kwargs.items():
             setattr(self, name, value)

@@ -15,5 +15,22 @@ class HostsUpdatedInterrupt(RuntimeError):
     """Horovod's, for scripts that catch it. Never raised: nodes change between attempts only."""
 
     def __init__(self, skip_sync=False):
-        super().__init__()
+        super(HostsUpdatedInterrupt, self).__init__()
         self.skip_sync = skip_sync
+
+
+def get_version_mismatch_message(name, version, installed_version):
+    """The sentence of HorovodVersionMismatchError."""
+    return ("horovod: %s %s is installed, but this Horovod was built for %s: install Horovod again"
+            % (name, version, installed_version))
+
+
+class HorovodVersionMismatchError(ImportError):
+    """Horovod's, for scripts that catch it. Never raised: nothing is built for one version."""
+
+    def __init__(self, name, version, installed_version):
+        super(HorovodVersionMismatchError, self).__init__(
+            get_version_mismatch_message(name, version, installed_version))
+        self.name = name
+        self.version = version
+        self.installed_version = installed_version

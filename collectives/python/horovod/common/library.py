@@ -7,7 +7,6 @@ alive until it has completed. Failures are HorovodInternalError with the library
 import ctypes
 import itertools
 import os
-import pathlib
 
 from horovod.common.exceptions import HorovodInternalError
 
@@ -90,9 +89,11 @@ def _path():
     named = os.environ.get("BATCHAI_COLLECTIVES_LIBRARY")
     if named:
         return named
-    libraries = pathlib.Path(__file__).absolute().parents[4]  # of batchai/python/horovod/common
-    beside = libraries / _NAME
-    return str(beside) if beside.exists() else _NAME
+    libraries = os.path.abspath(__file__)
+    for _ in range(5):  # of batchai/python/horovod/common/library.py
+        libraries = os.path.dirname(libraries)
+    beside = os.path.join(libraries, _NAME)
+    return beside if os.path.exists(beside) else _NAME
 
 
 def load():
@@ -112,18 +113,19 @@ def load():
         library.batchai_coll_queue_free.restype = None
         library.batchai_coll_last_error.argtypes = []
         library.batchai_coll_last_error.restype = ctypes.c_char_p
+        return library
     except (OSError, AttributeError) as error:
-        raise HorovodInternalError(
-            "horovod: %s cannot be loaded: %s; set BATCHAI_COLLECTIVES_LIBRARY to its path"
-            % (path, error)) from None
-    return library
+        problem = str(error)
+    raise HorovodInternalError(
+        "horovod: %s cannot be loaded: %s; set BATCHAI_COLLECTIVES_LIBRARY to its path"
+        % (path, problem))
 
 
 def _counts(numbers):
     return (ctypes.c_size_t * len(numbers))(*numbers)
 
 
-class Communicator:
+class Communicator(object):
     """All ranks of the job, from ``Communicator()`` (collective) to ``finalize()`` (collective).
 
     ``rank``, ``size``, ``local_rank``, ``local_size``, ``node_rank`` and ``node_count`` are ints,
@@ -233,7 +235,7 @@ class Communicator:
     def _start(self, name, *arguments):
         request = _POINTER()
         function = getattr(self._library, "batchai_coll_" + name)
-        self._check(function(self._comm, *arguments, ctypes.byref(request)))
+        self._check(function(self._comm, *(arguments + (ctypes.byref(request),))))
         return request
 
     def _check(self, status):
@@ -242,11 +244,16 @@ class Communicator:
 
 
 def _failure(library):
-    return HorovodInternalError(library.batchai_coll_last_error().decode("utf-8", "replace"))
+    message = library.batchai_coll_last_error()  # bytes, which are Python 2's str
+    return HorovodInternalError(message if str is bytes else message.decode("utf-8", "replace"))
 
 
 def _bytes(text):
-    return text.encode("utf-8", "replace")
+    return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+
+
+def _path_bytes(path):
+    return _bytes(path) if str is bytes else os.fsencode(path)  # novm
 
 
 class _Ticket(ctypes.c_void_p):
@@ -255,7 +262,7 @@ class _Ticket(ctypes.c_void_p):
     call = None
 
 
-class LibraryQueue:
+class LibraryQueue(object):
     """batchai_coll_queue. Tickets are what submit_*() returns; ValueError for a name that is taken.
 
     free() takes it away, after close() (collective) or without it; then every call is a ValueError.
@@ -286,10 +293,11 @@ class LibraryQueue:
                      (_Tensor * len(tensors))(*tensors), len(tensors), op,
                      ctypes.byref(_Scaling(*factors)), 0)
         if place is None:
-            status = self._library.batchai_coll_submit_allreduce(*arguments, ctypes.byref(ticket))
+            status = self._library.batchai_coll_submit_allreduce(
+                *(arguments + (ctypes.byref(ticket),)))
         else:
-            status = self._library.batchai_coll_submit_device_allreduce(*arguments, *place,
-                                                                        ctypes.byref(ticket))
+            status = self._library.batchai_coll_submit_device_allreduce(
+                *(arguments + place + (ctypes.byref(ticket),)))
         return self._entered(status, ticket)
 
     def opens_gpu(self, number):
@@ -327,7 +335,7 @@ class LibraryQueue:
     def timeline(self, path, mark_cycles):
         """Begins a timeline in a file; None ends it."""
         if self._library.batchai_coll_queue_timeline(
-                self._queue, None if path is None else os.fsencode(path), mark_cycles) != 0:
+                self._queue, None if path is None else _path_bytes(path), mark_cycles) != 0:
             raise _failure(self._library)
 
     def close(self):

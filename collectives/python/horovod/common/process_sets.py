@@ -5,13 +5,13 @@ Each set has a communicator and a queue of its own on the ranks that are include
 the set 0. ``basics`` begins and ends the list with the job; in between all ranks of the job together
 add and remove sets.
 """
-import contextlib
+import collections
 
 from horovod.common.queue import Queue
 from horovod.common.util import queue_options
 
 
-class ProcessSet:
+class ProcessSet(object):
     """Ranks of the job, ascending; of use once it is registered (init() or add_process_set()).
 
     ``process_set_id`` is None where it is not registered; ``ranks`` are the job's numbers.
@@ -52,7 +52,7 @@ class ProcessSet:
         """Registers it under the next number. communicator: None where this rank is outside."""
         queue = None if communicator is None else Queue(communicator, **queue_options())
         self.communicator, self.queue = communicator, queue
-        self.process_set_id = max(_registered, default=-1) + 1
+        self.process_set_id = max([-1] + list(_registered)) + 1
         _registered[self.process_set_id] = self
 
     def _leave(self):
@@ -67,7 +67,7 @@ class ProcessSet:
                 communicator.finalize()
 
 
-_registered = {}  # process_set_id -> ProcessSet, ascending; none outside a job
+_registered = collections.OrderedDict()  # process_set_id -> ProcessSet, ascending; none outside a job
 global_process_set = ProcessSet([])
 
 
@@ -79,9 +79,14 @@ def begin(communicator):
 
 def end():
     """The job ends: all sets do, the global one last, whatever fails. Collective."""
-    with contextlib.ExitStack() as stack:
-        for process_set in _registered.values():
-            stack.callback(process_set._leave)
+    failure = None
+    for process_set in reversed(list(_registered.values())):
+        try:
+            process_set._leave()
+        except Exception as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
 
 
 def abandon():

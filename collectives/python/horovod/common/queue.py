@@ -13,7 +13,7 @@ from horovod.common.exceptions import HorovodInternalError
 _SWEEP = 1024  # operations that nobody has waited for, until they are looked at
 
 
-class Operation:
+class Operation(object):
     """A named operation; what the *_async functions return. Opaque to users.
 
     ``finish()`` makes the result once the operation has completed; ``kept`` is what the library
@@ -82,7 +82,7 @@ class Operation:
         return self.result
 
 
-class Queue:
+class Queue(object):
     """The operations of this rank over one communicator, which belongs to it until close()."""
 
     def __init__(self, communicator, **options):
@@ -136,7 +136,7 @@ class Queue:
 
     def poll(self, operation):
         """Whether the operation has ended. Never waits."""
-        if not operation._lock.acquire(blocking=False):
+        if not operation._lock.acquire(False):
             return False
         try:
             if not operation._settle(self._library.test):

@@ -5,8 +5,12 @@ The launcher, which has named the rank's progress page (collectives/comm/progres
 file beside it, sends the signal only to a process that catches it, and reads the file. The handler
 is faulthandler's: it needs no help of the interpreter, which may be stuck in a call.
 """
-import faulthandler
 import os
+
+try:
+    import faulthandler  # novm
+except ImportError:  # Python 2
+    faulthandler = None
 
 _SIGNAL = 57  # kStackSignal
 _SUFFIX = ".stack"
@@ -14,10 +18,10 @@ _file = None  # faulthandler keeps its number only
 
 
 def register():
-    """Has no effect without such a launcher, or where somebody else has taken the signal."""
+    """Has no effect without such a launcher, in Python 2, or where the signal is taken."""
     global _file
     page = os.environ.get("BATCHAI_COLL_PROGRESS")
-    if not page or _file is not None:
+    if not page or _file is not None or faulthandler is None:
         return
     try:
         if _is_taken(_SIGNAL):

@@ -8,10 +8,10 @@ arguments, calls before init() and calls on a rank that is not in the process se
 before anything is sent. A tensor belongs to its operation until that is synchronized.
 """
 from horovod.common.basics import (ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
-                                   gloo_built, gloo_enabled, init, is_initialized, local_rank,
-                                   local_size, mpi_built, mpi_enabled, mpi_threads_supported,
-                                   nccl_built, rank, rocm_built, shutdown, size,
-                                   start_timeline, stop_timeline)
+                                   gloo_built, gloo_enabled, init, is_homogeneous, is_initialized,
+                                   local_rank, local_size, mpi_built, mpi_enabled,
+                                   mpi_threads_supported, nccl_built, rank, rocm_built, shutdown,
+                                   size, start_timeline, stop_timeline)
 from horovod.common.process_sets import (ProcessSet, add_process_set, global_process_set,
                                          remove_process_set)
 from horovod.torch.ops.allgather import (allgather, allgather_async, grouped_allgather,
@@ -34,7 +34,7 @@ __all__ = [
     "gloo_built", "gloo_enabled", "grouped_allgather", "grouped_allgather_async",
     "grouped_allreduce", "grouped_allreduce_", "grouped_allreduce_async",
     "grouped_allreduce_async_", "grouped_reducescatter", "grouped_reducescatter_async", "init",
-    "is_initialized", "local_rank", "local_size", "mpi_built", "mpi_enabled",
+    "is_homogeneous", "is_initialized", "local_rank", "local_size", "mpi_built", "mpi_enabled",
     "mpi_threads_supported", "nccl_built", "poll", "rank", "reducescatter", "reducescatter_async",
     "remove_process_set", "rocm_built", "shutdown", "size", "start_timeline",
     "stop_timeline", "synchronize",
