@@ -256,6 +256,23 @@ batchai_coll_status batchai_coll_submit_call(batchai_coll_queue* queue, const ch
     });
 }
 
+batchai_coll_status batchai_coll_submit_join(batchai_coll_queue* queue, int* last,
+                                             batchai_coll_ticket** ticket) {
+    return guarded([&] {
+        constexpr const char* kName = "submit_join";
+        if (queue == nullptr || ticket == nullptr || last == nullptr) {
+            return bad_argument(kName, "a null argument");
+        }
+        return submit(kName, queue,
+                      {.name = "join",
+                       .text = "join",
+                       .run = [](void*) { return 0; },
+                       .argument = last,
+                       .join = true},
+                      ticket);
+    });
+}
+
 batchai_coll_status batchai_coll_ticket_test(batchai_coll_queue* queue,
                                              batchai_coll_ticket* ticket) {
     return guarded([&] {

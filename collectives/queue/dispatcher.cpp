@@ -93,6 +93,7 @@ Step Dispatcher::step() {
 void Dispatcher::report_missing() {
     const auto now = Clock::now();
     if (now < report_at_) return;
+    if (line_.size() == 1 && line_.front()->join) return;  // the others still have data
     report_at_ = now + options_.stall;
     const Missing missing = engine_.waiting_for();
     int speaker = 0;

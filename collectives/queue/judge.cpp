@@ -26,14 +26,24 @@ std::vector<KeyOf> by_name(const std::vector<Line>& lines) {
     return keys;
 }
 
-std::string difference(const std::vector<KeyOf>& keys, std::string_view name,
-                       const std::vector<int>& numbers) {
-    const std::string& first = *keys[0].at(name);
-    for (std::size_t r = 1; r < keys.size(); ++r) {
-        const std::string& other = *keys[r].at(name);
-        if (other == first) continue;
-        return fmt::format("{}: ranks disagree: rank {} has {}, rank {} has {}", name, numbers[0],
-                           describe_key(first), numbers[r], describe_key(other));
+// What keeps an operation from being started that `first` has in line, and all that have not
+// joined.
+std::string objection(const std::vector<KeyOf>& keys, std::size_t first, std::string_view name,
+                      const std::vector<int>& numbers) {
+    const std::string& key = *keys[first].at(name);
+    for (std::size_t r = 0; r < keys.size(); ++r) {
+        const auto found = keys[r].find(name);
+        if (found == keys[r].end()) {
+            if (takes_zeros(key)) continue;
+            return fmt::format(
+                "{}: rank {} has joined: without it there are only sums and averages in host "
+                "memory, not {}",
+                name, numbers[r], describe_key(key));
+        }
+        const std::string& other = *found->second;
+        if (other == key) continue;
+        return fmt::format("{}: ranks disagree: rank {} has {}, rank {} has {}", name,
+                           numbers[first], describe_key(key), numbers[r], describe_key(other));
     }
     return {};
 }
@@ -89,9 +99,14 @@ void append_number(std::string& bytes, std::uint64_t number) {
 
 }  // namespace
 
+bool Line::has_joined() const {
+    return std::any_of(keys.begin(), keys.end(), is_join);
+}
+
 std::string Line::bytes() const {
     std::string bytes;
     append_number(bytes, (stuck ? 1u : 0u) | (closing ? 2u : 0u));
+    append_number(bytes, seen);
     for (const std::string& key : keys) {
         append_number(bytes, key.size());
         bytes += key;
@@ -107,7 +122,7 @@ bool Line::read(std::string_view bytes) {
         return true;
     };
     std::uint64_t flags = 0;
-    if (!number(flags)) return false;
+    if (!number(flags) || !number(seen)) return false;
     stuck = (flags & 1) != 0;
     closing = (flags & 2) != 0;
     keys.clear();
@@ -123,35 +138,53 @@ bool Line::read(std::string_view bytes) {
 std::vector<Verdict> judge(const std::vector<Line>& lines, const std::vector<int>& numbers) {
     const std::vector<KeyOf> keys = by_name(lines);
     std::vector<Verdict> verdicts;
-    for (const std::string& key : lines[0].keys) {
+    std::vector<bool> joined;
+    for (const Line& line : lines) joined.push_back(line.has_joined());
+    const auto working =
+        static_cast<std::size_t>(std::find(joined.begin(), joined.end(), false) - joined.begin());
+    const std::size_t first = working == lines.size() ? 0 : working;
+    for (const std::string& key : lines[first].keys) {
         const std::string_view name = name_of(key);
-        const bool everywhere = std::all_of(keys.begin(), keys.end(),
-                                            [&](const KeyOf& line) { return line.contains(name); });
+        bool everywhere = true;
+        for (std::size_t r = 0; r < lines.size(); ++r) {
+            everywhere = everywhere && (joined[r] || keys[r].contains(name));
+        }
         if (!everywhere) continue;
-        std::string wrong = difference(keys, name, numbers);
+        std::string wrong = objection(keys, first, name, numbers);
         if (wrong.empty()) {
             verdicts.push_back({key, {}});
             continue;
         }
         Failing failing(verdicts, std::move(wrong));
-        for (const KeyOf& line : keys) failing.add(*line.at(name));
+        for (const KeyOf& line : keys) {
+            if (const auto found = line.find(name); found != line.end())
+                failing.add(*found->second);
+        }
     }
     const bool stuck =
         std::all_of(lines.begin(), lines.end(), [](const Line& line) { return line.stuck; });
     return verdicts.empty() && stuck ? all_fail(lines, numbers) : verdicts;
 }
 
+int last_to_join(const std::vector<Line>& lines) {
+    const auto last = std::min_element(
+        lines.rbegin(), lines.rend(), [](const Line& a, const Line& b) { return a.seen < b.seen; });
+    return static_cast<int>(lines.rend() - last) - 1;
+}
+
 std::string describe_stall(const std::vector<Line>& lines, const std::vector<int>& numbers) {
     const std::vector<KeyOf> keys = by_name(lines);
     std::map<std::string_view, std::vector<int>> missing;
     for (const KeyOf& line : keys) {
-        for (const auto& [name, key] : line) missing.try_emplace(name);
+        for (const auto& [name, key] : line) {
+            if (!is_join(*key)) missing.try_emplace(name);
+        }
     }
     std::string text;
     std::size_t shown = 0;
     for (auto& [name, ranks] : missing) {
         for (std::size_t r = 0; r < keys.size(); ++r) {
-            if (!keys[r].contains(name)) ranks.push_back(numbers[r]);
+            if (!lines[r].has_joined() && !keys[r].contains(name)) ranks.push_back(numbers[r]);
         }
         if (ranks.empty() || ++shown > kNamesShown) continue;
         const std::span some(ranks.data(), std::min(ranks.size(), kRanksShown));

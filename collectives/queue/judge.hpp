@@ -18,12 +18,17 @@ struct Line {
     bool stuck = false;             // its caller waits for some of it, or the rank leaves
     bool closing = false;           // the rank leaves
     std::vector<std::string> keys;  // in the order of submission
+    std::uint64_t seen = 0;         // of a rank that has joined: rounds with verdicts since then
+
+    bool has_joined() const;
 
     // For the way to other ranks. read: false where the bytes are no line.
     std::string bytes() const;
     bool read(std::string_view bytes);
 };
 
+// A rank that has joined has no more to submit: it takes part in sums and averages with zeros, and
+// everything else fails that others would do without it. When all have joined, the joins start.
 struct Verdict {
     std::string key;       // of one rank at least
     std::string sentence;  // why it fails; empty: it is started
@@ -32,6 +37,9 @@ struct Verdict {
 // lines: by rank. numbers: what the ranks are called. Verdicts are in the order in which to follow
 // them, one for a key; other keys stay in line.
 std::vector<Verdict> judge(const std::vector<Line>& lines, const std::vector<int>& numbers);
+
+// Of ranks that have all joined: the last one to do so.
+int last_to_join(const std::vector<Line>& lines);
 
 // Who has not submitted what others have: "allreduce.a: not submitted by ranks 1, 3; ...". Empty:
 // everybody has submitted everything.

@@ -2,6 +2,7 @@
 //
 // Queue: what it does with what its dispatcher tells: states for callers, a timeline and sentences
 // for people.
+#include <cctype>
 #include <cstdio>
 
 #include "collectives/queue/queue.hpp"
@@ -9,16 +10,24 @@
 namespace batchai::coll {
 namespace {
 
-constexpr char kInLine[] = "NEGOTIATE";
+// "ALLREDUCE", "BROADCAST", ...: the first word of what it does.
+std::string verb_of(const Submission& submission) {
+    const std::string does = describe_key(submission.key);
+    std::string verb;
+    for (const char c : std::string_view(does).substr(0, does.find(' '))) {
+        verb += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    return verb;
+}
 
-const char* verb_of(const Submission& submission) {
-    return submission.parts.empty() ? "OPERATION" : "ALLREDUCE";
+std::string in_line(const Submission& submission) {
+    return "NEGOTIATE_" + verb_of(submission);
 }
 
 }  // namespace
 
 void Queue::trace_begin(const Submission& submission) {
-    timeline_.begin(submission.name(), kInLine, Timeline::Clock::now());
+    timeline_.begin(submission.name(), in_line(submission), Timeline::Clock::now());
 }
 
 void Queue::on_agreed(const std::vector<Submission*>& submissions) {
@@ -27,7 +36,9 @@ void Queue::on_agreed(const std::vector<Submission*>& submissions) {
     for (Submission* submission : submissions) {
         submission->state = Submission::State::started;
         blocked_ -= submission->waiters;
-        timeline_.end(submission->name(), kInLine, now);
+        if (submission->join) unnamed_ = 0;  // ranks have submitted some without the others
+        if (!timeline_.is_on()) continue;
+        timeline_.end(submission->name(), in_line(*submission), now);
         timeline_.begin(submission->name(), verb_of(*submission), now);
     }
     news_ = true;
@@ -44,7 +55,7 @@ void Queue::on_ended(const std::vector<Submission*>& together, const Failure* fa
         submission->failure.status = failure == nullptr ? BATCHAI_COLL_OK : failure->status;
         if (failure != nullptr) submission->failure.sentence = failure->sentence;
     }
-    if (failure == nullptr) {
+    if (failure == nullptr && timeline_.is_on()) {
         timeline_.span(verb_of(*together.front()), message_began_, message_bytes_, together.size());
     }
     news_ = true;
@@ -55,7 +66,7 @@ void Queue::on_ended(const std::vector<Submission*>& together, const Failure* fa
 void Queue::trace_end(const Submission& submission, bool was_in_line,
                       Timeline::Clock::time_point now) {
     if (was_in_line) {
-        timeline_.end(submission.name(), kInLine, message_began_);
+        timeline_.end(submission.name(), in_line(submission), message_began_);
         timeline_.begin(submission.name(), verb_of(submission), message_began_);
     }
     timeline_.end(submission.name(), verb_of(submission), now);
@@ -64,6 +75,7 @@ void Queue::trace_end(const Submission& submission, bool was_in_line,
 void Queue::on_negotiation(bool begins) {
     if (begins) {
         round_began_ = Timeline::Clock::now();
+        timeline_.cycle();
     } else {
         timeline_.span("NEGOTIATION", round_began_, 0, 0);
     }

@@ -42,13 +42,18 @@ void Negotiation::begin(const std::vector<Submission*>& line, const State& state
     outcome_.fail.clear();
     outcome_.settled = outcome_.all_closing = outcome_.judged = false;
     outcome_.stall.clear();
+    zeros_.clear();
+    joined_ = std::any_of(line.begin(), line.end(),
+                          [](const Submission* submission) { return submission->join; });
+    if (!joined_) seen_ = 0;
     vote();
 }
 
 void Negotiation::vote() {
-    votes_.assign(kVotes + cache_.size(), 0);
+    const std::size_t names = kVotes + cache_.size();
+    votes_.assign(names + cache_.shared_names(), 0);
     std::uint64_t hash = line_.size(), unordered = 0;
-    bool all_known = true;
+    bool all_known = !joined_;
     for (Submission* submission : line_) {
         hash = (hash ^ submission->hash) * 0x9e3779b97f4a7c15ull;
         hash ^= hash >> 32;
@@ -59,6 +64,8 @@ void Negotiation::vote() {
         } else {
             std::uint8_t& votes = votes_[kVotes + static_cast<std::size_t>(submission->id)];
             votes = static_cast<std::uint8_t>(std::min(votes + 1, 255));
+            const int name = cache_.shared_name(submission->id);
+            if (name >= 0) votes_[names + static_cast<std::size_t>(name)] = 1;
         }
     }
     votes_[known] = all_known;
@@ -97,18 +104,36 @@ void Negotiation::count_votes() {
     outcome_.all_closing = votes_[closing] != 0;
     if (outcome_.all_closing) return;
     outcome_.settled = votes_[blocked] != 0 && is_everybodys(&votes_[sum]);
-    if (is_everybodys(&votes_[digest]) && !line_.empty()) {
+    if (is_everybodys(&votes_[digest]) && !line_.empty() && !joined_) {
         Line line;
         outcome_.start = line_;
         if (votes_[known] != 0) return;
         for (const Submission* submission : line_) line.keys.push_back(submission->key);
         return learn({std::move(line)});
     }
+    if (votes_[known] != 0 && finds_disagreement()) return say_length();
     if (votes_[known] != 0 && votes_[content] != 0) start_ready();
     if (outcome_.start.empty() &&
         (votes_[known] == 0 || votes_[content] == 0 || votes_[stuck] != 0)) {
         say_length();
     }
+}
+
+// Whether all ranks have something in line under the same name, but not the same.
+bool Negotiation::finds_disagreement() const {
+    const std::uint8_t* names = votes_.data() + kVotes + cache_.size();
+    const std::size_t count = cache_.shared_names();
+    if (std::none_of(names, names + count, [](std::uint8_t vote) { return vote != 0; }))
+        return false;
+    std::vector<bool> agreed(count);
+    for (std::size_t id = 0; id < cache_.size(); ++id) {
+        const int name = cache_.shared_name(static_cast<int>(id));
+        if (name >= 0 && votes_[kVotes + id] != 0) agreed[static_cast<std::size_t>(name)] = true;
+    }
+    for (std::size_t name = 0; name < count; ++name) {
+        if (names[name] != 0 && !agreed[name]) return true;
+    }
+    return false;
 }
 
 void Negotiation::start_ready() {
@@ -125,7 +150,7 @@ void Negotiation::start_ready() {
 }
 
 void Negotiation::say_length() {
-    Line line{state_.stuck, state_.closing, {}};
+    Line line{state_.stuck, state_.closing, {}, seen_};
     for (const Submission* submission : line_) line.keys.push_back(submission->key);
     own_ = line.bytes();
     lengths_.assign(static_cast<std::size_t>(topology_.size), own_.size());
@@ -162,12 +187,16 @@ void Negotiation::read_lines() {
         }
         rest.remove_prefix(lengths_[r]);
     }
-    for (const Verdict& verdict : judge(lines, numbers_)) {
+    const std::vector<Verdict> verdicts = judge(lines, numbers_);
+    if (joined_ && !verdicts.empty()) ++seen_;
+    for (const Verdict& verdict : verdicts) {
         const auto found = std::find_if(line_.begin(), line_.end(), [&](const Submission* mine) {
             return mine->key == verdict.key;
         });
-        if (found == line_.end()) continue;  // another rank's, which fails there
-        if (verdict.sentence.empty()) {
+        if (found == line_.end()) {  // other ranks', which are started there, or fail
+            if (verdict.sentence.empty()) take_part(verdict.key);
+        } else if (verdict.sentence.empty()) {
+            if ((*found)->join) *static_cast<int*>((*found)->argument) = last_to_join(lines);
             outcome_.start.push_back(*found);
         } else {
             outcome_.fail.push_back({*found, verdict.sentence});
@@ -175,6 +204,11 @@ void Negotiation::read_lines() {
     }
     if (votes_[content] == 0) outcome_.stall = describe_stall(lines, numbers_);
     learn(lines);
+}
+
+// This rank has joined.
+void Negotiation::take_part(const std::string& key) {
+    outcome_.start.push_back(&zeros_.emplace_back(zeros_for(key)).submission);
 }
 
 void Negotiation::learn(const std::vector<Line>& lines) {

@@ -8,12 +8,14 @@
 // and a byte for each operation of the
 // response cache: how often it is in line, as it may be without a name. Lines that are equal are
 // started as they are, in their order; what is in all lines, in the order of the cache. Only where
-// some rank has what the cache does not know, or where nobody can go on, the ranks exchange the
-// lines themselves (judge.hpp), and the cache learns them.
+// some rank has what the cache does not know, has joined, has something else under a name than
+// another rank, or where nobody can go on, the ranks exchange the lines themselves (judge.hpp), and
+// the cache learns them.
 //
 // Cost: a short allreduce; with new keys two allgathers more.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -64,7 +66,9 @@ class Negotiation {
 
     void vote();
     void count_votes();
+    bool finds_disagreement() const;
     void start_ready();
+    void take_part(const std::string& key);
     void say_length();
     void say_line();
     void read_lines();
@@ -79,6 +83,9 @@ class Negotiation {
     Stage stage_ = Stage::none;
     Engine::Request* request_ = nullptr;
     std::vector<Submission*> line_;
+    bool joined_ = false;
+    std::uint64_t seen_ = 0;   // rounds with verdicts since this rank has joined
+    std::deque<Zeros> zeros_;  // of the last round
     State state_;
     std::vector<std::uint8_t> votes_;
     std::string own_, everything_;

@@ -92,13 +92,15 @@ Submission* Queue::submit(const Order& order) {
     Submission* submission = order.name.empty() ? take_unused() : take_named(order.name);
     if (submission == nullptr) return nullptr;
     const bool on_device = order.mark != nullptr;
-    const bool repeated = repeats(*submission, order.parts, on_device, order.priority, order.text);
+    const bool repeated = submission->join == order.join &&
+                          repeats(*submission, order.parts, on_device, order.priority, order.text);
     submission->parts.assign(order.parts.begin(), order.parts.end());
     submission->run = order.run;
     submission->argument = order.argument;
     submission->mark = order.mark;
     submission->stream = order.stream;
     submission->priority = order.priority;
+    submission->join = order.join;
     submission->named = !order.name.empty();
     submission->state = Submission::State::in_line;
     submission->has_ticket = true;

@@ -32,6 +32,7 @@ class Queue final : private Listener {
         Run run = nullptr;  // where there are no parts
         void* argument = nullptr;
         int priority = 0;
+        bool join = false;             // as in Submission
         Device::Event mark = nullptr;  // as in Submission
         Device::Stream stream = nullptr;
     };

@@ -28,6 +28,11 @@ class ResponseCache {
     // Sets the submission's number; -1: it is not there.
     void identify(Submission& submission) const;
 
+    // Names that stand for several operations, as a tensor whose shape changes: how many there are,
+    // and the number of an operation's; -1: its name stands for no other one.
+    std::size_t shared_names() const { return shared_names_; }
+    int shared_name(int id) const { return keys_[static_cast<std::size_t>(id)].shared_name; }
+
   private:
     struct Key {
         std::uint64_t hash;
@@ -38,10 +43,17 @@ class ResponseCache {
         std::size_t operator()(const Key& key) const { return key.hash; }
     };
 
+    struct Entry {
+        std::unique_ptr<std::string> key;  // it does not move
+        int shared_name = -1;
+    };
+
     std::size_t capacity_;
-    std::uint64_t book_ = 1;                          // grows when all are forgotten
-    std::vector<std::unique_ptr<std::string>> keys_;  // by id; they do not move
+    std::uint64_t book_ = 1;   // grows when all are forgotten
+    std::vector<Entry> keys_;  // by id
     std::unordered_map<Key, int, Hash> ids_;
+    std::unordered_map<std::string_view, int> first_of_name_;  // an id
+    std::size_t shared_names_ = 0;
 };
 
 }  // namespace batchai::coll

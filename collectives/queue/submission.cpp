@@ -13,7 +13,8 @@ namespace {
 struct Head {
     std::uint32_t text = 0, parts = 0;  // bytes, how many
     std::int32_t priority = 0;
-    std::uint16_t named = 1, on_device = 0;
+    std::uint8_t named = 1, join = 0;
+    std::uint16_t on_device = 0;
 };
 
 struct PartKey {
@@ -28,6 +29,18 @@ T take(std::string_view& key) {
     std::memcpy(&value, key.data(), sizeof value);
     key.remove_prefix(sizeof value);
     return value;
+}
+
+Signature signature_of(const PartKey& part, bool on_device) {
+    Signature signature;
+    signature.kind = Kind::allreduce;
+    signature.count = part.count;
+    signature.before = part.before;
+    signature.after = part.after;
+    signature.type = static_cast<std::uint8_t>(part.type);
+    signature.op = static_cast<std::uint8_t>(part.op);
+    signature.on_devices = on_device;
+    return signature;
 }
 
 }  // namespace
@@ -48,8 +61,10 @@ void set_key(Submission& submission, std::string_view name, std::string_view tex
         at += bytes;
     };
     const Head head{static_cast<std::uint32_t>(text.size()),
-                    static_cast<std::uint32_t>(parts.size()), submission.priority,
-                    static_cast<std::uint16_t>(submission.named ? 1 : 0),
+                    static_cast<std::uint32_t>(parts.size()),
+                    submission.priority,
+                    static_cast<std::uint8_t>(submission.named ? 1 : 0),
+                    static_cast<std::uint8_t>(submission.join ? 1 : 0),
                     static_cast<std::uint16_t>(submission.on_device() ? 1 : 0)};
     put(&head, sizeof head);
     put(text.data(), text.size());
@@ -82,9 +97,41 @@ std::string_view name_of(std::string_view key) {
 }
 
 std::string_view identity_of(std::string_view key) {
-    std::string_view rest = key;
-    const bool named = take<Head>(rest).named != 0;
-    return named ? key : key.substr(0, key.size() - name_of(key).size());
+    return is_named(key) ? key : key.substr(0, key.size() - name_of(key).size());
+}
+
+bool is_named(std::string_view key) {
+    return take<Head>(key).named != 0;
+}
+
+bool is_join(std::string_view key) {
+    return take<Head>(key).join != 0;
+}
+
+bool takes_zeros(std::string_view key) {
+    const auto head = take<Head>(key);
+    key.remove_prefix(head.text);
+    bool summed = true;
+    for (std::uint32_t p = 0; p < head.parts; ++p) {
+        const std::uint64_t op = take<PartKey>(key).op;
+        summed = summed && (op == BATCHAI_COLL_SUM || op == BATCHAI_COLL_AVERAGE);
+    }
+    return summed && head.parts > 0 && head.on_device == 0;
+}
+
+Zeros zeros_for(std::string_view key) {
+    Zeros zeros;
+    zeros.submission.key = key;
+    zeros.submission.hash = hash_of(identity_of(key));
+    const auto head = take<Head>(key);
+    zeros.submission.priority = head.priority;
+    key.remove_prefix(head.text);
+    for (std::uint32_t p = 0; p < head.parts; ++p) {
+        const Signature signature = signature_of(take<PartKey>(key), false);
+        std::byte* memory = zeros.memory.emplace_back(bytes_of(signature)).data();
+        zeros.submission.parts.push_back({signature, memory, memory});
+    }
+    return zeros;
 }
 
 std::string describe_key(std::string_view key) {
@@ -94,16 +141,8 @@ std::string describe_key(std::string_view key) {
     key.remove_prefix(head.text);
     std::string description;
     for (std::uint32_t p = 0; p < std::min(head.parts, kShown); ++p) {
-        const auto part = take<PartKey>(key);
-        Signature signature;
-        signature.kind = Kind::allreduce;
-        signature.count = part.count;
-        signature.before = part.before;
-        signature.after = part.after;
-        signature.type = static_cast<std::uint8_t>(part.type);
-        signature.op = static_cast<std::uint8_t>(part.op);
-        signature.on_devices = head.on_device != 0;
-        description += (p == 0 ? "" : ", ") + describe(signature);
+        description +=
+            (p == 0 ? "" : ", ") + describe(signature_of(take<PartKey>(key), head.on_device != 0));
     }
     if (head.parts > kShown) description += fmt::format(" and {} more", head.parts - kShown);
     if (!text.empty()) description += (description.empty() ? "" : " ") + std::string(text);

@@ -44,6 +44,7 @@ struct Submission {
     Device::Stream stream = nullptr;
     int priority = 0;
     bool named = true;       // by the caller; else by a number
+    bool join = false;       // the rank has no more to submit until all say so; argument: an int*
     std::uint64_t hash = 0;  // of the key's identity
 
     // The dispatcher's.
@@ -76,6 +77,16 @@ std::string_view name_of(std::string_view key);
 std::string describe_key(std::string_view key);
 // What is the same for operations that belong together.
 std::string_view identity_of(std::string_view key);
+bool is_named(std::string_view key);
+bool is_join(std::string_view key);
+// Whether a rank that has joined can take part with zeros: in sums and averages in host memory.
+bool takes_zeros(std::string_view key);
+// What such a rank takes part with: zeros, which the result replaces.
+struct Zeros {
+    Submission submission;
+    std::vector<std::vector<std::byte>> memory;  // of each part
+};
+Zeros zeros_for(std::string_view key);
 
 std::uint64_t hash_of(std::string_view key);
 

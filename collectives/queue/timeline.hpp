@@ -2,24 +2,28 @@
 //
 // Timeline: what became of each submission, and when, as a file in Chrome's trace format (an array
 // of events; chrome://tracing and ui.perfetto.dev show it). A rank writes its own. Each tensor has
-// a row: in line (NEGOTIATE), then under way (ALLREDUCE, or OPERATION for a caller's own). Rounds
-// of negotiation and messages share one.
+// a row: in line (NEGOTIATE_ALLREDUCE), then under way (ALLREDUCE; a caller's own operation by the
+// first word of its description). Rounds of negotiation and messages share one.
 //
-// Threads: any may call; it writes in the caller's, through a buffer. A file that was not ended, as
-// of a job that was killed, lacks the closing bracket, which the format allows.
+// Threads: any may call. A thread of its own writes what has come, twenty times a second and at the
+// end, with a closing bracket that the next events replace: the file of a job that hangs or was
+// killed is complete except for its last moments.
 //
 // Source: "Trace Event Format", Google; the names of Horovod's timeline where there are such.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <memory>
+#include <condition_variable>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
 
 namespace batchai::coll {
 
@@ -45,23 +49,27 @@ class Timeline {
     void cycle();
 
   private:
-    struct Close {
-        void operator()(std::FILE* file) const { std::fclose(file); }
-    };
-
-    void write(std::string_view event);
+    void add(std::string_view event);
+    void write_until_stopped();
+    void write(std::string_view events);
     double microseconds(Clock::time_point time) const {
         return std::chrono::duration<double, std::micro>(time - origin_).count();
     }
 
     int rank_;
-    std::mutex lock_;
-    std::unique_ptr<std::FILE, Close> file_;
-    std::atomic<bool> on_ = false;
     std::atomic<bool> mark_cycles_ = false;
-    bool first_ = true;
     const Clock::time_point origin_ = Clock::now();
-    Clock::time_point flushed_;
+
+    std::mutex lock_;  // of what follows
+    std::condition_variable stopped_;
+    std::atomic<bool> on_ = false;
+    std::string events_;  // to be written
+    bool first_ = true;
+
+    // The thread's, and while there is none.
+    sys::UniqueFd file_;
+    ::off_t end_ = 0;  // where the closing bracket stands
+    std::thread thread_;
 };
 
 // A string as JSON has it, quoted.

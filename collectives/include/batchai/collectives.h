@@ -331,6 +331,13 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_submit_call(batchai_coll_queue
                                                               void* argument, int priority,
                                                               batchai_coll_ticket** ticket);
 
+/* This rank has no more to submit: until all ranks say so, it takes part in the others' allreduces
+ * with zeros, in sums and averages in host memory; what else they submit fails. Such rounds are
+ * negotiated one by one. The ticket ends when all ranks have joined; *last is then the last one to
+ * do so, the same everywhere. Numbering of operations without a name begins anew. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_submit_join(batchai_coll_queue* queue, int* last,
+                                                              batchai_coll_ticket** ticket);
+
 /* OK or an error: the ticket is gone. A mismatch ends this operation only; after other errors the
  * queue is of no more use. IN_PROGRESS (ticket_test only): call again; it never waits. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_ticket_test(batchai_coll_queue* queue,

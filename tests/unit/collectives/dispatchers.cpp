@@ -177,6 +177,23 @@ BOOST_AUTO_TEST_CASE(a_disagreement_ends_the_operation_on_all_ranks_and_no_other
     }
 }
 
+// No rank waits yet, and both shapes are known by number.
+BOOST_AUTO_TEST_CASE(a_disagreement_about_known_operations_is_not_told_late) {
+    Job job({2, 1});
+    job.train({"t"}, 10);
+    job.train({"t"}, 11);
+    for (int r = 0; r < job.size(); ++r) job[r].submit("t", r == 2 ? 11 : 10);
+    const auto began = Dispatcher::Clock::now();
+    job.run();
+    BOOST_TEST((Dispatcher::Clock::now() - began < std::chrono::seconds(10)));
+    for (int r = 0; r < job.size(); ++r) {
+        BOOST_TEST(job[r].failure("t") ==
+                   "t: ranks disagree: rank 0 has allreduce (sum) of 10 float32, rank 2 has "
+                   "allreduce (sum) of 11 float32");
+    }
+    job.train({"t"}, 11);
+}
+
 BOOST_AUTO_TEST_CASE(ranks_that_wait_for_different_things_are_told) {
     Job job({1, 1});
     for (int r = 0; r < 2; ++r) {

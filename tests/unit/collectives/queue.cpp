@@ -120,8 +120,44 @@ BOOST_AUTO_TEST_CASE(lines_travel_as_bytes) {
     BOOST_TEST(!got.read(bytes.substr(0, bytes.size() - 1)));
     BOOST_TEST(!got.read(bytes.substr(0, 3)));
     std::string wrong = bytes;
-    wrong[15] = '\x7f';  // a key longer than all there is
+    wrong[23] = '\x7f';  // a key longer than all there is
     BOOST_TEST(!got.read(wrong));
+}
+
+std::string join() {
+    Submission submission;
+    submission.join = true;
+    set_key(submission, "join", "join");
+    return submission.key;
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_has_joined_holds_up_no_sum) {
+    const std::string a = key("a", "[2]", {part(2)}), b = key("b", "[3]", {part(3)});
+    const auto verdicts = judge({line({join()}), line({a, b}), line({b, a})}, kThree);
+    BOOST_TEST(sentences(verdicts) == (std::vector<std::string>{"a: ", "b: "}),
+               boost::test_tools::per_element());
+    BOOST_TEST(judge({line({join()}), line({a}), line({}, false)}, kThree).empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_has_no_zeros_fails_where_a_rank_has_joined) {
+    const std::string own = key("own", "broadcast of x");
+    const std::string most = key("most", "", {part(1, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_MAX)});
+    const auto verdicts = judge({line({own, most}), line({join()})}, {3, 5});
+    BOOST_REQUIRE(verdicts.size() == 2);
+    BOOST_TEST(verdicts[0].sentence ==
+               "own: rank 5 has joined: without it there are only sums and averages in host "
+               "memory, not broadcast of x");
+    BOOST_TEST(verdicts[1].sentence.find("rank 5 has joined") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(joins_end_together_and_tell_the_last_one) {
+    std::vector<Line> lines{line({join()}), line({join()}), line({join()})};
+    BOOST_TEST(judge(lines, kThree).size() == 1);
+    lines[0].seen = 2;
+    lines[2].seen = 1;
+    BOOST_TEST(last_to_join(lines) == 1);
+    lines[1].seen = 1;
+    BOOST_TEST(last_to_join(lines) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(keys_tell_everything_that_has_to_agree) {
@@ -369,10 +405,34 @@ BOOST_AUTO_TEST_CASE(a_timeline_is_json) {
     BOOST_TEST(text.str().starts_with("[\n{"));
     BOOST_TEST(text.str().ends_with("}\n]\n"));
     for (const std::string_view wanted :
-         {R"("id":"a \"b\"\\\u000a")", R"("name":"NEGOTIATE")", R"("name":"ALLREDUCE")",
+         {R"("id":"a \"b\"\\\u000a")", R"("name":"NEGOTIATE_ALLREDUCE")", R"("name":"ALLREDUCE")",
           R"("name":"CYCLE_START")", R"("args":{"bytes":12,"tensors":1})"}) {
         BOOST_TEST(text.str().find(wanted) != std::string::npos, wanted);
     }
+}
+
+// Whoever looks at it while the job hangs, and after it was killed.
+BOOST_AUTO_TEST_CASE(a_timeline_is_not_empty_or_open_before_its_end) {
+    const std::string path =
+        std::filesystem::temp_directory_path() / ("batchai-timeline-" + std::to_string(::getpid()));
+    Alone alone;
+    BOOST_TEST(bool(alone.queue->trace(path, false)));
+    std::vector<float> numbers(3);
+    std::string text;
+    for (const std::string name : {"first", "second"}) {
+        BOOST_TEST(alone.wait(alone.submit(name, numbers)).empty());
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (text.find(name) == std::string::npos &&
+               std::chrono::steady_clock::now() < deadline) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            std::ostringstream now;
+            now << std::ifstream(path).rdbuf();
+            text = now.str();
+        }
+        BOOST_TEST(text.find(name) != std::string::npos);
+        BOOST_TEST(text.ends_with("}\n]\n"));
+    }
+    std::filesystem::remove(path);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
