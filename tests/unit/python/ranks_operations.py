@@ -267,7 +267,7 @@ class Reducescatter(unittest.TestCase):
         self.assertTrue(torch.equal(half, self.part((SIZE, 2), torch.float32, hvd.Sum).float() * 1.5))
 
     def test_gradients_go_to_all_ranks(self):
-        for op, factor in ((hvd.Sum, 1.0), (hvd.Average, 1.0 / SIZE)):
+        for op, factor in ((hvd.Sum, float(SIZE)), (hvd.Average, 1.0)):
             tensor = torch.ones(2 * SIZE + 1, 2, requires_grad=True)
             part = hvd.reducescatter(tensor, op=op)
             (part * (RANK + 1)).sum().backward()
@@ -280,7 +280,7 @@ class Reducescatter(unittest.TestCase):
         for wrong in ({"tensor": torch.tensor(1.0)}, {"tensor": [1, 2]},
                       {"tensor": torch.ones(3), "op": 77},
                       {"tensor": torch.ones(3, dtype=torch.bool), "op": hvd.Average},
-                      {"tensor": torch.ones(3, dtype=torch.complex64)}):
+                      {"tensor": torch.ones(3, dtype=torch.complex64), "op": hvd.Max}):
             with self.assertRaises(ValueError):
                 hvd.reducescatter(**wrong)
         hvd.barrier()

@@ -78,6 +78,7 @@ _PROTOTYPES = {
                                 ctypes.POINTER(_POINTER)],
     "submit_call": [_POINTER, ctypes.c_char_p, ctypes.c_char_p, _RUN, ctypes.c_void_p,
                     ctypes.c_int, ctypes.POINTER(_POINTER)],
+    "submit_join": [_POINTER, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(_POINTER)],
     "ticket_test": [_POINTER, _POINTER],
     "ticket_wait": [_POINTER, _POINTER],
 }
@@ -315,6 +316,12 @@ class LibraryQueue(object):
         if status != 0:
             del self._calls[ticket.call]
         return self._entered(status, ticket)
+
+    def submit_join(self, last):
+        """last: a ctypes.c_int, which is the rank that joined last once the operation has ended."""
+        ticket = _Ticket()
+        return self._entered(self._library.batchai_coll_submit_join(
+            self._queue, ctypes.byref(last), ctypes.byref(ticket)), ticket)
 
     def wait(self, ticket):
         """True; the ticket is gone. Raises HorovodInternalError where the operation has failed."""

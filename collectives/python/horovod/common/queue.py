@@ -6,6 +6,7 @@ in which each rank submits them. What ranks describe differently fails on all of
 may go on. Allreduces are the library's own; other operations are functions of this package, which
 the queue calls at their turn. Any thread may submit and wait.
 """
+import ctypes
 import threading
 
 from horovod.common.exceptions import HorovodInternalError
@@ -114,6 +115,16 @@ class Queue(object):
         operation = Operation(self, verb, name, finish, kept)
         return self._enter(operation, lambda: self._library.submit_allreduce(
             operation.name, details, tensors, op, factors, place))
+
+    def join(self):
+        """Says that this rank has no more to submit; returns the Operation.
+
+        Its result is the rank that was the last one to say so, once all have. Until then this rank
+        takes part in the others' sums and averages with zeros.
+        """
+        last = ctypes.c_int(-1)
+        operation = Operation(self, "join", None, lambda: last.value, last)
+        return self._enter(operation, lambda: self._library.submit_join(last))
 
     def takes_gpu(self, number, count):
         """Whether tensors in that GPU's memory, one of count, are reduced there.

@@ -77,6 +77,7 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None):
     on all ranks. The other ranks' state may be empty, as after a restart from a checkpoint that only
     root_rank has read. model is accepted as Horovod does, and not needed.
     """
+    _make_gradients(optimizer)
     tensors = []
     skeleton = _without_tensors(optimizer.state_dict(), tensors)
     skeleton = broadcast_object(skeleton, root_rank, name="optimizer.skeleton")
@@ -86,6 +87,16 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None):
                           for number, tensor in enumerate(tensors)], root_rank)
     if basics.rank() != root_rank:
         optimizer.load_state_dict(_with_tensors(skeleton, iter(tensors)))
+
+
+def _make_gradients(optimizer):
+    """As in Horovod, zeros for gradients of a new optimizer: some make their state of them."""
+    if optimizer.state_dict()["state"]:
+        return
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if parameter.requires_grad and parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
 
 
 def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set):

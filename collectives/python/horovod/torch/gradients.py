@@ -1,67 +1,118 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A parameter's gradient, on its way through an allreduce."""
+"""Parameters' gradients, on their way between backward() and step()."""
+import contextlib
+
 import torch
 
+from horovod.common import library
 from horovod.torch.ops import buffers, gpu
 from horovod.torch.ops.allreduce import details
+from horovod.torch.ops.sparse import sparse_allreduce_async
 
 
-class Gradient:
-    """What becomes of one parameter's gradient between backward() and step().
+class Gradients:
+    """What becomes of some parameters' gradients, mostly of one, between backward() and step().
 
-    submit() once it is complete; complete() then waits, and the gradient is the ranks'. In between
-    it is reduced where it is, in the background, while the backward pass goes on: with compression,
-    and where the library does not reduce such memory (ops/buffers.py), a copy is reduced.
+    submit() once they are complete; complete() then waits, and the gradients are the ranks'. In
+    between they are reduced together, where they are, in the background, while the backward pass
+    goes on: with compression, and where the library does not reduce such memory (ops/buffers.py),
+    copies are reduced. A sparse gradient alone is reduced as such, if it is not to be made dense.
     """
 
-    def __init__(self, parameter, name, queue, compression, factors, op):
-        self._parameter = parameter
+    def __init__(self, parameters, name, queue, compression, factors, op, sparse_as_dense,
+                 process_set):
+        self.parameters = parameters
         self._name = name
         self._queue = queue
         self._compression = compression
         self._factors, self._op = factors, op
-        self._details = None  # of the tensor that is reduced; its shape does not change
+        self._sparse_as_dense, self._process_set = sparse_as_dense, process_set
+        self._sparse = False  # once one was
+        self._sparse_dim = 1  # of the last one with elements; at first, that of an embedding's
+        self._details = None  # of the tensors that are reduced; their shapes do not change
         # Between submit and complete.
-        self._wire = self._context = self._operation = self._where = None
+        self._wires = self._contexts = self._operation = self._where = None
 
     def submit(self):
-        """Puts it in line as it is; a missing one counts as zeros."""
-        compressed, self._context = self._compression.compress(_dense(self._parameter))
-        self._where = where = gpu.where(self._queue, [compressed])
-        self._wire = wire = buffers.for_reduction(compressed, self._op, self._factors,
-                                                  where.place is not None)
+        """Puts them in line as they are; a missing one counts as zeros."""
+        if self._is_sparse():
+            (parameter,) = self.parameters
+            gradient = parameter.grad
+            if gradient is not None and gradient.is_sparse and gradient._nnz() > 0:
+                self._sparse_dim = gradient.sparse_dim()
+            else:  # other ranks may have some; torch's zero_() may have changed the dimensions
+                gradient = torch.zeros_like(parameter).to_sparse(self._sparse_dim)
+            self._operation = sparse_allreduce_async(gradient, self._name, self._op,
+                                                     self._process_set)
+            return
+        pairs = [self._compression.compress(_dense(parameter)) for parameter in self.parameters]
+        self._contexts = [context for _, context in pairs]
+        self._where = where = gpu.where(self._queue, [tensor for tensor, _ in pairs])
+        self._wires = [buffers.for_reduction(tensor, self._op, self._factors,
+                                             where.place is not None) for tensor, _ in pairs]
         if self._details is None:
-            self._details = details([wire])
-        address = wire.data_ptr()
+            self._details = details(self._wires)
+        tensors = [(wire.data_ptr(), wire.data_ptr(), wire.numel(), buffers.reduction_type(wire))
+                   for wire in self._wires]
         self._operation = self._queue.allreduce(
-            self._name, self._details,
-            [(address, address, wire.numel(), buffers.reduction_type(wire))], self._op,
-            self._factors, None, wire, verb="gradient",
-            place=where.place)
+            self._name, self._details, tensors, self._op, self._factors, None, self._wires,
+            verb="gradient", place=where.place)
 
     def complete(self):
-        """Waits for it and puts the result into the parameter's gradient."""
-        operation, wire, context = self._operation, self._wire, self._context
+        """Waits for them and puts the results into the parameters' gradients."""
+        operation, wires, contexts = self._operation, self._wires, self._contexts
         where = self._where
-        self._operation = self._wire = self._context = self._where = None
+        self._operation = self._wires = self._contexts = self._where = None
+        if wires is None:
+            (parameter,) = self.parameters
+            parameter.grad = operation()
+            return
+        operation.finish = lambda: where.join(wires)
+        self._queue.wait(operation)
+        for parameter, wire, context in zip(self.parameters, wires, contexts):
+            self._put(parameter, wire, context)
 
-        def finish():
-            where.join([wire])
-            return self._compression.decompress(wire, context)
-
-        operation.finish = finish
-        result = self._queue.wait(operation)
-        gradient = self._parameter.grad
-        if result.data_ptr() != gradient.data_ptr() or result.dtype != gradient.dtype:
+    def _put(self, parameter, wire, context):
+        gradient = parameter.grad
+        if gradient.is_complex():
+            wire = torch.view_as_complex(wire)
+        result = self._compression.decompress(wire, context)
+        if gradient.is_sparse:
+            parameter.grad = result.to(gradient.device, gradient.dtype).to_sparse()
+        elif result.data_ptr() != gradient.data_ptr() or result.dtype != gradient.dtype:
             with torch.no_grad():
                 gradient.copy_(result)
 
+    def _is_sparse(self):
+        if self._sparse_as_dense:
+            return False
+        self._sparse = self._sparse or any(
+            parameter.grad is not None and parameter.grad.is_sparse
+            for parameter in self.parameters)
+        if not self._sparse:
+            return False
+        if len(self.parameters) > 1:
+            raise ValueError("horovod: a gradient in a group is sparse: pass sparse_as_dense=True "
+                             "to DistributedOptimizer")
+        return True
+
 
 def _dense(parameter):
-    """The parameter's gradient, made dense, or zeros."""
-    gradient = parameter.grad
-    if gradient is None:
-        gradient = parameter.grad = torch.zeros_like(parameter)
-    elif gradient.is_sparse:
-        gradient = parameter.grad = gradient.to_dense()
-    return gradient
+    """The parameter's gradient, dense, or zeros."""
+    if parameter.grad is None:
+        parameter.grad = torch.zeros_like(parameter)
+    return parameter.grad.to_dense() if parameter.grad.is_sparse else parameter.grad
+
+
+def complete_all(gradients, at_end):
+    """complete() of all of them, whichever fails; then at_end()."""
+    with contextlib.ExitStack() as stack:
+        stack.callback(at_end)
+        for each in reversed(gradients):
+            stack.callback(each.complete)
+
+
+def check_op(op):
+    """Raises ValueError for a reduction that gradients are not for."""
+    if op not in (library.SUM, library.AVERAGE):
+        raise ValueError("horovod: DistributedOptimizer: op must be Average, Sum or Adasum")

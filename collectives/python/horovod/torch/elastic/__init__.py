@@ -9,11 +9,12 @@
 
     train(hvd.elastic.TorchState(model, optimizer, epoch=0))
 """
+from horovod.common.basics import init, shutdown
 from horovod.common.elastic import run_fn
 from horovod.torch.elastic.sampler import ElasticSampler
 from horovod.torch.elastic.state import TorchState
 
-__all__ = ["ElasticSampler", "TorchState", "run"]
+__all__ = ["ElasticSampler", "TorchState", "init", "run", "shutdown"]
 
 
 def run(func):

@@ -28,8 +28,13 @@ class ElasticSampler(torch.utils.data.Sampler):
         self.reset()
 
     def record_batch(self, batch_idx, batch_size):
-        """The batch_idx-th batch since the last reset() has been used."""
-        self.record_indices(self.get_indices(batch_idx, batch_size))
+        """The next batch of this rank, batch_size samples or what is left, has been used.
+
+        batch_idx is Horovod's, and not needed.
+        """
+        end = self._recorded + batch_size
+        self.record_indices(self.indices[self._recorded:end])
+        self._recorded = end
 
     def record_indices(self, indices):
         """These samples have been used; they take effect with the next reset()."""
@@ -39,6 +44,11 @@ class ElasticSampler(torch.utils.data.Sampler):
         """The samples of that batch."""
         start = batch_idx * batch_size
         return self.indices[start:start + batch_size]
+
+    @property
+    def processed_num(self):
+        """How many samples of the epoch are done, as far as this rank knows."""
+        return len(self.processed_indices)
 
     def state_dict(self):
         """The epoch, and what of it this rank knows to be done."""
@@ -53,6 +63,7 @@ class ElasticSampler(torch.utils.data.Sampler):
     def reset(self):
         """Divides what is left anew."""
         rank, size = (basics.rank(), basics.size()) if basics.is_initialized() else (0, 1)
+        self.rank, self.num_replicas, self._recorded = rank, size, 0
         left = [i for i in range(len(self.dataset)) if i not in self.processed_indices]
         if self.shuffle:
             generator = torch.Generator()

@@ -5,8 +5,9 @@ import warnings
 import torch
 
 from horovod.common import basics, library
+from horovod.common.exceptions import HorovodInternalError
 from horovod.common.process_sets import global_process_set
-from horovod.torch.ops import buffers, gpu
+from horovod.torch.ops import adasum, buffers, gpu
 from horovod.torch.compression import Compression
 from horovod.torch.ops.handles import synchronize
 
@@ -15,6 +16,9 @@ Sum = library.SUM
 Min = library.MIN
 Max = library.MAX
 Product = library.PRODUCT
+
+# Of this package's own (adasum.py).
+Adasum = 100
 
 OP_NAMES = {Sum: "sum", Average: "average", Min: "min", Max: "max", Product: "product"}
 
@@ -35,11 +39,13 @@ def _chosen(average, op):
 
 def check(tensors, op):
     """Raises ValueError for an unknown reduction, and for tensors that do not have it."""
+    if op == Adasum:
+        raise HorovodInternalError("horovod: Adasum is for allreduce and grouped_allreduce only")
     if op not in OP_NAMES:
         raise ValueError("horovod: unknown reduction %r: use Average, Sum, Min, Max or Product"
                          % (op,))
     for tensor in tensors:
-        buffers.check_reducible(tensor)
+        buffers.check_reducible(tensor, op)
         if op == Average and tensor.dtype == torch.bool:
             raise ValueError("horovod: booleans have no average: use Sum or Max (or), Min or "
                              "Product (and)")
@@ -59,11 +65,13 @@ def describe(tensors, op, factors):
 
 def _submit(tensors, outputs, name, op, factors, process_set):
     """One operation over a list of tensors. outputs: where each result goes; None makes a tensor."""
+    if op == Adasum:
+        return adasum.submit(tensors, outputs, name, factors, process_set)
     check(tensors, op)
     queue = basics.queue(process_set)
     if not tensors:
         return queue.submit("allreduce", name, "of nothing", lambda: [], lambda: [])
-    floating = [tensor.is_floating_point() for tensor in tensors]
+    floating = [tensor.is_floating_point() or tensor.is_complex() for tensor in tensors]
     apart = factors != (1.0, 1.0) and any(floating) and not all(floating)
     where = gpu.HOST if apart else gpu.where(queue, tensors)
     sent = [buffers.for_reduction(tensor, op, factors, where.place is not None)
@@ -83,7 +91,7 @@ def _submit(tensors, outputs, name, op, factors, process_set):
     def finish():
         where.join(received)
         results = [buffers.scaled(buffer, factors[1]) for buffer in received]
-        return [result.to(tensor.device, tensor.dtype) if output is None
+        return [buffers.reduced(result, tensor) if output is None
                 else buffers.copy_back(output, result)
                 for tensor, output, result in zip(tensors, outputs, results)]
 
@@ -107,9 +115,9 @@ def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.
                     postscale_factor=1.0, process_set=global_process_set):
     """Starts a reduction over all ranks; returns a handle for poll() and synchronize().
 
-    tensor: of the same shape and type on all ranks: float16, bfloat16, float32, float64, bool (not
-    Average) or an integer type, on any device. op: Average (the default), Sum, Min, Max, Product;
-    integer averages truncate toward zero. average: the older way to say Average or Sum; with op,
+    tensor: of the same shape and type on all ranks: float16, bfloat16, float32, float64, complex
+    (Sum and Average), bool (not Average) or an integer type, on any device. op: Average (the default), Sum, Min, Max, Product,
+    Adasum (of floating-point numbers); integer averages truncate toward zero. average: the older way to say Average or Sum; with op,
     ValueError. The tensor is multiplied by prescale_factor before and the result by
     postscale_factor after. process_set: which ranks these are. The result is a new tensor of the
     same shape and type.

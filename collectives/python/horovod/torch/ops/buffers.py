@@ -4,7 +4,8 @@
 The library reduces floats of 16, 32 and 64 bits, integers of 8, 32 and 64 and bool in contiguous
 memory, of the host or of a GPU (gpu.py). Tensors that are such memory are used in place; others go
 through a copy (other devices through the host, int16 through int32). What is computed with numbers
-that would not fit a small integer, averages and factors, goes through int32, too.
+that would not fit a small integer, averages and factors, goes through int32, too. Complex numbers
+are pairs of floats. Where torch only notes that a tensor is to be conjugated or negated, the copy is.
 """
 import torch
 
@@ -14,6 +15,7 @@ _REDUCED = {torch.float16: library.FLOAT16, torch.bfloat16: library.BFLOAT16,
             torch.float32: library.FLOAT32, torch.float64: library.FLOAT64,
             torch.uint8: library.UINT8, torch.int8: library.INT8, torch.int32: library.INT32,
             torch.int64: library.INT64, torch.bool: library.BOOL}
+_COMPLEX = (torch.complex32, torch.complex64, torch.complex128)
 _SMALL = (torch.uint8, torch.int8, torch.int16, torch.bool)
 
 
@@ -25,11 +27,13 @@ def check_dense(tensor):
         raise ValueError("horovod: sparse tensors are not supported; convert with to_dense()")
 
 
-def check_reducible(tensor):
-    """Raises ValueError for a tensor whose type has no sum."""
+def check_reducible(tensor, op=library.SUM):
+    """Raises ValueError for a tensor whose type does not have the reduction."""
     check_dense(tensor)
+    if tensor.dtype in _COMPLEX and op in (library.SUM, library.AVERAGE):
+        return
     if tensor.dtype not in _REDUCED and tensor.dtype not in _SMALL:
-        raise ValueError("horovod: allreduce of %s is not supported" % tensor.dtype)
+        raise ValueError("horovod: this reduction of %s is not supported" % tensor.dtype)
 
 
 def reduction_type(tensor):
@@ -47,7 +51,20 @@ def for_reduction(tensor, op=library.SUM, factors=(1.0, 1.0), stay=False):
     computed = op == library.AVERAGE or factors != (1.0, 1.0)
     if wire.dtype in _SMALL and (computed or wire.dtype not in _REDUCED):
         wire = wire.to(torch.int32)
-    return scaled((wire if stay else wire.cpu()).contiguous(), factors[0])
+    wire = _plain(wire if stay else wire.cpu())
+    return scaled(torch.view_as_real(wire) if wire.is_complex() else wire, factors[0])
+
+
+def _plain(tensor):
+    """Contiguous, and with the numbers in memory that the tensor means."""
+    return tensor.contiguous().resolve_conj().resolve_neg()
+
+
+def reduced(buffer, tensor):
+    """What became of a tensor in the memory that for_reduction() returned, in its type and place."""
+    if tensor.is_complex():
+        buffer = torch.view_as_complex(buffer)
+    return buffer.to(tensor.device, tensor.dtype)
 
 
 def library_factors(tensor, factors):
@@ -57,7 +74,7 @@ def library_factors(tensor, factors):
 
 def for_transport(tensor):
     """The tensor itself where it is contiguous host memory, else such a copy."""
-    return tensor.detach().cpu().contiguous()
+    return _plain(tensor.detach().cpu())
 
 
 def scaled(tensor, factor):
@@ -84,6 +101,8 @@ def row_bytes(tensor):
 
 def copy_back(tensor, buffer):
     """Puts a result into the tensor that was asked for, unless it is there already."""
+    if tensor.is_complex() and not buffer.is_complex():
+        buffer = torch.view_as_complex(buffer)
     if buffer.data_ptr() != tensor.data_ptr() or buffer.dtype != tensor.dtype:
         with torch.no_grad():
             tensor.copy_(buffer)

@@ -20,6 +20,16 @@ def synchronize(handle):
     return handle.queue.wait(handle)
 
 
+def join(device=-1):
+    """Says that this rank has no more data, and waits until all ranks have said so.
+
+    Until then it takes part in the others' allreduces, sums and averages in host memory, with
+    zeros; anything else that they submit is a HorovodInternalError. Returns the rank that joined
+    last. device: Horovod's, of the zeros; not needed.
+    """
+    return synchronize(basics.queue().join())
+
+
 def barrier(process_set=global_process_set):
     """Returns when every rank of the set has called it."""
     communicator = basics.communicator(process_set)

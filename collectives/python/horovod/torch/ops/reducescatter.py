@@ -33,7 +33,7 @@ def _submit(tensors, name, op, factors, process_set):
                 for one, other, counts in zip(sent, received, rows)]
 
     def finish():
-        return [buffers.scaled(buffer, factors[1]).to(tensor.device, tensor.dtype)
+        return [buffers.reduced(buffers.scaled(buffer, factors[1]), tensor)
                 for tensor, buffer in zip(tensors, received)]
 
     return basics.queue(process_set).submit("reducescatter", name, describe(tensors, op, factors),
@@ -67,9 +67,10 @@ class _Differentiable(torch.autograd.Function):
     def backward(ctx, *gradients):
         if ctx.op not in (Average, Sum):
             raise ValueError("horovod: only sums and averages have gradients")
+        # As in Horovod: of the loss that is the ranks' mean, times the number of ranks.
         factor = ctx.factors[0] * ctx.factors[1]
-        if ctx.op == Average:
-            factor /= basics.communicator(ctx.process_set).size
+        if ctx.op == Sum:
+            factor *= basics.communicator(ctx.process_set).size
         handles = [allgather_async(gradient * factor,
                                    None if ctx.name is None else "%s.gradient.%d" % (ctx.name, i),
                                    ctx.process_set) for i, gradient in enumerate(gradients)]
