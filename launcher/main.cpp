@@ -42,6 +42,7 @@ void apply(const Options& options, Session& session) {
     session.interface = options.interface;
     session.bind = options.bind;
     session.own_gpus_only = options.own_gpus_only;
+    session.horovod = options.horovod;
     session.dry_run = options.dry_run;
     session.radix = options.radix;
     // The service set none for what a job file can ask for, and Horovod's users of estimators would

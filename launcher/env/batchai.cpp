@@ -5,7 +5,8 @@ namespace batchai::launcher::env {
 
 void add_batchai(Environment& environment, const Place& place, const std::string& python_directory,
                  const std::string& library) {
-    if (!python_directory.empty()) {
+    const std::string& horovod = environment.emplace(kHorovod, "auto").first->second;
+    if (!python_directory.empty() && horovod != "system") {
         std::string& path = environment["PYTHONPATH"];
         const bool is_first = path == python_directory || path.starts_with(python_directory + ":");
         if (!is_first) path = path.empty() ? python_directory : python_directory + ":" + path;

@@ -99,8 +99,11 @@ void add_horovod(Environment& environment, const Place& place);
 // own may start mpirun: SLURM_NODELIST and its like, in which mpirun looks for nodes, stay the
 // job's, and only SLURM_STEP_* describe the rank.
 void add_slurm(Environment& environment, const Place& place);
-// Our own libraries: python_directory is put on PYTHONPATH, library is the collectives'. Either may
-// be empty.
+// Which Horovod a Python program imports: auto, batchai or system. Our package reads it, too: with
+// auto it gives way to one that is installed (collectives/python/horovod/__init__.py).
+inline constexpr const char* kHorovod = "BATCHAI_HOROVOD";
+// Our own libraries: python_directory is put on PYTHONPATH, unless kHorovod says system; library is
+// the collectives'. Either may be empty.
 void add_batchai(Environment& environment, const Place& place, const std::string& python_directory,
                  const std::string& library);
 

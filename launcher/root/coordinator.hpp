@@ -71,6 +71,7 @@ struct Session {
     std::string interface;       // for the ranks; empty: by route
     bool bind = true;            // ranks to cores
     bool own_gpus_only = false;  // of each rank, to be seen
+    std::string horovod;         // which one ranks import; empty: as their environment says
     bool tensorflow = true;      // all ranks are workers in TF_CONFIG
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;    // of the tree over which fences go

@@ -184,6 +184,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.interface = session_.interface;
     if (work.map.size() == 1 && work.map.local_size(node) == 1) add_slurm(launch);
     add_attempt(launch.environment);
+    if (!session_.horovod.empty()) launch.environment[env::kHorovod] = session_.horovod;
     if (const int parent = tree().parent(node); parent != kRoot) {
         launch.parent_address = agents_[parent].peer->channel->peer_address();
         launch.parent_port = agents_[parent].hello.tree_port;

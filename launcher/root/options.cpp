@@ -124,6 +124,11 @@ void add_ranks(CLI::App& app, Options& options, Words& words) {
                    "all: each rank sees all GPUs of its node (default); rank: its own")
         ->type_name("WHICH")
         ->check(CLI::IsMember({"all", "rank"}));
+    app.add_option("--horovod", options.horovod,
+                   "auto: ranks import the Horovod that is installed for their Python, else "
+                   "Batch AI's (default); batchai, system: that one")
+        ->type_name("WHICH")
+        ->check(CLI::IsMember({"auto", "batchai", "system"}));
     app.add_option(
            "--interface", options.interface,
            "Network interface of the ranks (default: the one on the route between the nodes)")

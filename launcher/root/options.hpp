@@ -24,6 +24,7 @@ struct Options {
     std::optional<int> ranks_per_node;
     std::optional<int> ranks;
     std::optional<Order> order;  // --map; else the job's
+    std::string horovod;         // --horovod; empty: as $BATCHAI_HOROVOD, else auto
     std::string interface;       // empty: by route
     bool bind = true;            // --bind core
     bool own_gpus_only = false;  // --gpu-visibility rank

@@ -3,7 +3,58 @@
 
 A training script written for Horovod (``import horovod.torch as hvd``) runs on it unchanged;
 docs/horovod.md lists what there is. What does not exist is absent rather than imitated.
+
+batchai-launch puts this package before all others. Where it says BATCHAI_HOROVOD=auto and another
+Horovod is installed, compiled for some framework, that one takes this one's place.
 """
+import os
+import sys
 
 # The Horovod release whose interface this is, and whose it is.
 __version__ = "0.28.1+batchai"
+
+
+def _installed():
+    """The folder of another Horovod that can be imported here, or None."""
+    own = os.path.realpath(os.path.dirname(__file__))
+    for folder in sys.path:
+        other = os.path.join(folder or ".", "horovod")
+        if os.path.realpath(other) == own or not os.path.isfile(os.path.join(other, "__init__.py")):
+            continue
+        if any(_is_compiled(os.path.join(other, framework))
+               for framework in ("torch", "tensorflow", "mxnet")):
+            return other
+    return None
+
+
+def _is_compiled(folder):
+    return os.path.isdir(folder) and any(name.startswith("mpi_lib") and name.endswith(".so")
+                                         for name in os.listdir(folder))
+
+
+def _give_way(other):
+    """Becomes that package, under the name by which it is being imported."""
+    own = os.path.realpath(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if os.environ.get("HOROVOD_RANK", "0") == "0":
+        sys.stderr.write("horovod: %s is imported, which is installed; batchai-launch "
+                         "--horovod=batchai takes Batch AI's own\n" % other)
+    sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder) != own]
+    place = os.path.join(other, "__init__.py")
+    with open(place) as file:
+        code = compile(file.read(), place, "exec")
+    globals().update(__path__=[other], __file__=place)
+    exec(code, globals())
+
+
+if os.environ.get("BATCHAI_HOROVOD") == "auto":
+    _other = _installed()
+    if _other is not None:
+        _give_way(_other)
+
+
+def __getattr__(name):
+    """horovod.run, as Horovod has it (Python 3.7 and newer; else from horovod.runner)."""
+    if name == "run":
+        from horovod.runner import run
+        return run
+    raise AttributeError("module 'horovod' has no attribute %r" % name)

@@ -359,6 +359,15 @@ BOOST_AUTO_TEST_CASE(the_users_own_values_win_where_they_are_a_matter_of_taste) 
     BOOST_TEST(environment.at("BATCHAI_COLLECTIVES_LIBRARY") == "/lib/ours.so");
 }
 
+BOOST_AUTO_TEST_CASE(our_horovod_is_not_put_before_the_systems_on_request) {
+    env::Environment environment{{"PYTHONPATH", "/mine"}, {env::kHorovod, "system"}};
+    env::add_batchai(environment, place(), "/ours", "/lib/ours.so");
+    BOOST_TEST(environment.at("PYTHONPATH") == "/mine");
+    env::Environment plain;
+    env::add_batchai(plain, place(), "/ours", "/lib/ours.so");
+    BOOST_TEST(plain.at(env::kHorovod) == "auto");
+}
+
 BOOST_AUTO_TEST_CASE(counts_are_written_as_slurm_writes_them) {
     BOOST_TEST(env::slurm_counts({2, 2, 2, 1}) == "2(x3),1");
     BOOST_TEST(env::slurm_counts({4}) == "4");

@@ -1,2 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting jobs, in Horovod's words, by batchai-launch."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# In a rank of run(): reads the function, writes its result.
+_RANK = """
+import os, sys
+try:
+    import cloudpickle as pickle
+except ImportError:
+    import pickle
+folder = sys.argv[1]
+with open(os.path.join(folder, "function"), "rb") as file:
+    function, args, kwargs = pickle.load(file)
+result = function(*args, **kwargs)
+place = os.path.join(folder, "result." + os.environ["RANK"])
+with open(place + ".part", "wb") as file:
+    pickle.dump(result, file)
+os.rename(place + ".part", place)
+"""
+
+
+def run(func, args=(), kwargs=None, num_proc=None, hosts=None, network_interfaces=None,
+        output_filename=None, executable=None, np=None):
+    """Calls func(*args, **kwargs) in the ranks of a new job; returns their results, by rank.
+
+    func and its results: what cloudpickle, where it is installed, or pickle can carry. num_proc, or
+    np, its older name: how many ranks (default: 1). hosts: "host1:2,host2:2", this machine or the
+    nodes of the Slurm allocation, which share a folder for temporary files then: TMPDIR.
+    network_interfaces: a list with the ranks' interface. output_filename: a folder for each rank's
+    output. executable: the Python. RuntimeError where a rank has failed.
+    """
+    from horovod.runner.launch import _allocated, launcher, placement
+    try:
+        import cloudpickle as pickle
+    except ImportError:
+        import pickle
+    words = placement(num_proc or np or (None if hosts else 1), hosts, _allocated())
+    if network_interfaces:
+        words += ["--interface", network_interfaces[0]]
+    if output_filename:
+        words += ["--output-dir", output_filename]
+    folder = tempfile.mkdtemp(prefix="horovod-run-")
+    try:
+        with open(os.path.join(folder, "function"), "wb") as file:
+            pickle.dump((func, tuple(args), kwargs or {}), file)
+        code = subprocess.call([launcher()] + words +
+                               ["--", executable or sys.executable, "-c", _RANK, folder])
+        if code != 0:
+            raise RuntimeError("horovod: run: the job has ended with code %d" % code)
+        results = []
+        while os.path.exists(os.path.join(folder, "result.%d" % len(results))):
+            with open(os.path.join(folder, "result.%d" % len(results)), "rb") as file:
+                results.append(pickle.load(file))
+        return results
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
