@@ -6,7 +6,7 @@ import sys
 import unittest
 
 import horovod
-from horovod.common import basics, elastic, library, util
+from horovod.common import basics, elastic, library, util, variables
 from horovod.common.exceptions import HorovodInternalError
 from horovod.common.process_sets import global_process_set
 
@@ -77,12 +77,36 @@ class Job(unittest.TestCase):
         basics.init(comm=list(range(self.size)))
         self.assertEqual(basics.size(), self.size)
 
+    def test_a_timeline_that_is_to_begin_later_makes_no_file(self):
+        basics.shutdown()
+        with util.env(HOROVOD_TIMELINE="DYNAMIC"):
+            basics.init()
+        self.assertFalse(os.path.exists("DYNAMIC"))
+
+    def test_a_stall_ends_the_job_when_it_is_to(self):
+        basics.shutdown()
+        with util.env(HOROVOD_STALL_SHUTDOWN_TIME_SECONDS="600"):
+            basics.init()
+        self.assertEqual(os.environ.pop("BATCHAI_COLL_TIMEOUT"), "600")
+
     def test_state_goes_on_from_what_was_saved(self):
         state = elastic.ObjectState(lambda value, root: value, basics.rank, step=1)
         state.step = 2
         state.restore()
         self.assertEqual(state.step, 1)
         self.assertEqual(elastic.run_fn(lambda state: state.step, lambda: None)(state), 1)
+
+
+class Variables(unittest.TestCase):
+    def test_a_misspelt_or_idle_variable_is_not_passed_over(self):
+        said = variables.remarks({"HOROVOD_FUSION_TRESHOLD": "1", "HOROVOD_LOG_LEVEL": "info",
+                                  "HOROVOD_CYCLE_TIME": "1", "HOROVOD_WITH_PYTORCH": "1",
+                                  "HOROVOD_RANK": "0", "HOROVOD_XYZZY": "1", "PATH": "/bin"})
+        self.assertEqual(said, [
+            "HOROVOD_FUSION_TRESHOLD is none of Horovod's variables: is HOROVOD_FUSION_THRESHOLD "
+            "meant?",
+            "HOROVOD_LOG_LEVEL has no effect: the library chooses this itself",
+            "HOROVOD_XYZZY is none of Horovod's variables"])
 
 
 class Util(unittest.TestCase):

@@ -11,7 +11,7 @@ import struct
 import sys
 
 from horovod.common import process_sets as sets
-from horovod.common import stacks
+from horovod.common import stacks, variables
 from horovod.common.exceptions import HorovodInternalError
 from horovod.common.library import Communicator
 from horovod.common.process_sets import ProcessSet, global_process_set
@@ -23,10 +23,10 @@ def init(comm=None, process_sets=None):
 
     The launcher says who belongs to the job (PMIx); a process without a launcher is a job of one
     rank. comm: a list of the job's ranks, or an mpi4py communicator, that are to be a job of their
-    own; all ranks of the job call init(), each with the list that it is in, or without. process_sets:
-    a list of ProcessSet to register, the same on all ranks; also Horovod's word "dynamic", which
-    says that more are added later, as they always may be. Raises ValueError for lists and sets that
-    cannot be; HorovodInternalError where the library or a rank is missing.
+    own; all ranks of the job call init(), each with the list that it is in, or without.
+    process_sets: a list of ProcessSet to register, the same on all ranks; also Horovod's word
+    "dynamic", which says that more are added later, as they always may be. Raises ValueError for
+    lists and sets that cannot be; HorovodInternalError where the library or a rank is missing.
     """
     wanted = _wanted(process_sets)
     _check_comm(comm)
@@ -35,6 +35,7 @@ def init(comm=None, process_sets=None):
         return
     queue_options()  # raises its errors before other ranks wait for this one
     stacks.register()
+    variables.apply(int(os.environ.get("PMIX_RANK", "0")))
     job = _own_part(Communicator(), comm)
     _compare_nodes(job)
     sets.begin(job)
@@ -198,7 +199,7 @@ def stop_timeline():
 
 def _trace_as_asked():
     path = os.environ.get("HOROVOD_TIMELINE")
-    if not path:
+    if not path or path == "DYNAMIC":  # as in Horovod: start_timeline() will say where
         return
     try:
         start_timeline(path, environment_flag("HOROVOD_TIMELINE_MARK_CYCLES"))
