@@ -50,7 +50,7 @@ test=(
     mpich libmpich-dev # MPI programs of another kind; Open MPI stays what mpicc and mpirun are
     libgloo-dev # what the collectives are measured beside, with both MPIs and PyTorch
     gdb # stacks of ranks that hang
-    python3-pip # fetches newer MPI libraries for tests/peers/wheels.sh
+    python3-pip # fetches newer libraries for tests/peers/wheels.sh and environments.sh
     shellcheck
     ccache
     charliecloud-runtime busybox-static # a job's container, and what is in it

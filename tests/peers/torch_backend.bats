@@ -1,0 +1,47 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# minislurm: -n 2
+#
+# The backend batchai of torch.distributed, with PyTorch from PyPI where environments.sh has fetched it, and the hook for
+# DistributedDataParallel with Debian's.
+# shellcheck disable=SC2154 # output and status are set by run
+
+bats_require_minimum_version 1.5.0
+load ../cluster/lib
+
+setup() {
+    export OMP_NUM_THREADS=1
+    check=$BATCHAI_SOURCE/tests/peers/torch_backend_check.py
+}
+
+all_fine() {
+    [ "$status" -eq 0 ] || { echo "$output" >&2 && return 1; }
+    [ "$(grep -c "of $1 is fine\$" <<<"$output")" -eq "$1" ]
+}
+
+need_debian() { /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || skip "python3-torch is not installed"; }
+need_newest() {
+    python=$BATCHAI_PEERS/torch/bin/python
+    [ -f "$BATCHAI_PEERS/torch/filled" ] || skip "torch is not in $BATCHAI_PEERS: tests/peers/environments.sh fetches it"
+}
+
+@test "a torch.distributed script needs no other change than the backend's name" {
+    need_newest
+    run timeout -k 2 120 batchai-launch --local 2 -n 4 -- "$python" "$check"
+    all_fine 4
+}
+
+@test "DDP over Gloo gets the library's allreduces by a hook, also in torch 1.13" {
+    need_debian
+    run timeout -k 2 120 batchai-launch --local 1 -n 2 -- /usr/bin/python3 "$check" hook
+    all_fine 2
+}
+
+@test "a torch in which the backend would hang is refused" {
+    need_debian
+    version=$(/usr/bin/python3 -c 'import torch; print(torch.__version__)')
+    [[ $version = 1.* ]] || skip "torch $version has all that the backend needs"
+    run timeout -k 2 120 batchai-launch --local 1 -n 2 -- /usr/bin/python3 "$check"
+    [ "$status" -ne 0 ]
+    [[ $output = *"as a backend it needs torch 2.0"* ]]
+}

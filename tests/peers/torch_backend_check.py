@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""torch.distributed over the backend batchai; with "hook", DDP over Gloo with the library's hook."""
+import os
+import sys
+
+import horovod.torch.distributed
+import torch
+import torch.distributed as dist
+
+HOOK = sys.argv[1:] == ["hook"]
+dist.init_process_group("gloo" if HOOK else "batchai")
+RANK, SIZE = dist.get_rank(), dist.get_world_size()
+
+
+def train():
+    torch.manual_seed(RANK)  # DDP gives all ranks those of rank 0
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+    model = torch.nn.parallel.DistributedDataParallel(model)
+    if HOOK:
+        model.register_comm_hook(None, horovod.torch.distributed.allreduce_hook)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    losses = []
+    for _ in range(20):
+        inputs = torch.randn(32, 8)
+        loss = ((model(inputs) - inputs.sum(1, keepdim=True)) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0], losses
+    weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    everything = [torch.empty_like(weights) for _ in range(SIZE)]
+    dist.all_gather(everything, weights)
+    assert all(torch.equal(one, weights) for one in everything)
+
+
+def of(rank):
+    return torch.arange(4.0) + 10 * rank
+
+
+def collectives():
+    total = sum(of(rank) for rank in range(SIZE))
+    tensor = of(RANK)
+    work = dist.all_reduce(tensor, async_op=True)
+    assert work.wait() and torch.equal(tensor, total)
+    tensor = of(RANK)
+    dist.all_reduce(tensor, op=dist.ReduceOp.MAX)
+    assert torch.equal(tensor, of(SIZE - 1))
+    tensor = of(RANK)
+    dist.reduce(tensor, SIZE - 1)
+    assert torch.equal(tensor, total if RANK == SIZE - 1 else of(RANK))
+    tensor = of(RANK)
+    dist.broadcast(tensor, SIZE - 1)
+    assert torch.equal(tensor, of(SIZE - 1))
+    parts = [torch.empty(4) for _ in range(SIZE)] if RANK == 0 else None
+    dist.gather(of(RANK), parts)
+    assert RANK != 0 or all(torch.equal(part, of(rank)) for rank, part in enumerate(parts))
+    tensor = torch.empty(4)
+    dist.scatter(tensor, [of(rank) for rank in range(SIZE)] if RANK == 1 else None, src=1)
+    assert torch.equal(tensor, of(RANK))
+    tensor = torch.empty(4 * SIZE)
+    dist.all_gather_into_tensor(tensor, of(RANK))
+    assert torch.equal(tensor, torch.cat([of(rank) for rank in range(SIZE)]))
+    tensor = torch.empty(4)
+    dist.reduce_scatter_tensor(tensor, torch.cat([of(RANK)] * SIZE))
+    assert torch.equal(tensor, total)
+    dist.reduce_scatter(tensor, [of(RANK) * (rank + 1) for rank in range(SIZE)])
+    assert torch.equal(tensor, total * (RANK + 1))
+    sent = [torch.full((to + 1,), float(RANK)) for to in range(SIZE)]
+    received = [torch.empty(RANK + 1) for _ in range(SIZE)]
+    dist.all_to_all(received, sent)
+    assert all(torch.equal(one, torch.full((RANK + 1,), float(rank)))
+               for rank, one in enumerate(received))
+    tensor = torch.empty(SIZE)
+    dist.all_to_all_single(tensor, torch.full((SIZE,), float(RANK)))
+    assert torch.equal(tensor, torch.arange(float(SIZE)))
+    dist.barrier()
+
+
+def objects_and_messages():
+    everything = [None] * SIZE
+    dist.all_gather_object(everything, {"rank": RANK})
+    assert everything == [{"rank": rank} for rank in range(SIZE)]
+    box = ["from 0" if RANK == 0 else None]
+    dist.broadcast_object_list(box, 0)
+    assert box == ["from 0"]
+    tensor = torch.empty(1)
+    if RANK == 0:
+        dist.send(torch.tensor([7.0]), 1)
+    elif RANK == 1:
+        dist.recv(tensor, 0)
+        assert tensor.item() == 7
+
+
+def groups():
+    members = list(range(1, SIZE))
+    part, whole = dist.new_group(members), dist.new_group(list(range(SIZE)))
+    for group, ranks in ((part, members), (whole, list(range(SIZE)))):
+        if RANK in ranks:
+            tensor = torch.tensor([float(RANK)])
+            dist.all_reduce(tensor, group=group)
+            assert tensor.item() == sum(ranks)
+
+
+train()
+if not HOOK:
+    assert dist.get_backend() == "batchai"
+    collectives()
+    objects_and_messages()
+    groups()
+    try:
+        dist.all_reduce(torch.ones(1, dtype=torch.int32), op=dist.ReduceOp.BXOR)
+    except RuntimeError as error:
+        assert "is not supported" in str(error), error
+    else:
+        raise AssertionError("BXOR was not refused")
+dist.barrier()
+os.write(1, f"rank {RANK} of {SIZE} is fine\n".encode())  # a line in one write stays whole
