@@ -4,6 +4,7 @@ import unittest
 
 import horovod.torch as hvd
 import torch
+from horovod.common.util import env as environment
 
 hvd.init()
 RANK, SIZE = hvd.rank(), hvd.size()
@@ -36,6 +37,20 @@ class Join(unittest.TestCase):
                 with self.assertRaisesRegex(hvd.HorovodInternalError, "rank 0 has joined|disagree"):
                     operation()
             hvd.join()
+
+    @unittest.skipIf(SIZE == 1, "nothing is reduced")
+    def test_a_rank_without_join_is_told_of_it(self):
+        parameter = torch.nn.Parameter(torch.ones(1))
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1),
+                                             [("last_layer", parameter)])
+        if RANK == 0:
+            with self.assertRaisesRegex(hvd.HorovodInternalError, "on every rank"):
+                hvd.broadcast(torch.ones(1), 0, name="other")
+        else:
+            parameter.sum().backward()
+            with self.assertRaisesRegex(hvd.HorovodInternalError,
+                                        r"rank 1 waits for gradient.*last_layer.*hvd.join\(\)"):
+                optimizer.step()
 
     def test_unnamed_operations_meet_afterwards(self):
         if RANK > 0:
@@ -173,6 +188,47 @@ class Gradients(unittest.TestCase):
                 moved[row, 0] += 1e-3  # on all ranks, which is SIZE times as much of a sum
                 total = hvd.allreduce(loss(moved) - loss(start), op=hvd.Sum).item() / 1e-3
                 self.assertAlmostEqual(tensor.grad[row, 0].item(), total, places=6)
+
+
+class TwoOptimizers(unittest.TestCase):
+    @unittest.skipIf(SIZE == 1, "nothing is reduced")
+    def test_a_gradient_of_the_other_ones_backward_pass_is_named(self):
+        parameter = torch.nn.Parameter(torch.ones(1))
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1),
+                                             [("judge", parameter)])
+        parameter.sum().backward()
+        words = "Rank %d, parameter judge: .* switch requires_grad off" % RANK
+        with self.assertRaisesRegex(AssertionError, words):
+            optimizer.zero_grad()
+        with self.assertRaisesRegex(AssertionError, words):
+            parameter.sum().backward()
+        optimizer.step()
+
+
+class SameWeights(unittest.TestCase):
+    """Bit for bit, whatever is fused with what, and in whatever order."""
+
+    def weights(self, threshold):
+        hvd.shutdown()
+        with environment(HOROVOD_FUSION_THRESHOLD=str(threshold)):
+            hvd.init()
+        torch.manual_seed(11)
+        model = torch.nn.Sequential(torch.nn.Linear(64, 512), torch.nn.ReLU(),
+                                    torch.nn.Linear(512, 512), torch.nn.Linear(512, 3))
+        optimizer = hvd.DistributedOptimizer(
+            torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), model.named_parameters())
+        for step in range(8):
+            inputs = torch.randn(16, 64,
+                                 generator=torch.Generator().manual_seed(step * SIZE + RANK))
+            optimizer.zero_grad()
+            model(inputs).pow(2).mean().backward()
+            optimizer.step()
+        return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+    def test_a_fusion_threshold_and_a_second_run_change_no_bit(self):
+        first = self.weights(1 << 20)
+        for threshold in (1 << 20, 64 << 20, 0):
+            self.assertTrue(torch.equal(self.weights(threshold), first), threshold)
 
 
 class Adasum(unittest.TestCase):

@@ -5,9 +5,14 @@ import contextlib
 import torch
 
 from horovod.common import library
+from horovod.common.exceptions import HorovodInternalError
 from horovod.torch.ops import buffers, gpu
 from horovod.torch.ops.allreduce import details
 from horovod.torch.ops.sparse import sparse_allreduce_async
+
+
+# What the library says where a rank has done something else, or has left.
+_UNEVEN = "no operation was submitted on every rank"
 
 
 class Gradients:
@@ -68,7 +73,13 @@ class Gradients:
             parameter.grad = operation()
             return
         operation.finish = lambda: where.join(wires)
-        self._queue.wait(operation)
+        try:
+            self._queue.wait(operation)
+        except HorovodInternalError as error:
+            if _UNEVEN not in str(error):
+                raise
+            raise HorovodInternalError("%s. If ranks have different numbers of batches, each calls "
+                                       "hvd.join() after its last one" % error) from error
         for parameter, wire, context in zip(self.parameters, wires, contexts):
             self._put(parameter, wire, context)
 

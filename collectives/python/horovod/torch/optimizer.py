@@ -154,7 +154,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             if passes > self.backward_passes_per_step:
                 raise AssertionError(
                     "Gradients were computed more than backward_passes_per_step times before call "
-                    "to step(). Increase backward_passes_per_step to accumulate gradients locally.")
+                    "to step(). Increase backward_passes_per_step to accumulate gradients locally. "
+                    + self._blame(parameter))
             self._passes[parameter] = passes
             gradients = self._gradients[parameter]
             if all(self._passes.get(one) == self.backward_passes_per_step
@@ -205,8 +206,14 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         if self._passes:
             raise AssertionError("optimizer.zero_grad() was called after loss.backward() but "
                                  "before optimizer.step() or optimizer.synchronize(). This is "
-                                 "prohibited as it can cause a race condition.")
+                                 "prohibited as it can cause a race condition. "
+                                 + self._blame(next(iter(self._passes))))
         return super().zero_grad(*args, **kwargs)
+
+    def _blame(self, parameter):
+        return ("Rank %d, parameter %s: if the backward pass is another optimizer's, as of a GAN, "
+                "switch requires_grad off for parameters that it does not train."
+                % (basics.rank(), self._parameter_names[parameter]))
 
     def load_state_dict(self, *args, **kwargs):
         """The wrapped optimizer's."""
