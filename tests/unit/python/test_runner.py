@@ -80,6 +80,23 @@ class Which(unittest.TestCase):
         self.assertEqual(importlib.metadata.version("horovod"), horovod.__version__)
 
 
+def place(factor, offset):
+    import horovod.torch as hvd
+    hvd.init()
+    return hvd.rank() * factor + offset, hvd.size()
+
+
+class Run(unittest.TestCase):
+    def test_results_are_by_rank(self):
+        self.assertEqual(horovod.run(place, (10,), {"offset": 3}, np=2), [(3, 2), (13, 2)])
+
+    def test_a_failure_and_mpi_are_not_passed_over(self):
+        with self.assertRaisesRegex(RuntimeError, "code 1"):
+            horovod.run(place, (1, 2, 3), np=1)
+        with self.assertRaisesRegex(ValueError, "use_mpi"):
+            horovod.run(place, (1, 2), np=1, use_mpi=True)
+
+
 class Threads(unittest.TestCase):
     def test_results_are_by_place(self):
         self.assertEqual(execute_function_multithreaded(lambda a, b: a + b, [[1, 2], [3, 4]]),
