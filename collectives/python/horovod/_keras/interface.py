@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of horovod.keras and horovod.tensorflow.keras, for the Keras that each is for."""
+from horovod import _keras as impl
+from horovod._keras import values
+from horovod.common import arrays, library
+from horovod.common.process_sets import global_process_set
+from horovod.common.util import get_average_backwards_compatibility_fun
+
+Average, Sum = library.AVERAGE, library.SUM
+
+
+class _Operations(object):
+    Average, Sum = Average, Sum
+
+
+_chosen = get_average_backwards_compatibility_fun(_Operations)
+
+
+def compression_of(keras):
+    """The class Compression of the Keras' backend."""
+    backend = impl.backend_of(keras)
+    if backend == "torch":
+        from horovod.torch.compression import Compression
+    elif backend == "jax":
+        from horovod._keras.compression import Compression
+    else:
+        from horovod.tensorflow.compression import Compression
+    return Compression
+
+
+class Interface(object):
+    """Functions with a Keras in front. Their arguments are Horovod's."""
+
+    def __init__(self, keras):
+        self._keras = keras
+        self.Compression = compression_of(keras)
+
+    def DistributedOptimizer(self, optimizer, name=None, device_dense="", device_sparse="",
+                             compression=None, sparse_as_dense=False,
+                             gradient_predivide_factor=1.0, op=Average,
+                             backward_passes_per_step=1, average_aggregated_gradients=False,
+                             num_groups=0, groups=None, process_set=global_process_set,
+                             scale_local_gradients=True):
+        """A Keras optimizer like the given one whose gradients are those of all ranks.
+
+        Arguments as of horovod.tensorflow.DistributedOptimizer().
+        """
+        return impl.create_distributed_optimizer(
+            self._keras, optimizer, name, backward_passes_per_step, average_aggregated_gradients,
+            compression=compression or self.Compression.none, sparse_as_dense=sparse_as_dense,
+            op=op, gradient_predivide_factor=gradient_predivide_factor,
+            groups=groups if groups is not None else (num_groups or None), process_set=process_set,
+            scale_local_gradients=scale_local_gradients)
+
+    def PartialDistributedOptimizer(self, optimizer, *args, **kwargs):
+        """DistributedOptimizer() that leaves alone the gradients of local_layers: one or several."""
+        local_layers = kwargs.pop("local_layers", None)
+        distributed = self.DistributedOptimizer(optimizer, *args, **kwargs)
+        for variable in _local_variables(local_layers):
+            distributed.register_local_var(variable)
+        return distributed
+
+    def broadcast_global_variables(self, root_rank):
+        """Gives every rank root_rank's variables, of a Keras that works in a graph."""
+        import horovod.tensorflow as hvd
+        return values.evaluate(self._keras, hvd.broadcast_global_variables(root_rank))
+
+    def allreduce(self, value, name=None, average=None, prescale_factor=1.0, postscale_factor=1.0,
+                  op=None, compression=None):
+        """The reduction over all ranks of anything that can become a tensor."""
+        op = _chosen(op, average)
+        if impl.is_keras_3(self._keras):
+            return self._on_arrays(value, lambda array: arrays.allreduce(
+                [array], name, op, (float(prescale_factor), float(postscale_factor))))
+        import horovod.tensorflow as hvd
+        return values.evaluate(self._keras, hvd.allreduce(
+            _tensor(value), op=op, prescale_factor=prescale_factor,
+            postscale_factor=postscale_factor, name=name,
+            compression=compression or self.Compression.none))
+
+    def allgather(self, value, name=None):
+        """The values of all ranks along the first dimension."""
+        if impl.is_keras_3(self._keras):
+            return self._on_arrays(value, lambda array: arrays.allgather([array], name))
+        import horovod.tensorflow as hvd
+        return values.evaluate(self._keras, hvd.allgather(_tensor(value), name))
+
+    def broadcast(self, value, root_rank, name=None):
+        """root_rank's value, on every rank."""
+        if impl.is_keras_3(self._keras):
+            return self._on_arrays(value, lambda array: arrays.broadcast([array], root_rank, name))
+        import horovod.tensorflow as hvd
+        return values.evaluate(self._keras, hvd.broadcast(_tensor(value), root_rank, name))
+
+    def reducescatter(self, value, name=None, op=Average):
+        """This rank's rows of the reduction over all ranks."""
+        if impl.is_keras_3(self._keras):
+            return self._on_arrays(value, lambda array: arrays.reducescatter([array], name, op))
+        import horovod.tensorflow as hvd
+        return values.evaluate(self._keras, hvd.reducescatter(_tensor(value), op=op, name=name))
+
+    def load_model(self, filepath, custom_optimizers=None, custom_objects=None, compression=None,
+                   legacy_opts=False):
+        """Loads a model that was saved; its optimizer becomes a DistributedOptimizer with its state.
+
+        custom_optimizers: optimizer classes beside Keras' own. legacy_opts: the model's optimizer is
+        one of tf.keras.optimizers.legacy.
+        """
+        return impl.load_model(
+            self._keras, lambda plain: self.DistributedOptimizer(plain, compression=compression),
+            filepath, custom_optimizers, custom_objects, legacy_opts)
+
+    def _on_arrays(self, value, start):
+        array = self._keras.ops.convert_to_numpy(value)
+        return self._keras.ops.convert_to_tensor(arrays.wait(start(array))[0])
+
+
+def _tensor(value):
+    import tensorflow as tf
+    return tf.convert_to_tensor(value)
+
+
+def _local_variables(layers):
+    if layers is None:
+        return []
+    layers = layers if isinstance(layers, (list, tuple, set)) else [layers]
+    if not all(hasattr(layer, "trainable_weights") for layer in layers):
+        raise ValueError("All local layers must be of tf.keras.layers.Layer type.")
+    return [variable for layer in layers for variable in layer.trainable_weights]

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""allreduce and reducescatter of tensors, and their gradients."""
+import tensorflow as tf
+
+from horovod.common import arrays, library
+from horovod.common.process_sets import global_process_set
+from horovod.tensorflow.ops import bridge, native
+from horovod.tensorflow.ops.exchanges import allgather
+from horovod.tensorflow.util import graph_name
+
+Average, Sum, Min = library.AVERAGE, library.SUM, library.MIN
+Max, Product = library.MAX, library.PRODUCT
+
+
+def _same_shape(tensors, results):
+    for tensor, result in zip(tensors, results):
+        if tensor.shape.is_compatible_with(result.shape):
+            result.set_shape(tensor.shape)
+    return results
+
+
+def reduce_each(tensors, names, op=Average, factors=(1.0, 1.0), process_set=global_process_set,
+                verb="allreduce"):
+    """The reductions of tensors, each an operation of its own as soon as the tensor is there.
+
+    Nothing is returned before all of them have ended. names: those of the operations, None for none.
+    """
+    if native.takes(tensors, op, factors):
+        return _same_shape(tensors, native.reduce_each(tensors, names, op, factors, process_set,
+                                                       verb))
+
+    def starting(name):
+        return lambda inputs: arrays.allreduce(inputs, name, op, factors, process_set, verb)
+
+    results = bridge.run([(starting(name), [tensor]) for tensor, name in zip(tensors, names)],
+                         [tensor.dtype for tensor in tensors])
+    return _same_shape(tensors, results)
+
+
+def _reduce_together(tensors, name, op, factors, process_set):
+    def start(inputs):
+        return arrays.allreduce(inputs, name, op, factors, process_set)
+    return _same_shape(tensors, bridge.run([(start, tensors)], [t.dtype for t in tensors]))
+
+
+def _check_gradient(op):
+    if op not in (Average, Sum):
+        raise ValueError("horovod: only sums and averages have gradients")
+
+
+def differentiable(function, backward, tensors):
+    """The list function(*tensors), whose gradients are backward(*gradients)."""
+    tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
+
+    @tf.custom_gradient
+    def called(*inputs):
+        outputs = function(*inputs)
+
+        def gradients(*above):
+            given = [tf.cast(one, output.dtype) for one, output in zip(above, outputs)]
+            return backward(*given)
+        return (list(outputs) if len(outputs) > 1 else outputs[0]), gradients
+
+    results = called(*tensors)
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def allreduce_one(tensor, name=None, op=Sum, prescale_factor=1.0, postscale_factor=1.0,
+                  ignore_name_scope=False, process_set=global_process_set):
+    """The reduction of a dense tensor over all ranks."""
+    tensor = tf.convert_to_tensor(tensor)
+    factors = (float(prescale_factor), float(postscale_factor))
+    arrays.check_op(op, [tensor.dtype.name])
+
+    def forward(inner):
+        called = graph_name(name, "Allreduce", [tensor], ignore_name_scope)
+        return reduce_each([inner], [called], op, factors, process_set)
+
+    def backward(gradient):
+        _check_gradient(op)
+        return allreduce_one(gradient, None, op, prescale_factor, postscale_factor,
+                             ignore_name_scope, process_set)
+
+    return differentiable(forward, backward, [tensor])[0]
+
+
+def allreduce_group(tensors, name=None, op=Sum, prescale_factor=1.0, postscale_factor=1.0,
+                    ignore_name_scope=False, process_set=global_process_set):
+    """The reductions of a list of dense tensors, all or none of them."""
+    tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
+    factors = (float(prescale_factor), float(postscale_factor))
+    arrays.check_op(op, [tensor.dtype.name for tensor in tensors])
+    if not tensors:
+        return []
+
+    def forward(*inner):
+        called = graph_name(name, "GroupedAllreduce", tensors, ignore_name_scope)
+        return _reduce_together(list(inner), called, op, factors, process_set)
+
+    def backward(*gradients):
+        _check_gradient(op)
+        return allreduce_group(list(gradients), None, op, prescale_factor, postscale_factor,
+                               ignore_name_scope, process_set)
+
+    return differentiable(forward, backward, tensors)
+
+
+def reducescatter_group(tensors, name=None, op=Sum, ignore_name_scope=False,
+                        process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
+    """This rank's rows of the reductions of a list of tensors, all or none of them."""
+    tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
+    factors = (float(prescale_factor), float(postscale_factor))
+    arrays.check_op(op, [tensor.dtype.name for tensor in tensors])
+
+    def forward(*inner):
+        called = graph_name(name, "Reducescatter", tensors, ignore_name_scope)
+
+        def start(inputs):
+            return arrays.reducescatter(inputs, called, op, factors, process_set)
+        results = bridge.run([(start, list(inner))], [tensor.dtype for tensor in tensors])
+        for tensor, result in zip(tensors, results):
+            result.set_shape(_without_length(tensor))
+        return results
+
+    def backward(*gradients):
+        # Horovod's factors: a sum's rows are on one rank, and count once for each.
+        _check_gradient(op)
+        factor = factors[0] * factors[1] * (process_set.size() if op == Sum else 1)
+        return [allgather(gradient * tf.cast(factor, gradient.dtype), None, ignore_name_scope,
+                          process_set) for gradient in gradients]
+
+    return differentiable(forward, backward, tensors)
+
+
+def _without_length(tensor):
+    if tensor.shape.ndims is None:
+        return tensor.shape
+    return tf.TensorShape([None]).concatenate(tensor.shape[1:])

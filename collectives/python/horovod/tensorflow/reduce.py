@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""allreduce and reducescatter as scripts call them: with compression, devices and sparse tensors."""
+import tensorflow as tf
+
+from horovod.common.process_sets import global_process_set, member
+from horovod.tensorflow.compression import Compression
+from horovod.tensorflow.gradients import is_sparse, reduce_sparse
+from horovod.tensorflow.mpi_ops import (Average, _allreduce, _grouped_allreduce,
+                                        _grouped_reducescatter,
+                                        handle_average_backwards_compatibility)
+
+
+def allreduce(tensor, average=None, device_dense="", device_sparse="",
+              compression=Compression.none, op=None, prescale_factor=1.0, postscale_factor=1.0,
+              name=None, process_set=global_process_set, ignore_name_scope=False):
+    """The reduction of a tensor over all ranks: of the same shape and type on all of them.
+
+    tensor: a tf.Tensor, tf.Variable or tf.IndexedSlices (rows of which all ranks' are put together).
+    op: Average (the default), Sum, Min, Max, Product. average: the older way to say Average or Sum.
+    The tensor is multiplied by prescale_factor before and the result by postscale_factor after.
+    Sums and averages have gradients. device_dense, device_sparse: Horovod's; reductions are done in
+    host memory.
+    """
+    op = handle_average_backwards_compatibility(op, average)
+    member(process_set)
+    if is_sparse(tensor):
+        if (prescale_factor, postscale_factor) != (1.0, 1.0):
+            raise NotImplementedError("horovod: factors of tf.IndexedSlices are not supported")
+        return reduce_sparse(tensor, op, process_set, ignore_name_scope)
+    compressed, context = compression.compress(tf.convert_to_tensor(tensor))
+    reduced = _allreduce(compressed, name, op, prescale_factor, postscale_factor,
+                         ignore_name_scope, process_set)
+    return compression.decompress(reduced, context)
+
+
+def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="",
+                      compression=Compression.none, op=None, prescale_factor=1.0,
+                      postscale_factor=1.0, process_set=global_process_set,
+                      ignore_name_scope=False):
+    """allreduce() of a list of tensors, the dense ones all or none of them; a list."""
+    tensors = list(tensors)
+    if any(is_sparse(tensor) for tensor in tensors):
+        return [allreduce(tensor, average, device_dense, device_sparse, compression, op,
+                          prescale_factor, postscale_factor, None, process_set, ignore_name_scope)
+                for tensor in tensors]
+    op = handle_average_backwards_compatibility(op, average)
+    member(process_set)
+    packed = [compression.compress(tf.convert_to_tensor(tensor)) for tensor in tensors]
+    reduced = _grouped_allreduce([tensor for tensor, _ in packed], None, op, prescale_factor,
+                                 postscale_factor, ignore_name_scope, process_set)
+    return [compression.decompress(tensor, context)
+            for tensor, (_, context) in zip(reduced, packed)]
+
+
+def reducescatter(tensor, device_dense="", compression=Compression.none, op=Average, name=None,
+                  process_set=global_process_set, ignore_name_scope=False, prescale_factor=1.0,
+                  postscale_factor=1.0):
+    """This rank's rows of the reduction of a tensor over all ranks: the first ranks get one more."""
+    member(process_set)
+    compressed, context = compression.compress(tf.convert_to_tensor(tensor))
+    reduced = _grouped_reducescatter([compressed], name, op, ignore_name_scope, process_set,
+                                     prescale_factor, postscale_factor)
+    return compression.decompress(reduced[0], context)
+
+
+def grouped_reducescatter(tensors, device_dense="", compression=Compression.none, op=Average,
+                          process_set=global_process_set, prescale_factor=1.0,
+                          postscale_factor=1.0):
+    """reducescatter() of a list of tensors, all or none of them; a list."""
+    if not tensors:
+        return tensors
+    member(process_set)
+    packed = [compression.compress(tf.convert_to_tensor(tensor)) for tensor in tensors]
+    reduced = _grouped_reducescatter([tensor for tensor, _ in packed], None, op, False, process_set,
+                                     prescale_factor, postscale_factor)
+    return [compression.decompress(tensor, context)
+            for tensor, (_, context) in zip(reduced, packed)]

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between releases of TensorFlow."""
+import re
+
+import tensorflow as tf
+from tensorflow.python.eager import context
+
+# The names of TensorFlow 1, in either release.
+v1 = tf.compat.v1 if hasattr(tf, "compat") and hasattr(tf.compat, "v1") else tf
+VERSION = tuple(int(number) for number in re.findall("[0-9]+", tf.__version__)[:2])
+IS_TF2 = VERSION >= (2, 0)
+
+
+def _executing_eagerly():
+    """Whether operations are done as they are called, not put into a graph."""
+    return context.executing_eagerly()
+
+
+def reference(variable):
+    """What stands for a variable in a set or dict."""
+    return variable.ref() if hasattr(variable, "ref") and IS_TF2 else variable
+
+
+def normalized(name):
+    """A tensor's name as TensorFlow allows it for an operation."""
+    return re.sub("[^a-zA-Z0-9_]", "_", name)
+
+
+def graph_name(name, verb, tensors, ignore_name_scope=False):
+    """What an operation is called on all ranks: in a graph by what it works on, else by its name.
+
+    None: it has no name, and ranks match it by its turn.
+    """
+    if _executing_eagerly():
+        return name
+    if name is None:
+        name = normalized("Horovod%s_%s" % (verb, "_".join(tensor.name for tensor in tensors[:2])))
+    return name if ignore_name_scope else v1.get_default_graph().unique_name(normalized(name))
