@@ -78,6 +78,7 @@ case $1 in
                 allow["collectives/device"] = base = base " collectives/comm"
                 allow["collectives/queue"] = base = base " collectives/device"
                 allow["collectives/api"] = base " collectives/queue"
+                allow["collectives/tensorflow"] = "batchai"
             }
             function room(path,    part, parts) {
                 parts = split(path, part, "/")

@@ -24,9 +24,13 @@ def backend_of(keras):
     return keras.config.backend() if is_keras_3(keras) else "tensorflow"
 
 
-def make_reduction(keras, name, **settings):
-    """The way of gradients to all ranks, for the Keras and its backend; arguments of Reduction."""
-    backend = backend_of(keras)
+def _is_of_keras_3(keras, optimizer):
+    """False for one of tf_keras, which horovod.keras takes too where Keras is Keras 3."""
+    return is_keras_3(keras) and isinstance(optimizer, keras.optimizers.Optimizer)
+
+
+def _make_reduction(backend, name, **settings):
+    """The way of gradients to all ranks, for Keras' backend; arguments of Reduction."""
     if backend == "tensorflow":
         from horovod.tensorflow.gradients import Reduction
         return Reduction(name, **settings)
@@ -43,7 +47,7 @@ def create_distributed_optimizer(keras, optimizer, name=None, backward_passes_pe
     cls = _distributed_class(keras, optimizer, name, backward_passes_per_step,
                              average_aggregated_gradients, settings)
     distributed = cls.from_config(optimizer.get_config())
-    if is_keras_3(keras) and backward_passes_per_step > 1:
+    if _is_of_keras_3(keras, optimizer) and backward_passes_per_step > 1:
         distributed.gradient_accumulation_steps = backward_passes_per_step
     return distributed
 
@@ -51,8 +55,9 @@ def create_distributed_optimizer(keras, optimizer, name=None, backward_passes_pe
 def _distributed_class(keras, optimizer, name, passes, average, settings):
     base = optimizer.__class__
     name = name or "Distributed%s" % base.__name__
-    reduction = make_reduction(keras, name, **settings)
-    if is_keras_3(keras):
+    is_modern = _is_of_keras_3(keras, optimizer)
+    reduction = _make_reduction(backend_of(keras) if is_modern else "tensorflow", name, **settings)
+    if is_modern:
         from horovod._keras import keras3
         methods = keras3.methods(keras, base, reduction, 1 if average else passes)
         methods["__module__"] = base.__module__  # which a saved model names

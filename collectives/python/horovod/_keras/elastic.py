@@ -11,7 +11,7 @@ class KerasState(StoredState):
         self.model = model
         self.optimizer = optimizer or getattr(model, "optimizer", None)
         self.backend = backend
-        super(TensorFlowKerasState, self).__init__(**kwargs)
+        super(KerasState, self).__init__(**kwargs)
         self._arrays = self._read()
 
     def _read(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distributed optimizers of Keras 3, on each of its backends."""
+import functools
 import sys
 
 from horovod._keras import backend_of
@@ -54,11 +55,16 @@ _told = False
 
 
 def _keep_uncompiled(keras):
-    """XLA compiles no operation that waits for other ranks: models with such an optimizer are not."""
-    if backend_of(keras) != "tensorflow" or hasattr(keras.Model, "_horovod_compile"):
-        return
-    compile_model = keras.Model.compile
+    """Models with such an optimizer are not compiled: XLA and torch.compile refuse its operations.
 
+    JAX compiles them.
+    """
+    if backend_of(keras) == "jax" or hasattr(keras.Model, "_horovod_compile"):
+        return
+    trainer = next(cls for cls in keras.Model.__mro__ if "compile" in vars(cls))
+    compile_model = trainer.compile
+
+    @functools.wraps(compile_model)
     def compile(self, *args, **kwargs):
         result = compile_model(self, *args, **kwargs)
         if hasattr(getattr(self, "optimizer", None), "_horovod_reduction") and self.jit_compile:
@@ -66,13 +72,13 @@ def _keep_uncompiled(keras):
             _tell_once()
         return result
 
-    keras.Model._horovod_compile = compile_model
-    keras.Model.compile = compile
+    trainer._horovod_compile = compile_model
+    trainer.compile = compile  # there: Keras asks whether a class has one of its own
 
 
 def _tell_once():
     global _told
     if not _told and (not basics.is_initialized() or basics.rank() == 0):
-        sys.stderr.write("horovod: jit_compile is off for models with a DistributedOptimizer: XLA "
-                         "cannot compile operations between ranks\n")
+        sys.stderr.write("horovod: jit_compile is off for models with a DistributedOptimizer: "
+                         "operations between ranks cannot be compiled\n")
     _told = True

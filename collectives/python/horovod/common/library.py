@@ -279,6 +279,7 @@ class LibraryQueue(object):
         for name, value in options.items():
             setattr(settings, name, value)
         settings.numbers = (ctypes.c_int * len(ranks))(*ranks)
+        self._lent = []  # to whom
         self._handle = _POINTER()
         if library.batchai_coll_queue_open(comm, ctypes.byref(settings),
                                            ctypes.byref(self._handle)) != 0:
@@ -350,8 +351,18 @@ class LibraryQueue(object):
         if self._library.batchai_coll_queue_close(self._queue) != 0:
             raise _failure(self._library)
 
+    def lend(self, give):
+        """Calls give(address) with the queue's, for functions that use it beside this object.
+
+        give(None) follows before the queue is freed.
+        """
+        give(self._queue)
+        self._lent.append(give)
+
     def free(self):
         queue, self._handle = self._handle, None
+        for give in self._lent:
+            give(None)
         self._library.batchai_coll_queue_free(queue)
 
     @property

@@ -157,6 +157,10 @@ class Queue(object):
         finally:
             operation._lock.release()
 
+    def lend(self, give):
+        """See LibraryQueue.lend()."""
+        self._library.lend(give)
+
     def trace(self, path, mark_cycles):
         """Begins a timeline of this rank; path None ends it."""
         self._library.timeline(path, mark_cycles)

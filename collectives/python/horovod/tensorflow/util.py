@@ -16,6 +16,15 @@ def _executing_eagerly():
     return context.executing_eagerly()
 
 
+# A decorator: tf.function shall not translate the function.
+try:
+    untranslated = tf.autograph.experimental.do_not_convert
+except AttributeError:  # an old release, which translates nothing
+    def untranslated(function):
+        """Returns the function."""
+        return function
+
+
 def reference(variable):
     """What stands for a variable in a set or dict."""
     return variable.ref() if hasattr(variable, "ref") and IS_TF2 else variable

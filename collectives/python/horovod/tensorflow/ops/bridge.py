@@ -5,14 +5,12 @@ Eagerly, operations are called as they are. In a graph each one is put in line b
 as soon as its tensors are there, and one more waits for all that belong together: TensorFlow has few
 threads, and ranks whose threads all wait for different operations would wait for ever.
 """
-import threading
-
 import numpy
 import tensorflow as tf
 
-from horovod.common import arrays
 from horovod.common.exceptions import HorovodInternalError
-from horovod.tensorflow.util import IS_TF2, _executing_eagerly, v1
+from horovod.tensorflow.ops import native, started
+from horovod.tensorflow.util import IS_TF2, _executing_eagerly, untranslated, v1
 
 
 class OperationFailed(HorovodInternalError, tf.errors.FailedPreconditionError):
@@ -32,11 +30,7 @@ class ArgumentRefused(ValueError, tf.errors.InvalidArgumentError):
 # A function of arrays as an operation of a graph.
 call = tf.numpy_function if hasattr(tf, "numpy_function") else v1.py_func
 
-_started = {}  # number -> operation that a graph has put in line
-_lock = threading.Lock()
-_last = 0
-
-
+@untranslated
 def run(operations, dtypes):
     """The results of several operations that are put in line together, as one list of tensors.
 
@@ -47,13 +41,15 @@ def run(operations, dtypes):
         return _run_now(operations)
     with tf.device("/cpu:0"):
         numbers = [call(_submission(start), tensors, tf.int64) for start, tensors in operations]
-        return call(_results, numbers, dtypes)
+        for number in numbers:
+            number.set_shape([])
+        return call(_results, native.awaited(numbers), dtypes)
 
 
 def _run_now(operations):
     try:
-        started = [start([to_array(tensor) for tensor in tensors]) for start, tensors in operations]
-        return [tf.convert_to_tensor(array) for array in _wait_for_all(started)]
+        under_way = [start([to_array(tensor) for tensor in tensors]) for start, tensors in operations]
+        return [tf.convert_to_tensor(array) for array in started.results(under_way)]
     except HorovodInternalError as error:
         message, kind = str(error), OperationFailed
     except tf.errors.OpError:
@@ -76,29 +72,9 @@ def to_array(tensor):
 
 def _submission(start):
     def submit(*inputs):
-        global _last
-        operation = start([numpy.asarray(array) for array in inputs])
-        with _lock:
-            _last += 1
-            _started[_last] = operation
-            return numpy.int64(_last)
+        return numpy.int64(started.add(start([numpy.asarray(array) for array in inputs])))
     return submit
 
 
 def _results(*numbers):
-    with _lock:
-        operations = [_started.pop(int(number)) for number in numbers]
-    return _wait_for_all(operations)
-
-
-def _wait_for_all(operations):
-    """Their results, one after the other. Waits for all of them, whichever fails."""
-    results, failure = [], None
-    for operation in operations:
-        try:
-            results += arrays.wait(operation)
-        except Exception as error:
-            failure = failure or error
-    if failure is not None:
-        raise failure
-    return results
+    return started.take(numbers)
