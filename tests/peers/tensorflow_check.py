@@ -62,6 +62,11 @@ assert np.allclose(tape.gradient(loss, [variable])[0], (size + 1) / 2.0)
 with tf.GradientTape() as tape:
     loss = tf.reduce_sum(hvd.allgather(variable) * 2.0)
 assert np.allclose(tape.gradient(loss, variable), 2.0)
+if native._load():
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:  # whose gradient only the root uses
+        source = tf.constant([1.0, 2.0])
+        gradient = tf.gradients(hvd.broadcast(source, size - 1, name="source") * 3.0, source)[0]
+        assert session.run(gradient).tolist() == [3.0 * (rank == size - 1)] * 2
 received, counts = hvd.alltoall(tf.range(size * 2), [2] * size)
 assert counts.numpy().tolist() == [2] * size and received.shape == [size * 2]
 assert hvd.reducescatter(tf.ones([size, 2]), op=hvd.Sum).numpy().tolist() == [[size, size]]

@@ -5,7 +5,7 @@ import tensorflow as tf
 from horovod.common import arrays, basics, library
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.ops import bridge
-from horovod.tensorflow.util import graph_name
+from horovod.tensorflow.util import _executing_eagerly, graph_name, v1
 
 
 def _own_rows(gradient, rows, process_set):
@@ -74,7 +74,12 @@ def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
 
     def backward(gradient):
         mean = _mean([gradient], process_set)[0]
-        return mean if basics.rank() == root_rank else tf.zeros_like(mean)
+        if basics.rank() == root_rank:
+            return mean
+        if _executing_eagerly():
+            return tf.zeros_like(mean)
+        # Not a constant zero: the root needs this rank's part, which TensorFlow would leave out.
+        return mean * v1.placeholder_with_default(tf.zeros([], mean.dtype), [])
 
     return _differentiable(forward, backward, [tensor])[0]
 
