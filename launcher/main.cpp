@@ -43,6 +43,7 @@ void apply(const Options& options, Session& session) {
     session.bind = options.bind;
     session.own_gpus_only = options.own_gpus_only;
     session.horovod = options.horovod;
+    session.compat = options.compat;
     session.dry_run = options.dry_run;
     session.radix = options.radix;
     // The service set none for what a job file can ask for, and Horovod's users of estimators would

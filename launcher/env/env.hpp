@@ -102,6 +102,8 @@ void add_slurm(Environment& environment, const Place& place);
 // Which Horovod a Python program imports: auto, batchai or system. Our package reads it, too: with
 // auto it gives way to one that is installed (collectives/python/horovod/__init__.py).
 inline constexpr const char* kHorovod = "BATCHAI_HOROVOD";
+// Of --compat: the folder of that name in "compat" beside python_directory is put on PYTHONPATH.
+inline constexpr const char* kCompat = "BATCHAI_COMPAT";
 // Our own libraries: python_directory is put on PYTHONPATH, unless kHorovod says system; library is
 // the collectives'. Either may be empty.
 void add_batchai(Environment& environment, const Place& place, const std::string& python_directory,

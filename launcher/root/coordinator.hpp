@@ -72,6 +72,7 @@ struct Session {
     bool bind = true;            // ranks to cores
     bool own_gpus_only = false;  // of each rank, to be seen
     std::string horovod;         // which one ranks import; empty: as their environment says
+    std::string compat;          // what scripts are given older names of; empty: nothing
     bool tensorflow = true;      // all ranks are workers in TF_CONFIG
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;    // of the tree over which fences go

@@ -147,6 +147,10 @@ void Coordinator::add_attempt(env::Environment& environment) const {
         environment.try_emplace(env::kRestartDirectory, session_.restart_directory);
         env::note_as_ours(environment, env::kRestartDirectory);
     }
+    if (!session_.compat.empty()) {
+        environment[env::kCompat] = session_.compat;
+        env::note_as_ours(environment, env::kCompat);
+    }
     environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(session_.attempt);
     environment["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(session_.max_restarts);
     const Allocation& allocation = session_.allocation;

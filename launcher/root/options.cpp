@@ -129,6 +129,10 @@ void add_ranks(CLI::App& app, Options& options, Words& words) {
                    "Batch AI's (default); batchai, system: that one")
         ->type_name("WHICH")
         ->check(CLI::IsMember({"auto", "batchai", "system"}));
+    app.add_option("--compat", options.compat,
+                   "tf1: give scripts TensorFlow 1's and Keras 2's names on today's TensorFlow")
+        ->type_name("NAMES")
+        ->check(CLI::IsMember({"tf1"}));
     app.add_option(
            "--interface", options.interface,
            "Network interface of the ranks (default: the one on the route between the nodes)")

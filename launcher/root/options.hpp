@@ -28,6 +28,7 @@ struct Options {
     std::string interface;       // empty: by route
     bool bind = true;            // --bind core
     bool own_gpus_only = false;  // --gpu-visibility rank
+    std::string compat;          // --compat; empty: none
     std::string job_file;
     std::string policy_file;
     std::vector<std::string> command;

@@ -6,13 +6,15 @@
 bats_require_minimum_version 1.5.0
 load ../cluster/lib
 
+options=()
+
 # check ENVIRONMENT SCRIPT ARGUMENT...: on two ranks of one machine; each says that it is fine.
 check() {
     local python=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}/$1/bin/python
     local script=$BATCHAI_SOURCE/tests/peers/$2
     shift 2
     [ -x "$python" ] || skip "$python is not there: tests/peers/environments.sh makes it"
-    run timeout -k 2 200 batchai-launch --local 1 -n 2 -- "$python" "$script" "$@"
+    run timeout -k 2 200 batchai-launch --local 1 -n 2 "${options[@]}" -- "$python" "$script" "$@"
     [ "$status" -eq 0 ] && [ "$(grep -c 'of 2 is fine$' <<<"$output")" -eq 2 ] || { echo "$output" >&2 && false; }
 }
 
@@ -20,6 +22,12 @@ check() {
     check tf1.8 keras1_check.py "$BATS_TEST_TMPDIR"
     [[ $output == *"never passed to fit(): the ranks started from different weights"* ]]
     [ "$(ls "$BATS_TEST_TMPDIR"/*.h5)" = "$BATS_TEST_TMPDIR/model.h5" ]
+}
+
+@test "--compat tf1 runs the same script on today's TensorFlow, and says so" {
+    options=(--compat tf1)
+    check tf2.21 keras1_check.py "$BATS_TEST_TMPDIR"
+    [[ $output == *"compat tf1: TensorFlow 1's and Keras 2's names on TensorFlow 2."* ]]
 }
 
 @test "operations of TensorFlow 2 do not wait for one another in graphs" {

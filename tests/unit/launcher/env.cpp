@@ -368,6 +368,12 @@ BOOST_AUTO_TEST_CASE(our_horovod_is_not_put_before_the_systems_on_request) {
     BOOST_TEST(plain.at(env::kHorovod) == "auto");
 }
 
+BOOST_AUTO_TEST_CASE(older_names_come_before_what_they_stand_for) {
+    env::Environment environment{{"PYTHONPATH", "/mine"}, {env::kCompat, "tf1"}};
+    env::add_batchai(environment, place(), "/lib/batchai/python", "");
+    BOOST_TEST(environment.at("PYTHONPATH") == "/lib/batchai/compat/tf1:/lib/batchai/python:/mine");
+}
+
 BOOST_AUTO_TEST_CASE(counts_are_written_as_slurm_writes_them) {
     BOOST_TEST(env::slurm_counts({2, 2, 2, 1}) == "2(x3),1");
     BOOST_TEST(env::slurm_counts({4}) == "4");

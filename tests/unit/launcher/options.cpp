@@ -64,6 +64,7 @@ BOOST_AUTO_TEST_CASE(ranks_see_all_gpus_unless_asked_otherwise) {
     BOOST_TEST(!good({"prog"}).own_gpus_only);
     BOOST_TEST(!good({"--gpu-visibility", "all", "prog"}).own_gpus_only);
     BOOST_TEST(good({"--gpu-visibility", "rank", "prog"}).own_gpus_only);
+    BOOST_TEST(good({"--compat", "tf1", "prog"}).compat == "tf1");
 }
 
 BOOST_AUTO_TEST_CASE(ends_to_requeue_on_are_a_list) {
@@ -93,6 +94,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_ends_with_125) {
           {"--end-on", "nonsense", "prog"},
           {"--map", "0", "prog"},
           {"--gpu-visibility", "1", "prog"},
+          {"--compat", "tf2", "prog"},
           {"--bind", "socket", "prog"},
           {"--min-nodes", "2", "prog"},
           {"--restarts", "1", "--min-nodes", "1", "-n", "2", "prog"},
