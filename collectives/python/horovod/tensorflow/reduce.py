@@ -2,12 +2,13 @@
 """allreduce and reducescatter as scripts call them: with compression, devices and sparse tensors."""
 import tensorflow as tf
 
-from horovod.common.process_sets import global_process_set, member
+from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.gradients import is_sparse, reduce_sparse
 from horovod.tensorflow.mpi_ops import (Average, _allreduce, _grouped_allreduce,
                                         _grouped_reducescatter,
                                         handle_average_backwards_compatibility)
+from horovod.tensorflow.ops.bridge import check_member
 
 
 def allreduce(tensor, average=None, device_dense="", device_sparse="",
@@ -22,7 +23,7 @@ def allreduce(tensor, average=None, device_dense="", device_sparse="",
     host memory.
     """
     op = handle_average_backwards_compatibility(op, average)
-    member(process_set)
+    check_member(process_set)
     if is_sparse(tensor):
         if (prescale_factor, postscale_factor) != (1.0, 1.0):
             raise NotImplementedError("horovod: factors of tf.IndexedSlices are not supported")
@@ -44,7 +45,7 @@ def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="",
                           prescale_factor, postscale_factor, None, process_set, ignore_name_scope)
                 for tensor in tensors]
     op = handle_average_backwards_compatibility(op, average)
-    member(process_set)
+    check_member(process_set)
     packed = [compression.compress(tf.convert_to_tensor(tensor)) for tensor in tensors]
     reduced = _grouped_allreduce([tensor for tensor, _ in packed], None, op, prescale_factor,
                                  postscale_factor, ignore_name_scope, process_set)
@@ -56,7 +57,7 @@ def reducescatter(tensor, device_dense="", compression=Compression.none, op=Aver
                   process_set=global_process_set, ignore_name_scope=False, prescale_factor=1.0,
                   postscale_factor=1.0):
     """This rank's rows of the reduction of a tensor over all ranks: the first ranks get one more."""
-    member(process_set)
+    check_member(process_set)
     compressed, context = compression.compress(tf.convert_to_tensor(tensor))
     reduced = _grouped_reducescatter([compressed], name, op, ignore_name_scope, process_set,
                                      prescale_factor, postscale_factor)
@@ -69,7 +70,7 @@ def grouped_reducescatter(tensors, device_dense="", compression=Compression.none
     """reducescatter() of a list of tensors, all or none of them; a list."""
     if not tensors:
         return tensors
-    member(process_set)
+    check_member(process_set)
     packed = [compression.compress(tf.convert_to_tensor(tensor)) for tensor in tensors]
     reduced = _grouped_reducescatter([tensor for tensor, _ in packed], None, op, False, process_set,
                                      prescale_factor, postscale_factor)

@@ -9,6 +9,7 @@ import numpy
 import tensorflow as tf
 
 from horovod.common.exceptions import HorovodInternalError
+from horovod.common.process_sets import member
 from horovod.tensorflow.ops import native, started
 from horovod.tensorflow.util import IS_TF2, _executing_eagerly, untranslated, v1
 
@@ -27,8 +28,19 @@ class ArgumentRefused(ValueError, tf.errors.InvalidArgumentError):
         tf.errors.InvalidArgumentError.__init__(self, None, None, message)
 
 
+def check_member(process_set):
+    """Raises ArgumentRefused where this rank is not one of the set's, or the set is not registered."""
+    try:
+        member(process_set)
+        return
+    except ValueError as error:
+        message = str(error)
+    raise ArgumentRefused(message)
+
+
 # A function of arrays as an operation of a graph.
 call = tf.numpy_function if hasattr(tf, "numpy_function") else v1.py_func
+
 
 @untranslated
 def run(operations, dtypes):
