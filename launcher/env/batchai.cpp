@@ -17,12 +17,13 @@ void add_batchai(Environment& environment, const Place& place, const std::string
                  const std::string& library) {
     const std::string& horovod = environment.emplace(kHorovod, "auto").first->second;
     if (!python_directory.empty()) {
-        std::string& path = environment["PYTHONPATH"];
+        std::string path = value_of(environment, "PYTHONPATH");
         if (horovod != "system") put_first(path, python_directory);
         if (const std::string compat = value_of(environment, kCompat); !compat.empty()) {
             const auto beside = std::filesystem::path(python_directory).parent_path() / "compat";
             put_first(path, (beside / compat).string());
         }
+        if (!path.empty()) environment["PYTHONPATH"] = path;
     }
     if (!library.empty()) environment.emplace("BATCHAI_COLLECTIVES_LIBRARY", library);
     environment.emplace("PYTHONUNBUFFERED", "1");  // lines appear when they are printed
