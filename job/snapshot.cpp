@@ -34,7 +34,9 @@ void fill_in_account(OrderedJson& volume, const std::string& account) {
 void fill_in_key(OrderedJson& volume, const std::string& storage_key) {
     OrderedJson& credentials = volume["credentials"];  // null where there are none
     OrderedJson& key = credentials["accountKey"];
-    if (key.is_null() || key == "" || key == kKeyPlaceholder) key = storage_key;
+    const auto* text = key.get_ptr<const std::string*>();  // null: of another type
+    if (key.is_null() || (text != nullptr && (text->empty() || *text == kKeyPlaceholder)))
+        key = storage_key;
 }
 
 void fill_in(OrderedJson& root, const std::string& account, const std::string& storage_key) {

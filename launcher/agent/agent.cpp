@@ -27,7 +27,7 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded)
     : bootstrap_(std::move(bootstrap)),
       guarded_(std::move(guarded)),
       environment_(env::current()),
-      output_(loop_, {[this](Output output) { root_->send(output); },
+      output_(loop_, {[this](const Output& output) { root_->send(output); },
                       [this](const Sink::Failure& failure) {
                           root_->send(Misplaced{describe(failure, bootstrap_.name)});
                       },

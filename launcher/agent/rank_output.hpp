@@ -20,7 +20,7 @@ namespace batchai::launcher {
 class RankOutput {
   public:
     struct Callbacks {
-        std::function<void(Output)> to_root;
+        std::function<void(const Output&)> to_root;
         std::function<void(const Sink::Failure&)> on_failure;  // of a file
         std::function<void(bool hold)> hold;                   // read the ranks no longer, or again
         std::function<void()> on_idle;                         // idle() may be true now

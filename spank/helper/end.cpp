@@ -130,6 +130,7 @@ int tear_down(const std::string& job) {
                      std::strerror(errno));
         return 1;
     }
+    unlink((std::string(kAskedDirectory) + "/" + job).c_str());  // the plugin does, if it is told
     if (access((std::string(kJobsDirectory) + "/" + job).c_str(), F_OK) != 0)
         std::fprintf(stderr, "batchai-helper: %s/%s: there is no such job on this node\n",
                      kJobsDirectory, job.c_str());

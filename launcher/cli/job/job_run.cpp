@@ -87,9 +87,11 @@ int run(const RunArgs& args) {
     const auto nodes = args.local > 0 ? std::optional<int>(args.local) : std::nullopt;
     auto job = check_input(args.input, own->policy, nodes);
     if (!job) {
-        note(
-            "a share that is missing may be a directory here too: --share NAME=DIRECTORY; an "
-            "image: --image NAME=host");
+        const auto text = sys::read_file(args.input.config_file, job::kMaxJobBytes);
+        if (text && !missing_entries(own->policy, *text).empty())
+            note(
+                "a share that is missing may be a directory here too: --share NAME=DIRECTORY; an "
+                "image: --image NAME=host");
         return kBadInput;
     }
     job->text = with_scripts_beside(job->text, args.input.config_file);
