@@ -11,12 +11,16 @@ folder=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}
 
 # What test/utils/common.py of a Horovod checkout imports, and pytest.
 suite="pytest==7.4.4 mock==5.1.0 cloudpickle==3.1.0 psutil==6.1.0 packaging==24.2"
+newer="pytest==9.2.0 mock==5.2.0 cloudpickle==3.1.3 psutil==7.2.2 packaging==26.4"
 
 # name | Python | on disk | packages; "system" in front of them: those of the interpreter are seen too
 environments="
 debian | 3.11 | 20 MB | system $suite
 torch  | 3.11 | 6 GB  | torch==2.15.0 numpy==2.2.6 $suite
 lint   | 3.11 | 2 MB  | vermin==1.9.2
+tf2.15 | 3.11 | 1.4 GB | tensorflow-cpu==2.15.1 keras==2.15.0 numpy==1.26.4 h5py==3.16.0 scipy==1.17.1 protobuf==4.25.9 $newer
+tf2.21 | 3.11 | 2.7 GB | tensorflow==2.21.0 tensorflow-cpu==2.21.0 tf_keras==2.21.0 keras==3.15.1 jax==0.10.2 jaxlib==0.10.2 numpy==2.4.6 h5py==3.14.0 scipy==1.17.1 protobuf==7.36.2 $newer
+keras-torch | 3.11 | 5.5 GB | torch==2.15.0 keras==3.15.1 numpy==2.4.6 h5py==3.16.0 pytest==9.2.0 packaging==26.4
 "
 
 # interpreter VERSION: the system's, else the first below ~/.pyenv.
@@ -66,7 +70,7 @@ if [ $# -eq 0 ]; then
     for name in $(names); do
         mapfile -t field < <(row "$name")
         [ -f "$folder/$name/filled" ] && there=yes || there=no
-        printf '%-10s %-4s Python %-5s %-6s %s\n' "$name" "$there" "${field[0]}" "${field[1]}" "${field[2]}"
+        printf '%-11s %-4s Python %-5s %-6s %s\n' "$name" "$there" "${field[0]}" "${field[1]}" "${field[2]}"
     done
     exit
 fi
