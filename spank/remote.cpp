@@ -177,7 +177,7 @@ void enter_job(slurm::Handle spank, const Site& site) {
         set(entered->failure,
             "batchai: %s: job %u has --batchai-* options that this shell does not know, and "
             "nothing has prepared this node: start a step from the job's own shell or script "
-            "first, or give srun the same options",
+            "first or, after salloc --no-shell, one with the job's options",
             task.node, task.job);
     else if (!set_up)
         entered = nullptr;

@@ -36,7 +36,7 @@ noted_on() { on_node "$1" sh -c '! [ -d /run/batchai/asked ] || ls /run/batchai/
     [ -z "$(noted_on n1)$(noted_on n2)" ]
 }
 
-@test "a step from another shell may repeat the job's options, and those after it find them" {
+@test "a step prepares the node of a job without a shell, and those after it find the mounts" {
     allocate -N 1 --batchai-mount="$mounts" --batchai-prep="$note"
     run attached --batchai-mount="$mounts" --batchai-prep="$note" sh -c "$look"
     [ "$output" = data ]
