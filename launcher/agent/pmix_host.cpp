@@ -168,7 +168,7 @@ void PmixHost::finalized(std::uint32_t rank) {
     left(static_cast<int>(rank));
 }
 
-// When a member has ended, a group can be neither made nor ended. The PMIx library does not notice.
+// The PMIx library does not notice that a member has ended, and would wait for it for ever.
 void PmixHost::group_asked(const std::string& name, const std::vector<std::uint32_t>& ranks) {
     const int missing = groups_.asked(name, ranks, node_.job.map.ranks_on(node_.bootstrap.node));
     if (missing >= 0) node_.root.send(MissingRank{missing});
@@ -236,11 +236,10 @@ void PmixHost::signal(Signal signal) {
     node_.root.send(signal);
 }
 
-bool PmixHost::receive(Kind kind, Reader& reader) {
+void PmixHost::receive(Kind kind, Reader& reader) {
     const auto take = [&](auto message, auto handler) {
         message.fields(reader);
         if (reader.ok()) handler(std::move(message));
-        return true;
     };
     switch (kind) {
         case Kind::fence_done:
@@ -260,7 +259,7 @@ bool PmixHost::receive(Kind kind, Reader& reader) {
         case Kind::store_reply:
             return take(StoreReply{}, [this](const auto& reply) { on_store_reply(reply); });
         default:
-            return false;
+            return;
     }
 }
 

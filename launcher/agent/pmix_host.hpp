@@ -4,8 +4,8 @@
 // the root or into the tree of fences. Every request gets a number, or a place in a queue, and the
 // library's answer function waits under it.
 //
-// It also knows which of the ranks use PMIx, and sees to it that nobody waits for one that has
-// ended. All on the event loop's thread.
+// It also knows which ranks use PMIx. When one ends, it releases those who wait for it. All on the
+// event loop's thread.
 #pragma once
 
 #include <functional>
@@ -51,8 +51,8 @@ class PmixHost : private pmix::Host {
     // Does what the library has asked for, at once.
     void hear() { box_.open(); }
 
-    // A message of another node's; false: it is of another kind.
-    bool receive(Kind kind, Reader& reader);
+    // A message from the root; one of another kind is not heeded.
+    void receive(Kind kind, Reader& reader);
     void on_fence_done(FenceDone done);  // whole
 
     // The rank uses PMIx, or has left it; through PMI-1 too.

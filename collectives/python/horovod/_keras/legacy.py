@@ -11,7 +11,7 @@ _REDUCES_AS_IT_APPLIES = (2, 0) <= VERSION < (2, 4)
 
 
 class _Variables(list):
-    """``optimizer.variables`` and ``optimizer.variables()``, of which releases have one."""
+    """A release of Keras has either ``optimizer.variables`` or ``optimizer.variables()``: this is both."""
 
     def __call__(self):
         return self

@@ -113,7 +113,7 @@ def allreduce(arrays, name=None, op=library.AVERAGE, factors=(1.0, 1.0),
         return [_scaled(result, factors[1]).astype(array.dtype, copy=False)
                 for array, result in zip(arrays, received)]
 
-    def start():  # of a group of which the library scales some, but not all
+    def start():  # also of a group in which the library scales some tensors only
         communicator = queue.communicator
         return [communicator.allreduce_async(_address(one), _address(other), one.size,
                                              _REDUCED[one.dtype.name], op,

@@ -60,7 +60,7 @@ def _wanted(process_sets):
 
 
 def _check_comm(comm):
-    """Raises ValueError for what is neither None, nor ranks, nor a communicator of mpi4py."""
+    """Raises ValueError unless comm is None, a list of ranks or a communicator of mpi4py."""
     if comm is None or hasattr(comm, "allgather"):
         return
     if not is_iterable(comm) or not all(isinstance(rank, int) for rank in comm):

@@ -251,7 +251,7 @@ class _AdasumOptimizer(torch.optim.Optimizer):
         yield
 
     def step(self, closure=None):
-        """The wrapped optimizer's step(), of which all ranks' changes count."""
+        """Takes the wrapped optimizer's step() and combines the changes of all ranks."""
         before = [parameter.detach().clone() for parameter in self._trained]
         loss = super().step(closure)
         if not self._process_set.included() or self._process_set.size() == 1:

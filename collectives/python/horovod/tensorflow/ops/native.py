@@ -19,7 +19,7 @@ _OLDEST = (2, 13)  # its kernels may be asynchronous
 _WAITER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int64), ctypes.c_size_t,
                            ctypes.POINTER(ctypes.c_char), ctypes.c_size_t)
 _library = None  # once it is loaded: its functions, and TensorFlow's module of its operations
-_problem = None  # why it is not used; None: nobody has tried
+_problem = None  # why the library could not be loaded; None: loaded, or not tried yet
 
 
 @untranslated

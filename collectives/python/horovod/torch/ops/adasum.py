@@ -16,7 +16,7 @@ _DOUBLE = 8  # bytes
 
 
 def submit(tensors, outputs, name, factors, process_set):
-    """An operation over a list of floating-point tensors, each of which is combined by itself."""
+    """An operation over a list of floating-point tensors. Each tensor is combined by itself."""
     for tensor in tensors:
         buffers.check_dense(tensor)
         if not tensor.is_floating_point():

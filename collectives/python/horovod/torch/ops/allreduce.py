@@ -81,7 +81,7 @@ def _submit(tensors, outputs, name, op, factors, process_set):
                 else torch.empty_like(buffer)
                 for tensor, output, buffer in zip(tensors, outputs, sent)]
 
-    def start():  # of a group of which the library scales some, but not all
+    def start():  # also of a group in which the library scales some tensors only
         communicator = queue.communicator
         return [communicator.allreduce_async(one.data_ptr(), other.data_ptr(), one.numel(),
                                              buffers.reduction_type(one), op,
