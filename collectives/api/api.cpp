@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface: communicators, and what its other files (api_operations.cpp, api_blocks.cpp)
-// have in common.
+// The C interface: communicators, and what its other files have in common.
 #include "collectives/api/api.hpp"
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <limits>
 #include <new>
 
 namespace batchai::coll::api {
 namespace {
 
 thread_local std::string last_error;
-
-bool is_floating(std::uint8_t type) {
-    return type == BATCHAI_COLL_FLOAT32 || type == BATCHAI_COLL_FLOAT64 ||
-           type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
-}
 
 }  // namespace
 
@@ -58,91 +49,9 @@ batchai_coll_status fail_by_exception() noexcept {
     return BATCHAI_COLL_ERR_SYSTEM;
 }
 
-batchai_coll_status start(batchai_coll_comm* comm, const Call& call,
-                          batchai_coll_request** request) {
-    Engine& engine = comm->communicator->engine();
-    if (engine.failure().status != BATCHAI_COLL_OK) {
-        return concluded(engine, engine.failure().status);
-    }
-    *request = reinterpret_cast<batchai_coll_request*>(engine.start(call));
-    return BATCHAI_COLL_OK;
-}
-
 batchai_coll_status concluded(const Engine& engine, batchai_coll_status status) {
     if (status == BATCHAI_COLL_OK || status == BATCHAI_COLL_IN_PROGRESS) return status;
     return fail(status, engine.failure().sentence);
-}
-
-bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
-    if (a_bytes == 0 || b_bytes == 0) return false;
-    const std::less<const char*> before;
-    const auto *left = static_cast<const char*>(a), *right = static_cast<const char*>(b);
-    return before(left, right + b_bytes) && before(right, left + a_bytes);
-}
-
-sys::Result<void> check_type(batchai_coll_type type) {
-    if (type >= BATCHAI_COLL_FLOAT32 && type <= kLastType) return {};
-    return sys::Error{fmt::format("no type {}", static_cast<int>(type))};
-}
-
-sys::Result<void> check_count(std::size_t count, batchai_coll_type type, int ranks) {
-    const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() /
-                             type_size(static_cast<std::uint8_t>(type)) /
-                             static_cast<std::size_t>(ranks);
-    if (count <= most) return {};
-    return sys::Error{"the count is too large"};
-}
-
-sys::Result<void> check_root(int root, int ranks) {
-    if (root >= 0 && root < ranks) return {};
-    return sys::Error{fmt::format("no rank {} to be the root", root)};
-}
-
-std::uint32_t layout_of(std::span<const std::size_t> counts) {
-    std::uint64_t hash = 0xcbf29ce484222325ull;
-    for (const std::size_t count : counts) hash = (hash ^ count) * 0x100000001b3ull ^ hash >> 29;
-    return static_cast<std::uint32_t>(hash >> 32) | 1;  // 0 is no hash
-}
-
-sys::Result<std::size_t> sum_of(std::span<const std::size_t> counts, batchai_coll_type type) {
-    std::size_t sum = 0;
-    for (const std::size_t count : counts) {
-        if (!check_count(count, type) || !check_count(sum + count, type)) {
-            return sys::Error{"the counts are too large"};
-        }
-        sum += count;
-    }
-    return sum;
-}
-
-Signature signature_of(Kind kind, std::size_t count, batchai_coll_type type) {
-    Signature signature;
-    signature.kind = kind;
-    signature.count = count;
-    signature.type = static_cast<std::uint8_t>(type);
-    return signature;
-}
-
-sys::Result<void> set_reduction(Signature& signature, batchai_coll_op op,
-                                const batchai_coll_scaling* scaling) {
-    if (op < BATCHAI_COLL_SUM || op > BATCHAI_COLL_PRODUCT) {
-        return sys::Error{fmt::format("no operation {}", static_cast<int>(op))};
-    }
-    if (op == BATCHAI_COLL_AVERAGE && signature.type == BATCHAI_COLL_BOOL) {
-        return sys::Error{"booleans have no average"};
-    }
-    signature.op = static_cast<std::uint8_t>(op);
-    if (scaling == nullptr) return {};
-    if (!std::isfinite(scaling->before) || !std::isfinite(scaling->after)) {
-        return sys::Error{fmt::format("the factors {} and {} are not both numbers", scaling->before,
-                                      scaling->after)};
-    }
-    if ((scaling->before != 1 || scaling->after != 1) && !is_floating(signature.type)) {
-        return sys::Error{"only floating types have factors"};
-    }
-    signature.before = scaling->before;
-    signature.after = scaling->after;
-    return {};
 }
 
 }  // namespace batchai::coll::api

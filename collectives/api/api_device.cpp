@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface to GPU memory: what there is, opening and closing, and the ends of operations. A
+// The C interface to GPU memory: what there is, opening and closing, operations and their ends. A
 // library that was built without CUDA has it too, and says so.
 #include <fmt/format.h>
 
-#include "collectives/api/api_device.hpp"
+#include "collectives/api/api.hpp"
+#include "collectives/api/api_calls.hpp"
 #ifdef BATCHAI_HAS_GPU
 #include "collectives/device/cuda.hpp"
 #include "collectives/device/nccl.hpp"
@@ -61,56 +62,59 @@ batchai_coll_status ended(const DeviceCommunicator& owner, batchai_coll_status s
     return fail(status, owner.failure().sentence);
 }
 
-batchai::sys::Result<void> check(const DeviceCommunicator& communicator, const DeviceCall& call,
-                                 const DeviceBuffers& buffers) {
-    if (auto good = check_type(call.type); !good) return good;
-    const int ranks = communicator.ranks();
-    if (auto good = check_count(call.count, call.type, call.counts.empty() ? ranks : 1); !good) {
-        return good;
+// Whether the device can read and write the buffers.
+batchai::sys::Result<void> check(const Device& device, const CheckedCall& checked) {
+    const auto type = static_cast<batchai_coll_type>(checked.call.signature.type);
+    if (checked.given > 0) {
+        if (auto good = device.check_buffer(checked.call.send, type); !good) return good;
     }
-    if (auto good = check_root(call.root, ranks); !good) return good;
-    const Device& device = communicator.device();
-    if (buffers.given > 0) {
-        if (auto good = device.check_buffer(call.send, call.type); !good) return good;
+    if (checked.got > 0) {
+        if (auto good = device.check_buffer(checked.call.receive, type); !good) return good;
     }
-    if (buffers.got > 0) {
-        if (auto good = device.check_buffer(call.receive, call.type); !good) return good;
-    }
-    const std::size_t element = type_size(static_cast<std::uint8_t>(call.type));
-    if (buffers.own && call.send == call.receive + *buffers.own * element) return {};
-    if (!overlap(call.send, buffers.given * element, call.receive, buffers.got * element))
-        return {};
-    return batchai::sys::Error{"send and receive overlap"};
+    return check_overlap(checked);
 }
 
-}  // namespace
-
-batchai_coll_status api::start_on_device(const char* name, batchai_coll_device* device,
-                                         DeviceCall call, const DeviceBuffers& buffers,
-                                         batchai_coll_device_request** request) {
-    DeviceCommunicator& communicator = *device->communicator;
-    if (communicator.failure().status != BATCHAI_COLL_OK) {
-        return ended(communicator, communicator.failure().status);
-    }
-    if (auto good = check(communicator, call, buffers); !good) {
-        return bad_argument(name, good.error());
-    }
+batchai_coll_status start(const char* name, DeviceCommunicator& communicator, DeviceCall call,
+                          batchai_coll_device_request** request) {
     const auto captured = communicator.device().is_captured(call.stream);
     if (!captured) return bad_argument(name, captured.error());
-    call.captured = *captured;
-    if (call.captured && !communicator.can_be_captured(call)) {
+    call.signature.captured = *captured;
+    if (*captured && !communicator.can_be_captured(call)) {
         return bad_argument(
             name,
             "the stream is captured into a graph, which takes an allreduce of one rank, "
             "or where NCCL connects all: call it outside of the capture");
     }
-    if (call.captured && communicator.has_uncaptured(call.stream)) {
+    if (*captured && communicator.has_uncaptured(call.stream)) {
         return bad_argument(
             name, "an operation of the stream that was started before its capture has not ended");
     }
     *request = reinterpret_cast<batchai_coll_device_request*>(communicator.start(call));
     return BATCHAI_COLL_OK;
 }
+
+// Starts the call that `make` returns for the device's ranks.
+template <class Make>
+batchai_coll_status started(const char* name, batchai_coll_device* device, void* stream,
+                            batchai_coll_device_request** request, Make make) {
+    return guarded([&] {
+        if (device == nullptr || request == nullptr) return bad_argument(name, "a null argument");
+        DeviceCommunicator& communicator = *device->communicator;
+        if (communicator.failure().status != BATCHAI_COLL_OK) {
+            return ended(communicator, communicator.failure().status);
+        }
+        const batchai::sys::Result<CheckedCall> made =
+            make(Ranks{communicator.rank(), communicator.ranks()});
+        if (!made) return bad_argument(name, made.error());
+        if (auto good = check(communicator.device(), *made); !good) {
+            return bad_argument(name, good.error());
+        }
+        return start(name, communicator, {made->call, static_cast<Device::Stream>(stream)},
+                     request);
+    });
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -163,6 +167,83 @@ batchai_coll_status batchai_coll_device_close(batchai_coll_device* device) {
         if (failure.status == BATCHAI_COLL_OK) failure = communicator.close();
         if (failure.status == BATCHAI_COLL_OK) return BATCHAI_COLL_OK;
         return fail(failure.status, failure.sentence);
+    });
+}
+
+batchai_coll_status batchai_coll_device_allreduce_async(
+    batchai_coll_device* device, const void* send, void* receive, size_t count,
+    batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,
+    batchai_coll_device_request** request) {
+    return started("device_allreduce", device, stream, request, [&](Ranks ranks) {
+        return allreduce(ranks, {send, receive, type}, count, {op, scaling});
+    });
+}
+
+batchai_coll_status batchai_coll_device_reduce_async(batchai_coll_device* device, const void* send,
+                                                     void* receive, size_t count,
+                                                     batchai_coll_type type, batchai_coll_op op,
+                                                     const batchai_coll_scaling* scaling, int root,
+                                                     void* stream,
+                                                     batchai_coll_device_request** request) {
+    return started("device_reduce", device, stream, request, [&](Ranks ranks) {
+        return reduce(ranks, {send, receive, type}, count, {op, scaling}, root);
+    });
+}
+
+batchai_coll_status batchai_coll_device_reduce_scatter_async(
+    batchai_coll_device* device, const void* send, void* receive, const size_t* counts,
+    batchai_coll_type type, batchai_coll_op op, const batchai_coll_scaling* scaling, void* stream,
+    batchai_coll_device_request** request) {
+    return started("device_reduce_scatter", device, stream, request, [&](Ranks ranks) {
+        return reduce_scatter(ranks, {send, receive, type}, counts, {op, scaling});
+    });
+}
+
+batchai_coll_status batchai_coll_device_broadcast_async(batchai_coll_device* device, void* buffer,
+                                                        size_t count, batchai_coll_type type,
+                                                        int root, void* stream,
+                                                        batchai_coll_device_request** request) {
+    return started("device_broadcast", device, stream, request,
+                   [&](Ranks ranks) { return broadcast(ranks, buffer, type, count, root); });
+}
+
+batchai_coll_status batchai_coll_device_allgather_async(batchai_coll_device* device,
+                                                        const void* send, void* receive,
+                                                        size_t count, batchai_coll_type type,
+                                                        void* stream,
+                                                        batchai_coll_device_request** request) {
+    return started("device_allgather", device, stream, request, [&](Ranks ranks) {
+        return allgather(ranks, {send, receive, type}, count);
+    });
+}
+
+batchai_coll_status batchai_coll_device_allgatherv_async(batchai_coll_device* device,
+                                                         const void* send, void* receive,
+                                                         const size_t* counts,
+                                                         batchai_coll_type type, void* stream,
+                                                         batchai_coll_device_request** request) {
+    return started("device_allgatherv", device, stream, request, [&](Ranks ranks) {
+        return allgatherv(ranks, {send, receive, type}, counts);
+    });
+}
+
+batchai_coll_status batchai_coll_device_alltoall_async(batchai_coll_device* device,
+                                                       const void* send, void* receive,
+                                                       size_t count, batchai_coll_type type,
+                                                       void* stream,
+                                                       batchai_coll_device_request** request) {
+    return started("device_alltoall", device, stream, request, [&](Ranks ranks) {
+        return alltoall(ranks, {send, receive, type}, count);
+    });
+}
+
+batchai_coll_status batchai_coll_device_alltoallv_async(batchai_coll_device* device,
+                                                        const void* send, const size_t* send_counts,
+                                                        void* receive, const size_t* receive_counts,
+                                                        batchai_coll_type type, void* stream,
+                                                        batchai_coll_device_request** request) {
+    return started("device_alltoallv", device, stream, request, [&](Ranks ranks) {
+        return alltoallv(ranks, {send, receive, type}, send_counts, receive_counts);
     });
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface's operations on one buffer of all ranks' lengths, and how they end.
-#include <fmt/format.h>
-
+// The C interface's operations on the host's memory, and how they end.
 #include "collectives/api/api.hpp"
+#include "collectives/api/api_calls.hpp"
 
 using namespace batchai::coll;
 using namespace batchai::coll::api;
@@ -14,31 +13,32 @@ Engine::Request* engine_request(batchai_coll_request* request) {
     return reinterpret_cast<Engine::Request*>(request);
 }
 
-batchai_coll_status start_reduction(const char* name, Kind kind, int root, batchai_coll_comm* comm,
-                                    const void* send, void* receive, std::size_t count,
-                                    batchai_coll_type type, batchai_coll_op op,
-                                    const batchai_coll_scaling* scaling,
-                                    batchai_coll_request** request) {
-    if (comm == nullptr || request == nullptr) return bad_argument(name, "a null argument");
-    if (auto good = check_type(type); !good) return bad_argument(name, good.error());
-    const Topology& topology = comm->communicator->topology();
-    if (auto good = check_root(root, topology.size); !good) return bad_argument(name, good.error());
-    Signature signature = signature_of(kind, count, type);
-    signature.root = root;
-    if (auto good = set_reduction(signature, op, scaling); !good)
-        return bad_argument(name, good.error());
-    if (auto good = check_count(count, type); !good) return bad_argument(name, good.error());
-    const bool receives = kind != Kind::reduce || root == topology.rank;
-    if (count > 0 && (send == nullptr || (receives && receive == nullptr))) {
-        return bad_argument(name, "a null buffer");
-    }
-    const std::size_t bytes = bytes_of(signature);
-    if (receives && send != receive && overlap(send, bytes, receive, bytes)) {
-        return bad_argument(name, "send and receive overlap without being the same");
-    }
-    return start(comm,
-                 {signature, static_cast<const std::byte*>(send), static_cast<std::byte*>(receive)},
-                 request);
+// Starts the call that `make` returns for these ranks.
+template <class Make>
+batchai_coll_status started(const char* name, batchai_coll_comm* comm,
+                            batchai_coll_request** request, Make make) {
+    return guarded([&] {
+        if (comm == nullptr || request == nullptr) return bad_argument(name, "a null argument");
+        const Topology& topology = comm->communicator->topology();
+        const batchai::sys::Result<CheckedCall> made = make(Ranks{topology.rank, topology.size});
+        if (!made) return bad_argument(name, made.error());
+        if (auto good = check_buffers(*made); !good) return bad_argument(name, good.error());
+        if (auto good = check_overlap(*made); !good) return bad_argument(name, good.error());
+        Engine& engine = comm->communicator->engine();
+        if (engine.failure().status != BATCHAI_COLL_OK) {
+            return concluded(engine, engine.failure().status);
+        }
+        *request = reinterpret_cast<batchai_coll_request*>(engine.start(made->call));
+        return BATCHAI_COLL_OK;
+    });
+}
+
+// The blocking form of an operation.
+template <class Start>
+batchai_coll_status blocking(Start start_async) {
+    batchai_coll_request* request = nullptr;
+    const batchai_coll_status status = start_async(&request);
+    return status == BATCHAI_COLL_OK ? batchai_coll_wait(request) : status;
 }
 
 }  // namespace
@@ -50,9 +50,8 @@ batchai_coll_status batchai_coll_allreduce_async(batchai_coll_comm* comm, const 
                                                  batchai_coll_type type, batchai_coll_op op,
                                                  const batchai_coll_scaling* scaling,
                                                  batchai_coll_request** request) {
-    return guarded([&] {
-        return start_reduction("allreduce", Kind::allreduce, 0, comm, send, receive, count, type,
-                               op, scaling, request);
+    return started("allreduce", comm, request, [&](Ranks ranks) {
+        return allreduce(ranks, {send, receive, type}, count, {op, scaling});
     });
 }
 
@@ -61,64 +60,68 @@ batchai_coll_status batchai_coll_reduce_async(batchai_coll_comm* comm, const voi
                                               batchai_coll_op op,
                                               const batchai_coll_scaling* scaling, int root,
                                               batchai_coll_request** request) {
-    return guarded([&] {
-        return start_reduction("reduce", Kind::reduce, root, comm, send, receive, count, type, op,
-                               scaling, request);
+    return started("reduce", comm, request, [&](Ranks ranks) {
+        return reduce(ranks, {send, receive, type}, count, {op, scaling}, root);
     });
 }
 
 batchai_coll_status batchai_coll_broadcast_async(batchai_coll_comm* comm, void* buffer,
                                                  size_t count, batchai_coll_type type, int root,
                                                  batchai_coll_request** request) {
-    return guarded([&] {
-        constexpr const char* kName = "broadcast";
-        if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
-        if (auto good = check_type(type); !good) return bad_argument(kName, good.error());
-        if (auto good = check_root(root, comm->communicator->topology().size); !good)
-            return bad_argument(kName, good.error());
-        if (auto good = check_count(count, type); !good) return bad_argument(kName, good.error());
-        if (count > 0 && buffer == nullptr) return bad_argument(kName, "a null buffer");
-        Signature signature = signature_of(Kind::broadcast, count, type);
-        signature.root = root;
-        auto* data = static_cast<std::byte*>(buffer);
-        return start(comm, {signature, data, data}, request);
-    });
+    return started("broadcast", comm, request,
+                   [&](Ranks ranks) { return broadcast(ranks, buffer, type, count, root); });
 }
 
 batchai_coll_status batchai_coll_allgather_async(batchai_coll_comm* comm, const void* send,
                                                  void* receive, size_t count,
                                                  batchai_coll_type type,
                                                  batchai_coll_request** request) {
-    return guarded([&] {
-        constexpr const char* kName = "allgather";
-        if (comm == nullptr || request == nullptr) return bad_argument(kName, "a null argument");
-        if (auto good = check_type(type); !good) return bad_argument(kName, good.error());
-        const Topology& topology = comm->communicator->topology();
-        if (auto good = check_count(count, type, topology.size); !good)
-            return bad_argument(kName, good.error());
-        if (count > 0 && (send == nullptr || receive == nullptr)) {
-            return bad_argument(kName, "a null buffer");
-        }
-        const Signature signature = signature_of(Kind::allgather, count, type);
-        const std::size_t bytes = bytes_of(signature);
-        auto* to = static_cast<std::byte*>(receive);
-        const bool in_place = send == to + static_cast<std::size_t>(topology.rank) * bytes;
-        if (!in_place &&
-            overlap(send, bytes, receive, bytes * static_cast<std::size_t>(topology.size))) {
-            return bad_argument(kName,
-                                "send overlaps receive without being this rank's block of it");
-        }
-        return start(comm, {signature, static_cast<const std::byte*>(send), to}, request);
+    return started("allgather", comm, request, [&](Ranks ranks) {
+        return allgather(ranks, {send, receive, type}, count);
+    });
+}
+
+batchai_coll_status batchai_coll_allgatherv_async(batchai_coll_comm* comm, const void* send,
+                                                  void* receive, const size_t* counts,
+                                                  batchai_coll_type type,
+                                                  batchai_coll_request** request) {
+    return started("allgatherv", comm, request, [&](Ranks ranks) {
+        return allgatherv(ranks, {send, receive, type}, counts);
+    });
+}
+
+batchai_coll_status batchai_coll_reduce_scatter_async(batchai_coll_comm* comm, const void* send,
+                                                      void* receive, const size_t* counts,
+                                                      batchai_coll_type type, batchai_coll_op op,
+                                                      const batchai_coll_scaling* scaling,
+                                                      batchai_coll_request** request) {
+    return started("reduce_scatter", comm, request, [&](Ranks ranks) {
+        return reduce_scatter(ranks, {send, receive, type}, counts, {op, scaling});
+    });
+}
+
+batchai_coll_status batchai_coll_alltoall_async(batchai_coll_comm* comm, const void* send,
+                                                void* receive, size_t count, batchai_coll_type type,
+                                                batchai_coll_request** request) {
+    return started("alltoall", comm, request, [&](Ranks ranks) {
+        return alltoall(ranks, {send, receive, type}, count);
+    });
+}
+
+batchai_coll_status batchai_coll_alltoallv_async(batchai_coll_comm* comm, const void* send,
+                                                 const size_t* send_counts, void* receive,
+                                                 const size_t* receive_counts,
+                                                 batchai_coll_type type,
+                                                 batchai_coll_request** request) {
+    return started("alltoallv", comm, request, [&](Ranks ranks) {
+        return alltoallv(ranks, {send, receive, type}, send_counts, receive_counts);
     });
 }
 
 batchai_coll_status batchai_coll_barrier_async(batchai_coll_comm* comm,
                                                batchai_coll_request** request) {
-    return guarded([&] {
-        if (comm == nullptr || request == nullptr)
-            return bad_argument("barrier", "a null argument");
-        return start(comm, {}, request);
-    });
+    return started("barrier", comm, request,
+                   [](Ranks) { return batchai::sys::Result<CheckedCall>(CheckedCall{}); });
 }
 
 batchai_coll_status batchai_coll_test(batchai_coll_request* request) {
@@ -165,6 +168,40 @@ batchai_coll_status batchai_coll_allgather(batchai_coll_comm* comm, const void* 
                                            size_t count, batchai_coll_type type) {
     return blocking([&](batchai_coll_request** request) {
         return batchai_coll_allgather_async(comm, send, receive, count, type, request);
+    });
+}
+
+batchai_coll_status batchai_coll_allgatherv(batchai_coll_comm* comm, const void* send,
+                                            void* receive, const size_t* counts,
+                                            batchai_coll_type type) {
+    return blocking([&](batchai_coll_request** request) {
+        return batchai_coll_allgatherv_async(comm, send, receive, counts, type, request);
+    });
+}
+
+batchai_coll_status batchai_coll_reduce_scatter(batchai_coll_comm* comm, const void* send,
+                                                void* receive, const size_t* counts,
+                                                batchai_coll_type type, batchai_coll_op op,
+                                                const batchai_coll_scaling* scaling) {
+    return blocking([&](batchai_coll_request** request) {
+        return batchai_coll_reduce_scatter_async(comm, send, receive, counts, type, op, scaling,
+                                                 request);
+    });
+}
+
+batchai_coll_status batchai_coll_alltoall(batchai_coll_comm* comm, const void* send, void* receive,
+                                          size_t count, batchai_coll_type type) {
+    return blocking([&](batchai_coll_request** request) {
+        return batchai_coll_alltoall_async(comm, send, receive, count, type, request);
+    });
+}
+
+batchai_coll_status batchai_coll_alltoallv(batchai_coll_comm* comm, const void* send,
+                                           const size_t* send_counts, void* receive,
+                                           const size_t* receive_counts, batchai_coll_type type) {
+    return blocking([&](batchai_coll_request** request) {
+        return batchai_coll_alltoallv_async(comm, send, send_counts, receive, receive_counts, type,
+                                            request);
     });
 }
 

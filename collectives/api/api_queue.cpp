@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "collectives/api/api.hpp"
+#include "collectives/api/api_calls.hpp"
 #include "collectives/queue/queue.hpp"
 
 using namespace batchai::coll;
@@ -82,19 +83,12 @@ batchai::sys::Result<void> check(const batchai_coll_queue_options& options) {
 
 batchai::sys::Result<Part> part_of(const batchai_coll_tensor& tensor, batchai_coll_op op,
                                    const batchai_coll_scaling* scaling) {
-    if (auto good = check_type(tensor.type); !good) return good.error();
-    if (auto good = check_count(tensor.count, tensor.type); !good) return good.error();
-    if (tensor.count > 0 && (tensor.send == nullptr || tensor.receive == nullptr)) {
-        return batchai::sys::Error{"a null buffer"};
-    }
-    Part part{signature_of(Kind::allreduce, tensor.count, tensor.type),
-              static_cast<const std::byte*>(tensor.send), static_cast<std::byte*>(tensor.receive)};
-    const std::size_t bytes = bytes_of(part.signature);
-    if (tensor.send != tensor.receive && overlap(tensor.send, bytes, tensor.receive, bytes)) {
-        return batchai::sys::Error{"send and receive overlap without being the same"};
-    }
-    if (auto good = set_reduction(part.signature, op, scaling); !good) return good.error();
-    return part;
+    const auto made =
+        allreduce({}, {tensor.send, tensor.receive, tensor.type}, tensor.count, {op, scaling});
+    if (!made) return made.error();
+    if (auto good = check_buffers(*made); !good) return good.error();
+    if (auto good = check_overlap(*made); !good) return good.error();
+    return Part{made->call.signature, made->call.send, made->call.receive};
 }
 
 // All tensors of an allreduce; valid until this thread's next call.

@@ -15,9 +15,10 @@ class AloneAllreduce final : public DeviceOperation {
 
     void begin(const DeviceCall& call) override { call_ = call; }
     Step step() override {
-        auto scaled = Device::Reduction::of_one(call_.send, call_.receive, call_.count, call_.type);
-        scaled.before = call_.before;
-        scaled.after = call_.after;
+        auto scaled =
+            Device::Reduction::of_one(call_.send, call_.receive, call_.count(), call_.type());
+        scaled.before = call_.signature.before;
+        scaled.after = call_.signature.after;
         orders_.reduce(scaled, call_.stream);
         return orders_.error() ? Step::failed : Step::done;
     }

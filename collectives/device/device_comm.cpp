@@ -8,18 +8,10 @@
 namespace batchai::coll {
 namespace {
 
+// What the ranks meet with.
 Signature signature_of(const DeviceCall& call) {
-    Signature signature;
+    Signature signature = call.signature;
     signature.on_devices = true;
-    signature.captured = call.captured;
-    signature.kind = call.kind;
-    signature.count = call.count;
-    signature.type = static_cast<std::uint8_t>(call.type);
-    signature.op = static_cast<std::uint8_t>(call.op);
-    signature.root = call.root;
-    signature.before = call.before;
-    signature.after = call.after;
-    signature.layout = call.layout;
     return signature;
 }
 
@@ -140,14 +132,14 @@ Step DeviceCommunicator::advance() {
         if (status != BATCHAI_COLL_IN_PROGRESS) {
             request.meeting = nullptr;
             step = Step::moved;
-            if (request.call.captured && status == BATCHAI_COLL_OK) {
+            if (request.call.signature.captured && status == BATCHAI_COLL_OK) {
                 ways_->orders().give(
                     [&] { return ways_->device().keep(request.call.stream, graphs_); });
             }
         }
     }
     // What is captured stays in the graph: nothing is, before all ranks agree.
-    const bool may_step = !request.call.captured || request.meeting == nullptr;
+    const bool may_step = !request.call.signature.captured || request.meeting == nullptr;
     if (!ordered_ && may_step && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
         if (ordered == Step::failed) {

@@ -44,7 +44,7 @@ class DeviceCommunicator {
 
     // Whether a call may be captured into a graph, which is done later without the host.
     bool can_be_captured(const DeviceCall& call) const {
-        return call.kind == Kind::allreduce && ways_->capturable() != nullptr;
+        return call.signature.kind == Kind::allreduce && ways_->capturable() != nullptr;
     }
     // Waits, for two seconds at most, for the end of graphs that have calls: they end a little
     // after they are destroyed, at times. False: some are left, and this is not to be closed.
@@ -61,7 +61,7 @@ class DeviceCommunicator {
     std::size_t under_way() const { return line_.size(); }
     bool has_uncaptured(Device::Stream stream) const {
         return std::any_of(line_.begin(), line_.end(), [stream](const Request* request) {
-            return request->call.stream == stream && !request->call.captured;
+            return request->call.stream == stream && !request->call.signature.captured;
         });
     }
     // The communicator's. Its status is OK while all is well.

@@ -13,20 +13,27 @@
 
 namespace batchai::coll {
 
-struct DeviceCall {
-    const std::byte* send = nullptr;
-    std::byte* receive = nullptr;  // may be send
-    std::size_t count = 0;
-    batchai_coll_type type = BATCHAI_COLL_FLOAT32;
-    batchai_coll_op op = BATCHAI_COLL_SUM;
-    double before = 1, after = 1;
-    Device::Stream stream = nullptr;  // what is in it already comes before the operation
-    bool captured = false;            // the stream is: all that is ordered is kept for a graph
-    Kind kind = Kind::allreduce;      // this and all below as in Call and its signature
-    int root = 0;
-    std::span<const std::size_t> counts = {}, receive_counts = {};
-    std::uint32_t layout = 0;
+// A call on the device's memory. What is in the stream already comes before the operation.
+struct DeviceCall : Call {
+    Device::Stream stream = nullptr;
+
+    std::size_t count() const { return signature.count; }
+    batchai_coll_type type() const { return static_cast<batchai_coll_type>(signature.type); }
+    batchai_coll_op op() const { return static_cast<batchai_coll_op>(signature.op); }
 };
+
+inline DeviceCall allreduce_call(const std::byte* send, std::byte* receive, std::size_t count,
+                                 batchai_coll_type type = BATCHAI_COLL_FLOAT32,
+                                 batchai_coll_op op = BATCHAI_COLL_SUM) {
+    DeviceCall call;
+    call.signature.kind = Kind::allreduce;
+    call.signature.count = count;
+    call.signature.type = static_cast<std::uint8_t>(type);
+    call.signature.op = static_cast<std::uint8_t>(op);
+    call.send = send;
+    call.receive = receive;
+    return call;
+}
 
 // How many of `count` numbers go into a chunk, where `slots` of them are under way and at most
 // `most` fit: so few that there are some chunks to overlap, but not so few that a chunk costs more

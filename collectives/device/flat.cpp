@@ -17,20 +17,20 @@ sys::Result<std::unique_ptr<FlatAllreduce>> FlatAllreduce::create(Device& device
 void FlatAllreduce::begin(const DeviceCall& call) {
     call_ = call;
     given_ = false;
-    if (!call.captured) orders_.record(started_, call.stream);
+    if (!call.signature.captured) orders_.record(started_, call.stream);
 }
 
 Step FlatAllreduce::step() {
     const bool ready = orders_.is_ready(comm_);
     if (orders_.error()) return Step::failed;
     if (!ready) return Step::idle;
-    if (!given_ && call_.count > 0) {
+    if (!given_ && call_.count() > 0) {
         given_ = true;
         order();
         return Step::moved;
     }
-    if (call_.count > 0) scale();
-    if (!call_.captured) {
+    if (call_.count() > 0) scale();
+    if (!call_.signature.captured) {
         orders_.record(ended_, stream_);
         orders_.wait(call_.stream, ended_);
     }
@@ -38,25 +38,27 @@ Step FlatAllreduce::step() {
 }
 
 void FlatAllreduce::order() {
-    if (!call_.captured) orders_.wait(stream_, started_);
+    if (!call_.signature.captured) orders_.wait(stream_, started_);
     const std::byte* from = call_.send;
-    if (call_.before != 1 || call_.type == BATCHAI_COLL_BOOL) {
-        auto read = Device::Reduction::of_one(call_.send, call_.receive, call_.count, call_.type);
-        read.before = call_.before;
+    if (call_.signature.before != 1 || call_.type() == BATCHAI_COLL_BOOL) {
+        auto read =
+            Device::Reduction::of_one(call_.send, call_.receive, call_.count(), call_.type());
+        read.before = call_.signature.before;
         orders_.reduce(read, stream());
         from = call_.receive;
     }
-    const auto op = call_.op == BATCHAI_COLL_AVERAGE ? BATCHAI_COLL_SUM : call_.op;
+    const auto op = call_.op() == BATCHAI_COLL_AVERAGE ? BATCHAI_COLL_SUM : call_.op();
     orders_.give([&] {
-        return comm_.all_reduce(from, call_.receive, call_.count, call_.type, op, stream());
+        return comm_.all_reduce(from, call_.receive, call_.count(), call_.type(), op, stream());
     });
 }
 
 void FlatAllreduce::scale() {
-    const int divisor = call_.op == BATCHAI_COLL_AVERAGE ? ranks_ : 1;
-    if (call_.after == 1 && divisor == 1) return;
-    auto scaled = Device::Reduction::of_one(call_.receive, call_.receive, call_.count, call_.type);
-    scaled.after = call_.after;
+    const int divisor = call_.op() == BATCHAI_COLL_AVERAGE ? ranks_ : 1;
+    if (call_.signature.after == 1 && divisor == 1) return;
+    auto scaled =
+        Device::Reduction::of_one(call_.receive, call_.receive, call_.count(), call_.type());
+    scaled.after = call_.signature.after;
     scaled.divisor = divisor;
     orders_.reduce(scaled, stream());
 }

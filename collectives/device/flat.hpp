@@ -31,7 +31,7 @@ class FlatAllreduce final : public DeviceOperation {
   private:
     FlatAllreduce(Orders& orders, StreamComm& comm, int ranks)
         : orders_(orders), comm_(comm), ranks_(ranks) {}
-    Device::Stream stream() const { return call_.captured ? call_.stream : stream_; }
+    Device::Stream stream() const { return call_.signature.captured ? call_.stream : stream_; }
     void order();
     void scale();
 

@@ -25,20 +25,20 @@ std::string SplitRails::name() const {
 
 // Numbers of 16 bits are not divided but multiplied, before they are rounded.
 void SplitRails::begin(const DeviceCall& call) {
-    const std::size_t element = type_size(call.type);
+    const std::size_t element = type_size(call.type());
     per_chunk_ =
-        numbers_per_chunk(call.count, element, kSlots, parts_.exchange.chunk_bytes() / element);
+        numbers_per_chunk(call.count(), element, kSlots, parts_.exchange.chunk_bytes() / element);
     call_ = call;
-    after_ = call.after;
+    after_ = call.signature.after;
     divisor_ = 1;
-    if (call.op == BATCHAI_COLL_AVERAGE) {
-        call_.op = BATCHAI_COLL_SUM;
+    if (call.op() == BATCHAI_COLL_AVERAGE) {
+        call_.signature.op = BATCHAI_COLL_SUM;
         divisor_ = parts_.ranks;
     }
-    if (parts_.rail != nullptr && float_format(call.type).bytes == 2) {
+    if (parts_.rail != nullptr && float_format(call.type()).bytes == 2) {
         after_ /= std::exchange(divisor_, 1);
     }
-    chunks_ = chunks_of(call.count, per_chunk_);
+    chunks_ = chunks_of(call.count(), per_chunk_);
     first_ = parts_.exchange.take_numbers(chunks_);
     if (parts_.rail != nullptr) first_part_ = parts_.rail->returned();
     reduced_ = gathered_ = 0;
@@ -47,11 +47,11 @@ void SplitRails::begin(const DeviceCall& call) {
 }
 
 NodeExchange::Chunk SplitRails::chunk(std::uint64_t k) const {
-    const Range range = chunk_of(call_.count, per_chunk_, k);
-    const std::size_t offset = range.begin * type_size(call_.type);
-    NodeExchange::Chunk chunk{first_ + k,   call_.send + offset, call_.receive + offset,
-                              range.size(), call_.type,          call_.op,
-                              call_.before};
+    const Range range = chunk_of(call_.count(), per_chunk_, k);
+    const std::size_t offset = range.begin * type_size(call_.type());
+    NodeExchange::Chunk chunk{
+        first_ + k,   call_.send + offset, call_.receive + offset, range.size(),
+        call_.type(), call_.op(),          call_.signature.before};
     if (parts_.rail == nullptr) {
         chunk.after = after_;
         chunk.divisor = divisor_;

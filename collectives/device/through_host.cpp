@@ -34,7 +34,7 @@ void ThroughHost::begin(const DeviceCall& call) {
     lay_out_blocks();
     orders_.record(started_, call.stream);
     orders_.wait(out_, started_);
-    if (call.kind == Kind::alltoallv) {
+    if (call.signature.kind == Kind::alltoallv) {
         ask_for_longest();
     } else {
         divide(longest_known());
@@ -42,18 +42,18 @@ void ThroughHost::begin(const DeviceCall& call) {
 }
 
 void ThroughHost::lay_out_blocks() {
-    const Kind kind = call_.kind;
-    const bool is_root = call_.root == rank_;
+    const Kind kind = call_.signature.kind;
+    const bool is_root = call_.signature.root == rank_;
     const bool exchanges = kind == Kind::alltoall || kind == Kind::alltoallv;
     const bool gives_all = kind == Kind::reduce_scatter || exchanges;
     const bool gets_all = kind == Kind::allgather || exchanges;
     const bool gives = kind != Kind::broadcast || is_root;
     const bool gets = kind == Kind::broadcast ? !is_root : kind != Kind::reduce || is_root;
     const std::size_t own =
-        call_.counts.empty() ? call_.count : call_.counts[static_cast<std::size_t>(rank_)];
+        call_.counts.empty() ? call_.count() : call_.counts[static_cast<std::size_t>(rank_)];
     const auto set = [&](Blocks& blocks, bool any, bool all, std::span<const std::size_t> counts) {
         if (all) {
-            blocks.set(ranks_, counts, call_.count, element());
+            blocks.set(ranks_, counts, call_.count(), element());
         } else {
             blocks.set(any ? 1 : 0, {}, own, element());
         }
@@ -65,7 +65,7 @@ void ThroughHost::lay_out_blocks() {
 
 // As far as this rank can tell: in numbers.
 std::size_t ThroughHost::longest_known() const {
-    std::size_t longest = call_.counts.empty() ? call_.count : 0;
+    std::size_t longest = call_.counts.empty() ? call_.count() : 0;
     for (const auto counts : {call_.counts, call_.receive_counts}) {
         for (const std::size_t count : counts) longest = std::max(longest, count);
     }
@@ -146,24 +146,18 @@ bool ThroughHost::start() {
 
 Call ThroughHost::operation(std::uint64_t k) {
     Call call;
-    call.signature.kind = call_.kind;
+    call.signature = call_.signature;
     if (call_.counts.empty()) {
-        call.signature.count = chunk_of(call_.count, per_chunk_, k).size();
+        call.signature.count = chunk_of(call_.count(), per_chunk_, k).size();
     } else {
         cut_blocks(k);
         call.counts = pieces_;
-        if (call_.kind == Kind::alltoallv) {
+        if (call_.signature.kind == Kind::alltoallv) {
             call.receive_counts = received_pieces_;
         } else {
             call.signature.count = std::accumulate(pieces_.begin(), pieces_.end(), std::size_t{0});
         }
     }
-    call.signature.type = static_cast<std::uint8_t>(call_.type);
-    call.signature.op = static_cast<std::uint8_t>(call_.op);
-    call.signature.root = call_.root;
-    call.signature.layout = call_.layout;
-    call.signature.before = call_.before;
-    call.signature.after = call_.after;
     call.send = slot(k).pinned;
     call.receive = result(slot(k).pinned);
     return call;
@@ -177,8 +171,8 @@ void ThroughHost::cut_blocks(std::uint64_t k) {
             pieces.push_back(piece(blocks, block, k).size() / element());
         }
     };
-    cut(call_.kind == Kind::allgather ? got_ : given_, pieces_);
-    if (call_.kind == Kind::alltoallv) cut(got_, received_pieces_);
+    cut(call_.signature.kind == Kind::allgather ? got_ : given_, pieces_);
+    if (call_.signature.kind == Kind::alltoallv) cut(got_, received_pieces_);
 }
 
 bool ThroughHost::bring_in() {

@@ -49,7 +49,7 @@ class ThroughHost final : public DeviceOperation {
         : orders_(orders), engine_(engine), rank_(rank), ranks_(ranks), chunk_bytes_(chunk_bytes) {}
 
     Slot& slot(std::uint64_t chunk) { return slots_[(first_ + chunk) % kSlots]; }
-    std::size_t element() const { return type_size(static_cast<std::uint8_t>(call_.type)); }
+    std::size_t element() const { return type_size(call_.signature.type); }
     // Where chunk k of a block is in the call's buffer.
     Range piece(const Blocks& blocks, int block, std::uint64_t k) const {
         return blocks.chunk(block, per_chunk_ * element(), k);

@@ -59,10 +59,9 @@ class Stopwatch {
 
     // From the call to the end on the device.
     sys::Result<double> time_once(DeviceOperation& way, std::size_t bytes) {
-        DeviceCall call;
-        call.send = call.receive = memory_;
-        call.count = bytes / sizeof(float);
-        call.op = BATCHAI_COLL_MAX;  // whatever numbers there are
+        DeviceCall call =
+            allreduce_call(memory_, memory_, bytes / sizeof(float), BATCHAI_COLL_FLOAT32,
+                           BATCHAI_COLL_MAX);  // whatever numbers there are
         call.stream = stream_;
         const std::string doing = "timing " + way.name();
         Orders& orders = ways_.orders();
@@ -104,9 +103,9 @@ class Stopwatch {
 }  // namespace
 
 DeviceOperation& WayChoice::way_for(const DeviceCall& call) const {
-    if (call.kind != Kind::allreduce) return *ways_->all().back();
-    if (call.captured) return *ways_->capturable();
-    const std::size_t bytes = call.count * type_size(call.type);
+    if (call.signature.kind != Kind::allreduce) return *ways_->all().back();
+    if (call.signature.captured) return *ways_->capturable();
+    const std::size_t bytes = call.count() * type_size(call.type());
     const auto choice = std::find_if(choices_.begin(), choices_.end() - 1,
                                      [&](const Choice& it) { return bytes <= it.bytes; });
     return *ways_->all()[choice->way];

@@ -134,20 +134,16 @@ void DeviceMessages::start_next() {
         bytes += more;
     }
     DeviceCall call;
-    call.type = static_cast<batchai_coll_type>(like.type);
-    call.op = static_cast<batchai_coll_op>(like.op);
-    call.before = like.before;
-    call.after = like.after;
+    call.signature = like;
     call.stream = stream_;
     if (next_ > first_ + 1) {
         pack();
         call.send = call.receive = buffer_;
-        call.count = bytes / type_size(like.type);
+        call.signature.count = bytes / type_size(like.type);
     } else {
         next_ = first_ + 1;
         call.send = parts_[first_]->send;
         call.receive = parts_[first_]->receive;
-        call.count = like.count;
     }
     if (!orders_->error()) request_ = communicator_->start(call);
 }

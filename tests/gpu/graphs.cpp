@@ -5,7 +5,6 @@
 // what only some ranks capture.
 #include <csignal>
 
-#include "collectives/api/api_device.hpp"
 #include "job.hpp"
 #include "work.hpp"
 

@@ -51,8 +51,8 @@ void reduce_through_nccl(int rank, Board& board) {
         for (std::size_t i = 0; i < kCount; ++i)
             host[i] = static_cast<float>(static_cast<int>(i % 100) + rank);
         value_of(device->copy(memory, reinterpret_cast<std::byte*>(host), bytes, stream));
-        DeviceCall call{memory, in_place ? memory : memory + bytes, kCount};
-        call.op = BATCHAI_COLL_AVERAGE;
+        DeviceCall call = allreduce_call(memory, in_place ? memory : memory + bytes, kCount,
+                                         BATCHAI_COLL_FLOAT32, BATCHAI_COLL_AVERAGE);
         call.stream = stream;
         drive(*rails, orders, call);
         value_of(device->copy(reinterpret_cast<std::byte*>(host), call.receive, bytes, stream));

@@ -38,7 +38,7 @@ class Staging {
               value_of(ThroughHost::create(*device_, orders_, comm.engine(), 0, 1, chunk_bytes))) {}
 
     double milliseconds(std::size_t bytes) {
-        DeviceCall call{memory_, memory_, bytes / sizeof(float)};
+        DeviceCall call = allreduce_call(memory_, memory_, bytes / sizeof(float));
         call.stream = stream_;
         return 1000 * seconds(bytes, [&] {
                    drive(*staged_, orders_, call);

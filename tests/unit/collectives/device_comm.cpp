@@ -43,10 +43,8 @@ class Member {
     }
 
     DeviceCall call(std::size_t first, std::size_t count) const {
-        DeviceCall call;
-        call.send = reinterpret_cast<const std::byte*>(send_ + first);
-        call.receive = reinterpret_cast<std::byte*>(receive_ + first);
-        call.count = count;
+        auto call = allreduce_call(reinterpret_cast<const std::byte*>(send_ + first),
+                                   reinterpret_cast<std::byte*>(receive_ + first), count);
         call.stream = stream_;
         return call;
     }
@@ -92,7 +90,7 @@ class Member {
                 for (std::size_t i = 0; i < sent.back(); ++i) *at++ = value(own, r, i);
             }
             DeviceCall call = this->call(0, 0);
-            call.kind = Kind::alltoallv;
+            call.signature.kind = Kind::alltoallv;
             call.counts = sent;
             call.receive_counts = received;
             for (int c = 0; c < 2; ++c) requests.push_back(device_->start(call));
@@ -264,9 +262,9 @@ BOOST_AUTO_TEST_CASE(blocks_of_other_lengths_than_expected_are_an_error_on_all) 
         if (auto wrong = member.open(1 << 20); !wrong.empty()) return wrong;
         const std::vector<std::size_t> counts{rank == 2 ? 3u : 1u, 2, rank == 2 ? 1u : 3u};
         DeviceCall call = member.call(0, 6);
-        call.kind = Kind::allgather;
+        call.signature.kind = Kind::allgather;
         call.counts = counts;
-        call.layout = rank == 2 ? 7 : 8;
+        call.signature.layout = rank == 2 ? 7 : 8;
         const auto status = member.device().wait(member.device().start(call));
         const std::string& said = member.device().failure().sentence;
         const bool named = said.find("lengths #00000007") != std::string::npos;

@@ -58,7 +58,8 @@ class ComparedRails {
         }
         const std::size_t bytes = count * sizeof(Stored);
         for (int kind = 0; kind < 2; ++kind) {
-            DeviceCall call{memory_, memory_ + kMost * sizeof(double), count, Type::kType, op};
+            DeviceCall call =
+                allreduce_call(memory_, memory_ + kMost * sizeof(double), count, Type::kType, op);
             call.stream = stream_;
             // Both, so that nothing of the other way's result is left.
             value_of(device_.copy(memory_, input_, bytes, stream_));

@@ -50,9 +50,13 @@ class Summed {
                 given[i] = Type::write(static_cast<Value>(input(r, i, round_)));
             }
             auto* receive = in_place_ ? send : send + count_ + 64;
-            calls.push_back({reinterpret_cast<std::byte*>(send),
-                             reinterpret_cast<std::byte*>(receive), count_, Type::kType, op_,
-                             before_, after_, job_.stream(r)});
+            auto call =
+                allreduce_call(reinterpret_cast<std::byte*>(send),
+                               reinterpret_cast<std::byte*>(receive), count_, Type::kType, op_);
+            call.signature.before = before_;
+            call.signature.after = after_;
+            call.stream = job_.stream(r);
+            calls.push_back(call);
         }
         BOOST_TEST_REQUIRE(job_.run(calls) == "");
         std::size_t wrong = 0;
@@ -137,16 +141,9 @@ void run_task(DeviceRanks& job, const Task& task, std::size_t count) {
         if (call.send != nullptr) {
             std::memcpy(job.input(r) + (send - job.memory(r)), call.send, given);
         }
-        DeviceCall device;
+        DeviceCall device{call, job.stream(r)};
         device.send = send;
         device.receive = task.kind == Kind::broadcast ? send : receive;
-        device.count = call.signature.count;
-        device.type = BATCHAI_COLL_INT64;
-        device.stream = job.stream(r);
-        device.kind = task.kind;
-        device.root = call.signature.root;
-        device.counts = call.counts;
-        device.receive_counts = call.receive_counts;
         calls.push_back(device);
     }
     BOOST_TEST_REQUIRE(job.run(calls) == "");
@@ -230,9 +227,9 @@ BOOST_AUTO_TEST_CASE(a_failure_is_the_device_s_or_the_host_s) {
     const auto run = [&](DeviceRanks& job, bool device_fails) {
         std::vector<DeviceCall> calls(static_cast<std::size_t>(job.size()));
         for (int r = 0; r < job.size(); ++r) {
-            calls[r].send = calls[r].receive = job.memory(r);
-            calls[r].count = elsewhere.size() / sizeof(float);
-            calls[r].before = 2;  // so that NCCL's ways have an order of their own
+            calls[r] =
+                allreduce_call(job.memory(r), job.memory(r), elsewhere.size() / sizeof(float));
+            calls[r].signature.before = 2;  // so that NCCL's ways have an order of their own
             calls[r].stream = job.stream(r);
         }
         if (device_fails) calls[1].send = elsewhere.data();

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the arguments of an operation to its Call, which is the same for every kind of memory. An
+// error says what is wrong with an argument. Buffers and counts stay the caller's.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "batchai/collectives.h"
+#include "collectives/common/call.hpp"
+#include "sys/result.hpp"
+
+namespace batchai::coll::api {
+
+struct Ranks {
+    int own = 0;
+    int all = 1;
+};
+
+struct CheckedCall {
+    Call call;
+    // The extents of this rank's buffers, in elements. Nobody has looked at the buffers yet.
+    std::size_t given = 0, got = 0;
+    // Where in what is got that may be which is given, in elements; none: nowhere.
+    std::optional<std::size_t> in_place = {};
+};
+
+struct Buffers {
+    const void* send;
+    void* receive;
+    batchai_coll_type type;
+};
+
+struct Reduction {
+    batchai_coll_op op;
+    const batchai_coll_scaling* scaling;  // may be null
+};
+
+sys::Result<CheckedCall> allreduce(Ranks, const Buffers&, std::size_t count, const Reduction&);
+sys::Result<CheckedCall> reduce(Ranks, const Buffers&, std::size_t count, const Reduction&,
+                                int root);
+sys::Result<CheckedCall> broadcast(Ranks, void* buffer, batchai_coll_type, std::size_t count,
+                                   int root);
+sys::Result<CheckedCall> allgather(Ranks, const Buffers&, std::size_t count);
+sys::Result<CheckedCall> alltoall(Ranks, const Buffers&, std::size_t count);
+// Counts of all ranks' blocks; null is an error.
+sys::Result<CheckedCall> allgatherv(Ranks, const Buffers&, const std::size_t* counts);
+sys::Result<CheckedCall> reduce_scatter(Ranks, const Buffers&, const std::size_t* counts,
+                                        const Reduction&);
+sys::Result<CheckedCall> alltoallv(Ranks, const Buffers&, const std::size_t* send_counts,
+                                   const std::size_t* receive_counts);
+
+// Whether both buffers are there, where they have elements. For the host's memory: of a GPU's, the
+// device tells more.
+sys::Result<void> check_buffers(const CheckedCall&);
+// Whether they are apart, or are one where the operation allows it.
+sys::Result<void> check_overlap(const CheckedCall&);
+
+}  // namespace batchai::coll::api
