@@ -11,7 +11,7 @@
 #                changes, or else those of the last commit. Installs nothing. tests/README.md lists the tests.
 #
 # On a new Debian 12 machine, as root or as a user with sudo (for the packages only). Unit tests run
-# under ASan and UBSan, and so do the fuzz targets, a minute each. Cluster and peer tests run the release
+# under ASan and UBSan, and so do the fuzz targets, 20 seconds each. Cluster and peer tests run the release
 # build on a throw-away Slurm.
 # Exit: 0 if no test failed; 1; 2 wrong usage. A test that cannot run here is counted as skipped.
 set -euo pipefail
