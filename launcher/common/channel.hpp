@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Channel: a connection between two processes of a job (launcher/common/tls.hpp), carrying framed
-// messages in order: u64 length, u8 kind, the message as wire.hpp encodes it. Connections are found
-// dead in about ten seconds when a node vanishes.
+// messages in order: u64 length, u8 kind, the message as sys/codec.hpp encodes it. Connections are
+// found dead in about ten seconds when a node vanishes.
 //
 // Frames are encrypted piece by piece as the socket takes them, so a frame sent to several agents
 // is stored once. After on_close was called once, nothing more arrives. Neither callback may
@@ -19,9 +19,12 @@
 #include "launcher/common/event_loop.hpp"
 #include "launcher/common/message.hpp"
 #include "launcher/common/tls.hpp"
-#include "launcher/common/wire.hpp"
+#include "sys/codec.hpp"
 
 namespace batchai::launcher {
+
+using sys::Reader;
+using sys::Writer;
 
 // A message as it is sent, to one or to several.
 struct Frame {
@@ -30,9 +33,7 @@ struct Frame {
 };
 template <class Message>
 Frame frame(const Message& message) {
-    Writer writer;
-    writer(message);
-    return {Message::kKind, std::make_shared<const std::string>(writer.take())};
+    return {Message::kKind, std::make_shared<const std::string>(sys::encode(message))};
 }
 
 class Channel {

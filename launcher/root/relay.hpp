@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "launcher/common/channel.hpp"
 #include "launcher/common/collective.hpp"
 #include "launcher/common/message_pmix.hpp"
-#include "launcher/common/wire.hpp"
 #include "launcher/gloo/key_values.hpp"
 #include "launcher/root/directory.hpp"
 

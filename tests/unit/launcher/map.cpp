@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "launcher/common/wire.hpp"
+#include "launcher/common/channel.hpp"
 
 using namespace batchai;
 using namespace batchai::launcher;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/common/wire.hpp"
+#include "launcher/common/channel.hpp"
 
 #include <boost/test/unit_test.hpp>
 

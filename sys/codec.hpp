@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Encoding of the messages between root and agents: integers and doubles in the machine's own byte
-// order (all nodes of a job are of one kind), strings and lists with their length in front. A
-// struct is encoded by its `fields(archive)`, which names its members once for both directions.
+// Encoding of a message between two processes of this project: integers and doubles in the
+// machine's own byte order (all nodes of a job are of one kind), strings and lists with their
+// length in front, variants with the number of their case. A struct is encoded by its
+// `fields(archive)`, which names its members once for both directions.
 //
-// Reader never reads past its bytes: after a short or malformed message ok() is false and the
-// values are the default ones.
+// The bytes may come from a process that is not trusted: a Reader never reads past its bytes, and
+// never holds more items than bytes. After a short or malformed message ok() is false.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
-namespace batchai::launcher {
+namespace batchai::sys {
 
 template <class T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
@@ -48,6 +51,11 @@ class Writer {
         put(std::uint64_t{map.size()});
         for (const auto& [key, value] : map) (*this)(key, value);
     }
+    template <class... Cases>
+    void put(const std::variant<Cases...>& value) {
+        put(static_cast<std::uint8_t>(value.index()));
+        std::visit([this](const auto& held) { put(held); }, value);
+    }
     template <class T>
     requires std::is_class_v<T>
     void put(const T& message) {
@@ -59,7 +67,12 @@ class Writer {
 
 class Reader {
   public:
-    explicit Reader(std::string_view bytes) : rest_(bytes) {}
+    // What a string may hold. A string that goes on after a zero byte is one name in a comparison
+    // and another one in a system call.
+    enum class Strings { any, without_zero };
+
+    explicit Reader(std::string_view bytes, Strings strings = Strings::any)
+        : rest_(bytes), strings_(strings) {}
 
     template <class... T>
     void operator()(T&... values) {
@@ -67,6 +80,7 @@ class Reader {
     }
     // True when everything asked for was there.
     bool ok() const { return ok_; }
+    bool is_at_end() const { return rest_.empty(); }
 
   private:
     template <Plain T>
@@ -74,16 +88,25 @@ class Reader {
         if (!take(sizeof value)) return;
         std::memcpy(&value, taken_.data(), sizeof value);
     }
+    void get(bool& value) {
+        std::uint8_t byte = 0;
+        get(byte);
+        ok_ = ok_ && byte <= 1;
+        if (ok_) value = byte == 1;
+    }
     void get(std::string& text) {
         std::uint64_t size = 0;
         get(size);
-        if (take(size)) text.assign(taken_);
+        if (!take(size)) return;
+        ok_ = strings_ == Strings::any || taken_.find('\0') == taken_.npos;
+        if (ok_) text.assign(taken_);
     }
     template <class T>
     void get(std::vector<T>& list) {
         std::uint64_t size = 0;
         get(size);
         list.clear();
+        ok_ = ok_ && size <= rest_.size();
         while (ok_ && size-- > 0) get(list.emplace_back());
         if (!ok_) list.clear();
     }
@@ -96,6 +119,15 @@ class Reader {
             (*this)(key, value);
             map[key] = value;
         }
+    }
+    template <class... Cases>
+    void get(std::variant<Cases...>& value) {
+        std::uint8_t index = 0;
+        get(index);
+        ok_ = ok_ && index < sizeof...(Cases);
+        if (!ok_) return;
+        std::size_t next = 0;
+        ((next++ == index ? get(value.template emplace<Cases>()) : void()), ...);
     }
     template <class T>
     requires std::is_class_v<T>
@@ -110,6 +142,7 @@ class Reader {
     }
 
     std::string_view rest_, taken_;
+    Strings strings_;
     bool ok_ = true;
 };
 
@@ -120,4 +153,21 @@ bool decode(Reader& reader, Message& message) {
     return reader.ok();
 }
 
-}  // namespace batchai::launcher
+template <class Message>
+std::string encode(const Message& message) {
+    Writer writer;
+    writer(message);
+    return writer.take();
+}
+
+// The whole of a message; nothing when the bytes are short or malformed, or more than the message.
+template <class Message>
+std::optional<Message> decode_whole(std::string_view bytes,
+                                    Reader::Strings strings = Reader::Strings::any) {
+    Reader reader(bytes, strings);
+    std::optional<Message> message(std::in_place);
+    if (!decode(reader, *message) || !reader.is_at_end()) message.reset();
+    return message;
+}
+
+}  // namespace batchai::sys
