@@ -22,11 +22,6 @@ inline bool is_remote(MountType type) {
     return type == MountType::nfs || type == MountType::cifs || type == MountType::fuse;
 }
 
-// Written to in memory, up to a size.
-inline bool is_sized(MountType type) {
-    return type == MountType::tmpfs || type == MountType::overlay;
-}
-
 // Made by a client in the kernel, which has options.
 inline bool has_options(MountType type) {
     return type == MountType::nfs || type == MountType::cifs;

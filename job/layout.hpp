@@ -27,6 +27,11 @@ std::string stdouterr_directory(const JobSpec&, const Identity&, const Environme
 struct JobsDirectory {
     std::string path;
     std::string shared;
+    bool operator==(const JobsDirectory&) const = default;
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(path, shared);
+    }
 };
 
 // AZ_BATCHAI_OUTPUT_<id>; environment as above. With createNew=false shared is empty and the path

@@ -64,10 +64,10 @@ sys::Result<Source> parse_source(const std::string& text, const SitePolicy& poli
 
 // Options only narrow what the entry allows.
 sys::Result<void> parse_options(const std::string& text, const FileSystem& allow, Mount& mount) {
-    const bool sized = is_sized(mount.type);
+    InMemory* const memory = part_of<InMemory>(mount);
     bool writable = false;
     for (const std::string& option : split(text, '+')) {
-        const bool is_size = option.rfind("size=", 0) == 0 && sized;
+        const bool is_size = memory != nullptr && option.starts_with("size=");
         if (option == "ro")
             mount.read_only = true;
         else if (option == "rw")
@@ -75,10 +75,10 @@ sys::Result<void> parse_options(const std::string& text, const FileSystem& allow
         else if (option == "noexec")
             mount.no_exec = true;
         else if (is_size && parse_size(option.substr(5)))
-            mount.size = option.substr(5);
+            memory->size = option.substr(5);
         else
             return sys::Error{"'" + option + "' is not an option: ro, rw, noexec" +
-                              (sized ? ", size=N[KMG]" : "")};
+                              (memory != nullptr ? ", size=N[KMG]" : "")};
     }
     if (writable && mount.read_only) return sys::Error{"'ro' and 'rw' exclude each other"};
     if (writable && allow.read_only)
@@ -90,10 +90,11 @@ sys::Result<void> parse_options(const std::string& text, const FileSystem& allow
 // limit.
 sys::Result<void> limit(const FileSystem& allow, Mount& mount) {
     if (allow.read_only) mount.read_only = true;
-    if (!is_sized(mount.type)) return {};
-    if (mount.size.empty()) mount.size = allow.max_size;
-    if (*parse_size(mount.size) > *parse_size(allow.max_size))
-        return sys::Error{"size=" + mount.size + " is more than the site policy's " +
+    InMemory* const memory = part_of<InMemory>(mount);
+    if (memory == nullptr) return {};
+    if (memory->size.empty()) memory->size = allow.max_size;
+    if (*parse_size(memory->size) > *parse_size(allow.max_size))
+        return sys::Error{"size=" + memory->size + " is more than the site policy's " +
                           allow.max_size};
     return {};
 }
@@ -107,15 +108,14 @@ bool covers(const AllowPolicy& allow, const Source& source) {
     return source.type == MountType::tmpfs || is_within(source.path, file_system.source);
 }
 
-// The place in policy.allowed of the entry that covers a source, the closest one where there are
-// several; or -1.
-int allowing(const SitePolicy& policy, const Source& source) {
-    int closest = -1;
-    for (int i = 0; i < static_cast<int>(policy.allowed.size()); ++i) {
-        if (!covers(policy.allowed[i], source)) continue;
-        if (closest < 0 || policy.allowed[i].file_system.source.size() >
-                               policy.allowed[closest].file_system.source.size())
-            closest = i;
+// The entry that covers a source, the closest one if there are several; or nullptr.
+const AllowPolicy* allowing(const SitePolicy& policy, const Source& source) {
+    const AllowPolicy* closest = nullptr;
+    for (const AllowPolicy& allow : policy.allowed) {
+        if (!covers(allow, source)) continue;
+        if (closest == nullptr ||
+            allow.file_system.source.size() > closest->file_system.source.size())
+            closest = &allow;
     }
     return closest;
 }
@@ -129,16 +129,16 @@ sys::Result<Mount> parse_mount(const std::string& text, const SitePolicy& policy
     if (!is_relative_path(fields[1]))
         return sys::Error{"'" + fields[1] +
                           "' is not a target: a name below the mount root, without '..'"};
-    const int allow = allowing(policy, *source);
-    if (allow < 0)
+    const AllowPolicy* const allow = allowing(policy, *source);
+    if (allow == nullptr)
         return sys::Error{"'" + fields[0] + "' is not allowed by the site policy " + policy.file};
-    const FileSystem& file_system = policy.allowed[allow].file_system;
+    const FileSystem& file_system = allow->file_system;
     std::string below = source->path;
     if (source->volume.empty() && !below.empty()) {
         below.erase(0, std::min(below.size(), file_system.source.size()));
         if (below.starts_with('/')) below.erase(0, 1);
     }
-    Mount mount = mount_of(file_system, static_cast<int>(policy.volumes.size()) + allow, below);
+    Mount mount = mount_of(entry_name(*allow), file_system, below);
     mount.target = fields[1];
     if (fields.size() == 3) {
         if (auto parsed = parse_options(fields[2], file_system, mount); !parsed)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which mounts a job file's volumes become (plan.hpp).
+// Mounts (mount.hpp), and which of them a job file's volumes become (plan.hpp).
 #include "job/plan.hpp"
 
 namespace batchai::job {
@@ -21,14 +21,44 @@ bool lacks_key(const Volume& volume, const FileSystem& file_system) {
 
 }  // namespace
 
-Mount mount_of(const FileSystem& file_system, int entry, const std::string& directory) {
+MountType type_of(const Mount& mount) {
+    return std::visit([](const auto& kind) { return kind.kType; }, mount.kind);
+}
+
+std::string source_of(const Mount& mount) {
+    if (const auto* local = part_of<Local>(mount)) return local->source;
+    if (const auto* remote = part_of<Remote>(mount)) return remote->source;
+    return {};
+}
+
+Mount mount_of(const EntryName& entry, const FileSystem& file_system,
+               const std::string& directory) {
+    const std::string source = source_below(file_system, directory);
     Mount mount;
-    mount.type = file_system.type;
-    mount.source = source_below(file_system, directory);
     mount.read_only = file_system.read_only;
-    if (!is_remote(mount.type)) return mount;
-    mount.entry = entry;
-    mount.directory = directory;
+    switch (file_system.type) {
+        case MountType::bind:
+            mount.kind = Bind{{source}};
+            break;
+        case MountType::tmpfs:
+            mount.kind = Tmpfs();
+            break;
+        case MountType::overlay:
+            mount.kind = Overlay{{source}, {}};
+            break;
+        case MountType::squashfs:
+            mount.kind = Squashfs{{source}};
+            break;
+        case MountType::nfs:
+            mount.kind = Nfs{{entry, directory, source}, {}};
+            break;
+        case MountType::cifs:
+            mount.kind = Cifs{{entry, directory, source}, {}, {}};
+            break;
+        case MountType::fuse:
+            mount.kind = Fuse{{entry, directory, source}, {}};
+            break;
+    }
     return mount;
 }
 
@@ -40,19 +70,19 @@ sys::Result<Mount> plan_mount(const Volume& volume, const SitePolicy& policy) {
         return sys::Error{describe(volume) +
                           " needs the key of its account here: accountName and "
                           "credentials.accountKey"};
-    const int entry = static_cast<int>(*found - policy.volumes.data());
-    Mount mount = mount_of(file_system, entry, volume.directory);
+    Mount mount = mount_of(entry_name(**found), file_system, volume.directory);
     mount.target = volume.relative_mount_path;
     const GrantedOptions granted = grant_options(file_system, volume.mount_options);
     mount.read_only = mount.read_only || granted.read_only;
-    if (is_sized(mount.type)) mount.size = file_system.max_size;
-    mount.options = join(granted.options);
-    mount.file_mode = volume.file_mode.value_or(0777) & file_system.file_mode;
-    mount.directory_mode = volume.directory_mode.value_or(0777) & file_system.directory_mode;
-    if (file_system.credentials.kind == CredentialsSource::Kind::job) {
-        mount.account = volume.account;
-        mount.key = volume.account_key;
+    if (auto* memory = part_of<InMemory>(mount)) memory->size = file_system.max_size;
+    if (auto* client = part_of<ClientOptions>(mount)) client->options = join(granted.options);
+    if (auto* cifs = part_of<Cifs>(mount)) {
+        cifs->file_mode = volume.file_mode.value_or(0777) & file_system.file_mode;
+        cifs->directory_mode = volume.directory_mode.value_or(0777) & file_system.directory_mode;
     }
+    if (auto* login = part_of<AccountKey>(mount);
+        login != nullptr && file_system.credentials.kind == CredentialsSource::Kind::job)
+        *login = {volume.account, volume.account_key};
     return mount;
 }
 

@@ -8,35 +8,11 @@
 #include <vector>
 
 #include "job/expand.hpp"
+#include "job/mount.hpp"
 #include "job/policy.hpp"
 #include "job/spec.hpp"
 
 namespace batchai::job {
-
-// One mount of a job on a node.
-struct Mount {
-    MountType type = MountType::bind;
-    // bind: directory; overlay: lower directory; squashfs: image; tmpfs: empty. Of a remote one for
-    // messages only: root makes it from the entry.
-    std::string source;
-    std::string target;  // below the mount root
-    bool read_only = false;
-    bool no_exec = false;
-    std::string size;  // tmpfs and overlay
-
-    // Of a remote one (is_remote): the place of its FileSystem in file_systems(policy), and what
-    // the job adds to it.
-    int entry = -1;
-    std::string directory;  // below the source
-    std::string options;    // granted mountOptions, separated by commas
-    unsigned file_mode = 0777;
-    unsigned directory_mode = 0777;
-    std::string account;  // for credentials = "job"
-    std::string key;      // secret
-};
-
-// The mount of what lies below a FileSystem's source; entry is its place in file_systems(policy).
-Mount mount_of(const FileSystem&, int entry, const std::string& directory);
 
 // The job's mountVolumes as mounts, and one of them alone.
 sys::Result<Mount> plan_mount(const Volume&, const SitePolicy&);

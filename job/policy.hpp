@@ -96,8 +96,28 @@ struct ParsedPolicy {
     std::vector<Finding> findings;  // unknown keys are errors here: an admin's typo must not pass
 };
 
-// Everything that can be mounted; a plan names one of them by its place in here.
+// Everything that can be mounted.
 std::vector<const FileSystem*> file_systems(const SitePolicy&);
+
+// What tells an entry of the policy from the others: what its table says about where it is. A plan
+// names by it the entry that a remote mount is made from.
+struct EntryName {
+    std::string table;  // "[[share]]"
+    std::string account;
+    std::string name;
+    std::string program;
+    std::string source;
+    bool operator==(const EntryName&) const = default;
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(table, account, name, program, source);
+    }
+};
+EntryName entry_name(const VolumePolicy&);
+EntryName entry_name(const AllowPolicy&);
+
+// The first entry of that name, or nullptr.
+const FileSystem* find_entry(const SitePolicy&, const EntryName&);
 
 ParsedPolicy parse_policy(std::string_view text, const std::string& file_name);
 

@@ -42,6 +42,25 @@ std::vector<const FileSystem*> file_systems(const SitePolicy& policy) {
     return all;
 }
 
+EntryName entry_name(const VolumePolicy& volume) {
+    const FileSystem& file_system = volume.file_system;
+    return {table_of(volume.kind), volume.account, volume.name, file_system.program,
+            file_system.source};
+}
+
+EntryName entry_name(const AllowPolicy& allow) {
+    const FileSystem& file_system = allow.file_system;
+    return {"[[allow]]", "", allow.name, file_system.program, file_system.source};
+}
+
+const FileSystem* find_entry(const SitePolicy& policy, const EntryName& name) {
+    for (const auto& volume : policy.volumes)
+        if (entry_name(volume) == name) return &volume.file_system;
+    for (const auto& allow : policy.allowed)
+        if (entry_name(allow) == name) return &allow.file_system;
+    return nullptr;
+}
+
 std::vector<Volume> volumes_of(const JobSpec& spec, const SitePolicy& policy) {
     std::vector<Volume> volumes = spec.volumes;
     for (const VolumePolicy& candidate : policy.volumes) {

@@ -22,8 +22,9 @@ using Entries = std::vector<const job::FileSystem*>;
 constexpr int kResolveSeconds = 10;
 
 bool is_big_enough(const job::FileSystem& entry, const job::Mount& mount) {
-    if (!job::is_sized(mount.type)) return true;
-    const auto size = job::parse_size(mount.size.empty() ? entry.max_size : mount.size);
+    const auto* memory = job::part_of<job::InMemory>(mount);
+    if (memory == nullptr) return true;
+    const auto size = job::parse_size(memory->size.empty() ? entry.max_size : memory->size);
     const auto limit = job::parse_size(entry.max_size);
     return size && limit && *size <= *limit;
 }
@@ -62,14 +63,15 @@ Entries covering(const Entries& entries, const std::vector<std::string>& paths,
 // must not hold up the jobs of others.
 sys::Result<Entries> entries_for(const job::Mount& mount, const std::string& source,
                                  const job::SitePolicy& policy) {
+    const job::MountType type = job::type_of(mount);
     Entries entries;
     std::vector<std::string> names;
     for (const auto* entry : job::file_systems(policy)) {
-        if (entry->type != mount.type || !is_big_enough(*entry, mount)) continue;
+        if (entry->type != type || !is_big_enough(*entry, mount)) continue;
         entries.push_back(entry);
         names.push_back(entry->source);
     }
-    if (mount.type == job::MountType::tmpfs || entries.empty()) return entries;
+    if (type == job::MountType::tmpfs || entries.empty()) return entries;
     auto found = covering(entries, names, source);
     if (!found.empty()) return found;
     const auto paths = resolve(entries);
@@ -79,19 +81,23 @@ sys::Result<Entries> entries_for(const job::Mount& mount, const std::string& sou
 
 // By the entry that the plan names: source and options are the policy's.
 sys::Result<job::Mount> approve_remote(job::Mount mount, const job::SitePolicy& policy) {
+    auto& remote = *job::part_of<job::Remote>(mount);
     const auto* entry = entry_of(mount, policy);
-    if (entry == nullptr || entry->type != mount.type)
+    if (entry == nullptr || entry->type != job::type_of(mount))
         return sys::Error{mount.target + ": not allowed by the site policy: it has no such entry"};
-    if (!mount.directory.empty() && !job::is_absolute_path("/" + mount.directory))
-        return sys::Error{mount.target + ": '" + mount.directory + "' must not contain '..'"};
-    const auto granted = job::grant_options(*entry, mount.options);
+    if (!remote.directory.empty() && !job::is_absolute_path("/" + remote.directory))
+        return sys::Error{mount.target + ": '" + remote.directory + "' must not contain '..'"};
+    const auto* client = job::part_of<job::ClientOptions>(mount);
+    const auto granted = job::grant_options(*entry, client ? client->options : "");
     if (!granted.ignored.empty())
         return sys::Error{mount.target + ": option '" + granted.ignored.front() +
                           "' is not allowed by the site policy"};
-    mount.source = job::source_below(*entry, mount.directory);
+    remote.source = job::source_below(*entry, remote.directory);
     mount.read_only = mount.read_only || entry->read_only;
-    mount.file_mode &= entry->file_mode;
-    mount.directory_mode &= entry->directory_mode;
+    if (auto* cifs = job::part_of<job::Cifs>(mount)) {
+        cifs->file_mode &= entry->file_mode;
+        cifs->directory_mode &= entry->directory_mode;
+    }
     return mount;
 }
 
@@ -99,27 +105,28 @@ sys::Result<job::Mount> approve_remote(job::Mount mount, const job::SitePolicy& 
 
 sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
                                 const job::SitePolicy& policy) {
-    if (job::is_remote(mount.type)) return approve_remote(std::move(mount), policy);
+    if (job::part_of<job::Remote>(mount)) return approve_remote(std::move(mount), policy);
     const auto entries = entries_for(mount, source, policy);
     if (!entries) return entries.error();
+    auto* memory = job::part_of<job::InMemory>(mount);
     if (entries->empty()) {
-        std::string what = mount.source.empty() ? "tmpfs" : mount.source;
-        if (!mount.size.empty()) what += " of size " + mount.size;
-        if (!source.empty() && source != mount.source) what += " (which is " + source + ")";
+        const std::string asked = job::source_of(mount);
+        std::string what = asked.empty() ? "tmpfs" : asked;
+        if (memory != nullptr && !memory->size.empty()) what += " of size " + memory->size;
+        if (!source.empty() && source != asked) what += " (which is " + source + ")";
         return sys::Error{
             what + ": not allowed by the site policy: no [[share]] or [[allow]] entry covers it"};
     }
     const bool writable = std::any_of(entries->begin(), entries->end(),
                                       [](const auto* entry) { return !entry->read_only; });
     mount.read_only = mount.read_only || !writable;
-    if (job::is_sized(mount.type) && mount.size.empty()) mount.size = entries->front()->max_size;
+    if (memory != nullptr && memory->size.empty()) memory->size = entries->front()->max_size;
     return mount;
 }
 
 const job::FileSystem* entry_of(const job::Mount& mount, const job::SitePolicy& policy) {
-    const auto entries = job::file_systems(policy);
-    const bool there = mount.entry >= 0 && static_cast<std::size_t>(mount.entry) < entries.size();
-    return there ? entries[static_cast<std::size_t>(mount.entry)] : nullptr;
+    const auto* remote = job::part_of<job::Remote>(mount);
+    return remote != nullptr ? job::find_entry(policy, remote->entry) : nullptr;
 }
 
 }  // namespace batchai::spank

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "job/plan.hpp"
+#include "job/mount.hpp"
 #include "job/policy.hpp"
 #include "sys/result.hpp"
 
@@ -19,7 +19,8 @@ namespace batchai::spank {
 sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
                                 const job::SitePolicy&);
 
-// The entry that a remote mount names, or nullptr.
+// The entry that a remote mount names; nullptr for another mount, and for a name that the policy
+// does not have.
 const job::FileSystem* entry_of(const job::Mount&, const job::SitePolicy&);
 
 }  // namespace batchai::spank

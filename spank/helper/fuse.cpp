@@ -64,7 +64,7 @@ std::string tail_of(int log) {
 }
 
 std::vector<Parameter> parameters(const FuseMount& fuse, int device) {
-    return {{"source", fuse.mount.source},
+    return {{"source", job::source_of(fuse.mount)},
             {"subtype", fuse.program},
             {"fd", std::to_string(device)},
             {"rootmode", "40000"},
@@ -142,7 +142,7 @@ sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, con
     program.host = host.host;
     const bool secret = !fuse.credentials.empty();
     auto command = expand_command(
-        fuse.command, {fuse.mount.source, program.target, secret ? credentials_path() : "",
+        fuse.command, {job::source_of(fuse.mount), program.target, secret ? credentials_path() : "",
                        program.cache, fuse.user.uid, fuse.user.gid});
     if (!command) return command.error();
     program.command = *std::move(command);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "job/plan.hpp"
+#include "job/mount.hpp"
 #include "spank/helper/credentials.hpp"
 #include "spank/helper/job_directory.hpp"
 #include "sys/result.hpp"

@@ -106,12 +106,13 @@ sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, int file,
     }
     const Credentials self{geteuid(), getegid(), {}};
     auto made = as_user(self, seconds, [&]() -> sys::Result<Answer> {
-        const auto parameters =
-            mount.type == job::MountType::nfs
-                ? nfs_parameters(mount, entry)
-                : cifs_parameters(mount, entry, user, login ? &*login : nullptr);
+        const auto* nfs = job::part_of<job::Nfs>(mount);
+        const auto parameters = nfs != nullptr
+                                    ? nfs_parameters(*nfs, entry)
+                                    : cifs_parameters(*job::part_of<job::Cifs>(mount), entry, user,
+                                                      login ? &*login : nullptr);
         if (!parameters) return parameters.error();
-        auto remote = make_file_system(job::name_of(mount.type), *parameters, mount);
+        auto remote = make_file_system(job::name_of(entry.type), *parameters, mount);
         if (!remote) return remote.error();
         Answer answer;
         answer.files.push_back(*std::move(remote));
@@ -125,16 +126,11 @@ sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, int file,
 sys::Result<sys::UniqueFd> make_detached(const job::Mount& mount, int file,
                                          const job::SitePolicy& policy, const Credentials& user,
                                          int seconds) {
-    switch (mount.type) {
-        case job::MountType::bind:
-            return copy_tree(file, mount);
-        case job::MountType::tmpfs:
-            return make_file_system("tmpfs", tmpfs_parameters(mount.size, user), mount);
-        case job::MountType::squashfs:
-            return make_squashfs(mount, file);
-        default:
-            return make_remote(mount, file, policy, user, seconds);
-    }
+    if (job::part_of<job::Bind>(mount)) return copy_tree(file, mount);
+    if (const auto* tmpfs = job::part_of<job::Tmpfs>(mount))
+        return make_file_system("tmpfs", tmpfs_parameters(tmpfs->size, user), mount);
+    if (job::part_of<job::Squashfs>(mount)) return make_squashfs(mount, file);
+    return make_remote(mount, file, policy, user, seconds);
 }
 
 // A mount that the policy allows, with its source and its directory open.
@@ -150,7 +146,7 @@ sys::Result<Approved> admit(const job::Mount& wanted, int file, const job::SiteP
     approved.file = file;
     if (file >= 0 && !is_in_this_namespace(file))
         return sys::Error{wanted.target + ": the source is not on a mount of this node"};
-    if (file >= 0 && !job::is_remote(wanted.type)) {
+    if (file >= 0 && !job::part_of<job::Remote>(wanted)) {
         auto path = path_of(file);
         if (!path) return path.error();
         approved.path = *std::move(path);
@@ -173,10 +169,10 @@ class Maker {
         auto done = put(approved.mount, approved.file, approved.target.get());
         if (done) return done;
         const job::Mount& mount = approved.mount;
-        std::string what = job::is_remote(mount.type) ? mount.source
-                           : approved.path.empty()    ? job::name_of(mount.type)
-                                                      : approved.path;
-        if (mount.type == job::MountType::fuse)
+        std::string what = job::part_of<job::Remote>(mount) ? job::source_of(mount)
+                           : approved.path.empty()          ? job::name_of(job::type_of(mount))
+                                                            : approved.path;
+        if (job::part_of<job::Fuse>(mount))
             what = "fuse " + entry_of(mount, policy_)->program + " " + what;
         return done.error().in("mounting " + what + " at " + mount.target);
     }
@@ -185,10 +181,11 @@ class Maker {
     using Clock = std::chrono::steady_clock;
 
     sys::Result<void> put(const job::Mount& mount, int file, int target) const {
-        if (mount.type == job::MountType::overlay) return mount_overlay(mount, file, target);
+        if (const auto* overlay = job::part_of<job::Overlay>(mount))
+            return mount_overlay(mount, *overlay, file, target);
         const auto rest = std::chrono::ceil<std::chrono::seconds>(deadline_ - Clock::now()).count();
         const int seconds = static_cast<int>(std::max<long>(rest, 1));
-        if (mount.type == job::MountType::fuse) return put_fuse(mount, file, target, seconds);
+        if (job::part_of<job::Fuse>(mount)) return put_fuse(mount, file, target, seconds);
         const auto made = make_detached(mount, file, policy_, user_, seconds);
         if (!made) return made.error();
         return attach(made->get(), target);
@@ -250,18 +247,19 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
 }
 
 bool is_opened_by_user(const job::Mount& mount, const job::SitePolicy& policy) {
-    if (!job::is_remote(mount.type)) return mount.type != job::MountType::tmpfs;
+    if (!job::part_of<job::Remote>(mount)) return job::part_of<job::Local>(mount) != nullptr;
     const auto* entry = entry_of(mount, policy);
     return entry != nullptr && entry->credentials.kind == job::CredentialsSource::Kind::user;
 }
 
 sys::Result<sys::UniqueFd> open_source(const job::Mount& mount, const job::SitePolicy& policy) {
-    if (job::is_remote(mount.type))
+    if (job::part_of<job::Remote>(mount))
         return open_user_credentials(entry_of(mount, policy)->credentials.name);
-    const int flags = mount.type == job::MountType::squashfs ? O_RDONLY | O_NONBLOCK | O_NOCTTY
-                                                             : O_PATH | O_DIRECTORY;
-    sys::UniqueFd source(open(mount.source.c_str(), flags | O_CLOEXEC));
-    if (!source) return sys::errno_error(mount.source);
+    const int flags = job::part_of<job::Squashfs>(mount) ? O_RDONLY | O_NONBLOCK | O_NOCTTY
+                                                         : O_PATH | O_DIRECTORY;
+    const std::string path = job::source_of(mount);
+    sys::UniqueFd source(open(path.c_str(), flags | O_CLOEXEC));
+    if (!source) return sys::errno_error(path);
     return source;
 }
 

@@ -60,10 +60,11 @@ std::string cifs_host(const std::string& source) {
 }
 
 // The site's options, then those of the job that it permits: the kernel takes the last.
-std::vector<Parameter> options_of(const job::Mount& mount, const job::FileSystem& file_system) {
+std::vector<Parameter> options_of(const job::ClientOptions& own,
+                                  const job::FileSystem& file_system) {
     std::vector<Parameter> parameters;
     for (const auto& option : file_system.options) parameters.push_back(parameter_of(option));
-    for (const auto& option : split(mount.options, ',')) parameters.push_back(parameter_of(option));
+    for (const auto& option : split(own.options, ',')) parameters.push_back(parameter_of(option));
     return parameters;
 }
 
@@ -97,7 +98,7 @@ sys::Result<Login> parse_login(const std::string& text) {
     return login;
 }
 
-sys::Result<std::vector<Parameter>> nfs_parameters(const job::Mount& mount,
+sys::Result<std::vector<Parameter>> nfs_parameters(const job::Nfs& mount,
                                                    const job::FileSystem& file_system) {
     const auto route = route_to(nfs_host(mount.source));
     if (!route) return route.error();
@@ -109,7 +110,7 @@ sys::Result<std::vector<Parameter>> nfs_parameters(const job::Mount& mount,
     return parameters;
 }
 
-sys::Result<std::vector<Parameter>> cifs_parameters(const job::Mount& mount,
+sys::Result<std::vector<Parameter>> cifs_parameters(const job::Cifs& mount,
                                                     const job::FileSystem& file_system,
                                                     const Credentials& user, const Login* login) {
     const auto route = route_to(cifs_host(mount.source));

@@ -25,8 +25,8 @@ sys::Result<Login> parse_login(const std::string& text);
 
 // The mount must be approved (allowlist.hpp). Both look the server's name up: call in a process
 // that may be killed. NFS without a version is 4.2.
-sys::Result<std::vector<Parameter>> nfs_parameters(const job::Mount&, const job::FileSystem&);
-sys::Result<std::vector<Parameter>> cifs_parameters(const job::Mount&, const job::FileSystem&,
+sys::Result<std::vector<Parameter>> nfs_parameters(const job::Nfs&, const job::FileSystem&);
+sys::Result<std::vector<Parameter>> cifs_parameters(const job::Cifs&, const job::FileSystem&,
                                                     const Credentials& user, const Login*);
 
 }  // namespace batchai::spank

@@ -3,14 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
-#include <utility>
 
 #include "job/layout.hpp"
 #include "job/snapshot.hpp"
 #include "job/spec.hpp"
 #include "spank/helper/files.hpp"
+#include "sys/codec.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -109,55 +108,6 @@ void require_submit_directory(const Request& request, NodePlan& plan) {
                    "--batchai-output";
 }
 
-// A mount in a plan's text: a field for each of these, in every mount's turn.
-constexpr std::pair<const char*, std::string job::Mount::*> kTexts[] = {
-    {"source", &job::Mount::source},   {"target", &job::Mount::target},
-    {"size", &job::Mount::size},       {"directory", &job::Mount::directory},
-    {"options", &job::Mount::options}, {"account", &job::Mount::account},
-    {"key", &job::Mount::key}};
-struct Number {
-    const char* name;
-    int (*get)(const job::Mount&);
-    void (*set)(job::Mount&, int);
-};
-constexpr Number kNumbers[] = {
-    {"type", [](const job::Mount& mount) { return static_cast<int>(mount.type); },
-     [](job::Mount& mount, int value) { mount.type = static_cast<job::MountType>(value); }},
-    {"entry", [](const job::Mount& mount) { return mount.entry; },
-     [](job::Mount& mount, int value) { mount.entry = value; }},
-    {"read_only", [](const job::Mount& mount) { return mount.read_only ? 1 : 0; },
-     [](job::Mount& mount, int value) { mount.read_only = value != 0; }},
-    {"no_exec", [](const job::Mount& mount) { return mount.no_exec ? 1 : 0; },
-     [](job::Mount& mount, int value) { mount.no_exec = value != 0; }},
-    {"file_mode", [](const job::Mount& mount) { return static_cast<int>(mount.file_mode); },
-     [](job::Mount& mount, int value) { mount.file_mode = static_cast<unsigned>(value); }},
-    {"directory_mode",
-     [](const job::Mount& mount) { return static_cast<int>(mount.directory_mode); },
-     [](job::Mount& mount, int value) { mount.directory_mode = static_cast<unsigned>(value); }}};
-
-sys::Result<std::vector<job::Mount>> take_mounts(const Fields& fields) {
-    std::vector<job::Mount> mounts(fields.all("type").size());
-    for (const auto& [name, member] : kTexts) {
-        const auto values = fields.all(name);
-        if (values.size() != mounts.size()) return sys::Error{"mounts are not complete"};
-        for (std::size_t i = 0; i < mounts.size(); ++i) mounts[i].*member = values[i];
-    }
-    for (const auto& number : kNumbers) {
-        const auto values = fields.all(number.name);
-        if (values.size() != mounts.size()) return sys::Error{"mounts are not complete"};
-        for (std::size_t i = 0; i < mounts.size(); ++i) {
-            const char* end = values[i].data() + values[i].size();
-            int value = 0;
-            const auto [last, error] = std::from_chars(values[i].data(), end, value);
-            if (error != std::errc() || last != end) return sys::Error{"not a number"};
-            number.set(mounts[i], value);
-        }
-    }
-    for (const auto& mount : mounts)
-        if (job::name_of(mount.type).empty()) return sys::Error{"unknown kind of mount"};
-    return mounts;
-}
-
 }  // namespace
 
 std::string job_temp(const Request& request, const job::SitePolicy& policy) {
@@ -199,56 +149,14 @@ sys::Result<NodePlan> make_node_plan(const Request& request, const job::SitePoli
     return plan;
 }
 
-std::string to_text(const NodePlan& plan) {
-    Fields fields;
-    for (const auto& mount : plan.mounts) {
-        for (const auto& [name, member] : kTexts) fields.add(name, mount.*member);
-        for (const auto& number : kNumbers)
-            fields.add(number.name, static_cast<long long>(number.get(mount)));
-    }
-    for (const auto& entry : plan.environment) fields.add("environment", entry);
-    fields.add("log_directory", plan.log_directory);
-    fields.add("shared_directory", plan.shared_directory);
-    for (const auto& output : plan.outputs) {
-        fields.add("output", output.path);
-        fields.add("shared_output", output.shared);
-    }
-    fields.add("log_node", plan.log_node);
-    fields.add("record", plan.record);
-    fields.add("shared_temp", plan.shared_temp);
-    fields.add("command", plan.command);
-    fields.add("image", plan.image);
-    fields.add("note", plan.note);
-    fields.add("script", plan.script);
-    fields.add("failure", plan.failure);
-    return fields.text();
+std::string to_bytes(const NodePlan& plan) {
+    return sys::encode(plan);
 }
 
-sys::Result<NodePlan> node_plan_from_text(const std::string& text) {
-    const auto fields = Fields::parse(text);
-    if (!fields) return fields.error().in("plan");
-    NodePlan plan;
-    auto mounts = take_mounts(*fields);
-    if (!mounts) return mounts.error().in("plan");
-    plan.mounts = *std::move(mounts);
-    plan.environment = fields->all("environment");
-    plan.log_directory = fields->get("log_directory");
-    plan.shared_directory = fields->get("shared_directory");
-    const auto shared = fields->all("shared_output");
-    for (const std::string& path : fields->all("output")) {
-        const std::size_t i = plan.outputs.size();
-        if (i >= shared.size()) return sys::Error{"plan: output directories are not complete"};
-        plan.outputs.push_back({path, shared[i]});
-    }
-    plan.log_node = fields->get("log_node");
-    plan.record = fields->get("record");
-    plan.shared_temp = fields->get("shared_temp");
-    plan.command = fields->get("command");
-    plan.image = fields->get("image");
-    plan.note = fields->get("note");
-    plan.script = fields->get("script");
-    plan.failure = fields->get("failure");
-    return plan;
+sys::Result<NodePlan> node_plan_from_bytes(std::string_view bytes) {
+    auto plan = sys::decode_whole<NodePlan>(bytes, sys::Reader::Strings::without_zero);
+    if (!plan) return sys::Error{"plan: is not what the user's side of the helper writes"};
+    return *std::move(plan);
 }
 
 std::string outside_path(const std::string& path, const NodePlan& plan,
@@ -256,7 +164,8 @@ std::string outside_path(const std::string& path, const NodePlan& plan,
     for (const auto& mount : plan.mounts) {
         const std::string target = policy.mount_root + "/" + mount.target;
         if (!is_within(path, target)) continue;
-        return mount.type == job::MountType::bind ? mount.source + path.substr(target.size()) : "";
+        const auto* bind = job::part_of<job::Bind>(mount);
+        return bind != nullptr ? bind->source + path.substr(target.size()) : "";
     }
     return path;
 }

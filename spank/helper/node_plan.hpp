@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NodePlan: what a job needs on this node, worked out from its options, its job file and the
-// policy. Made with the user's rights; root takes it over as text and checks the mounts again.
+// policy. Made with the user's rights; root takes it over as bytes and checks the mounts again.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "job/layout.hpp"
@@ -29,6 +30,13 @@ struct NodePlan {
     std::string note;                         // of the policy about it
     std::string script;   // must exist once the node is prepared; empty: unknown
     std::string failure;  // why the job cannot run here; empty: it can
+
+    bool operator==(const NodePlan&) const = default;
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(mounts, environment, log_directory, shared_directory, outputs, log_node, record,
+                shared_temp, command, image, note, script, failure);
+    }
 };
 
 // Call with the user's rights. An error is a job file that cannot be used at all; what is found out
@@ -39,8 +47,9 @@ sys::Result<NodePlan> make_node_plan(const Request&, const job::SitePolicy&);
 // can have made it before.
 std::string job_temp(const Request&, const job::SitePolicy&);
 
-std::string to_text(const NodePlan&);
-sys::Result<NodePlan> node_plan_from_text(const std::string& text);
+// For root's side, which believes nothing in it. The error: bytes that no plan makes.
+std::string to_bytes(const NodePlan&);
+sys::Result<NodePlan> node_plan_from_bytes(std::string_view bytes);
 
 // A path as the job sees it, seen without the job's mounts: from a node where they are not made.
 // Empty: it is on a mount that exists in the job only.

@@ -62,9 +62,11 @@ sys::Result<sys::UniqueFd> make_directory(int at, const char* name) {
 
 }  // namespace
 
-sys::Result<void> mount_overlay(const job::Mount& mount, int lower, int target) {
+sys::Result<void> mount_overlay(const job::Mount& mount, const job::Overlay& overlay, int lower,
+                                int target) {
     const auto memory = make_file_system(
-        "tmpfs", {{"mode", "0700"}, {"size", std::to_string(*job::parse_size(mount.size))}}, mount);
+        "tmpfs", {{"mode", "0700"}, {"size", std::to_string(*job::parse_size(overlay.size))}},
+        mount);
     if (!memory) return memory.error();
     const auto upper = make_directory(memory->get(), "upper");
     if (!upper) return upper.error();
@@ -73,14 +75,14 @@ sys::Result<void> mount_overlay(const job::Mount& mount, int lower, int target) 
     if (auto copied = copy_access(lower, upper->get()); !copied) return copied;
     // Kernels before 6.15 make an overlay of attached mounts only.
     if (auto attached = attach(memory->get(), target); !attached) return attached;
-    const auto overlay = make_file_system("overlay",
-                                          {{"redirect_dir", "nofollow"},
-                                           {"lowerdir", fd_path(lower)},
-                                           {"upperdir", fd_path(upper->get())},
-                                           {"workdir", fd_path(work->get())}},
-                                          mount);
-    if (!overlay) return overlay.error();
-    return attach(overlay->get(), memory->get());
+    const auto made = make_file_system("overlay",
+                                       {{"redirect_dir", "nofollow"},
+                                        {"lowerdir", fd_path(lower)},
+                                        {"upperdir", fd_path(upper->get())},
+                                        {"workdir", fd_path(work->get())}},
+                                       mount);
+    if (!made) return made.error();
+    return attach(made->get(), memory->get());
 }
 
 }  // namespace batchai::spank

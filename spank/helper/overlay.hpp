@@ -17,6 +17,6 @@ namespace batchai::spank {
 
 // Mounts on target, an open directory of this mount namespace. lower: the source, as its user has
 // opened it. Refused: a source with an access list that the overlay cannot keep, such as NFSv4's.
-sys::Result<void> mount_overlay(const job::Mount&, int lower, int target);
+sys::Result<void> mount_overlay(const job::Mount&, const job::Overlay&, int lower, int target);
 
 }  // namespace batchai::spank

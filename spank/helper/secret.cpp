@@ -65,7 +65,9 @@ sys::Result<std::string> read_credentials(const job::Mount& mount,
         case Kind::none:
             break;
         case Kind::job:
-            return "username=" + mount.account + "\npassword=" + mount.key + "\n";
+            if (const auto* login = job::part_of<job::AccountKey>(mount))
+                return "username=" + login->account + "\npassword=" + login->key + "\n";
+            break;
         case Kind::user:
             return read_private_file(file, owner, "credentials user:" + source.name);
         case Kind::store:

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "job/plan.hpp"
+#include "job/mount.hpp"
 #include "job/policy.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"

@@ -115,10 +115,10 @@ class Setup {
         auto answer = as_user(request_.user, kUserSeconds, [this]() -> sys::Result<Answer> {
             auto made = make_node_plan(request_, policy_);
             if (!made) return made.error();
-            return Answer{to_text(*made), {}};
+            return Answer{to_bytes(*made), {}};
         });
         if (!answer) return answer.error();
-        auto taken = node_plan_from_text(answer->text);
+        auto taken = node_plan_from_bytes(answer->text);
         if (!taken) return taken.error();
         plan_ = *std::move(taken);
         job_temp_ = job_temp(request_, policy_);
@@ -145,7 +145,7 @@ class Setup {
         std::string names;
         for (const auto& mount : plan_.mounts)
             if (is_opened_by_user(mount, policy_))
-                names += (names.empty() ? "mount source " : ", ") + mount.source;
+                names += (names.empty() ? "mount source " : ", ") + job::source_of(mount);
         return names;
     }
 
@@ -157,8 +157,8 @@ class Setup {
             if (!is_opened_by_user(mount, policy_)) continue;
             auto source = open_source(mount, policy_);
             if (!source)
-                return job::is_remote(mount.type) ? source.error()
-                                                  : source.error().in("mount source");
+                return job::part_of<job::Remote>(mount) ? source.error()
+                                                        : source.error().in("mount source");
             answer.files.push_back(*std::move(source));
         }
         return answer;
@@ -261,11 +261,16 @@ class Setup {
     // job's own name.
     std::string mounts_text() const {
         std::string text = request_.in_place ? "/tmp of " + job_temp_ + "\n" : "";
-        for (const auto& mount : plan_.mounts)
-            text += fmt::format("{} {} {} at {} {} {} {} {}\n", job::name_of(mount.type),
-                                job::is_sized(mount.type) ? job_temp_ : mount.source,
-                                mount.directory, mount.target, mount.read_only, mount.no_exec,
-                                mount.size, mount.options);
+        for (const auto& mount : plan_.mounts) {
+            const auto* memory = job::part_of<job::InMemory>(mount);
+            const auto* remote = job::part_of<job::Remote>(mount);
+            const auto* client = job::part_of<job::ClientOptions>(mount);
+            text += fmt::format("{} {} {} at {} {} {} {} {}\n", job::name_of(job::type_of(mount)),
+                                memory ? job_temp_ : job::source_of(mount),
+                                remote ? remote->directory : "", mount.target, mount.read_only,
+                                mount.no_exec, memory ? memory->size : "",
+                                client ? client->options : "");
+        }
         return text;
     }
 

@@ -40,20 +40,20 @@ std::string why_not(const job::FileSystem& file_system) {
 
 std::vector<Trial> trials_of(const job::SitePolicy& policy) {
     std::vector<Trial> trials;
-    const auto add = [&](const std::string& who, const job::FileSystem& file_system) {
-        const int entry = static_cast<int>(trials.size());
-        job::Mount mount = job::mount_of(file_system, entry, "");
+    const auto add = [&](const std::string& who, const auto& entry) {
+        const job::FileSystem& file_system = entry.file_system;
+        job::Mount mount = job::mount_of(job::entry_name(entry), file_system, "");
         mount.target = "trial";
-        if (job::is_sized(mount.type)) mount.size = file_system.max_size;
-        const std::string source = mount.source.empty() ? "" : " " + mount.source;
-        trials.push_back({fmt::format("{}, {}{}", who, job::name_of(mount.type), source), mount,
-                          why_not(file_system)});
+        if (auto* memory = job::part_of<job::InMemory>(mount)) memory->size = file_system.max_size;
+        std::string source = job::source_of(mount);
+        if (!source.empty()) source.insert(0, " ");
+        trials.push_back({fmt::format("{}, {}{}", who, job::name_of(file_system.type), source),
+                          mount, why_not(file_system)});
     };
-    // In the order of file_systems().
     for (const auto& volume : policy.volumes)
-        add(fmt::format("{} {}", job::name_of(volume.kind), volume.name), volume.file_system);
+        add(fmt::format("{} {}", job::name_of(volume.kind), volume.name), volume);
     for (const auto& allow : policy.allowed)
-        add(allow.name.empty() ? "allow" : "allow " + allow.name, allow.file_system);
+        add(allow.name.empty() ? "allow" : "allow " + allow.name, allow);
     return trials;
 }
 

@@ -36,15 +36,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     for (const Mount& mount : *mounts) {
+        const std::string source = source_of(mount);
         fuzz::must_stay_below(mount.target);
-        fuzz::must((mount.source + "/").find("/../") == mount.source.npos,
-                   "a source goes down only", mount.source);
+        fuzz::must((source + "/").find("/../") == source.npos, "a source goes down only", source);
         const auto below = [&](std::string_view root) {
-            return mount.source == root || mount.source.starts_with(std::string(root) + "/");
+            return source == root || source.starts_with(std::string(root) + "/");
         };
-        fuzz::must(
-            mount.type == MountType::tmpfs ? mount.source.empty() : below(root_of(mount.type)),
-            "a source is one that the policy allows", mount.source);
+        fuzz::must(part_of<Tmpfs>(mount) ? source.empty() : below(root_of(type_of(mount))),
+                   "a source is one that the policy allows", source);
+        if (const auto* remote = part_of<Remote>(mount))
+            fuzz::must(find_entry(fuzz::site(), remote->entry) != nullptr,
+                       "a remote mount names an entry of the policy", source);
     }
     return 0;
 }

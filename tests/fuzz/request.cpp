@@ -19,9 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (const auto fields = Fields::parse(text))
         fuzz::must(fields->text() == text, "a list reads as it was written", text);
-    if (const auto plan = node_plan_from_text(text)) {
-        const auto again = node_plan_from_text(to_text(*plan));
-        fuzz::must(again && to_text(*again) == to_text(*plan), "a plan survives its text", text);
+    if (const auto plan = node_plan_from_bytes(text)) {
+        const auto again = node_plan_from_bytes(to_bytes(*plan));
+        fuzz::must(again && *again == *plan, "a plan survives its bytes", text);
     }
     return 0;
 }

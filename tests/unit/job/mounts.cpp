@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_CASE(reads_mounts_that_the_policy_allows) {
     BOOST_REQUIRE(mounts.has_value());
     BOOST_TEST(mounts->size() == 4u);
     BOOST_TEST((*mounts)[0].read_only);
-    BOOST_TEST((*mounts)[1].size == "32M");
+    BOOST_TEST(part_of<Tmpfs>((*mounts)[1])->size == "32M");
     BOOST_TEST((*mounts)[2].read_only);
     BOOST_TEST((*mounts)[3].no_exec);
     BOOST_TEST(!(*mounts)[3].read_only);
@@ -22,10 +22,8 @@ BOOST_AUTO_TEST_CASE(reads_mounts_that_the_policy_allows) {
 BOOST_AUTO_TEST_CASE(gives_what_can_be_written_in_memory_a_size) {
     const auto mounts = parse_mounts("tmpfs:a,overlay=/sw/x:b", samples::policy());
     BOOST_REQUIRE(mounts.has_value());
-    BOOST_TEST((*mounts)[0].size == "64M");
-    BOOST_TEST((*mounts)[1].size == "1G");
-    BOOST_TEST((*mounts)[1].source == "/sw/x");
-    BOOST_TEST((*mounts)[1].no_exec == false);
+    const std::vector<Mount> expected = {{Tmpfs{{"64M"}}, "a"}, {Overlay{{"/sw/x"}, {"1G"}}, "b"}};
+    BOOST_TEST((*mounts == expected));
 }
 
 BOOST_AUTO_TEST_CASE(the_closest_entry_decides) {
@@ -38,7 +36,7 @@ BOOST_AUTO_TEST_CASE(the_closest_entry_decides) {
 BOOST_AUTO_TEST_CASE(takes_a_source_as_a_shell_completes_it) {
     const auto mounts = parse_mounts("/scratch/my data@home/:x", samples::policy());
     BOOST_REQUIRE(mounts.has_value());
-    BOOST_TEST((*mounts)[0].source == "/scratch/my data@home");
+    BOOST_TEST(source_of((*mounts)[0]) == "/scratch/my data@home");
 }
 
 BOOST_AUTO_TEST_CASE(a_read_only_entry_makes_every_mount_read_only) {
@@ -95,26 +93,25 @@ BOOST_AUTO_TEST_CASE(reads_images_volumes_and_what_programs_mount) {
         entry.file_system.source = source;
         entry.file_system.program = program;
         policy.allowed.push_back(entry);
-        return static_cast<int>(policy.volumes.size() + policy.allowed.size()) - 1;
+        return entry_name(entry);
     };
     allow(MountType::squashfs, "/images");
-    const int archive = allow(MountType::nfs, "nfs:/archive", "archive");
-    const int fuse = allow(MountType::fuse, "/home", "", "squashfuse");
+    const EntryName archive = allow(MountType::nfs, "nfs:/archive", "archive");
+    const EntryName fuse = allow(MountType::fuse, "/home", "", "squashfuse");
     const auto mounts = parse_mounts(
         "squashfs=/images/a.sqsh:a,volume=archive/2018:b:ro,squashfuse=/home/u/x y.sqsh:c,"
         "volume=archive:d",
         policy);
     BOOST_REQUIRE(mounts.has_value());
-    BOOST_TEST((*mounts)[0].source == "/images/a.sqsh");
-    BOOST_TEST(((*mounts)[0].type == MountType::squashfs));
-    BOOST_TEST((*mounts)[1].source == "nfs:/archive/2018");
-    BOOST_TEST((*mounts)[1].directory == "2018");
-    BOOST_TEST((*mounts)[1].entry == archive);
-    BOOST_TEST((*mounts)[1].read_only);
-    BOOST_TEST((*mounts)[2].source == "/home/u/x y.sqsh");
-    BOOST_TEST((*mounts)[2].directory == "u/x y.sqsh");
-    BOOST_TEST((*mounts)[2].entry == fuse);
-    BOOST_TEST((*mounts)[3].directory == "");
+    const std::vector<Mount> expected = {
+        {Squashfs{{"/images/a.sqsh"}}, "a"},
+        {Nfs{{archive, "2018", "nfs:/archive/2018"}, {}}, "b", true},
+        {Fuse{{fuse, "u/x y.sqsh", "/home/u/x y.sqsh"}, {}}, "c"},
+        {Nfs{{archive, "", "nfs:/archive"}, {}}, "d"}};
+    BOOST_TEST((*mounts == expected));
+    for (const Mount& mount : *mounts)
+        if (const auto* remote = part_of<Remote>(mount))
+            BOOST_TEST((find_entry(policy, remote->entry)->type == type_of(mount)));
     for (const char* refused :
          {"squashfs=/scratch/a:a", "squashfuse=/etc/x:a", "volume=other:a", "volume=archive/../x:a",
           "volume=/archive:a", "volume=:a", "volume=archive:a:size=1M", "squashfuse=x:a",
@@ -126,6 +123,6 @@ BOOST_AUTO_TEST_CASE(plans_a_share_at_its_relative_path) {
     JobSpec spec = parse_job(samples::tutorial(), "job.json").spec.value();
     spec.volumes[0].directory = "sub";
     const auto mounts = plan_mounts(spec, samples::policy());
-    BOOST_TEST((*mounts)[0].source == "/srv/myshare/sub");
+    BOOST_TEST(source_of((*mounts)[0]) == "/srv/myshare/sub");
     BOOST_TEST((*mounts)[0].target == "myshare");
 }

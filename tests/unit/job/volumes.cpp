@@ -80,20 +80,13 @@ BOOST_AUTO_TEST_CASE(volumes_become_mounts_by_the_policy) {
     const SitePolicy site = policy();
     const auto mounts = plan_mounts(parse_job(job_with(kAll), "j").spec.value(), site);
     BOOST_REQUIRE(mounts.has_value());
-    const auto& all = *mounts;
-    BOOST_TEST(all[0].source == "//smb/s/sub");
-    BOOST_TEST(all[0].entry == 0);
-    BOOST_TEST(all[0].account == "acct");
-    BOOST_TEST(all[0].key == "hush");
-    BOOST_TEST(all[0].file_mode == 0600u);
-    BOOST_TEST(all[0].directory_mode == 0750u);
-    BOOST_TEST(all[1].source == "/blob/c");
-    BOOST_TEST(all[1].key == "");
-    BOOST_TEST(all[2].source == "nfs:/export/a/b");
-    BOOST_TEST(all[2].options == "rsize=4096");
-    BOOST_TEST(all[2].read_only);
-    BOOST_TEST(all[3].source == "/gluster");
-    BOOST_TEST(all[3].read_only);
+    const auto entry = [&site](int i) { return entry_name(site.volumes[i]); };
+    const std::vector<Mount> expected = {
+        {Cifs{{entry(0), "sub", "//smb/s/sub"}, {}, {"acct", "hush"}, 0600, 0750}, "share"},
+        {Bind{{"/blob/c"}}, "blob"},
+        {Nfs{{entry(2), "a/b", "nfs:/export/a/b"}, {"rsize=4096"}}, "nfs", true},
+        {Bind{{"/gluster"}}, "gluster", true}};
+    BOOST_TEST((*mounts == expected));
 }
 
 BOOST_AUTO_TEST_CASE(a_check_tells_what_a_job_cannot_set) {

@@ -37,12 +37,9 @@ struct Site {
     sys::Result<job::Mount> approve(MountType type, const std::string& name,
                                     const std::string& size = "", bool read_only = false) const {
         const std::string source = name.empty() ? "" : directory / name;
-        job::Mount mount;
-        mount.type = type;
-        mount.source = source;
+        job::Mount mount = job::mount_of({}, file_system(type, source, read_only), "");
         mount.target = "t";
-        mount.read_only = read_only;
-        mount.size = size;
+        if (auto* memory = job::part_of<job::InMemory>(mount)) memory->size = size;
         return spank::approve(mount, source, policy);
     }
 
@@ -65,8 +62,7 @@ BOOST_AUTO_TEST_CASE(everything_else_is_refused) {
     for (const auto* name : {"other", "sharex", "", "../", "share (deleted)"})
         BOOST_TEST(!approve(MountType::bind, name), name);
     BOOST_TEST(!approve(MountType::overlay, "share"));
-    job::Mount root;
-    root.source = "/";
+    const job::Mount root{job::Bind{{"/"}}, "t"};
     BOOST_TEST(!spank::approve(root, "/", policy));
 }
 
@@ -84,7 +80,7 @@ BOOST_AUTO_TEST_CASE(sizes_are_limited) {
     BOOST_TEST(approve(MountType::tmpfs, "", "64M").has_value());
     BOOST_TEST(!approve(MountType::tmpfs, "", "65M"));
     BOOST_TEST(!approve(MountType::tmpfs, "", "1,mode=0777"));
-    BOOST_TEST(approve(MountType::tmpfs, "")->size == "64M");
+    BOOST_TEST((approve(MountType::tmpfs, "")->kind == job::Mount{job::Tmpfs{{"64M"}}, ""}.kind));
     BOOST_TEST(!approve(MountType::overlay, "readonly", "2M"));
     BOOST_TEST(approve(MountType::overlay, "readonly", "1M").has_value());
 }

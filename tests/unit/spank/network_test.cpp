@@ -20,15 +20,6 @@ std::string text_of(const sys::Result<std::vector<spank::Parameter>>& parameters
     return text;
 }
 
-job::Mount remote(MountType type, const std::string& source) {
-    job::Mount mount;
-    mount.type = type;
-    mount.source = source;
-    mount.target = "t";
-    mount.entry = 0;
-    return mount;
-}
-
 const spank::Credentials kUser{1001, 1002, {}};
 
 }  // namespace
@@ -37,7 +28,7 @@ BOOST_AUTO_TEST_SUITE(network)
 
 BOOST_AUTO_TEST_CASE(nfs_is_told_what_mount_nfs_would_tell_it) {
     job::FileSystem entry;
-    auto mount = remote(MountType::nfs, "127.0.0.1:/export/a b");
+    job::Nfs mount{{{}, "", "127.0.0.1:/export/a b"}, {}};
     BOOST_TEST(text_of(spank::nfs_parameters(mount, entry)) ==
                "source=127.0.0.1:/export/a b,addr=127.0.0.1,vers=4.2,clientaddr=127.0.0.1");
     entry.options = {"vers=3", "soft", "port=12049"};
@@ -52,8 +43,7 @@ BOOST_AUTO_TEST_CASE(nfs_is_told_what_mount_nfs_would_tell_it) {
 BOOST_AUTO_TEST_CASE(cifs_belongs_to_the_jobs_user) {
     job::FileSystem entry;
     entry.options = {"vers=3.1.1"};
-    auto mount = remote(MountType::cifs, "//127.0.0.1/share/sub");
-    mount.file_mode = 0640;
+    const job::Cifs mount{{{}, "", "//127.0.0.1/share/sub"}, {}, {}, 0640};
     const std::string common =
         "source=//127.0.0.1/share/sub,ip=127.0.0.1,vers=3.1.1,uid=1001,gid=1002,forceuid,forcegid,"
         "file_mode=0640,dir_mode=0777";
@@ -109,9 +99,7 @@ BOOST_AUTO_TEST_CASE(a_credentials_file_is_its_owners_alone) {
     chmod((directory / "server").c_str(), 0757);
     BOOST_TEST(read().has_value() == !root);
     entry.credentials.kind = job::CredentialsSource::Kind::job;
-    job::Mount mount;
-    mount.account = "acct";
-    mount.key = "k";
+    const job::Mount mount{job::Fuse{{}, {"acct", "k"}}, "t"};
     BOOST_TEST(*spank::read_credentials(mount, entry, policy, -1, 0) ==
                "username=acct\npassword=k\n");
 }
@@ -124,23 +112,23 @@ BOOST_AUTO_TEST_CASE(a_remote_mount_is_what_its_entry_says) {
     entry.source = "//h/s";
     entry.user_options = {"vers"};
     entry.file_mode = 0600;
-    auto mount = remote(MountType::cifs, "//evil/s");
-    mount.directory = "a/b";
-    mount.options = "vers=2.1";
-    const auto approved = spank::approve(mount, "", policy);
+    const auto name = job::entry_name(policy.volumes[0]);
+    const job::Cifs cifs{{name, "a/b", "//evil/s"}, {"vers=2.1"}, {}};
+    const auto approved = spank::approve({cifs, "t"}, "", policy);
     BOOST_REQUIRE(approved);
-    BOOST_TEST(approved->source == "//h/s/a/b");
-    BOOST_TEST(approved->file_mode == 0600u);
+    const job::Cifs expected{{name, "a/b", "//h/s/a/b"}, {"vers=2.1"}, {}, 0600};
+    BOOST_TEST((*approved == job::Mount{expected, "t"}));
     const auto refused = [&](auto change) {
-        job::Mount other = mount;
+        job::Cifs other = cifs;
         change(other);
-        return !spank::approve(other, "", policy);
+        return !spank::approve({other, "t"}, "", policy);
     };
-    BOOST_TEST(refused([](auto& other) { other.entry = 1; }));
-    BOOST_TEST(refused([](auto& other) { other.entry = -1; }));
-    BOOST_TEST(refused([](auto& other) { other.type = MountType::nfs; }));
+    BOOST_TEST(refused([](auto& other) { other.entry = {}; }));
+    BOOST_TEST(refused([](auto& other) { other.entry.name = "other"; }));
+    BOOST_TEST(refused([](auto& other) { other.entry.source = "//evil/s"; }));
     BOOST_TEST(refused([](auto& other) { other.directory = "../x"; }));
     BOOST_TEST(refused([](auto& other) { other.options = "vers=3,uid=0"; }));
+    BOOST_TEST(!spank::approve({job::Nfs{{name, "", ""}, {}}, "t"}, "", policy));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
