@@ -13,8 +13,6 @@ def reduction(backend, name, compression=None, sparse_as_dense=False, op=library
 
     These backends have no sparse gradients, and what is reduced together is the library's choice.
     """
-    if op not in (library.AVERAGE, library.SUM):
-        raise ValueError("horovod: op must be Average or Sum")
     if gradient_predivide_factor != 1.0 and op != library.AVERAGE:
         raise ValueError("gradient_predivide_factor not supported with op != Average")
     kinds = {"torch": _TorchReduction, "jax": _JaxReduction}

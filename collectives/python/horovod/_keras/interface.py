@@ -45,6 +45,8 @@ class Interface(object):
 
         Arguments as of horovod.tensorflow.DistributedOptimizer().
         """
+        if op not in (Average, Sum):
+            raise ValueError("horovod: op must be Average or Sum")
         return impl.create_distributed_optimizer(
             self._keras, optimizer, name, backward_passes_per_step, average_aggregated_gradients,
             compression=compression or self.Compression.none, sparse_as_dense=sparse_as_dense,

@@ -10,6 +10,7 @@ import struct
 import numpy
 
 from horovod.common import basics, library
+from horovod.common.adasum import ADASUM, combine
 from horovod.common.process_sets import global_process_set
 
 OP_NAMES = {library.SUM: "sum", library.AVERAGE: "average", library.MIN: "min", library.MAX: "max",
@@ -30,6 +31,8 @@ def is_floating(dtype_name):
 
 def library_type(dtype_name, op, factors):
     """The library's number of a type that it reduces as it is; None: another one is needed."""
+    if op == ADASUM:
+        return None
     if dtype_name in _SMALL and (op == library.AVERAGE or factors != (1.0, 1.0)):
         return None
     if factors != (1.0, 1.0) and dtype_name not in _FLOATING:
@@ -39,9 +42,14 @@ def library_type(dtype_name, op, factors):
 
 def check_op(op, dtype_names):
     """Raises ValueError for an unknown reduction, and for types that do not have it."""
+    if op == ADASUM:
+        for name in dtype_names:
+            if not is_floating(name):
+                raise ValueError("horovod: Adasum of %s: floating-point numbers are wanted" % name)
+        return
     if op not in OP_NAMES:
-        raise ValueError("horovod: unknown reduction %r: use Average, Sum, Min, Max or Product"
-                         % (op,))
+        raise ValueError("horovod: unknown reduction %r: use Average, Sum, Min, Max, Product or "
+                         "Adasum" % (op,))
     for name in dtype_names:
         if name not in _REDUCED and name not in _SMALL:
             raise ValueError("horovod: reduction of %s is not supported" % name)
@@ -106,6 +114,8 @@ def allreduce(arrays, name=None, op=library.AVERAGE, factors=(1.0, 1.0),
     queue = basics.queue(process_set)
     if not arrays:
         return queue.submit(verb, name, "of nothing", lambda: [], lambda: [])
+    if op == ADASUM:
+        return _adasum(arrays, name, factors, queue)
     sent = [_for_reduction(array, op, factors) for array in arrays]
     received = [numpy.empty_like(array) for array in sent]
 
@@ -130,6 +140,35 @@ def allreduce(arrays, name=None, op=library.AVERAGE, factors=(1.0, 1.0),
               for one, other in zip(sent, received)]
     return queue.allreduce(name, details, places, op, (1.0, 1.0) if apart else factors, finish,
                            (sent, received), verb)
+
+
+def _adasum(arrays, name, factors, queue):
+    sent = [array.astype("float64").reshape(-1) * factors[0] for array in arrays]
+    results = []
+
+    def start():
+        results.extend(combine(queue.communicator, vector) for vector in sent)
+        return []
+
+    def finish():
+        return [(result * factors[1]).reshape(array.shape).astype(array.dtype)
+                for array, result in zip(arrays, results)]
+
+    details = "of " + _text(arrays)
+    if factors != (1.0, 1.0):
+        details += " scaled by %r and %r" % factors
+    return queue.submit("adasum", name, details, start, finish)
+
+
+def join():
+    """Says that this rank has no more data; the result, once all ranks have: the last one's number.
+
+    Until then it takes part in the others' sums and averages with zeros.
+    """
+    operation = basics.queue().join()
+    last = operation.finish
+    operation.finish = lambda: [numpy.array(last(), "int32")]
+    return operation
 
 
 def broadcast(arrays, root_rank, name=None, process_set=global_process_set):
@@ -234,6 +273,8 @@ def _checked_splits(array, splits, size):
 def reducescatter(arrays, name=None, op=library.AVERAGE, factors=(1.0, 1.0),
                   process_set=global_process_set):
     """This rank's rows of the reduction of each array: the first ranks get one more."""
+    if op == ADASUM:
+        raise ValueError("horovod: Adasum is for allreduce and grouped_allreduce only")
     check_op(op, [array.dtype.name for array in arrays])
     if any(array.ndim == 0 for array in arrays):
         raise ValueError("horovod: reducescatter needs a dimension to split: reshape the scalar")

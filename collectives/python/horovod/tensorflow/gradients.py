@@ -6,14 +6,14 @@ from horovod.common.process_sets import global_process_set, registered
 from horovod.common.util import split_list
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.ops.exchanges import allgather
-from horovod.tensorflow.ops.reductions import Average, Sum, allreduce_group, reduce_each
+from horovod.tensorflow.ops.reductions import Adasum, Average, Sum, allreduce_group, reduce_each
 from horovod.tensorflow.util import _executing_eagerly, reference, v1
 
 
 def check_arguments(op, gradient_predivide_factor, groups):
     """Raises ValueError for what the arguments of an optimizer or a tape cannot be."""
-    if op not in (Average, Sum):
-        raise ValueError("horovod: op must be Average or Sum")
+    if op not in (Average, Sum, Adasum):
+        raise ValueError("horovod: op must be Average, Sum or Adasum")
     if gradient_predivide_factor != 1.0 and op != Average:
         raise ValueError("gradient_predivide_factor not supported with op != Average")
     if groups is not None and not (isinstance(groups, list) or groups > 0):

@@ -16,8 +16,9 @@ from horovod.common.util import gpu_available, num_rank_is_power_2 as check_num_
 from horovod.tensorflow.functions import broadcast_
 from horovod.tensorflow.ops import reductions
 from horovod.tensorflow.ops.bridge import call
-from horovod.tensorflow.ops.exchanges import allgather, alltoall, broadcast, grouped_allgather
-from horovod.tensorflow.ops.reductions import (Average, Max, Min, Product, Sum,
+from horovod.tensorflow.ops.exchanges import (allgather, alltoall, broadcast, grouped_allgather,
+                                              join)
+from horovod.tensorflow.ops.reductions import (Adasum, Average, Max, Min, Product, Sum,
                                                allreduce_group as _grouped_allreduce,
                                                allreduce_one as _allreduce,
                                                reducescatter_group as _grouped_reducescatter)

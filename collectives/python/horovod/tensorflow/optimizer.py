@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """DistributedOptimizer: TensorFlow's own optimizers with the gradients of all ranks."""
-from horovod.common.process_sets import global_process_set
+from horovod.common.process_sets import global_process_set, registered
+from horovod.tensorflow.adasum import DistributedAdasumOptimizer
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.gradient_aggregation import GradientAggregation
 from horovod.tensorflow.gradients import Reduction, check_arguments
-from horovod.tensorflow.ops.reductions import Average
+from horovod.tensorflow.ops.reductions import Adasum, Average
 from horovod.tensorflow.util import _executing_eagerly, v1
 
 _LegacyOptimizer = v1.train.Optimizer
@@ -21,7 +22,8 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
     horovod.tensorflow.keras says what it is then.
     compression: Compression.none or Compression.fp16. sparse_as_dense: make sparse gradients dense.
     backward_passes_per_step: how many passes' gradients are added up before they are reduced;
-    average_aggregated_gradients: and divided by that number. op: Average or Sum.
+    average_aggregated_gradients: and divided by that number. op: Average or Sum; or
+    Adasum, of what each rank's own step changes (not of Keras' optimizers).
     gradient_predivide_factor: with Average, gradients are divided by it before the sum and
     multiplied after. groups: a number of groups, or lists of variables, that are reduced as a whole.
     process_set: the ranks whose gradients are meant. register_local_var(variable) of the result
@@ -30,6 +32,14 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
     """
     groups = groups if groups is not None else (num_groups or None)
     check_arguments(op, gradient_predivide_factor, groups)
+    if op == Adasum:
+        if not isinstance(optimizer, _LegacyOptimizer):
+            raise ValueError("op == Adasum is not supported yet with Keras")
+        if average_aggregated_gradients:
+            raise ValueError("Adasum does not support average_aggregated_gradients == True")
+        registered(process_set)
+        return DistributedAdasumOptimizer(optimizer, name, use_locking, device_dense, device_sparse,
+                                          compression, backward_passes_per_step, process_set)
     if not isinstance(optimizer, _LegacyOptimizer):
         import horovod.tensorflow.keras as hvd_keras
         return hvd_keras.DistributedOptimizer(

@@ -17,7 +17,7 @@ def allreduce(tensor, average=None, device_dense="", device_sparse="",
     """The reduction of a tensor over all ranks: of the same shape and type on all of them.
 
     tensor: a tf.Tensor, tf.Variable or tf.IndexedSlices (the result has the rows of all ranks).
-    op: Average (the default), Sum, Min, Max, Product. average: the older way to say Average or Sum.
+    op: Average (the default), Sum, Min, Max, Product, Adasum. average: the older way to say Average or Sum.
     The tensor is multiplied by prescale_factor before and the result by postscale_factor after.
     Sums and averages have gradients. device_dense, device_sparse: Horovod's; reductions are done in
     host memory.

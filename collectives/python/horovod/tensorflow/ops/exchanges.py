@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""allgather, broadcast and alltoall of tensors, and their gradients."""
+"""allgather, broadcast and alltoall of tensors, and their gradients; join."""
 import tensorflow as tf
 
 from horovod.common import arrays, basics, library
@@ -125,3 +125,14 @@ def alltoall(tensor, splits=None, name=None, ignore_name_scope=False,
 
     rows = _differentiable(forward, backward, [tensor])[0]
     return rows if splits is None else (rows, received[0])
+
+
+def join():
+    """Says that this rank has no more data, and waits until all ranks have said so.
+
+    Until then it takes part in the others' allreduces, sums and averages in host memory, with zeros;
+    anything else that they submit is an error. The rank that joined last, as a tensor (int32).
+    """
+    last = bridge.run([(lambda inputs: arrays.join(), [])], [tf.int32])[0]
+    last.set_shape([])
+    return last

@@ -3,13 +3,14 @@
 import tensorflow as tf
 
 from horovod.common import arrays, library
+from horovod.common.adasum import ADASUM
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.ops import bridge, native
 from horovod.tensorflow.ops.exchanges import allgather
 from horovod.tensorflow.util import graph_name
 
 Average, Sum, Min = library.AVERAGE, library.SUM, library.MIN
-Max, Product = library.MAX, library.PRODUCT
+Max, Product, Adasum = library.MAX, library.PRODUCT, ADASUM
 
 
 def _same_shape(tensors, results):

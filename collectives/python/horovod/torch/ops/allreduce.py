@@ -5,6 +5,7 @@ import warnings
 import torch
 
 from horovod.common import basics, library
+from horovod.common.adasum import ADASUM
 from horovod.common.exceptions import HorovodInternalError
 from horovod.common.process_sets import global_process_set
 from horovod.torch.ops import adasum, buffers, gpu
@@ -16,9 +17,7 @@ Sum = library.SUM
 Min = library.MIN
 Max = library.MAX
 Product = library.PRODUCT
-
-# Of this package's own (adasum.py).
-Adasum = 100
+Adasum = ADASUM
 
 OP_NAMES = {Sum: "sum", Average: "average", Min: "min", Max: "max", Product: "product"}
 

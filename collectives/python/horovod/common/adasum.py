@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adasum: a sum of gradients that counts what they have in common once.
+
+Of two gradients a and b it is (1 - ab / 2aa) a + (1 - ab / 2bb) b, where ab is their scalar product;
+of more ranks, that of the Adasums of the lower and of the upper half. Each rank combines a part of
+the elements of all ranks: the parts change places, then only scalar products travel, and results.
+
+Source: Maleki et al., "Scaling Distributed Training with Adaptive Summation", MLSys 2021.
+"""
+import numpy
+
+from horovod.common import library
+
+ADASUM = 100  # beside the library's reductions: an operation of this package's own
+
+
+def combine(communicator, vector):
+    """The Adasum of every rank's vector, of float64, as a new one; at the turn of a queue."""
+    size, rank = communicator.size, communicator.rank
+    counts = [len(vector) // size + (one < len(vector) % size) for one in range(size)]
+    own = counts[rank]
+    parts = numpy.empty((size, own))  # of every rank, the elements of this one
+    communicator.wait(communicator.alltoallv_async(
+        vector.ctypes.data, _bytes(vector, counts), parts.ctypes.data, _bytes(vector, [own] * size),
+        library.UINT8))
+    parts = list(parts)
+    while len(parts) > 1:  # neighbours first: those of a node
+        pairs = list(zip(parts[::2], parts[1::2]))
+        products = numpy.array([[a.dot(a), a.dot(b), b.dot(b)] for a, b in pairs])
+        communicator.wait(communicator.allreduce_async(
+            products.ctypes.data, products.ctypes.data, products.size, library.FLOAT64,
+            library.SUM))
+        left = parts[len(pairs) * 2:]
+        parts = [_share(ab, aa) * a + _share(ab, bb) * b
+                 for (a, b), (aa, ab, bb) in zip(pairs, products.tolist())] + left
+    result = numpy.empty_like(vector)
+    part = numpy.ascontiguousarray(parts[0])
+    communicator.wait(communicator.allgatherv_async(part.ctypes.data, result.ctypes.data,
+                                                    _bytes(vector, counts), library.UINT8))
+    return result
+
+
+def _share(product, square):
+    return 1.0 - product / (2.0 * square) if square > 0 else 1.0
+
+
+def _bytes(vector, counts):
+    return [count * vector.itemsize for count in counts]
