@@ -4,6 +4,7 @@ import unittest
 
 import horovod.torch as hvd
 import torch
+from horovod.common import basics
 
 hvd.init()
 RANK, SIZE = hvd.rank(), hvd.size()
@@ -46,10 +47,24 @@ class Registration(unittest.TestCase):
             self.assertEqual(mine.rank(), 0 if RANK == SIZE - 1 else RANK)
             with self.assertRaisesRegex(ValueError, "not part of the process set"):
                 other.rank()
-            for some in (first, second):
+            for some, ranks in ((first, LAST), (second, list(range(SIZE - 1)))):
                 self.assertTrue(hvd.remove_process_set(some))
                 self.assertFalse(hvd.remove_process_set(some))
-                self.assertEqual((some.process_set_id, some.ranks), (None, None))
+                self.assertEqual((some.process_set_id, some.ranks), (None, ranks))
+
+    @unittest.skipIf(SIZE == 1, "the only set of one rank is the job")
+    def test_a_removed_set_can_be_added_again_under_the_number_that_is_free(self):
+        first, second = hvd.add_process_set(LAST), hvd.add_process_set(list(range(SIZE - 1)))
+        self.assertTrue(hvd.remove_process_set(first))
+        self.assertEqual(basics._get_process_set_ids_and_ranks(),
+                         {0: list(range(SIZE)), 2: list(range(SIZE - 1))})
+        hvd.add_process_set(first)
+        self.assertEqual((first.process_set_id, first.ranks), (1, LAST))
+        self.assertEqual(str(first), "ProcessSet(process_set_id=1, ranks=%s, mpi_comm=None)" % LAST)
+        total = hvd.allreduce(torch.ones(1), op=hvd.Sum, process_set=first if first.included() else second)
+        self.assertEqual(total.item(), 1 if first.included() else SIZE - 1)
+        for some in (first, second):
+            hvd.remove_process_set(some)
 
     def test_wrong_sets_are_value_errors(self):
         for ranks in (3, ["0"], [0.5], None, [0, "a"]):

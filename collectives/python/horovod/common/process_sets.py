@@ -6,6 +6,7 @@ the set 0. ``basics`` begins and ends the list with the job; in between all rank
 add and remove sets.
 """
 import collections
+import itertools
 
 from horovod.common.queue import Queue
 from horovod.common.util import queue_options
@@ -46,13 +47,15 @@ class ProcessSet(object):
         return None if self.process_set_id is None else self.communicator is not None
 
     def __repr__(self):
-        return "ProcessSet(process_set_id=%s, ranks=%s)" % (self.process_set_id, self.ranks)
+        return "ProcessSet(process_set_id=%s, ranks=%s, mpi_comm=None)" % (self.process_set_id,
+                                                                           self.ranks)
 
     def _enter(self, communicator):
-        """Registers it under the next number. communicator: None where this rank is outside."""
+        """Registers it under the lowest free number. communicator: None where this rank is outside."""
         queue = None if communicator is None else Queue(communicator, **queue_options())
         self.communicator, self.queue = communicator, queue
-        self.process_set_id = max([-1] + list(_registered)) + 1
+        self.process_set_id = next(number for number in itertools.count()
+                                   if number not in _registered)
         _registered[self.process_set_id] = self
 
     def _leave(self):
@@ -67,7 +70,7 @@ class ProcessSet(object):
                 communicator.finalize()
 
 
-_registered = collections.OrderedDict()  # process_set_id -> ProcessSet, ascending; none outside a job
+_registered = collections.OrderedDict()  # process_set_id -> ProcessSet, the job's first; none outside a job
 global_process_set = ProcessSet([])
 
 
@@ -160,5 +163,4 @@ def remove_process_set(process_set):
 
     job.queue.wait(job.queue.submit("process_set", "remove", "of ranks %s" % process_set.ranks,
                                     start, lambda: None))
-    process_set.ranks = None
     return True
