@@ -43,6 +43,8 @@ struct ImagePolicy {
     std::string name;            // glob over the image's name
     std::string run_on = kHost;  // or the name of a container
     std::string image;           // what {image} is there; empty on the host
+    std::string horovod;         // batchai-launch's --horovod; empty: its own choice
+    std::string compat;          // and --compat; empty: none
     std::string say;  // line shown to the user when this entry is used; empty: a standard one
 
     bool in_container() const { return run_on != kHost; }

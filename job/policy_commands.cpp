@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/policy_commands.hpp"
 
+#include <algorithm>
+
 #include "job/names.hpp"
 #include "job/placeholder.hpp"
 
@@ -20,6 +22,14 @@ std::string list_of(const Words& words) {
     for (std::size_t i = 1; i < words.size(); ++i)
         text += (i + 1 < words.size() ? ", " : " and ") + words[i];
     return text;
+}
+
+// A key that takes some words only; left out, the default.
+void read_word(Table& table, const std::string& key, std::string& word, const Words& words) {
+    table.read(key, word);
+    if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end())
+        table.error(
+            key, "'" + word + "' is not " + (words.size() > 1 ? "one of " : "") + list_of(words));
 }
 
 // A word in braces that stands for nothing is a typing error.
@@ -74,6 +84,8 @@ ImagePolicy read_image(Table& table, const std::map<std::string, ProgramPolicy>&
         table.require("image", image.image);
         if (has_control(image.image)) table.error("image", "has a control character in it");
     }
+    read_word(table, "horovod", image.horovod, {"auto", "batchai", "system"});
+    read_word(table, "compat", image.compat, {"tf1"});
     table.read("say", image.say);
     table.finish();
     return image;

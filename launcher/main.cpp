@@ -42,8 +42,9 @@ void apply(const Options& options, Session& session) {
     session.interface = options.interface;
     session.bind = options.bind;
     session.own_gpus_only = options.own_gpus_only;
-    session.horovod = options.horovod;
-    session.compat = options.compat;
+    // The site policy's entry of the job's image may have said another one.
+    if (!options.horovod.empty()) session.horovod = options.horovod;
+    if (!options.compat.empty()) session.compat = options.compat;
     session.dry_run = options.dry_run;
     session.radix = options.radix;
     // The service set none for what a job file can ask for, and Horovod's users of estimators would

@@ -208,6 +208,8 @@ Session JobFileRun::session(Order order) const {
     }
     session.output_is_ours = false;
     session.owned_directory = local_;
+    session.horovod = image_.horovod;
+    session.compat = image_.compat;
     session.plan = [this, order](const std::vector<Hello>& nodes) { return plan(nodes, order); };
     return session;
 }

@@ -42,8 +42,9 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
         "preparation_cache "
         "mount_timeout account share container name command type source login_path read_only "
         "options "
-        "user_options file_mode directory_mode max_size run_on image say replace partition vm_size "
-        "gres");
+        "user_options file_mode directory_mode max_size run_on image horovod compat say replace "
+        "partition "
+        "vm_size gres");
     for (std::string key; keys >> key;) BOOST_TEST_CONTEXT(key)
     BOOST_TEST((text.find("\n" + key + " = ") != text.npos));
 }
@@ -229,4 +230,21 @@ BOOST_AUTO_TEST_CASE(cluster_volumes_do_not_lie_inside_one_another) {
         BOOST_TEST(two("a", other).find("overlaps the [[cluster_volume]] 'a'") !=
                    std::string::npos);
     BOOST_TEST(two("a/b", "a").find("overlaps the [[cluster_volume]] 'a/b'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(an_image_says_which_horovod_and_which_names_its_scripts_get) {
+    const auto parsed = parse_policy(
+        "[[image]]\nname = \"tensorflow/tensorflow:1.*\"\nhorovod = \"batchai\"\ncompat = \"tf1\"\n"
+        "[[image]]\nname = \"*\"\n",
+        "p.toml");
+    const SitePolicy& policy = parsed.policy.value();
+    const auto old = resolve_image(policy, "tensorflow/tensorflow:1.8.0-gpu");
+    BOOST_TEST((*old).horovod == "batchai");
+    BOOST_TEST((*old).compat == "tf1");
+    const auto other = resolve_image(policy, "tensorflow/tensorflow:2.15.0");
+    BOOST_TEST((*other).horovod == "");
+    BOOST_TEST((*other).compat == "");
+    BOOST_TEST(findings("[[image]]\nname = \"x\"\nhorovod = \"mine\"\ncompat = \"tf2\"\n") ==
+               "p.toml:3:11: image[0].horovod: 'mine' is not one of auto, batchai and system\n"
+               "p.toml:4:10: image[0].compat: 'tf2' is not tf1\n");
 }
