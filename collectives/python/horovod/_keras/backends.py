@@ -3,10 +3,11 @@
 import numpy
 
 from horovod.common import arrays, library
+from horovod.common.compression import NoneCompressor
 from horovod.common.process_sets import global_process_set, registered
 
 
-def reduction(backend, name, compression=None, sparse_as_dense=False, op=library.AVERAGE,
+def reduction(backend, name, compression=NoneCompressor, sparse_as_dense=False, op=library.AVERAGE,
               gradient_predivide_factor=1.0, groups=None, process_set=global_process_set,
               scale_local_gradients=True):
     """As horovod.tensorflow.gradients.Reduction. ValueError for another backend.
@@ -63,14 +64,13 @@ class _Reduction(object):
 class _TorchReduction(_Reduction):
     def _reduce_all(self, gradients, names):
         import horovod.torch as hvd
-        compression = self._compression or hvd.Compression.none
-        packed = [compression.compress(gradient) for gradient in gradients]
+        packed = [self._compression.compress(gradient) for gradient in gradients]
         handles = [hvd.allreduce_async(tensor, name=name, op=self._op,
                                        prescale_factor=self._factors[0],
                                        postscale_factor=self._factors[1],
                                        process_set=self._process_set)
                    for (tensor, _), name in zip(packed, names)]
-        return [compression.decompress(hvd.synchronize(handle), context)
+        return [self._compression.decompress(hvd.synchronize(handle), context)
                 for handle, (_, context) in zip(handles, packed)]
 
 
@@ -87,9 +87,9 @@ class _JaxReduction(_Reduction):
                        for value, name in zip(values, names)]
             return tuple(arrays.wait(operation)[0] for operation in started)
 
-        half = self._compression is not None and self._compression.__name__ == "FP16Compressor"
-        sent = [gradient.astype("float16") if half and gradient.dtype.kind == "f" else gradient
-                for gradient in gradients]
+        packed = [self._compression.compress(gradient) for gradient in gradients]
+        sent = [gradient for gradient, _ in packed]
         shapes = tuple(jax.ShapeDtypeStruct(value.shape, value.dtype) for value in sent)
         received = io_callback(reduce_now, shapes, *sent)
-        return [value.astype(gradient.dtype) for value, gradient in zip(received, gradients)]
+        return [self._compression.decompress(value, context)
+                for value, (_, context) in zip(received, packed)]

@@ -2,48 +2,17 @@
 """Compression.none and Compression.fp16: what a gradient becomes before it is reduced."""
 import tensorflow as tf
 
-
-class Compressor(object):
-    """What ``compression=`` takes: two functions that belong together."""
-
-    @staticmethod
-    def compress(tensor):
-        """Returns what is sent, and what decompress() needs."""
-        raise NotImplementedError()
-
-    @staticmethod
-    def decompress(tensor, ctx):
-        """The reverse, of the reduced tensor."""
-        raise NotImplementedError()
+from horovod.common.compression import Compressor, HalfCompressor, NoneCompressor
 
 
-class NoneCompressor(Compressor):
-    """Leaves tensors as they are."""
+class FP16Compressor(HalfCompressor):
+    __doc__ = HalfCompressor.__doc__
+    _half = tf.float16
+    _cast = staticmethod(tf.cast)
 
     @staticmethod
-    def compress(tensor):
-        return tensor, None
-
-    @staticmethod
-    def decompress(tensor, ctx):
-        return tensor
-
-
-class FP16Compressor(Compressor):
-    """Rounds floating-point tensors to half precision, half the bytes to send.
-
-    The library adds up 32 bits and rounds the sum, so it must not exceed half precision's 65504.
-    """
-
-    @staticmethod
-    def compress(tensor):
-        if not tensor.dtype.is_floating:
-            return tensor, None
-        return tf.cast(tensor, tf.float16), tensor.dtype
-
-    @staticmethod
-    def decompress(tensor, ctx):
-        return tensor if ctx is None else tf.cast(tensor, ctx)
+    def _is_floating(dtype):
+        return dtype.is_floating
 
 
 class Compression(object):

@@ -2,38 +2,17 @@
 """Compression.none and Compression.fp16: what a gradient becomes before it is reduced."""
 import torch
 
-
-class NoneCompressor:
-    """Leaves tensors as they are."""
-
-    @staticmethod
-    def compress(tensor):
-        """Returns the tensor and None."""
-        return tensor, None
-
-    @staticmethod
-    def decompress(tensor, ctx):
-        """Returns the tensor."""
-        return tensor
+from horovod.common.compression import Compressor, HalfCompressor, NoneCompressor
 
 
-class FP16Compressor:
-    """Rounds floating-point tensors to half precision, half the bytes to send.
-
-    The library adds up 32 bits and rounds the sum, so it must not exceed half precision's 65504.
-    """
+class FP16Compressor(HalfCompressor):
+    __doc__ = HalfCompressor.__doc__
+    _half = torch.float16
+    _cast = staticmethod(torch.Tensor.to)
 
     @staticmethod
-    def compress(tensor):
-        """Returns the tensor as float16 and its type; other than floating-point tensors as is."""
-        if not tensor.dtype.is_floating_point:
-            return tensor, None
-        return tensor.to(torch.float16), tensor.dtype
-
-    @staticmethod
-    def decompress(tensor, ctx):
-        """Returns the tensor in the type that compress() gave as ctx; as is where that is None."""
-        return tensor if ctx is None else tensor.to(ctx)
+    def _is_floating(dtype):
+        return dtype.is_floating_point
 
 
 class Compression:

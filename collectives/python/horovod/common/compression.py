@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a gradient becomes before it is reduced, for any framework: ``compression=`` takes such a class."""
+
+
+class Compressor(object):
+    """Two functions that belong together."""
+
+    @staticmethod
+    def compress(tensor):
+        """Returns what is sent, and what decompress() needs."""
+        raise NotImplementedError()
+
+    @staticmethod
+    def decompress(tensor, ctx):
+        """The reverse, of the reduced tensor."""
+        raise NotImplementedError()
+
+
+class NoneCompressor(Compressor):
+    """Leaves tensors as they are."""
+
+    @staticmethod
+    def compress(tensor):
+        """Returns the tensor and None."""
+        return tensor, None
+
+    @staticmethod
+    def decompress(tensor, ctx):
+        """Returns the tensor."""
+        return tensor
+
+
+class HalfCompressor(Compressor):
+    """Rounds floating-point tensors to half precision, half the bytes to send.
+
+    The library adds up 32 bits and rounds the sum, so it must not exceed half precision's 65504.
+    Each framework derives a class that says what its types are and how one becomes another.
+    """
+
+    _half = None  # the framework's float16
+
+    @staticmethod
+    def _is_floating(dtype):
+        raise NotImplementedError()
+
+    @staticmethod
+    def _cast(tensor, dtype):
+        raise NotImplementedError()
+
+    @classmethod
+    def compress(cls, tensor):
+        """Returns the tensor as float16 and its type; other than floating-point tensors as is."""
+        if not cls._is_floating(tensor.dtype):
+            return tensor, None
+        return cls._cast(tensor, cls._half), tensor.dtype
+
+    @classmethod
+    def decompress(cls, tensor, ctx):
+        """Returns the tensor in the type that compress() gave as ctx; as is where that is None."""
+        return tensor if ctx is None else cls._cast(tensor, ctx)
