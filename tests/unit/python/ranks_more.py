@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Uneven data, sparse and complex gradients, groups, Adasum, batch normalization, views of torch's."""
+import os
 import unittest
 
 import horovod.torch as hvd
@@ -312,3 +313,32 @@ class Disagreement(unittest.TestCase):
             with self.assertRaisesRegex(hvd.HorovodInternalError, "ranks disagree: rank 0 has"):
                 hvd.allreduce(torch.ones(3 if RANK == 0 else 4), name="shape")
         hvd.allreduce(torch.ones(3), name="shape")
+
+
+class Determinism(unittest.TestCase):
+    def train(self):
+        torch.manual_seed(5)
+        model = torch.nn.Sequential(torch.nn.Linear(300, 1000), torch.nn.Tanh(), torch.nn.Linear(1000, 400),
+                                    torch.nn.Tanh(), torch.nn.Linear(400, 3))
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9),
+                                             model.named_parameters())
+        torch.manual_seed(RANK)
+        for _ in range(6):
+            optimizer.zero_grad()
+            model(torch.randn(8, 300)).square().mean().backward()
+            optimizer.step()
+        return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+    def test_weights_do_not_depend_on_when_and_with_what_gradients_were_fused(self):
+        thresholds, weights = ["1048576", "1048576", "67108864", "0"], []
+        for threshold in thresholds:  # the first layer alone has more than a megabyte
+            hvd.shutdown()
+            os.environ["HOROVOD_FUSION_THRESHOLD"] = threshold
+            hvd.init()
+            weights.append(self.train())
+        hvd.shutdown()
+        del os.environ["HOROVOD_FUSION_THRESHOLD"]
+        hvd.init()
+        everyone = hvd.allgather_object(weights)
+        for threshold, found in zip(thresholds * SIZE, sum(everyone, [])):
+            self.assertTrue(torch.equal(found, weights[0]), threshold)
