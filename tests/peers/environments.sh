@@ -11,6 +11,9 @@ folder=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}
 
 # What test/utils/common.py of a Horovod checkout imports, and pytest.
 suite="pytest==7.4.4 mock==5.1.0 cloudpickle==3.1.0 psutil==6.1.0 packaging==24.2"
+# Whatever TensorFlow 1.8 and Keras 2.1 would take in releases of today, too.
+old="tensorflow==1.8.0 keras==2.1.6 tensorboard==1.8.0 numpy==1.16.6 h5py==2.7.1 six==1.17.0 gast==0.2.2 astor==0.8.1"
+old+=" bleach==1.5.0 html5lib==0.9999999 termcolor==1.1.0 parameterized==0.8.1 psutil"
 newer="pytest==9.2.0 mock==5.2.0 cloudpickle==3.1.3 psutil==7.2.2 packaging==26.4"
 
 # name | Python | on disk | packages; "system" in front of them: those of the interpreter are seen too
@@ -20,6 +23,8 @@ torch  | 3.11 | 6 GB  | torch==2.15.0 numpy==2.2.6 $suite
 lint   | 3.11 | 2 MB  | vermin==1.9.2
 tf2.15 | 3.11 | 1.4 GB | tensorflow-cpu==2.15.1 keras==2.15.0 numpy==1.26.4 h5py==3.16.0 scipy==1.17.1 protobuf==4.25.9 $newer
 tf2.21 | 3.11 | 2.7 GB | tensorflow==2.21.0 tensorflow-cpu==2.21.0 tf_keras==2.21.0 keras==3.15.1 jax==0.10.2 jaxlib==0.10.2 numpy==2.4.6 h5py==3.14.0 scipy==1.17.1 protobuf==7.36.2 $newer
+tf1.8  | 3.6  | 700 MB | $old==7.2.2 scipy==1.5.4 pillow==8.4.0 protobuf==3.19.6 pyyaml==6.0.1 grpcio==1.48.2 absl-py==1.4.0 markdown==3.3.7 werkzeug==2.0.3 pytest==7.0.1 mock==5.2.0 cloudpickle==2.2.1 packaging==21.3
+tf1.8-py2.7 | 2.7 | 600 MB | $old==6.1.1 scipy==1.2.3 pillow==6.2.2 protobuf==3.17.3 pyyaml==5.4.1 grpcio==1.39.0 absl-py==0.15.0 markdown==3.1.1 werkzeug==1.0.1 pytest==4.6.11 mock==3.0.5 cloudpickle==1.3.0 packaging==20.9
 keras-torch | 3.11 | 5.5 GB | torch==2.15.0 keras==3.15.1 numpy==2.4.6 h5py==3.16.0 pytest==9.2.0 packaging==26.4
 "
 
@@ -50,10 +55,34 @@ fill() {
         options=(--system-site-packages)
         shift
     fi
-    "$base" -m venv --without-pip "${options[@]}" "$place"
-    "${PIP_PYTHON:-/usr/bin/python3}" -m pip --python "$place/bin/python" install --quiet --disable-pip-version-check \
-        --root-user-action=ignore --only-binary :all: "$@"
+    case $version in
+        2.7 | 3.6) fill_old "$base" "$version" "$place" "$@" ;;
+        *)
+            "$base" -m venv --without-pip "${options[@]}" "$place"
+            "${PIP_PYTHON:-/usr/bin/python3}" -m pip --python "$place/bin/python" install --quiet --disable-pip-version-check \
+                --root-user-action=ignore --only-binary :all: "$@"
+            ;;
+    esac
     echo "$version $list" >"$place/filled"
+}
+
+# fill_old INTERPRETER VERSION PLACE PACKAGE...: by a pip that such an interpreter can run. Of some packages there are no
+# wheels; those that would have to be compiled must be wheels.
+fill_old() {
+    local base=$1 version=$2 place=$3 maker
+    shift 3
+    if [ "$version" = 2.7 ]; then
+        maker=$(mktemp -d)
+        "${PIP_PYTHON:-/usr/bin/python3}" -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
+            --target "$maker" virtualenv==20.15.1
+        PYTHONPATH=$maker "${PIP_PYTHON:-/usr/bin/python3}" -m virtualenv --quiet -p "$base" "$place"
+        rm -rf "$maker"
+    else
+        "$base" -m venv "$place"
+        "$place/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade 'pip<22' setuptools==59.6.0 wheel
+    fi
+    "$place/bin/python" -m pip install --quiet --disable-pip-version-check \
+        --only-binary grpcio,numpy,scipy,h5py,pillow,protobuf,tensorflow "$@"
 }
 
 # row NAME: its fields, one a line.
