@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/check.hpp"
 
+#include <algorithm>
+
 #include "job/document.hpp"
 #include "job/layout.hpp"
 #include "job/plan.hpp"
 #include "job/reader.hpp"
+#include "job/volumes.hpp"
 
 namespace batchai::job {
 
@@ -18,6 +21,11 @@ class Checker {
 
     void run() {
         fill_in_account();
+        if (has_error(parsed_.findings)) {
+            check_what_is_right();
+            parsed_.spec.reset();
+            return;
+        }
         check_volumes();
         check_output();
         check_inputs();
@@ -40,16 +48,32 @@ class Checker {
         say(Finding::Severity::error, path, message);
     }
 
+    // Of a file with errors: what the policy says of the rest, so that both are said at once.
+    void check_what_is_right() {
+        check_volumes();
+        const bool wrong_volumes = is_wrong("properties.mountVolumes");
+        if (!wrong_volumes && !is_wrong("properties.stdOutErrPathPrefix")) check_output();
+        if (!is_wrong("properties.containerSettings")) check_image();
+        if (!is_wrong("properties.nodeCount")) check_node_count();
+        sort(parsed_.findings);
+    }
+
+    // An error at a path or below it.
+    bool is_wrong(const std::string& path) const {
+        return std::any_of(parsed_.findings.begin(), parsed_.findings.end(),
+                           [&path](const Finding& finding) {
+                               return finding.severity == Finding::Severity::error &&
+                                      finding.path.starts_with(path);
+                           });
+    }
+
     void fill_in_account() {
-        for (Volume& volume : parsed_.spec->volumes) {
-            if (volume.account.empty() && options_.storage_account)
-                volume.account = *options_.storage_account;
-            if (volume.account_key.empty()) volume.account_key = options_.storage_key;
-        }
+        fill_in(parsed_.spec->volumes, options_.storage_account.value_or(""), options_.storage_key);
     }
 
     void check_volumes() {
         for (const Volume& volume : parsed_.spec->volumes) {
+            if (is_wrong(volume.key)) continue;
             const auto mount = plan_mount(volume, policy_);
             const auto directory = login_path(
                 *parsed_.spec, policy_, "$AZ_BATCHAI_JOB_MOUNT_ROOT/" + volume.relative_mount_path);
@@ -267,8 +291,8 @@ ParsedJob check_job(const std::string& text, const std::string& file_name, const
     ParsedJob parsed;
     const auto document = Document::parse(text, file_name, parsed.findings);
     if (!document) return parsed;
-    parsed = parse_job(*document);
-    if (parsed.spec) Checker(*document, policy, options, parsed).run();
+    parsed.spec = read_job(*document, parsed.findings);
+    Checker(*document, policy, options, parsed).run();
     return parsed;
 }
 

@@ -103,12 +103,54 @@ class Scanner {
     std::size_t at_ = 0;
 };
 
+// A mistake of the text, and where.
+struct Mistake {
+    std::size_t offset = 0;
+    std::string message;
+};
+
+bool is_utf16(std::string_view text) {
+    return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+           (text.size() >= 2 && (text[0] == '\0') != (text[1] == '\0'));
+}
+
+// The last character before a place that is no space; npos: none.
+std::size_t before(std::string_view text, std::size_t offset) {
+    return offset == 0 ? text.npos : text.find_last_not_of(" \t\r\n", offset - 1);
+}
+
+// Mistakes that people make, by the place where nlohmann gave up.
+std::optional<Mistake> known_mistake(std::string_view text, std::size_t offset) {
+    const std::string_view rest = text.substr(std::min(offset, text.size()));
+    if (rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#'))
+        return Mistake{offset,
+                       "a comment: JSON has no comments; a key named \"comment\" is ignored here"};
+    // Of a character of several bytes, nlohmann names the first or a later one.
+    for (std::size_t back = 0; back <= 2 && back <= offset; ++back)
+        for (const char* quote : {"\u201c", "\u201d", "\u201e", "\u2018", "\u2019"})
+            if (text.substr(offset - back).starts_with(quote))
+                return Mistake{offset - back,
+                               std::string(quote) + " is not a quotation mark of JSON: write \""};
+    if (rest.starts_with('\''))
+        return Mistake{offset, "' is not a quotation mark of JSON: write \""};
+    const std::size_t comma = before(text, offset);
+    if (comma != text.npos && text[comma] == ',' &&
+        (rest.empty() || rest[0] == '}' || rest[0] == ']'))
+        return Mistake{comma, "a comma with nothing after it: remove it"};
+    return std::nullopt;
+}
+
 // nlohmann: "[json.exception.parse_error.101] parse error at line 4, column 3: syntax error while
-// parsing object - unexpected ..."; what follows the place is worth showing.
+// parsing object - unexpected ..."; what follows the place is worth showing, without the bytes that
+// were read last: the place says where they are.
 std::string syntax_message(const std::string& what) {
     const std::size_t place = what.find("column ");
     const std::size_t colon = place == what.npos ? what.npos : what.find(": ", place);
-    const std::string message = colon == what.npos ? what : what.substr(colon + 2);
+    std::string message = colon == what.npos ? what : what.substr(colon + 2);
+    if (const std::size_t read = message.find("; last read: '"); read != message.npos) {
+        const std::size_t end = message.find("'; expected", read);
+        message.erase(read, end == message.npos ? end : end + 1 - read);
+    }
     return message.size() <= kMaxMessage ? message : message.substr(0, kMaxMessage) + " ...";
 }
 
@@ -127,10 +169,14 @@ std::optional<Document> Document::parse(std::string_view text, const std::string
     if (text.size() > kMaxJobBytes) return refuse(0, "", "larger than 1 MiB");
     if (text.substr(0, 3) == "\xEF\xBB\xBF")
         return refuse(0, "", "starts with a byte order mark: save it without one");
+    if (is_utf16(text)) return refuse(0, "", "is UTF-16: save it as UTF-8");
     try {
         document.root_ = std::make_unique<Json>(Json::parse(text));
     } catch (const Json::parse_error& error) {
-        return refuse(error.byte == 0 ? 0 : error.byte - 1, "", syntax_message(error.what()));
+        const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
+        const auto mistake =
+            known_mistake(text, offset).value_or(Mistake{offset, syntax_message(error.what())});
+        return refuse(mistake.offset, "", mistake.message);
     } catch (const Json::out_of_range&) {
         // A number that no type can hold: the scanner finds it.
     }

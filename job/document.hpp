@@ -53,4 +53,8 @@ void sort(std::vector<Finding>& findings);
 // parse_job for a text that is parsed already.
 ParsedJob parse_job(const Document& document);
 
+// The same, with what could be read where the findings have an error: its keys are as if they were
+// not there.
+JobSpec read_job(const Document& document, std::vector<Finding>& findings);
+
 }  // namespace batchai::job

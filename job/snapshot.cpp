@@ -31,22 +31,25 @@ void fill_in_account(OrderedJson& volume, const std::string& account) {
     }
 }
 
-void fill_in_key(OrderedJson& volume, const std::string& storage_key) {
-    OrderedJson& credentials = volume["credentials"];  // null where there are none
-    OrderedJson& key = credentials["accountKey"];
-    const auto* text = key.get_ptr<const std::string*>();  // null: of another type
-    if (key.is_null() || (text != nullptr && (text->empty() || *text == kKeyPlaceholder)))
-        key = storage_key;
+// "properties.mountVolumes.azureFileShares[0]", below the document's root.
+OrderedJson& volume_at(OrderedJson& root, const std::string& key) {
+    std::string pointer = "/" + key;
+    for (char& c : pointer)
+        if (c == '.' || c == '[') c = '/';
+    pointer.pop_back();
+    return root[OrderedJson::json_pointer(pointer)];
 }
 
-void fill_in(OrderedJson& root, const std::string& account, const std::string& storage_key) {
-    for (const char* volumes : {"azureFileShares", "azureBlobFileSystems"}) {
-        const OrderedJson::json_pointer pointer(std::string("/properties/mountVolumes/") + volumes);
-        if (!root.contains(pointer)) continue;
-        for (OrderedJson& volume : root[pointer]) {
-            if (!account.empty()) fill_in_account(volume, account);
-            if (!storage_key.empty()) fill_in_key(volume, storage_key);
-        }
+// volumes: of the same document.
+void fill_in(OrderedJson& root, std::vector<Volume> volumes, const std::string& account,
+             const std::string& storage_key) {
+    fill_in(volumes, account, storage_key);
+    for (const Volume& volume : volumes) {
+        if (volume.kind != Volume::Kind::share && volume.kind != Volume::Kind::blob_container)
+            continue;
+        OrderedJson& json = volume_at(root, volume.key);
+        if (!account.empty()) fill_in_account(json, account);
+        if (!volume.account_key.empty()) json["credentials"]["accountKey"] = volume.account_key;
     }
 }
 
@@ -112,7 +115,7 @@ sys::Result<std::string> write_snapshot(const std::string& text, const std::stri
         identity.uuid = *uuid;
     }
     OrderedJson root = OrderedJson::parse(text);  // parse_job has read it: it does not throw
-    fill_in(root, storage_account, storage_key);
+    fill_in(root, parsed.spec->volumes, storage_account, storage_key);
     root["batchai"] = identity_json(identity);
     return store(root, records + "/" + identity.uuid);
 }

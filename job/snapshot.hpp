@@ -16,10 +16,10 @@ sys::Result<std::string> data_directory();
 
 // Writes <data directory>/jobs/<uuid>/job.json (0600 in a 0700 directory) and returns its path.
 // identity.uuid empty: a new one. text is a job.json that parse_job accepts; the placeholder is
-// replaced by storage_account where that is not empty, and storage_key is the key of shares and
-// containers for which the file gives none. When text is a snapshot already and its file
-// lies in the data directory, nothing is written and file_name is returned; a copy of a snapshot
-// becomes a new job, with a uuid of its own.
+// replaced by storage_account where that is not empty, and storage_key is the key of its shares and
+// containers for which the file gives none (volumes.hpp). When text is a snapshot already and its
+// file lies in the data directory, nothing is written and file_name is returned; a copy of a
+// snapshot becomes a new job, with a uuid of its own.
 sys::Result<std::string> write_snapshot(const std::string& text, const std::string& file_name,
                                         Identity identity, const std::string& storage_account,
                                         const std::string& storage_key = {});

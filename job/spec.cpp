@@ -284,11 +284,10 @@ void sort(std::vector<Finding>& findings) {
     });
 }
 
-ParsedJob parse_job(const Document& document) {
-    ParsedJob parsed;
+JobSpec read_job(const Document& document, std::vector<Finding>& findings) {
     JobSpec spec;
     if (document.root().is_object()) {
-        Reader root(document, document.root(), "", parsed.findings);
+        Reader root(document, document.root(), "", findings);
         if (auto properties = root.required_object("properties"))
             read_properties(*properties, spec);
         read_identity(root, spec);
@@ -296,11 +295,16 @@ ParsedJob parse_job(const Document& document) {
         root.warn_ignored("location", "the job runs on this site's cluster");
         root.finish();
     } else {
-        parsed.findings.push_back(
-            document.finding(Finding::Severity::error, "", "expected an object"));
+        findings.push_back(document.finding(Finding::Severity::error, "", "expected an object"));
     }
-    sort(parsed.findings);
-    if (!has_error(parsed.findings)) parsed.spec = spec;
+    sort(findings);
+    return spec;
+}
+
+ParsedJob parse_job(const Document& document) {
+    ParsedJob parsed;
+    JobSpec spec = read_job(document, parsed.findings);
+    if (!has_error(parsed.findings)) parsed.spec = std::move(spec);
     return parsed;
 }
 

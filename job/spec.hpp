@@ -38,6 +38,7 @@ struct Volume {
     std::string directory;                   // below it, without slashes at its ends; often empty
     std::string relative_mount_path;         // below $AZ_BATCHAI_JOB_MOUNT_ROOT
     std::string account_key;                 // credentials.accountKey; never printed or recorded
+    bool key_is_placeholder = false;         // it was <AZURE_BATCHAI_STORAGE_KEY>
     std::string mount_options;               // mountOptions
     std::optional<unsigned> file_mode;       // fileMode
     std::optional<unsigned> directory_mode;  // directoryMode

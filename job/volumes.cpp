@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/volumes.hpp"
 
+#include <set>
+
 #include "job/file_system.hpp"
 #include "job/names.hpp"
 
@@ -36,7 +38,8 @@ void read_account(Reader& reader, Volume& volume) {
     auto credentials = reader.object("credentials");
     if (!credentials) return;
     const std::string key = credentials->string("accountKey");
-    if (key != kKeyPlaceholder) volume.account_key = key;
+    volume.key_is_placeholder = key == kKeyPlaceholder;
+    if (!volume.key_is_placeholder) volume.account_key = key;
     credentials->warn_ignored("accountKeySecretReference",
                               "there is no key vault here. If the volume needs its account's key, "
                               "give it in accountKey or in the variable AZURE_BATCHAI_STORAGE_KEY");
@@ -146,6 +149,26 @@ std::vector<Volume> read_volumes(Reader& properties) {
         }
     mounts->finish();
     return volumes;
+}
+
+void fill_in(std::vector<Volume>& volumes, const std::string& account, const std::string& key) {
+    const auto is_of_account = [](const Volume& volume) {
+        return volume.kind == Volume::Kind::share || volume.kind == Volume::Kind::blob_container;
+    };
+    std::set<std::string> accounts;
+    for (Volume& volume : volumes) {
+        if (!is_of_account(volume)) continue;
+        if (volume.account.empty()) volume.account = account;
+        accounts.insert(volume.account);
+    }
+    std::string owner = account;
+    if (owner.empty() && accounts.size() == 1) owner = *accounts.begin();
+    for (Volume& volume : volumes) {
+        const bool is_owners = !owner.empty() && volume.account == owner;
+        if (is_of_account(volume) && volume.account_key.empty() &&
+            (volume.key_is_placeholder || is_owners))
+            volume.account_key = key;
+    }
 }
 
 std::string name_of(Volume::Kind kind) {

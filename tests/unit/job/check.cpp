@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/check.hpp"
 
+#include <boost/test/data/test_case.hpp>
+
 #include "samples.hpp"
 
 using namespace batchai::job;
@@ -247,4 +249,56 @@ BOOST_AUTO_TEST_CASE(refuses_an_output_directory_that_the_site_does_not_allow) {
         BOOST_TEST(contains(error, "properties.outputDirectories[0].pathPrefix: '" +
                                        std::string(prefix) + "' is on no volume of this job"));
     }
+}
+
+BOOST_AUTO_TEST_CASE(says_what_the_policy_refuses_beside_what_is_wrong_with_the_file) {
+    const std::string text = samples::tutorial_with("net/myshare", "net/other");
+    const auto at = text.find("\"nodeCount\": 4");
+    const auto parsed = check_job(std::string(text).replace(at, 14, "\"nodeCount\": \"4\""),
+                                  "job.json", samples::policy(), {});
+    BOOST_TEST(!parsed.spec);
+    std::string errors;
+    for (const Finding& finding : parsed.findings)
+        if (finding.severity == Finding::Severity::error) errors += finding.path + "\n";
+    BOOST_TEST(errors ==
+               "properties.nodeCount\n"
+               "properties.mountVolumes.azureFileShares[0].azureFileUrl\n");
+}
+
+BOOST_AUTO_TEST_CASE(says_nothing_of_the_policy_about_a_volume_that_is_wrong_itself) {
+    const std::string error =
+        only_error(samples::tutorial_with("net/myshare", "net/my/../share"), CheckOptions());
+    BOOST_TEST(contains(error, "azureFileUrl: 'my/../share' is not a share"));
+}
+
+namespace {
+struct Mistake {
+    std::string text;
+    std::string said;
+};
+std::ostream& operator<<(std::ostream& out, const Mistake& mistake) {
+    return out << mistake.said;
+}
+const Mistake kMistakes[] = {
+    {"{\"a\": 1, // x\n}", "j:1:10: a comment: JSON has no comments"},
+    {"{ /* x */ }", "j:1:3: a comment: JSON has no comments"},
+    {"# x\n{}", "j:1:1: a comment: JSON has no comments"},
+    {"{\"a\": \u201cx\u201d}", "j:1:7: \u201c is not a quotation mark of JSON: write \""},
+    {"{\u201ca\u201d: 1}", "j:1:2: \u201c is not a quotation mark of JSON: write \""},
+    {"{'a': 1}", "j:1:2: ' is not a quotation mark of JSON: write \""},
+    {"{\"a\": [1,\n  2,\n]}", "j:2:4: a comma with nothing after it: remove it"},
+    {"{\"a\": 1 ,\n}", "j:1:9: a comma with nothing after it: remove it"},
+    {std::string("\xff\xfe{\0}\0", 6), "j:1:1: is UTF-16: save it as UTF-8"},
+    {std::string("\0{\0}", 4), "j:1:1: is UTF-16: save it as UTF-8"},
+    {"{\"a\": \"x\xff\"}", "j:1:9: syntax error while parsing value - invalid string: "}};
+}  // namespace
+
+BOOST_DATA_TEST_CASE(names_the_mistakes_that_people_make, boost::unit_test::data::make(kMistakes),
+                     mistake) {
+    const auto parsed = parse_job(mistake.text, "j");
+    BOOST_REQUIRE(parsed.findings.size() == 1u);
+    const std::string said = parsed.findings[0].text();
+    BOOST_TEST(said.starts_with(mistake.said), said);
+    BOOST_TEST(!contains(said, "last read"));
+    BOOST_TEST(!contains(said, "\xff"));
 }

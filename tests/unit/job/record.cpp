@@ -108,3 +108,24 @@ BOOST_AUTO_TEST_CASE(a_storage_key_replaces_its_placeholder_and_no_key_of_the_fi
     for (std::size_t i = 0; i < keys.size(); ++i)
         BOOST_TEST(parsed.spec.value().volumes.at(i).account_key == keys[i]);
 }
+
+BOOST_AUTO_TEST_CASE(a_storage_key_does_not_go_to_another_account) {
+    const Directory directory;
+    ::setenv("XDG_DATA_HOME", directory.path.c_str(), 1);
+    const std::string text =
+        R"({"properties": {"nodeCount": 1, "stdOutErrPathPrefix": "/o",
+            "customToolkitSettings": {"commandLine": "true"}, "mountVolumes": {"azureFileShares": [
+            {"azureFileUrl": "https://a.file.core.windows.net/x", "relativeMountPath": "mine"},
+            {"azureFileUrl": "https://b.file.core.windows.net/x", "relativeMountPath": "other"},
+            {"azureFileUrl": "https://b.file.core.windows.net/x", "relativeMountPath": "asks",
+             "credentials": {"accountKey": "<AZURE_BATCHAI_STORAGE_KEY>"}}]}}})";
+    // Of a key whose account nobody names, only the placeholder says where it goes.
+    for (const auto& [account, first] : {std::pair{"a", "the key"}, {"", ""}}) {
+        const auto path = write_snapshot(text, "job.json", {}, account, "the key");
+        BOOST_REQUIRE(path);
+        const auto parsed = parse_job(samples::text_of(*path), *path);
+        const std::vector<std::string> keys = {first, "", "the key"};
+        for (std::size_t i = 0; i < keys.size(); ++i)
+            BOOST_TEST(parsed.spec.value().volumes.at(i).account_key == keys[i]);
+    }
+}
