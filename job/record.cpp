@@ -72,7 +72,9 @@ sys::Result<void> write_result(const std::string& directory, const JobResult& re
     const OrderedJson json = {{"startTime", result.start_time},
                               {"endTime", result.end_time},
                               {"exitCode", result.exit_code},
-                              {"failure", result.failure}};
+                              {"failure", result.failure},
+                              {"node", result.node},
+                              {"details", result.details}};
     return sys::write_file(directory + "/result.json", line_of(json), 0600);
 }
 
@@ -81,8 +83,8 @@ std::optional<JobResult> read_result(const std::string& directory) {
     if (!text) return std::nullopt;
     const OrderedJson json = OrderedJson::parse(*text, nullptr, false);
     try {
-        return JobResult{json.at("startTime"), json.at("endTime"), json.at("exitCode"),
-                         json.at("failure")};
+        return JobResult{json.at("startTime"), json.at("endTime"),     json.at("exitCode"),
+                         json.at("failure"),   json.value("node", ""), json.value("details", "")};
     } catch (const OrderedJson::exception&) {
         return std::nullopt;
     }

@@ -39,7 +39,9 @@ struct JobResult {
     double start_time = 0;
     double end_time = 0;
     int exit_code = 0;
-    std::string failure;  // the first failure's line; empty on success
+    std::string failure;       // the first failure's line; empty on success
+    std::string node = {};     // where it happened; empty: no one place
+    std::string details = {};  // the lines below it: process, last lines of stderr, other ranks
 };
 sys::Result<void> write_result(const std::string& directory, const JobResult&);
 std::optional<JobResult> read_result(const std::string& directory);

@@ -87,9 +87,11 @@ SessionResult Coordinator::run_to_end() {
             outcome_.explain_signal(reason_to_end(*job));
         }
     }
+    std::string details;
     if (outcome_.exit_code() != 0) {
         std::string text = sys::printable_lines(outcome_.text(map_, true));
         const std::size_t first = text.find('\n');
+        details = text.substr(first + 1);
         if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));
         // As in tell(); the loop has ended.
         const std::size_t done = write_to_user(text);
@@ -104,7 +106,7 @@ SessionResult Coordinator::run_to_end() {
     }
     return {outcome_.exit_code(), outcome_.line(map_), written() ? outcome_.cause() : Cause::other,
             lost_nodes_,          outcome_.logged(),   timeout_left(),
-            outcome_.misplaced()};
+            outcome_.misplaced(), outcome_.node(map_), details};
 }
 
 std::optional<double> Coordinator::timeout_left() const {

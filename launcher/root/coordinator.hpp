@@ -87,6 +87,8 @@ struct SessionResult {
     bool logged = false;  // the line is in the execution log and the record already
     std::optional<double> timeout_left = {};  // of Session::timeout, in seconds
     std::vector<std::string> misplaced = {};  // where output goes on that could not be written
+    std::string node = {};                    // of the failure; empty: no one place
+    std::string details = {};                 // the lines below it in the report
 };
 
 class Coordinator : private Relay::Sender {

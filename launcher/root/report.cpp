@@ -139,6 +139,12 @@ std::string Outcome::line(const RankMap& map) const {
                        map.nodes[map.node_of(rank->rank)], describe(*rank));
 }
 
+std::string Outcome::node(const RankMap& map) const {
+    if (const Other* other = first_other()) return other->node;
+    const RankEnd* rank = first_rank();
+    return rank == nullptr ? "" : map.nodes[map.node_of(rank->rank)];
+}
+
 bool Outcome::logged() const {
     const Other* other = first_other();
     return other != nullptr && other->logged;

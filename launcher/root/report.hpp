@@ -70,6 +70,8 @@ class Outcome {
     int exit_code() const;
     // "batchai-launch: rank 2 on n2 exited with code 3 after 1.2 s"; empty: no failure.
     std::string line(const RankMap& map) const;
+    // Where the first failure happened; empty: no one place.
+    std::string node(const RankMap& map) const;
     bool logged() const;
     // Everything to print: the line, the culprit's last words, the count of the others, misplaced
     // output.
