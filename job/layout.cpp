@@ -72,6 +72,10 @@ std::optional<std::string> below_mount_root(const std::string& path) {
     return std::nullopt;
 }
 
+bool is_mount_target(const std::string& path) {
+    return is_relative_path(path) && !is_within(path, kTemporary);
+}
+
 bool is_output_prefix(const std::string& path) {
     std::string rest = path;
     for (const std::string name : kDirectoryVariables) {

@@ -56,6 +56,14 @@ std::vector<RefusedOutput> refused_outputs(const JobSpec&, const SitePolicy&);
 // nothing when it does not begin so, or goes on with ".." or with a variable.
 std::optional<std::string> below_mount_root(const std::string& path);
 
+// $AZ_BATCHAI_JOB_TEMP below the mount root: the same path on all nodes, and another directory on
+// each. No mount of a job may be there.
+inline constexpr char kTemporary[] = ".temp";
+// Where the preparation and the processes of a job file start, below $AZ_BATCHAI_JOB_TEMP.
+inline constexpr char kWorking[] = "wd";
+// Whether a mount of a job may be there, below the mount root.
+bool is_mount_target(const std::string& path);
+
 // The variables of the job that name a directory.
 inline constexpr const char* kDirectoryVariables[] = {
     "AZ_BATCHAI_JOB_MOUNT_ROOT", "AZ_BATCHAI_MOUNT_ROOT", "AZ_BATCHAI_JOB_TEMP",

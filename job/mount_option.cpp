@@ -4,6 +4,7 @@
 // owners again, on the node.
 #include <algorithm>
 
+#include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/plan.hpp"
 #include "job/size.hpp"
@@ -129,6 +130,9 @@ sys::Result<Mount> parse_mount(const std::string& text, const SitePolicy& policy
     if (!is_relative_path(fields[1]))
         return sys::Error{"'" + fields[1] +
                           "' is not a target: a name below the mount root, without '..'"};
+    if (!is_mount_target(fields[1]))
+        return sys::Error{"'" + fields[1] +
+                          "' is the job's temporary directory: choose another target"};
     const AllowPolicy* const allow = allowing(policy, *source);
     if (allow == nullptr)
         return sys::Error{"'" + fields[0] + "' is not allowed by the site policy " + policy.file};

@@ -65,6 +65,7 @@ struct ProcessGroup {
     int count = 0;
     int first_index = 0;
     Placement placement = Placement::spread;
+    bool is_mpi = false;  // ranks of MPI: they read what the preparation adds to ~/.bashrc
     bool serves = false;  // ends with the processes of the other groups, however it ends
     std::string command;  // for `bash -c`
     Environment variables;

@@ -140,7 +140,7 @@ sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const std::string& ima
 sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const JobSpec&);  // without one: the host
 
 struct Preparation {
-    std::string command;  // empty: nothing to run
+    std::string command;  // with what notes additions to ~/.bashrc; empty: nothing to run
     std::string note;     // one line for the user when the policy changed the command, else empty
 };
 Preparation resolve_preparation(const SitePolicy&, const JobSpec&);

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "job/bashrc.hpp"
 #include "job/names.hpp"
+#include "job/plan.hpp"
 #include "job/policy.hpp"
 
 namespace batchai::job {
@@ -132,6 +134,11 @@ Preparation resolve_preparation(const SitePolicy& policy, const JobSpec& spec) {
         preparation.command = candidate.replace;
         break;
     }
+    const auto groups = plan_launch(spec, policy, {});
+    const bool is_mpi = std::any_of(groups.begin(), groups.end(),
+                                    [](const ProcessGroup& group) { return group.is_mpi; });
+    if (is_mpi && !preparation.command.empty())
+        preparation.command = noting_bashrc(preparation.command);
     return preparation;
 }
 

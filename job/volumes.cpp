@@ -4,6 +4,7 @@
 #include <set>
 
 #include "job/file_system.hpp"
+#include "job/layout.hpp"
 #include "job/names.hpp"
 
 namespace batchai::job {
@@ -113,6 +114,8 @@ void read_mount_path(Reader& reader, const std::vector<Volume>& others, Volume& 
         reader.error(key, "'" + path +
                               "' is not a path below the mount root: no '..', no leading '/', "
                               "names of letters, digits, '.', '_' and '-'");
+    else if (!is_mount_target(path))
+        reader.error(key, "'" + path + "' is the job's temporary directory: choose another name");
     for (const Volume& other : others)
         if (is_within(path, other.relative_mount_path) ||
             is_within(other.relative_mount_path, path))

@@ -123,7 +123,9 @@ int run_command(const Options& options) {
         }
         Work work;
         work.map = *map;
-        work.programs = {{map->size(), options.command, {}, 0, false, {}, {}}};
+        work.programs.emplace_back();
+        work.programs.front().ranks = map->size();
+        work.programs.front().argv = options.command;
         auto directory = current_directory();
         if (!directory) return directory.error();
         work.directory = *std::move(directory);

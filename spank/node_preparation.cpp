@@ -65,6 +65,7 @@ int run_prep(const slurm::Task& task, const Site& site, const State& state, cons
     add("--node", state.field("log_node"));
     add("--name", state.field("node"));
     add("--record", state.field("record"));
+    add("--directory", state.field("directory"));
     add("--expect", state.field("script"));
     add("--timeout", state.field("timeout"));
     add("--cache", state.field("cache"));

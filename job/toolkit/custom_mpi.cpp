@@ -15,6 +15,7 @@ void read(Reader& reader, ToolkitSettings& settings) {
 
 std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
     ProcessGroup ranks;
+    ranks.is_mpi = true;
     ranks.count = settings.process_count.value_or(context.ranks);
     ranks.command = settings.command_line;
     return {ranks};

@@ -31,10 +31,11 @@ void read(Reader& reader, ToolkitSettings& settings) {
 
 std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
     ProcessGroup ranks;
+    ranks.is_mpi = settings.backend == "mpi";
     ranks.count = settings.process_count.value_or(context.ranks);
     ranks.command = python_line(settings, context, settings.arguments);
     if (!settings.backend.empty()) ranks.variables["AZ_BATCHAI_PYTORCH_BACKEND"] = settings.backend;
-    if (settings.backend == "mpi") return {ranks};
+    if (ranks.is_mpi) return {ranks};
     ranks.variables["AZ_BATCHAI_TASK_INDEX"] = "{index}";
     ranks.variables["AZ_BATCHAI_PYTORCH_INIT_METHOD"] =
         settings.backend == "gloo" ? "file://$AZ_BATCHAI_SHARED_JOB_TEMP/pytorch-{launch}"

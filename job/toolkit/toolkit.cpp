@@ -47,6 +47,7 @@ void read_python_ranks(Reader& reader, ToolkitSettings& settings) {
 std::vector<ProcessGroup> plan_python_ranks(const ToolkitSettings& settings,
                                             const ToolkitContext& context) {
     ProcessGroup ranks;
+    ranks.is_mpi = true;
     ranks.count = settings.process_count.value_or(context.ranks);
     ranks.command = python_line(settings, context, settings.arguments);
     return {ranks};

@@ -63,6 +63,7 @@ class Agent {
     bool run_preparation();
     void on_child(pid_t pid, int status);
     void start_ranks();
+    std::vector<std::string> command_of(const Program& program) const;
     sys::Result<SpawnRequest> request_for(int rank);
     void note(const std::string& line) const;  // into the execution log
     void record(job::Event::Kind kind) const;

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <fstream>
 
+#include "job/bashrc.hpp"
 #include "job/expand.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
 #include "launcher/common/allocation.hpp"
 #include "launcher/common/readiness.hpp"
 #include "sys/clock.hpp"
+#include "sys/file.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::launcher {
@@ -171,9 +173,19 @@ void Agent::note_commands(const std::vector<int>& ranks) const {
     }
 }
 
+// Its last word is the shell's.
+std::vector<std::string> Agent::command_of(const Program& program) const {
+    std::vector<std::string> argv = program.argv;
+    if (!program.is_mpi) return argv;
+    const std::string temporary = env::value_of(of_job(), "AZ_BATCHAI_JOB_TEMP");
+    if (sys::is_regular_file(temporary + "/" + job::kAddedToBashrc))
+        argv.back() = job::reading_bashrc(argv.back());
+    return argv;
+}
+
 sys::Result<SpawnRequest> Agent::request_for(int rank) {
     SpawnRequest request;
-    request.argv = program_of(job_.programs, rank).program->argv;
+    request.argv = command_of(*program_of(job_.programs, rank).program);
     request.directory = job_.directory;
     request.with_input = rank == 0;
     if (!cpus_.empty()) request.cpus = cpus_[job_.map.local_rank(rank)];

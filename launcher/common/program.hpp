@@ -19,12 +19,13 @@ struct Program {
     // Of a job file (job::ProcessGroup), with what fill_in replaces in variables and output.
     std::string name;
     int first_index = 0;
+    bool is_mpi = false;
     bool serves = false;
     std::map<std::string, std::string> variables;
     std::string output;  // "DIR/{stream}-{index}.txt"; empty: the rank's output goes to the root
     template <class A>
     void fields(A& a) {
-        a(ranks, argv, name, first_index, serves, variables, output);
+        a(ranks, argv, name, first_index, is_mpi, serves, variables, output);
     }
 };
 

@@ -39,7 +39,8 @@ struct Work {
     Role role = Role::ranks;
     std::vector<Program> programs;               // their ranks are the map's
     std::vector<env::Environment> environments;  // of each node
-    std::string directory;
+    std::string directory;                 // where they start
+    std::vector<std::string> directories;  // on each node, in its place; empty: the same on all
 
     std::vector<std::string> execution_logs;  // of each node; empty: none
     std::string record;

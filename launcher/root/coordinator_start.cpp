@@ -182,7 +182,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.nspace = namespace_;
     launch.map = work.map;
     launch.programs = work.programs;
-    launch.directory = work.directory;
+    launch.directory = work.directories.empty() ? work.directory : work.directories[node];
     launch.role = work.role;
     if (!work.environments.empty()) launch.environment = work.environments[node];
     launch.interface = session_.interface;

@@ -174,7 +174,7 @@ sys::Result<void> JobFileRun::make_local_directories() {
     fs::create_directories(local_ + "/mnt", error);
     fs::create_directories(local_ + "/shared", error);
     for (std::size_t n = 0; n < allocation_.nodes.size(); ++n) {
-        fs::create_directories(fmt::format("{}/temp-{}", local_, n), error);
+        fs::create_directories(fmt::format("{}/temp-{}/{}", local_, n, job::kWorking), error);
     }
     if (error) return sys::Error{"making " + local_ + ": " + error.message()};
     if (!image_.say.empty()) say(image_.say);
@@ -214,6 +214,11 @@ Session JobFileRun::session(Order order) const {
     return session;
 }
 
+// As in the service. It is there: the plugin or make_local_directories() has made it.
+std::string JobFileRun::working_directory(int node) const {
+    return variables_of(node)["AZ_BATCHAI_JOB_TEMP"] + "/" + job::kWorking;
+}
+
 // The variables of the job on a node: the plugin's, or what --local has in their place.
 job::Environment JobFileRun::variables_of(int node, int gpus) const {
     if (!allocation_.local) return env::current();
@@ -226,9 +231,16 @@ job::Environment JobFileRun::variables_of(int node, int gpus) const {
     return job::job_environment(spec_, identity_, context);
 }
 
-env::Environment JobFileRun::environment_of(const Hello& node) const {
-    if (!allocation_.local) return {};  // the plugin has set it
-    job::Environment environment = variables_of(node.node, node.gpus);
+// least_gpus: the smallest number of any node. The service's nodes were alike, and scripts compute
+// with the number.
+env::Environment JobFileRun::environment_of(const Hello& node, int least_gpus) const {
+    if (!allocation_.local) {  // the plugin has set all others
+        env::Environment environment;
+        for (const char* name : {"AZ_BATCHAI_NUM_GPUS", "AZ_BATCHAI_NUM_GPUS_PER_NODE"})
+            environment[name] = std::to_string(least_gpus);
+        return environment;
+    }
+    job::Environment environment = variables_of(node.node, least_gpus);
     environment["BATCHAI_JOB_FILE"] = file_;
     environment["BATCHAI_POLICY"] = policy_.file;
     return environment;
@@ -305,6 +317,7 @@ Program JobFileRun::program_of_group(const job::ProcessGroup& group,
     program.argv.insert(program.argv.end(), {"/bin/bash", "-c", group.command});
     program.name = group.name;
     program.first_index = group.first_index;
+    program.is_mpi = group.is_mpi;
     program.serves = group.serves;
     program.variables = group.variables;
     for (const auto* variables : {&spec_.environment, &spec_.secrets}) {
@@ -324,9 +337,8 @@ sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order)
     Work work;
     work.map = *map;
     if (groups.front().placement == job::Placement::first_node) work.role = Role::script;
-    auto directory = allocation_.local ? local_ + "/temp-0" : current_directory();
-    if (!directory) return directory.error();
-    work.directory = *std::move(directory);
+    for (const Hello& node : nodes) work.directories.push_back(working_directory(node.node));
+    work.directory = work.directories.front();
     auto container = container_prefix(work.directory);
     if (!container) return container.error();
     for (const job::ProcessGroup& group : groups)
@@ -341,7 +353,8 @@ sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order)
     work.preparation_input =
         preparation.note + '\0' + job::in_container(*container, preparation.command);
     for (const Hello& node : nodes) {
-        env::Environment environment = environment_of(node);
+        env::Environment environment =
+            environment_of(node, *std::min_element(gpus.begin(), gpus.end()));
         work.preparations.push_back(preparation_of(node, environment));
         work.environments.push_back(std::move(environment));
         work.execution_logs.push_back(std::string(kOwnStdouterr) + "/" +

@@ -56,11 +56,12 @@ class JobFileRun {
                                        const std::vector<Hello>& nodes, Order order);
     Program program_of_group(const job::ProcessGroup& group,
                              const std::vector<std::string>& container) const;
+    std::string working_directory(int node) const;
     job::Environment variables_of(int node, int gpus = 0) const;
     Secrets secrets(const std::vector<env::Environment>& environments) const;
     sys::Result<std::vector<std::string>> container_prefix(const std::string& directory) const;
     sys::Result<Work> plan(const std::vector<Hello>& nodes, Order order) const;
-    env::Environment environment_of(const Hello& node) const;
+    env::Environment environment_of(const Hello& node, int least_gpus) const;
     std::vector<std::string> preparation_of(const Hello& node,
                                             const env::Environment& environment) const;
     std::string log_node(const std::string& node) const;

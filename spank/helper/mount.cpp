@@ -9,6 +9,7 @@
 #include <chrono>
 #include <optional>
 
+#include "job/layout.hpp"
 #include "job/size.hpp"
 #include "spank/helper/allowlist.hpp"
 #include "spank/helper/fields.hpp"
@@ -210,15 +211,34 @@ class Maker {
     Clock::time_point deadline_;
 };
 
+// The user's own directory, at the path that it has on all nodes.
+sys::Result<void> show_temporary(int directory, int target, const Credentials& user) {
+    struct stat info = {};
+    if (fstat(directory, &info) != 0) return sys::errno_error("temporary directory");
+    if (info.st_uid != user.uid || !is_in_this_namespace(directory))
+        return sys::Error{"the job's temporary directory was exchanged while it was made"};
+    const auto copy = copy_tree(directory, {});
+    if (!copy) return copy.error().in("temporary directory");
+    if (auto attached = attach(copy->get(), target); !attached)
+        return attached.error().in("temporary directory");
+    return {};
+}
+
 }  // namespace
 
 sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
                               const std::vector<sys::UniqueFd>& files,
                               const job::SitePolicy& policy, const Credentials& user,
-                              const FuseHost* fuse) {
+                              const FuseHost* fuse, int temporary) {
     if (files.size() > mounts.size()) return sys::Error{"more sources than mounts"};
     auto targets = make_targets(fuse ? root_mount_source(fuse->job_temp) : "batchai");
     if (!targets) return targets.error();
+    sys::UniqueFd temporary_target;
+    if (temporary >= 0) {
+        auto target = targets->make(job::kTemporary);
+        if (!target) return target.error();
+        temporary_target = *std::move(target);
+    }
     std::vector<Approved> all;
     std::size_t next = 0;
     for (const auto& mount : mounts) {
@@ -240,6 +260,9 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
     if (!root) return root.error().in("site policy: paths.mount_root");
     if (auto attached = targets->attach_at(root->get()); !attached)
         return attached.error().in(policy.mount_root);
+    if (temporary >= 0)
+        if (auto shown = show_temporary(temporary, temporary_target.get(), user); !shown)
+            return shown;
     const Maker maker(policy, user, fuse);
     for (const auto& one : all)
         if (auto made = maker.make(one); !made) return made;

@@ -20,10 +20,11 @@ namespace batchai::spank {
 
 // files: as opened by the user for each mount of which is_opened_by_user, in order. Mounts are
 // approved (allowlist.hpp) here. Those of servers together may take policy.mount_timeout. Without a
-// FuseHost no program can be started.
+// FuseHost no program can be started. temporary: the job's temporary directory on the node, as
+// opened by the user, to be shown at job::kTemporary; -1: none.
 sys::Result<void> make_mounts(const std::vector<job::Mount>&,
                               const std::vector<sys::UniqueFd>& files, const job::SitePolicy&,
-                              const Credentials& user, const FuseHost*);
+                              const Credentials& user, const FuseHost*, int temporary = -1);
 
 // True where root must not open the source, or the file of the credentials, by its path.
 bool is_opened_by_user(const job::Mount&, const job::SitePolicy&);

@@ -22,6 +22,11 @@ std::string nodes(int count) {
     return fmt::format("{} node{}", count, count == 1 ? "" : "s");
 }
 
+// The same path on all nodes.
+std::string seen_job_temp(const job::SitePolicy& policy) {
+    return policy.mount_root + "/" + job::kTemporary;
+}
+
 sys::Result<job::JobSpec> read_snapshot(const std::string& path) {
     if (!path.starts_with('/'))
         return sys::Error{
@@ -55,7 +60,8 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
     plan.shared_temp = plan.record + "/shared";
     job::NodeContext context;
     context.mount_root = policy.mount_root;
-    context.job_temp = job_temp(request, policy);
+    context.job_temp = seen_job_temp(policy);
+    plan.directory = context.job_temp + "/" + job::kWorking;
     context.shared_temp = plan.shared_temp;
     context.gpus = request.gpus;
     context.hosts = request.hosts;
@@ -124,7 +130,7 @@ sys::Result<NodePlan> make_node_plan(const Request& request, const job::SitePoli
         plan_job(*spec, *snapshot, request, policy, plan);
     } else {
         plan.environment = {"AZ_BATCHAI_JOB_MOUNT_ROOT=" + policy.mount_root,
-                            "AZ_BATCHAI_JOB_TEMP=" + job_temp(request, policy)};
+                            "AZ_BATCHAI_JOB_TEMP=" + seen_job_temp(policy)};
         plan.log_node = request.node;
         if (!request.preparation.empty()) plan.log_directory = request.submit_directory;
     }
@@ -160,7 +166,9 @@ sys::Result<NodePlan> node_plan_from_bytes(std::string_view bytes) {
 }
 
 std::string outside_path(const std::string& path, const NodePlan& plan,
-                         const job::SitePolicy& policy) {
+                         const job::SitePolicy& policy, const std::string& job_temp) {
+    const std::string temporary = seen_job_temp(policy);
+    if (is_within(path, temporary)) return job_temp + path.substr(temporary.size());
     for (const auto& mount : plan.mounts) {
         const std::string target = policy.mount_root + "/" + mount.target;
         if (!is_within(path, target)) continue;

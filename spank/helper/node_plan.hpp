@@ -25,6 +25,7 @@ struct NodePlan {
     std::string log_node;                     // in the names of the logs; empty in a one-node job
     std::string record;                       // the record directory; empty: none
     std::string shared_temp;                  // empty: none
+    std::string directory;                    // where a job file's processes start; empty: no file
     std::string command;                      // of the preparation; empty: none
     std::string image;                        // of the job's container; empty: none
     std::string note;                         // of the policy about it
@@ -35,7 +36,7 @@ struct NodePlan {
     template <class Archive>
     void fields(Archive& archive) {
         archive(mounts, environment, log_directory, shared_directory, outputs, log_node, record,
-                shared_temp, command, image, note, script, failure);
+                shared_temp, directory, command, image, note, script, failure);
     }
 };
 
@@ -43,8 +44,8 @@ struct NodePlan {
 // later is the plan's failure, so that it can be written to the job's logs.
 sys::Result<NodePlan> make_node_plan(const Request&, const job::SitePolicy&);
 
-// The job's temporary directory on this node. In /tmp, where everybody may make directories, nobody
-// can have made it before.
+// The job's temporary directory, as the node has it. In /tmp, where everybody may make directories,
+// nobody can have made it before. The job itself finds it at job::kTemporary below the mount root.
 std::string job_temp(const Request&, const job::SitePolicy&);
 
 // For root's side, which believes nothing in it. The error: bytes that no plan makes.
@@ -52,7 +53,8 @@ std::string to_bytes(const NodePlan&);
 sys::Result<NodePlan> node_plan_from_bytes(std::string_view bytes);
 
 // A path as the job sees it, seen without the job's mounts: from a node where they are not made.
-// Empty: it is on a mount that exists in the job only.
-std::string outside_path(const std::string& path, const NodePlan&, const job::SitePolicy&);
+// Empty: it is on a mount that exists in the job only. job_temp: as above.
+std::string outside_path(const std::string& path, const NodePlan&, const job::SitePolicy&,
+                         const std::string& job_temp);
 
 }  // namespace batchai::spank

@@ -15,7 +15,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 
 #include "job/container.hpp"
@@ -103,7 +102,10 @@ class Setup {
             request_.user, kUserSeconds, [this] { return open_sources(); }, source_names());
         if (!sources) return sources.error();
         const FuseHost fuse{directory_, home, job_temp_};
-        if (auto made = make_mounts(plan_.mounts, sources->files, policy_, request_.user, &fuse);
+        const sys::UniqueFd temporary = std::move(sources->files.front());
+        sources->files.erase(sources->files.begin());
+        if (auto made = make_mounts(plan_.mounts, sources->files, policy_, request_.user, &fuse,
+                                    temporary.get());
             !made)
             return made;
         auto finished = as_user(request_.user, kUserSeconds, [this] { return make_user_files(); });
@@ -131,11 +133,10 @@ class Setup {
         auto image = job::resolve_image(policy_, plan_.image);
         if (!image) return image.error();
         image_ = *std::move(image);
-        std::error_code nowhere;
-        const auto prefix = job::container_prefix(
-            policy_, image_,
-            {policy_.mount_root, policy_.job_temp, std::filesystem::current_path(nowhere),
-             request_.user.uid, request_.user.gid});
+        const auto prefix =
+            job::container_prefix(policy_, image_,
+                                  {policy_.mount_root, policy_.job_temp, plan_.directory,
+                                   request_.user.uid, request_.user.gid});
         if (!prefix) return prefix.error();
         plan_.command = job::in_container(*prefix, plan_.command);
         return {};
@@ -153,6 +154,10 @@ class Setup {
     sys::Result<Answer> open_sources() const {
         if (mkdir(job_temp_.c_str(), 0700) != 0) return sys::errno_error(job_temp_);
         Answer answer;
+        sys::UniqueFd temporary(
+            open(job_temp_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!temporary) return sys::errno_error(job_temp_);
+        answer.files.push_back(std::move(temporary));
         for (const auto& mount : plan_.mounts) {
             if (!is_opened_by_user(mount, policy_)) continue;
             auto source = open_source(mount, policy_);
@@ -170,6 +175,8 @@ class Setup {
         const std::string hosts = job::host_file(request_.hosts, std::max(request_.gpus, 1));
         if (auto written = sys::write_file(job_temp_ + "/hostfile", hosts, 0644); !written)
             return written.error();
+        if (!plan_.directory.empty())
+            if (auto made = sys::make_directories(plan_.directory); !made) return made.error();
         if (!plan_.shared_temp.empty())
             if (auto made = sys::make_directories(plan_.shared_temp); !made) return made.error();
         if (!plan_.log_directory.empty())
@@ -207,6 +214,10 @@ class Setup {
         if (file) (void)write_all(file.get(), std::to_string(request_.job_id) + "\n");
     }
 
+    std::string outside(const std::string& path) const {
+        return outside_path(path, plan_, policy_, job_temp_);
+    }
+
     // The failure where the user looks for it: the execution log and the record. Its line is
     // printed in any case, so what fails here is not said.
     void report(const std::string& line) const {
@@ -217,8 +228,8 @@ class Setup {
                 (void)job::append_event(plan_.record, {job::Event::Kind::failed, sys::wall_clock(),
                                                        request_.node, "JobNodeSetupFailed", line});
             }
-            const std::string logs = outside_path(plan_.log_directory, plan_, policy_);
-            const std::string shared = outside_path(plan_.shared_directory, plan_, policy_);
+            const std::string logs = outside(plan_.log_directory);
+            const std::string shared = outside(plan_.shared_directory);
             if (!logs.empty() && make_output_directory(shared, logs))
                 (void)job::append_execution_log(
                     logs + "/" + job::execution_log_name(plan_.log_node), line);
@@ -249,8 +260,9 @@ class Setup {
         fields.add("mounts", mounts_text());
         fields.add("script", plan_.script);
         fields.add("logs", plan_.log_directory);
-        fields.add("logs_outside", outside_path(plan_.log_directory, plan_, policy_));
+        fields.add("logs_outside", outside(plan_.log_directory));
         fields.add("log_node", plan_.log_node);
+        fields.add("directory", plan_.directory);
         fields.add("record", plan_.record);
         fields.add("note", plan_.note);
         fields.add("command", plan_.command);

@@ -183,6 +183,10 @@ Inputs inputs_of(const std::string& command, const std::string& node, const std:
     for (const auto& [name, value] : environment)
         if (name != "_" && (!is_passing(name) || mentions.find(name) != mentions.npos))
             parts.add(name + "=" + value);
+    // Its path is the same in all jobs, and its text is made of these.
+    if (mentions.find("AZ_BATCHAI_MPI_HOST_FILE") != mentions.npos)
+        if (const auto hosts = environment.find("AZ_BATCH_HOST_LIST"); hosts != environment.end())
+            parts.add(hosts->second);
     Inputs inputs;
     inputs.identity = parts.digest();
     parts.add(files.read);

@@ -10,6 +10,7 @@
 #include "spank/helper/files.hpp"
 #include "spank/helper/usage.hpp"
 #include "spank/prep/preparation.hpp"
+#include "sys/result.hpp"
 #include "sys/text.hpp"
 
 namespace {
@@ -41,6 +42,8 @@ int main(int argc, char** argv) {
     app.add_option("--name", what.node, "name of the node in messages (default: that of --node)");
     app.add_option("--timeout", what.seconds, "seconds after which the command is killed")
         ->check(CLI::Range(1, 30 * 24 * 3600));
+    std::string directory;
+    app.add_option("--directory", directory, "where the command runs (default: here)");
     app.add_option("--record", what.record, "directory of the job's record");
     app.add_option("--cache", what.cache_days,
                    "days for which a preparation that has succeeded is not run again")
@@ -59,6 +62,9 @@ int main(int argc, char** argv) {
         batchai::spank::log_failure(what, failure);
         return 0;
     }
+    if (!directory.empty() && chdir(directory.c_str()) != 0)
+        return fail("batchai: " + what.node +
+                    ": job preparation: " + batchai::sys::errno_error(directory).message);
     const auto input = batchai::spank::read_all(STDIN_FILENO, kInputMaximum);
     if (!input)
         return fail("batchai: " + what.node + ": job preparation: the command " +

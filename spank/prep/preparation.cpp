@@ -8,7 +8,10 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "job/layout.hpp"
@@ -159,6 +162,20 @@ sys::Result<void> run(const Preparation& what, const Logs& logs, const Outputs& 
     return {};
 }
 
+// What the command has left for this job alone: in its temporary directory, or in the directory
+// where it ran there. Another job needs the command again.
+std::set<std::string> left_for_job() {
+    std::set<std::string> names;
+    const char* temporary = std::getenv("AZ_BATCHAI_JOB_TEMP");
+    if (temporary == nullptr) return names;
+    for (const std::string directory : {"", "/wd"}) {
+        std::error_code error;
+        for (const auto& entry : std::filesystem::directory_iterator(temporary + directory, error))
+            names.insert(entry.path());
+    }
+    return names;
+}
+
 // Runs the command, unless the same one has succeeded not long ago.
 sys::Result<void> run_or_skip(const Preparation& what, const Logs& logs, const Outputs& outputs) {
     if (what.cache_days == 0) return run(what, logs, outputs);
@@ -176,8 +193,9 @@ sys::Result<void> run_or_skip(const Preparation& what, const Logs& logs, const O
         return {};
     }
     memory.note_start(before);
+    const auto found = left_for_job();
     auto done = run(what, logs, outputs);
-    if (done)
+    if (done && left_for_job() == found)
         memory.note_success(before, inputs(), sys::wall_clock());
     else
         memory.forget();

@@ -118,7 +118,7 @@ saw_nothing() {
     write_script command "touch $work/ran"
     printf 'Host *\nProxyCommand %s\n' "$work/command" >"$home/.ssh/config"
     chown -R alice "$home/.ssh"
-    submit_alice -N 1 -o out --batchai-mount="volume=sshfs:ssh" --wrap 'echo $AZ_BATCHAI_JOB_TEMP >started; sleep 1000'
+    submit_alice -N 1 -o out --batchai-mount="volume=sshfs:ssh" --wrap 'echo /tmp/batchai-$SLURM_JOB_ID-* >started; sleep 1000'
     eventually test -s started
     rm -r "$home/.ssh"
     [ ! -e ran ]

@@ -103,3 +103,14 @@ gpus_of_job() { [[ $(scontrol show job -d -o "$job") =~ JOB_GRES=gpu:([0-9]+) ]]
     [ "$status" -eq 0 ]
     [[ $output = *"batchai-launch: one rank per GPU: 4 ranks on 2 nodes"* ]]
 }
+
+@test "the number of GPUs that the service's variable says is the same on nodes that have not as many" {
+    write_job job.json 2
+    jq 'del(.properties.horovodSettings) | .properties.customMpiSettings = {
+        commandLine: "echo $AZ_BATCHAI_NUM_GPUS $AZ_BATCHAI_NUM_GPUS_PER_NODE $SLURM_GPUS_ON_NODE"}' job.json >mpi.json
+    submit_alice -N2 --gpus=5 -o out --batchai-job=mpi.json --wrap batchai-launch
+    [ "$(wait_job "$job")" = COMPLETED ]
+    read -r a b < <(cut -d' ' -f3 "$(stdouterr)/stdout.txt" | sort -n | paste -sd' ')
+    [ "$a" != "$b" ] || skip "Slurm has given both nodes as many"
+    [ "$(cut -d' ' -f1,2 "$(stdouterr)/stdout.txt" | sort -u)" = "$a $a" ]
+}

@@ -94,6 +94,50 @@ events() { cat "$record"/events-*.jsonl; }
     [ "$(find "$files" -name 'std*-job_prep-*.txt' | wc -l)" -eq 4 ]
 }
 
+@test "preparation and ranks of a node start in wd of its temporary directory, each node's own" {
+    job 2 "$(mpi 'echo $PWD; [ $PWD = $AZ_BATCHAI_JOB_TEMP/wd ]; cat prepared' 4)" \
+        '"jobPreparation": { "commandLine": "pwd | tee prepared" }'
+    launch
+    [ "$(sort -u "$files/stdout.txt" | wc -l)" = 2 ]
+    [ "$(wc -l <"$files/stdout.txt")" = 8 ]
+    diff <(sort -u "$files/stdout.txt") <(cat "$files"/stdout-job_prep-*.txt | sort)
+    job 1 '"customToolkitSettings": { "commandLine": "pwd; echo $AZ_BATCHAI_JOB_TEMP" }'
+    launch
+    [ "$(sed -n 1p "$files/stdout.txt")" = "$(sed -n 2p "$files/stdout.txt")/wd" ]
+}
+
+@test "ranks of MPI have what the preparation adds to .bashrc, and run no other line of it" {
+    export HOME=$BATS_TEST_TMPDIR/home
+    mkdir "$HOME"
+    printf 'echo noise\nexport OWN=1\nexit 3\n' >"$HOME/.bashrc"
+    local add='echo \"export ADDED=$AZ_BATCHAI_NUM_GPUS\" >>~/.bashrc'
+    for settings in "$(mpi 'echo $ADDED:$OWN:' 2)" \
+        '"pyTorchSettings": { "pythonScriptFilePath": "-c pass; echo $ADDED:$OWN:", "communicationBackend": "MPI" }'; do
+        job 2 "$settings" '"jobPreparation": { "commandLine": "'"$add"'" }'
+        launch
+        [ "$(cat "$files/stdout.txt")" = $'0::\n0::' ]
+        rm -r "$share/out"
+    done
+    # Neither where nothing was added, nor in another toolkit.
+    job 1 "$(mpi 'echo $ADDED:$OWN:' 1)" '"jobPreparation": { "commandLine": "true" }'
+    launch
+    [ "$(cat "$files/stdout.txt")" = :: ]
+    rm -r "$share/out"
+    job 1 '"customToolkitSettings": { "commandLine": "echo $ADDED:$OWN:" }' '"jobPreparation": { "commandLine": "'"$add"'" }'
+    launch
+    [ "$(cat "$files/stdout.txt")" = :: ]
+}
+
+@test "a preparation that rewrites .bashrc is told that ranks do not read it" {
+    export HOME=$BATS_TEST_TMPDIR/home
+    mkdir "$HOME"
+    echo 'export OWN=1' >"$HOME/.bashrc"
+    job 1 "$(mpi 'echo $OWN:' 1)" '"jobPreparation": { "commandLine": "echo export OWN=2 >~/.bashrc" }'
+    launch
+    [ "$(cat "$files/stdout.txt")" = : ]
+    [ "$(cat "$files/stderr-job_prep.txt")" = "batchai: .bashrc was changed other than at its end: the ranks do not read it" ]
+}
+
 @test "the job's variables and secrets reach the ranks" {
     job 1 "$(mpi 'echo $A:$AZ_BATCHAI_JOB_WORKSPACE:$(ls $B)' 1)" \
         '"environmentVariables": [ { "name": "A", "value": "text" }, { "name": "B", "value": "$AZ_BATCHAI_JOB_MOUNT_ROOT/d" } ]'

@@ -170,7 +170,7 @@ tearing_down() { [ -n "$(on_node_named "^batchai-helper teardown --job mini-$job
 @test "what a user could not remove is not removed for her, and its note stays until it is gone" {
     need_root
     on_node n1 sh -c 'cd /tmp && mkdir -p -m 777 project project/theirs && mkdir -m 700 project/theirs/private && touch project/theirs/private/data && chown -R bob: project'
-    as_alice srun -w n1 --batchai-mount="$data:a:ro" sh -c 'mv /tmp/project/theirs $AZ_BATCHAI_JOB_TEMP/ && mkdir -p $AZ_BATCHAI_JOB_TEMP/own/deep && chmod 0 $AZ_BATCHAI_JOB_TEMP/own'
+    as_alice srun -w n1 --batchai-mount="$data:a:ro" sh -c 'mv /tmp/project/theirs /tmp/batchai-$SLURM_JOB_ID-*/ && mkdir -p $AZ_BATCHAI_JOB_TEMP/own/deep && chmod 0 $AZ_BATCHAI_JOB_TEMP/own'
     eventually job_is_over "$(last_job)"
     run on_node n1 sh -c 'find /tmp/batchai-* -name own -o -name data'
     [[ $output == /tmp/batchai-*/data ]]

@@ -120,7 +120,7 @@ root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
     submit_alice -N 1 -o out --batchai-job=job.json job.sh
     [ "$(wait_job "$job")" = COMPLETED ]
     grep -qx AZ_BATCHAI_JOB_MOUNT_ROOT=/run/batchai/mnt out
-    grep -qxE "AZ_BATCHAI_JOB_TEMP=/tmp/batchai-$job-[0-9a-f]{16}" out
+    grep -qx AZ_BATCHAI_JOB_TEMP=/run/batchai/mnt/.temp out
     grep -qx BATCHAI_NODE_READY="$job" out
     grep -qx BATCHAI_JOB_FILE="$(record)/job.json" out
     grep -qx BATCHAI_POLICY="$MINISLURM_DIR/batchai.toml" out
@@ -148,6 +148,20 @@ open(\"file\", \"w\")"'
     submit_alice -N 2 -o out --batchai-mount="$open:a" job.sh
     [ "$(wait_job "$job")" = COMPLETED ]
     grep -qx mine out
+}
+
+@test "the temporary directory has one path on all nodes, is each node's own, and takes no mount of the job" {
+    write_script job.sh 'srun sh -c "hostname >\$AZ_BATCHAI_JOB_TEMP/node"' 'srun sh -c "echo \$AZ_BATCHAI_JOB_TEMP \$(cat \$AZ_BATCHAI_JOB_TEMP/node)"' \
+        'ls -d /tmp/batchai-$SLURM_JOB_ID-*'
+    submit_alice -N 2 -o out --batchai-mount="$open:a" job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(head -n 2 out | sort)" = $'/run/batchai/mnt/.temp n1\n/run/batchai/mnt/.temp n2' ]
+    [[ $(tail -n 1 out) =~ ^/tmp/batchai-$job-[0-9a-f]{16}$ ]]
+    for target in .temp .temp/a; do
+        run as_alice srun -Q --batchai-mount="$open:$target" true
+        [ "$status" != 0 ]
+        [[ $output = *"'$target' is the job's temporary directory"* ]]
+    done
 }
 
 @test "a user cannot take the temporary directory of another's next job" {

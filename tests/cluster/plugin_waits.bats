@@ -37,7 +37,7 @@ left_by_alice() {
 is_gone() { on_node n1 test ! -e "$rest"; }
 
 @test "a user can neither end, stop nor trace the process that removes her files" {
-    submit_alice -N 1 -o out --batchai-mount="$mounts" --wrap 'echo $AZ_BATCHAI_JOB_TEMP >temp; sleep 1000'
+    submit_alice -N 1 -o out --batchai-mount="$mounts" --wrap 'echo /tmp/batchai-$SLURM_JOB_ID-* >temp; sleep 1000'
     eventually test -s temp
     held 'batchai-helper teardown' "$(cat temp)"
     scancel "$job"

@@ -194,3 +194,9 @@ mpi4py() {
     [[ $output = *"other.json:"*"properties.outputDirectories[0].pathPrefix: '$MINISLURM_DIR/elsewhere' is on no volume"* ]]
     [ -z "$(ls "$MINISLURM_DIR/elsewhere")" ]
 }
+
+@test "a working directory below one path on all nodes, and .bashrc's new lines, for ranks on two nodes" {
+    run_toolkit '"customMpiSettings": { "commandLine": "echo $PWD $ADDED $(cat prepared)" }' \
+        '"jobPreparation": { "commandLine": "hostname >prepared; echo \"export ADDED=yes\" >>~/.bashrc" }'
+    [ "$(sort "$files/stdout.txt")" = $'/run/batchai/mnt/.temp/wd yes n1\n/run/batchai/mnt/.temp/wd yes n2' ]
+}

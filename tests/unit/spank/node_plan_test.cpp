@@ -58,13 +58,17 @@ BOOST_AUTO_TEST_CASE(paths_below_a_mount_are_found_outside_of_it) {
     plan.mounts = {{job::Bind{{"/srv/share"}}, "myshare"}};
     job::SitePolicy policy;
     policy.mount_root = "/run/batchai/mnt";
-    BOOST_TEST(spank::outside_path("/run/batchai/mnt/myshare/out", plan, policy) ==
-               "/srv/share/out");
-    BOOST_TEST(spank::outside_path("/run/batchai/mnt/myshare2/out", plan, policy) ==
-               "/run/batchai/mnt/myshare2/out");
-    BOOST_TEST(spank::outside_path("/home/u/out", plan, policy) == "/home/u/out");
+    BOOST_TEST(spank::outside_path("/run/batchai/mnt/myshare/out", plan, policy,
+                                   "/tmp/batchai-1-a") == "/srv/share/out");
+    BOOST_TEST(spank::outside_path("/run/batchai/mnt/myshare2/out", plan, policy,
+                                   "/tmp/batchai-1-a") == "/run/batchai/mnt/myshare2/out");
+    BOOST_TEST(spank::outside_path("/home/u/out", plan, policy, "/tmp/batchai-1-a") ==
+               "/home/u/out");
+    BOOST_TEST(spank::outside_path("/run/batchai/mnt/.temp/out", plan, policy,
+                                   "/tmp/batchai-1-a") == "/tmp/batchai-1-a/out");
     plan.mounts = {{job::Tmpfs(), "scratch"}};
-    BOOST_TEST(spank::outside_path("/run/batchai/mnt/scratch/out", plan, policy).empty());
+    BOOST_TEST(spank::outside_path("/run/batchai/mnt/scratch/out", plan, policy, "/tmp/batchai-1-a")
+                   .empty());
 }
 
 BOOST_AUTO_TEST_CASE(options_without_a_job_file_make_a_plan) {
@@ -103,7 +107,7 @@ BOOST_AUTO_TEST_CASE(logs_need_the_directory_of_the_submission) {
     BOOST_TEST(spank::make_node_plan(request, job::SitePolicy())->failure.empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_temporary_directory_has_a_name_that_nobody_can_guess) {
+BOOST_AUTO_TEST_CASE(the_temporary_directory_is_one_path_in_the_job_and_no_name_to_guess_outside) {
     spank::Request request;
     request.job_id = 5;
     request.secret = "0123abcd";
@@ -112,7 +116,7 @@ BOOST_AUTO_TEST_CASE(the_temporary_directory_has_a_name_that_nobody_can_guess) {
     BOOST_REQUIRE(plan);
     const auto& variables = plan->environment;
     BOOST_TEST(std::count(variables.begin(), variables.end(),
-                          "AZ_BATCHAI_JOB_TEMP=/tmp/batchai-5-0123abcd") == 1);
+                          "AZ_BATCHAI_JOB_TEMP=/run/batchai/mnt/.temp") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_job_file_must_be_a_snapshot) {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/bashrc.hpp"
+
+#include "sys/shell.hpp"
+
+namespace batchai::job {
+
+namespace {
+
+// The command runs in a subshell: it may exit. All of it is one line, so that the shell's messages
+// count the lines of the command. The paths are written so that the preparation's memory
+// (spank/prep/inputs.hpp) does not take them for files and variables that the command depends on.
+constexpr char kBefore[] =
+    "batchai_file=~/.bash; batchai_file+=rc; "
+    "{ batchai_bashrc=$(<\"$batchai_file\"); } 2>/dev/null; (eval ";
+constexpr char kAfter[] =
+    R"(); batchai_code=$?; { batchai_now=$(<"$batchai_file"); } 2>/dev/null; )"
+    R"(if [ $batchai_code = 0 ] && [[ $batchai_now != "$batchai_bashrc" ]]; then )"
+    R"(if [[ $batchai_now = "$batchai_bashrc"* ]]; then )"
+    R"(printf '%s\n' "${batchai_now#"$batchai_bashrc"}" >../.bashrc || batchai_code=1; )"
+    R"(else echo 'batchai: .bashrc was changed other than at its end: the ranks do not read it' )"
+    R"(>&2; fi; fi; exit $batchai_code)";
+
+}  // namespace
+
+std::string noting_bashrc(const std::string& command) {
+    return kBefore + sys::shell_quoted(command) + kAfter;
+}
+
+std::string reading_bashrc(const std::string& command) {
+    return std::string(". \"$AZ_BATCHAI_JOB_TEMP/") + kAddedToBashrc + "\"; " + command;
+}
+
+}  // namespace batchai::job
