@@ -2,13 +2,8 @@
 #include "spank/helper/submission.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +18,7 @@
 #include "spank/helper/files.hpp"
 #include "spank/protocol.hpp"
 #include "sys/pipe.hpp"
+#include "sys/subprocess.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -32,42 +28,18 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kDeadline{150};  // Slurm fails over to a backup after 120
 constexpr std::chrono::milliseconds kAgain{500};
 constexpr std::size_t kAnswerMaximum = 1024 * 1024;
-constexpr int kCannotExecute = 127;
+constexpr int kSignalled = 128;  // exit codes from here on: ended by a signal
 
-[[noreturn]] void become_squeue(unsigned job, int output) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const std::string jobs = fmt::format("--jobs={}", job);
-    const char* arguments[] = {"squeue",     "--local",        "--noheader", "--states=all",
-                               jobs.c_str(), "--format=%A %V", nullptr};
-    std::string configuration = "SLURM_CONF=";
-    const char* file = std::getenv("SLURM_CONF");
-    if (file != nullptr) configuration += file;
-    const char* environment[] = {"SLURM_TIME_FORMAT=%s", file ? configuration.c_str() : nullptr,
-                                 nullptr};
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
-    close_range(3, ~0U, 0);
-    execve(BATCHAI_SQUEUE, const_cast<char**>(arguments), const_cast<char**>(environment));
-    const std::string why = sys::errno_error(BATCHAI_SQUEUE).message;
-    (void)write_all(STDOUT_FILENO, why);
-    _exit(kCannotExecute);
-}
-
-// Until its writer has ended; or what is there by the deadline.
-std::string read_until(int fd, Clock::time_point deadline) {
-    std::string text;
-    char buffer[4096];
-    for (;;) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-        pollfd event = {fd, POLLIN, 0};
-        const int ready = left <= 0 ? 0 : poll(&event, 1, static_cast<int>(left));
-        if (ready < 0 && errno == EINTR) continue;
-        if (ready <= 0) return text;
-        const ssize_t n = read(fd, buffer, sizeof buffer);
-        if (n <= 0 || text.size() > kAnswerMaximum) return text;
-        text.append(buffer, static_cast<std::size_t>(n));
-    }
+sys::Program squeue(unsigned job, int output) {
+    sys::Program program{{BATCHAI_SQUEUE, "--local", "--noheader", "--states=all",
+                          fmt::format("--jobs={}", job), "--format=%A %V"}};
+    program.environment = {"SLURM_TIME_FORMAT=%s"};
+    if (const char* file = std::getenv("SLURM_CONF"))
+        program.environment->push_back(std::string("SLURM_CONF=") + file);
+    program.out = program.err = output;
+    program.closes_others = true;
+    program.death_signal = SIGKILL;
+    return program;
 }
 
 std::string first_line(std::string text) {
@@ -109,31 +81,25 @@ SubmissionTime::SubmissionTime(unsigned job) : job_(job) {
     ask();
 }
 
-SubmissionTime::~SubmissionTime() {
-    stop();
-}
-
 void SubmissionTime::ask() {
     auto pipe = sys::make_pipe();
     if (!pipe) return;
     output_ = std::move(pipe->read);
-    child_ = fork();
-    if (child_ == 0) become_squeue(job_, pipe->write.get());
-}
-
-bool SubmissionTime::stop() {
-    if (child_ <= 0) return false;
-    int status = 0;
-    kill(child_, SIGKILL);
-    waitpid(std::exchange(child_, -1), &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) != kCannotExecute;
+    auto started = sys::Subprocess::start(squeue(job_, pipe->write.get()));
+    if (started)
+        squeue_.emplace(*std::move(started));
+    else
+        not_started_ = started.error().message;
 }
 
 sys::Result<std::string> SubmissionTime::wait() {
     const auto deadline = Clock::now() + kDeadline;
     while (time_.empty()) {
-        const std::string lines = output_ ? read_until(output_.get(), deadline) : std::string();
-        const bool may_succeed = stop();
+        const std::string lines =
+            output_ && squeue_ ? sys::read_until({output_.get()}, deadline, kAnswerMaximum)[0]
+                               : not_started_;
+        const bool may_succeed = squeue_ && squeue_->end() < kSignalled;
+        squeue_.reset();
         time_ = submission_time(lines, job_);
         if (!time_.empty()) break;
         const bool refused = lines.find("Invalid job id") != lines.npos;

@@ -14,10 +14,12 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 #include "spank/helper/job_directory.hpp"
 #include "sys/result.hpp"
+#include "sys/subprocess.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
@@ -27,9 +29,6 @@ namespace batchai::spank {
 class SubmissionTime {
   public:
     explicit SubmissionTime(unsigned job);
-    ~SubmissionTime();
-    SubmissionTime(const SubmissionTime&) = delete;
-    SubmissionTime& operator=(const SubmissionTime&) = delete;
 
     // Waits for the answer: seconds since the epoch. While slurmctld cannot be reached, asks again
     // for up to 150 seconds.
@@ -37,10 +36,10 @@ class SubmissionTime {
 
   private:
     void ask();
-    bool stop();  // false: asking again does not help
 
     unsigned job_;
-    pid_t child_ = -1;
+    std::optional<sys::Subprocess> squeue_;
+    std::string not_started_;  // why squeue could not be executed
     sys::UniqueFd output_;
     std::string time_;  // empty until answered
 };

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/slurm/external.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,13 +13,12 @@
 #include <sstream>
 
 #include "sys/pipe.hpp"
+#include "sys/subprocess.hpp"
 #include "sys/text.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
 namespace {
-
-constexpr int kNotStarted = 127;
 
 bool announcing = false;
 
@@ -47,61 +41,6 @@ sys::Result<sys::UniqueFd> input_file(const std::string& input) {
     }
     if (::lseek(file.get(), 0, SEEK_SET) != 0) return sys::errno_error("memfd seek");
     return file;
-}
-
-class SpawnActions {
-  public:
-    SpawnActions() { posix_spawn_file_actions_init(&actions_); }
-    SpawnActions(const SpawnActions&) = delete;
-    SpawnActions& operator=(const SpawnActions&) = delete;
-    ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-    void connect(const sys::UniqueFd& file, int as) {
-        posix_spawn_file_actions_adddup2(&actions_, file.get(), as);
-    }
-    posix_spawn_file_actions_t* get() { return &actions_; }
-
-  private:
-    posix_spawn_file_actions_t actions_;
-};
-
-std::vector<char*> exec_arguments(const std::vector<std::string>& argv) {
-    std::vector<char*> arguments;
-    for (const auto& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
-    arguments.push_back(nullptr);
-    return arguments;
-}
-
-sys::Result<pid_t> spawn(const std::vector<std::string>& argv, SpawnActions& actions) {
-    pid_t pid = 0;
-    const int code = ::posix_spawnp(&pid, argv[0].c_str(), actions.get(), nullptr,
-                                    exec_arguments(argv).data(), environ);
-    if (code != 0) return sys::errno_error(argv[0], code);
-    return pid;
-}
-
-// Reads both ends until the child has closed them.
-void drain(const sys::UniqueFd& out, const sys::UniqueFd& err, Finished& finished) {
-    std::array<pollfd, 2> fds{{{out.get(), POLLIN, 0}, {err.get(), POLLIN, 0}}};
-    const std::array<std::string*, 2> texts{&finished.out, &finished.err};
-    std::array<char, 16384> block{};
-    while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-        if (::poll(fds.data(), fds.size(), -1) < 0) continue;
-        for (std::size_t i = 0; i < fds.size(); ++i) {
-            if (fds[i].fd < 0 || fds[i].revents == 0) continue;
-            const ssize_t n = ::read(fds[i].fd, block.data(), block.size());
-            if (n > 0)
-                texts[i]->append(block.data(), static_cast<std::size_t>(n));
-            else if (n == 0 || errno != EINTR)
-                fds[i].fd = -1;
-        }
-    }
-}
-
-int wait_for(pid_t pid) {
-    int status = 0;
-    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return exit_code_of(status);
 }
 
 constexpr std::array<int, 4> kForwarded{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -135,11 +74,6 @@ class BlockedSignals {
 
 }  // namespace
 
-int exit_code_of(int status) {
-    constexpr int kSignalBase = 128;
-    return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 void announce_programs() {
     announcing = true;
 }
@@ -147,21 +81,15 @@ void announce_programs() {
 sys::Result<int> run_foreground(const std::vector<std::string>& argv) {
     announce(argv);
     const BlockedSignals signals;
-    const auto arguments = exec_arguments(argv);
-    const pid_t parent = ::getpid();
-    const pid_t pid = ::fork();
-    if (pid < 0) return sys::errno_error(argv[0]);
-    if (pid == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // killed, this program takes the child along
-        if (::getppid() != parent) ::_exit(kNotStarted);
-        ::sigprocmask(SIG_SETMASK, &signals.before(), nullptr);
-        ::execvp(argv[0].c_str(), arguments.data());
-        ::_exit(kNotStarted);
-    }
+    sys::Program program{argv};
+    program.death_signal = SIGTERM;
+    program.mask = &signals.before();
+    auto child = sys::Subprocess::start(program);
+    if (!child) return child.error();
     for (;;) {
         const siginfo_t info = signals.take();
-        int status = 0;
-        if (::waitpid(pid, &status, WNOHANG) == pid) return exit_code_of(status);
+        const pid_t pid = child->pid();
+        if (const auto code = child->test()) return *code;
         // From the terminal (SI_KERNEL) the child got it as well.
         if (info.si_signo != SIGCHLD && info.si_code != SI_KERNEL) ::kill(pid, info.si_signo);
     }
@@ -175,18 +103,16 @@ sys::Result<Finished> run_program(const std::vector<std::string>& argv, const st
     if (!out) return out.error();
     auto err = sys::make_pipe();
     if (!err) return err.error();
-    SpawnActions actions;
-    actions.connect(*in, STDIN_FILENO);
-    actions.connect(out->write, STDOUT_FILENO);
-    actions.connect(err->write, STDERR_FILENO);
-    const auto pid = spawn(argv, actions);
-    if (!pid) return pid.error();
+    sys::Program program{argv};
+    program.in = in->get();
+    program.out = out->write.get();
+    program.err = err->write.get();
+    auto child = sys::Subprocess::start(program);
+    if (!child) return child.error();
     out->write.reset();
     err->write.reset();
-    Finished finished;
-    drain(out->read, err->read, finished);
-    finished.status = wait_for(*pid);
-    return finished;
+    auto texts = sys::read_until({out->read.get(), err->read.get()});
+    return Finished{child->wait(), std::move(texts[0]), std::move(texts[1])};
 }
 
 std::string first_line(const std::string& text) {

@@ -32,9 +32,6 @@ void announce_programs();
 // after signal N.
 sys::Result<int> run_foreground(const std::vector<std::string>& argv);
 
-// From a status of wait(2), as a shell has it: 128+N after signal N.
-int exit_code_of(int status);
-
 bool on_path(const std::string& program);
 
 // The first line that says something.

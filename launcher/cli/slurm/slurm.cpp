@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <string_view>
 
 #include "launcher/cli/slurm/external.hpp"
+#include "sys/subprocess.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -51,7 +51,7 @@ std::optional<long> seconds_of(std::string_view text) {
 
 // As wait(2) has it.
 int exit_code(const std::string& text) {
-    return exit_code_of(number<int>(text).value_or(0));
+    return sys::exit_code_of(number<int>(text).value_or(0));
 }
 
 // The command, without variables of the caller's environment.

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/subprocess.hpp"
+
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sys/pipe.hpp"
+
+namespace batchai::sys {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+    std::vector<char*> result;
+    for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
+    result.push_back(nullptr);
+    return result;
+}
+
+// In the child: only calls that are safe after fork in a process with threads. An errno in
+// `failure` tells the parent why the program does not run.
+[[noreturn]] void become(const Program& program, char* const* argv, char* const* environment,
+                         pid_t parent, int failure) {
+    if (program.death_signal != 0) ::prctl(PR_SET_PDEATHSIG, program.death_signal);
+    if (::getppid() != parent) ::_exit(1);
+    if (program.mask != nullptr) ::sigprocmask(SIG_SETMASK, program.mask, nullptr);
+    // Copies above the standard numbers first: one of them may stand in another's place.
+    std::array<int, 3> wanted{program.in, program.out, program.err};
+    for (int& fd : wanted)
+        if (fd >= 0) fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    for (int number = 0; number < 3; ++number)
+        if (wanted[number] >= 0) ::dup2(wanted[number], number);
+    if (program.closes_others) ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    ::execvpe(argv[0], argv, environment);
+    const int why = errno;
+    (void)!::write(failure, &why, sizeof why);
+    ::_exit(1);
+}
+
+}  // namespace
+
+Result<Subprocess> Subprocess::start(const Program& program) {
+    auto failure = make_pipe();
+    if (!failure) return failure.error();
+    const auto argv = pointers(program.argv);
+    std::vector<char*> environment;
+    if (program.environment) environment = pointers(*program.environment);
+    const pid_t parent = ::getpid();
+    Subprocess started(::fork());
+    if (started.pid_ < 0) return errno_error(program.argv[0]);
+    if (started.pid_ == 0)
+        become(program, argv.data(), program.environment ? environment.data() : environ, parent,
+               failure->write.get());
+    failure->write.reset();
+    int why = 0;
+    ssize_t n = 0;
+    while ((n = ::read(failure->read.get(), &why, sizeof why)) < 0 && errno == EINTR) {
+    }
+    if (n != 0) return errno_error(program.argv[0], why);
+    return started;
+}
+
+Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
+    if (this == &other) return *this;
+    (void)end();
+    pid_ = std::exchange(other.pid_, -1);
+    return *this;
+}
+
+int Subprocess::wait() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return exit_code_of(status);
+}
+
+std::optional<int> Subprocess::test() {
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+    pid_ = -1;
+    return exit_code_of(status);
+}
+
+int Subprocess::end() {
+    if (pid_ <= 0) return -1;
+    ::kill(pid_, SIGKILL);
+    return wait();
+}
+
+int exit_code_of(int status) {
+    constexpr int kSignalBase = 128;
+    return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::vector<std::string> read_until(const std::vector<int>& descriptors, Clock::time_point deadline,
+                                    std::size_t maximum) {
+    constexpr int kLongest = 60'000;  // of one poll, in milliseconds
+    std::vector<std::string> texts(descriptors.size());
+    std::vector<pollfd> open;
+    for (const int fd : descriptors) open.push_back({fd, POLLIN, 0});
+    std::array<char, 16384> block;
+    const auto is_open = [](const pollfd& end) { return end.fd >= 0; };
+    while (std::any_of(open.begin(), open.end(), is_open)) {
+        const Clock::time_point now = Clock::now();
+        if (now >= deadline) break;
+        const bool soon = deadline - now < std::chrono::milliseconds(kLongest);
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+            soon ? deadline - now : std::chrono::milliseconds(kLongest));
+        if (::poll(open.data(), open.size(), static_cast<int>(left.count())) <= 0) continue;
+        for (std::size_t i = 0; i < open.size(); ++i) {
+            if (!is_open(open[i]) || open[i].revents == 0) continue;
+            const std::size_t room = std::min(block.size(), maximum - texts[i].size());
+            const ssize_t n = ::read(open[i].fd, block.data(), room);
+            if (n > 0)
+                texts[i].append(block.data(), static_cast<std::size_t>(n));
+            else if (n == 0 || errno != EINTR)
+                open[i].fd = -1;
+        }
+    }
+    return texts;
+}
+
+}  // namespace batchai::sys
