@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "spank/failure.hpp"
+#include "spank/prep_arguments.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -55,22 +56,23 @@ int run_prep(const slurm::Task& task, const Site& site, const State& state, cons
     snprintf(path, sizeof path, "%s/batchai-prep", site.libexec);
     const char* argv[32] = {"batchai-prep"};
     int argc = 1;
-    const auto add = [&](const char* flag, const char* value) {
+    PrepArguments<const char*> arguments;
+    arguments.output = state.field("logs");
+    arguments.outside = state.field("logs_outside");
+    arguments.log_node = state.field("log_node");
+    arguments.node = state.field("node");
+    arguments.record = state.field("record");
+    arguments.directory = state.field("directory");
+    arguments.expect = state.field("script");
+    arguments.seconds = state.field("timeout");
+    arguments.cache_days = state.field("cache");
+    arguments.mounts = state.field("mounts");
+    arguments.failed = failure;
+    arguments.for_each([&](const char* option, const char* value, const char*) {
         if (!*value) return;
-        argv[argc++] = flag;
+        argv[argc++] = option;
         argv[argc++] = value;
-    };
-    add("--output", state.field("logs"));
-    add("--outside", state.field("logs_outside"));
-    add("--node", state.field("log_node"));
-    add("--name", state.field("node"));
-    add("--record", state.field("record"));
-    add("--directory", state.field("directory"));
-    add("--expect", state.field("script"));
-    add("--timeout", state.field("timeout"));
-    add("--cache", state.field("cache"));
-    add("--mounts", state.field("mounts"));
-    add("--failed", failure);
+    });
     Program program = {path, argv, task.environment};
     program.in = input.fd();
     program.err = output.fd();

@@ -34,37 +34,25 @@ int main(int argc, char** argv) {
     app.footer("Exit status: 0; 1 after one line on standard error; 2 wrong usage.");
     app.set_version_flag("--version", BATCHAI_VERSION);
     Preparation what;
-    std::string failure;
-    app.add_option("--output", what.output, "directory of the logs")->required();
-    app.add_option("--outside", what.outside,
-                   "the same directory as messages name it (default: they name its files only)");
-    app.add_option("--node", what.log_node, "name of the node in the names of the logs");
-    app.add_option("--name", what.node, "name of the node in messages (default: that of --node)");
-    app.add_option("--timeout", what.seconds, "seconds after which the command is killed")
-        ->check(CLI::Range(1, 30 * 24 * 3600));
-    std::string directory;
-    app.add_option("--directory", directory, "where the command runs (default: here)");
-    app.add_option("--record", what.record, "directory of the job's record");
-    app.add_option("--cache", what.cache_days,
-                   "days for which a preparation that has succeeded is not run again")
-        ->check(CLI::Range(0, 365));
-    app.add_option("--mounts", what.mounts, "the job's mounts, for telling what is the same");
-    app.add_option("--expect", what.expect, "file that must exist afterwards");
-    app.add_option("--failed", failure,
-                   "runs nothing: logs this line, of a preparation that was killed");
+    what.for_each([&app](const char* name, auto& value, const char* help) {
+        app.add_option(name, value, help);
+    });
+    app.get_option("--output")->required();
+    app.get_option("--timeout")->check(CLI::Range(1, 30 * 24 * 3600));
+    app.get_option("--cache")->check(CLI::Range(0, 365));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return batchai::spank::explain_usage(app, error);
     }
     if (what.node.empty()) what.node = what.log_node.empty() ? "localhost" : what.log_node;
-    if (!failure.empty()) {
-        batchai::spank::log_failure(what, failure);
+    if (!what.failed.empty()) {
+        batchai::spank::log_failure(what, what.failed);
         return 0;
     }
-    if (!directory.empty() && chdir(directory.c_str()) != 0)
+    if (!what.directory.empty() && chdir(what.directory.c_str()) != 0)
         return fail("batchai: " + what.node +
-                    ": job preparation: " + batchai::sys::errno_error(directory).message);
+                    ": job preparation: " + batchai::sys::errno_error(what.directory).message);
     const auto input = batchai::spank::read_all(STDIN_FILENO, kInputMaximum);
     if (!input)
         return fail("batchai: " + what.node + ": job preparation: the command " +

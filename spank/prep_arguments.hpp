@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PrepArguments: the options of batchai-prep, for the plugin, which writes its command line, and
+// for batchai-prep, which reads it. The plugin has no C++ library, so there is no header of it
+// here, and Text and Number are what each side works with. (batchai-launch, of another room, writes
+// some of these options itself: launcher/root/job_file_run.cpp.)
+#pragma once
+
+namespace batchai::spank {
+
+template <class Text, class Number = Text>
+struct PrepArguments {
+    Text output{};     // directory of the logs, which is there
+    Text outside{};    // the same without the job's mounts; empty: messages name files only
+    Text log_node{};   // in the names of the logs; empty in a one-node job
+    Text node{};       // in messages
+    Number seconds{};  // after which the command is killed
+    Text directory{};  // where the command runs; empty: where this runs
+    Text record{};     // record directory; empty: none
+    // As long a preparation that has succeeded is not run again; 0: it always runs.
+    Number cache_days{};
+    Text mounts{};  // a text that is the same where the job's mounts are
+    Text expect{};  // file that must exist afterwards; empty: none
+    Text failed{};  // log this line of a preparation that was killed, and run nothing
+
+    // Calls option(name, value, help) for each.
+    template <class Option>
+    void for_each(Option&& option) {
+        option("--output", output, "directory of the logs");
+        option("--outside", outside,
+               "the same directory as messages name it (default: they name its files only)");
+        option("--node", log_node, "name of the node in the names of the logs");
+        option("--name", node, "name of the node in messages (default: that of --node)");
+        option("--timeout", seconds, "seconds after which the command is killed");
+        option("--directory", directory, "where the command runs (default: here)");
+        option("--record", record, "directory of the job's record");
+        option("--cache", cache_days,
+               "days for which a preparation that has succeeded is not run again");
+        option("--mounts", mounts, "the job's mounts, for telling what is the same");
+        option("--expect", expect, "file that must exist afterwards");
+        option("--failed", failed,
+               "runs nothing: logs this line, of a preparation that was killed");
+    }
+};
+
+}  // namespace batchai::spank
