@@ -3,6 +3,7 @@
 
 #include "job/plan.hpp"
 #include "samples.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai::job;
 
@@ -23,7 +24,7 @@ BOOST_AUTO_TEST_CASE(gives_what_can_be_written_in_memory_a_size) {
     const auto mounts = parse_mounts("tmpfs:a,overlay=/sw/x:b", samples::policy());
     BOOST_REQUIRE(mounts.has_value());
     const std::vector<Mount> expected = {{Tmpfs{{"64M"}}, "a"}, {Overlay{{"/sw/x"}, {"1G"}}, "b"}};
-    BOOST_TEST((*mounts == expected));
+    BOOST_TEST(*mounts == expected);
 }
 
 BOOST_AUTO_TEST_CASE(the_closest_entry_decides) {
@@ -108,10 +109,10 @@ BOOST_AUTO_TEST_CASE(reads_images_volumes_and_what_programs_mount) {
         {Nfs{{archive, "2018", "nfs:/archive/2018"}, {}}, "b", true},
         {Fuse{{fuse, "u/x y.sqsh", "/home/u/x y.sqsh"}, {}}, "c"},
         {Nfs{{archive, "", "nfs:/archive"}, {}}, "d"}};
-    BOOST_TEST((*mounts == expected));
+    BOOST_TEST(*mounts == expected);
     for (const Mount& mount : *mounts)
         if (const auto* remote = part_of<Remote>(mount))
-            BOOST_TEST((find_entry(policy, remote->entry)->type == type_of(mount)));
+            BOOST_TEST(find_entry(policy, remote->entry)->type == type_of(mount));
     for (const char* refused :
          {"squashfs=/scratch/a:a", "squashfuse=/etc/x:a", "volume=other:a", "volume=archive/../x:a",
           "volume=/archive:a", "volume=:a", "volume=archive:a:size=1M", "squashfuse=x:a",

@@ -2,6 +2,7 @@
 #include "job/policy.hpp"
 
 #include "samples.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai::job;
 
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
         "partition "
         "vm_size gres");
     for (std::string key; keys >> key;) BOOST_TEST_CONTEXT(key)
-    BOOST_TEST((text.find("\n" + key + " = ") != text.npos));
+    BOOST_TEST(text.find("\n" + key + " = ") != text.npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_commented_original_is_a_policy_that_allows_nothing) {

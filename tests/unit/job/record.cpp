@@ -9,6 +9,7 @@
 
 #include "job/snapshot.hpp"
 #include "samples.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai::job;
 
@@ -32,7 +33,7 @@ BOOST_AUTO_TEST_CASE(keeps_events_of_all_nodes_by_time) {
     const auto events = read_events(directory.path);
     BOOST_REQUIRE(events.size() == 2u);
     BOOST_TEST(events[0].node == "n1");
-    BOOST_TEST((events[1].kind == Event::Kind::failed));
+    BOOST_TEST(events[1].kind == Event::Kind::failed);
     BOOST_TEST(events[1].code == "Code");
 }
 

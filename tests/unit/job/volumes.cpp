@@ -2,6 +2,7 @@
 #include "job/check.hpp"
 #include "job/plan.hpp"
 #include "samples.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai::job;
 
@@ -86,7 +87,7 @@ BOOST_AUTO_TEST_CASE(volumes_become_mounts_by_the_policy) {
         {Bind{{"/blob/c"}}, "blob"},
         {Nfs{{entry(2), "a/b", "nfs:/export/a/b"}, {"rsize=4096"}}, "nfs", true},
         {Bind{{"/gluster"}}, "gluster", true}};
-    BOOST_TEST((*mounts == expected));
+    BOOST_TEST(*mounts == expected);
 }
 
 BOOST_AUTO_TEST_CASE(a_check_tells_what_a_job_cannot_set) {

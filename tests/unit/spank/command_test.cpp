@@ -10,6 +10,7 @@
 
 #include "sys/unique_fd.hpp"
 #include "temporary.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai;
 using Reason = spank::CommandEnd::Reason;
@@ -34,7 +35,7 @@ BOOST_FIXTURE_TEST_SUITE(command, Outputs)
 BOOST_AUTO_TEST_CASE(outputs_and_exit_code_are_the_commands) {
     const auto end = run("echo out; echo err >&2; read -r line || exit 3");
     BOOST_REQUIRE(end);
-    BOOST_TEST((end->reason == Reason::exited));
+    BOOST_TEST(end->reason == Reason::exited);
     BOOST_TEST(end->code == 3);
     BOOST_TEST(directory.read("out") == "out\n");
     BOOST_TEST(directory.read("err") == "err\n");
@@ -73,14 +74,14 @@ BOOST_AUTO_TEST_CASE(it_does_not_inherit_the_file_of_the_command) {
 
 BOOST_AUTO_TEST_CASE(a_signal_is_told_apart) {
     const auto end = run("kill -SEGV $$");
-    BOOST_TEST((end->reason == Reason::signalled));
+    BOOST_TEST(end->reason == Reason::signalled);
     BOOST_TEST(end->code == SIGSEGV);
 }
 
 BOOST_AUTO_TEST_CASE(after_the_time_everything_it_has_started_is_gone) {
     const auto end =
         run("sleep 1000 & echo $!; setsid sleep 1001 & echo $!; trap '' TERM; sleep 1002", 1);
-    BOOST_TEST((end->reason == Reason::timed_out));
+    BOOST_TEST(end->reason == Reason::timed_out);
     std::istringstream pids(directory.read("out"));
     int count = 0;
     for (pid_t pid = 0; pids >> pid; ++count) BOOST_TEST(kill(pid, 0) != 0);
@@ -123,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_signal_that_ends_the_command_first_is_not_told_as_the_com
         BOOST_TEST(status == 0);
     }
     const auto alone = run("kill $$");
-    BOOST_TEST((alone->reason == Reason::signalled));
+    BOOST_TEST(alone->reason == Reason::signalled);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "temporary.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai;
 
@@ -94,7 +95,7 @@ BOOST_AUTO_TEST_CASE(the_file_is_the_users_alone_and_removing_it_forgets) {
     succeed("a");
     const std::string file = spank::Memory("n1").file();
     BOOST_TEST(file == directory / "cache/batchai/preparation/n1");
-    BOOST_TEST((std::filesystem::status(file).permissions() == std::filesystem::perms(0600)));
+    BOOST_TEST(std::filesystem::status(file).permissions() == std::filesystem::perms(0600));
     BOOST_TEST((std::filesystem::status(directory / "cache/batchai/preparation").permissions() ==
                 std::filesystem::perms(0700)));
     std::filesystem::remove(file);

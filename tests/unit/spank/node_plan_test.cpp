@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
+#include "tests/unit/printing.hpp"
+
 using namespace batchai;
 using spank::NodePlan;
 
@@ -32,7 +34,7 @@ NodePlan example() {
 BOOST_AUTO_TEST_CASE(a_plan_survives_its_bytes) {
     const auto again = spank::node_plan_from_bytes(to_bytes(example()));
     BOOST_REQUIRE(again);
-    BOOST_TEST((*again == example()));
+    BOOST_TEST(*again == example());
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_no_plan_makes_are_refused) {

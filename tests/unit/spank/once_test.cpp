@@ -8,6 +8,7 @@
 
 #include "spank/protocol.hpp"
 #include "temporary.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai;
 using spank::Once;
@@ -37,23 +38,23 @@ BOOST_FIXTURE_TEST_SUITE(once, Job)
 BOOST_AUTO_TEST_CASE(the_first_has_to_do_it_and_the_next_finds_it_done) {
     BOOST_TEST(first.try_lock());
     BOOST_TEST(!second.try_lock());
-    BOOST_TEST((read(first) == Result::none));
+    BOOST_TEST(read(first) == Result::none);
     BOOST_TEST(first.note_start());
-    BOOST_TEST((read(second) == Result::started));
+    BOOST_TEST(read(second) == Result::started);
     BOOST_TEST(first.note_success());
-    BOOST_TEST((read(second) == Result::succeeded));
+    BOOST_TEST(read(second) == Result::succeeded);
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_is_found_with_its_line) {
     BOOST_TEST(first.note_failure("a line, in many more words than what comes then"));
     BOOST_TEST(first.note_failure("the line"));
-    BOOST_TEST((read(second) == Result::failed));
+    BOOST_TEST(read(second) == Result::failed);
     BOOST_TEST(line == std::string("the line"));
 }
 
 BOOST_AUTO_TEST_CASE(a_long_line_is_cut) {
     BOOST_TEST(first.note_failure(std::string(10000, 'x').c_str()));
-    BOOST_TEST((read(second) == Result::failed));
+    BOOST_TEST(read(second) == Result::failed);
     BOOST_TEST(line == std::string(spank::kLineMaximum - 1, 'x'));
 }
 

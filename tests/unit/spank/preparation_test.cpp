@@ -7,6 +7,7 @@
 
 #include "job/record.hpp"
 #include "temporary.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai;
 using Kind = job::Event::Kind;
@@ -45,8 +46,8 @@ BOOST_AUTO_TEST_CASE(success_leaves_logs_and_events) {
     BOOST_TEST(std::filesystem::exists(directory / "logs/stderr-job_prep-n1.txt"));
     const auto events = job::read_events(what.record);
     BOOST_REQUIRE(events.size() == 2U);
-    BOOST_TEST((events[0].kind == Kind::preparing));
-    BOOST_TEST((events[1].kind == Kind::prepared));
+    BOOST_TEST(events[0].kind == Kind::preparing);
+    BOOST_TEST(events[1].kind == Kind::prepared);
 }
 
 BOOST_AUTO_TEST_CASE(failure_is_one_line_everywhere) {
@@ -59,7 +60,7 @@ BOOST_AUTO_TEST_CASE(failure_is_one_line_everywhere) {
     BOOST_TEST(has("execution-n1.log", line));
     const auto events = job::read_events(what.record);
     BOOST_REQUIRE(!events.empty());
-    BOOST_TEST((events.back().kind == Kind::failed));
+    BOOST_TEST(events.back().kind == Kind::failed);
     BOOST_TEST(events.back().message == line);
     BOOST_TEST(events.back().code == "JobPreparationFailed");
 }
@@ -92,7 +93,7 @@ BOOST_AUTO_TEST_CASE(the_failure_of_a_killed_preparation_is_logged_as_it_is) {
     BOOST_TEST(has("execution-n1.log", " batchai: n1: batchai-prep was ended by signal 9\n"));
     const auto events = job::read_events(what.record);
     BOOST_REQUIRE(events.size() == 1U);
-    BOOST_TEST((events[0].kind == Kind::failed));
+    BOOST_TEST(events[0].kind == Kind::failed);
     BOOST_TEST(events[0].message == "batchai: n1: batchai-prep was ended by signal 9");
     BOOST_TEST(!std::filesystem::exists(directory / "ran"));
 }
@@ -139,7 +140,7 @@ BOOST_AUTO_TEST_CASE(the_same_preparation_is_skipped_where_the_site_lets_it) {
     BOOST_TEST(directory.read("logs/stdout-job_prep-n1.txt").starts_with("ran\n" + line));
     BOOST_TEST(has("execution-n1.log", line));
     const auto events = job::read_events(what.record);
-    BOOST_TEST((events.back().kind == Kind::prepared));
+    BOOST_TEST(events.back().kind == Kind::prepared);
     BOOST_TEST(events.back().message.starts_with(line));
     BOOST_TEST(events.back().message.ends_with(
         "remove " + directory / "cache/batchai/preparation/n1" + " to run it again"));

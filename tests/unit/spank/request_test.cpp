@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 #include <random>
 
+#include "tests/unit/printing.hpp"
+
 using batchai::spank::Fields;
 using batchai::spank::parse_request;
 
@@ -35,7 +37,7 @@ BOOST_AUTO_TEST_SUITE(request_suite)
 BOOST_AUTO_TEST_CASE(a_task_of_a_job_array_has_its_number) {
     Fields fields = request();
     fields.add("array_task", "0");
-    BOOST_TEST((parse_request(fields.text())->array_task == 0U));
+    BOOST_TEST(parse_request(fields.text())->array_task == 0U);
     Fields wrong = request();
     wrong.add("array_task", "x");
     BOOST_TEST(!parse_request(wrong.text()));

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/unit/printing.hpp"
+
 using namespace batchai::sys;
 
 namespace {
@@ -37,7 +39,7 @@ BOOST_AUTO_TEST_CASE(reads_a_file_of_at_most_the_limit) {
     const std::string path = directory.path + "/file";
     const std::string text(100'000, 'x');
     BOOST_TEST(write_file(path, text, 0600).has_value());
-    BOOST_TEST((*read_file(path, text.size()) == text));
+    BOOST_TEST(*read_file(path, text.size()) == text);
     BOOST_TEST(read_file(path, text.size() - 1).error().message ==
                path + ": larger than 99999 bytes");
     BOOST_TEST(read_file(directory.path + "/none", 1).error().message ==
