@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "job/container.hpp"
 #include "job/document.hpp"
 #include "job/layout.hpp"
 #include "job/plan.hpp"
@@ -31,6 +32,9 @@ class Checker {
         check_inputs();
         check_outputs();
         check_image();
+        check_shm_size();
+        check_secrets();
+        check_priority();
         check_preparation();
         check_node_count();
         tell_cluster();
@@ -202,6 +206,57 @@ class Checker {
             error(path, image.error().message);
         else
             say(Finding::Severity::note, path, image->say);
+    }
+
+    void check_shm_size() {
+        if (!parsed_.spec->shm_size) return;
+        const auto image = resolve_image(policy_, *parsed_.spec);
+        if (!image || has_shm_size(policy_, *image)) return;
+        say(Finding::Severity::warning, "properties.containerSettings.shmSize",
+            image->in_container()
+                ? "ignored: [container." + image->run_on + "] of " + policy_.file +
+                      " has no {shm_size}: /dev/shm has the size that the site gave it"
+                : "ignored: the job runs on the host, whose /dev/shm has the size that the site "
+                  "gave it");
+    }
+
+    void check_secret(const SecretReference& reference, const std::string& path) {
+        const auto secret = resolve_secret(policy_, reference);
+        if (!secret) return error(path, secret.error().message);
+        if (!options_.user) return;
+        if (const auto may = may_use(**secret, reference, *options_.user); !may)
+            error(path, may.error().message);
+    }
+
+    void check_secrets() {
+        const JobSpec& spec = *parsed_.spec;
+        for (std::size_t i = 0; i < spec.secrets.size(); ++i)
+            if (spec.secrets[i].reference)
+                check_secret(*spec.secrets[i].reference,
+                             "properties.secrets[" + std::to_string(i) + "].valueSecretReference");
+        for (const Volume& volume : spec.volumes) {
+            const auto found = resolve_volume(policy_, volume);
+            if (!volume.key_reference || !found) continue;
+            const std::string path = volume.key + ".credentials.accountKeySecretReference";
+            if ((*found)->file_system.credentials.kind == CredentialsSource::Kind::job)
+                check_secret(*volume.key_reference, path);
+            else
+                say(Finding::Severity::warning, path,
+                    "ignored: this site mounts the volume without the account's key");
+        }
+    }
+
+    void check_priority() {
+        const Priority priority = parsed_.spec->priority;
+        const std::string option = priority_option(policy_, priority);
+        const char* const path = "properties.schedulingPriority";
+        if (!option.empty())
+            say(Finding::Severity::note, path,
+                "'batchai job create' submits the job with " + option +
+                    ", if it is given no --nice or --qos; sbatch and 'batchai job run' do not");
+        else if (priority == Priority::high)
+            say(Finding::Severity::warning, path,
+                "ignored: there is no [priority.high] in " + policy_.file);
     }
 
     void check_preparation() {

@@ -24,6 +24,8 @@ struct CheckOptions {
     // Why the user cannot make directories in a path of the login node (sys::check_writable);
     // empty: not looked at. With an identity, the path of all its directories is looked at.
     std::function<sys::Result<void>(const std::string& base, const std::string& path)> writable;
+    std::optional<sys::UserNames>
+        user;                          // who submits; empty: who may use a secret is not looked at
     std::optional<Identity> identity;  // of a file that is no snapshot
 };
 

@@ -3,7 +3,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "job/placeholder.hpp"
+#include "job/size.hpp"
 #include "sys/shell.hpp"
 
 namespace batchai::job {
@@ -36,12 +39,24 @@ sys::Result<std::vector<std::string>> container_prefix(const SitePolicy& policy,
     if (!image.in_container()) return std::vector<std::string>();
     const auto runtime = runtime_of(policy, image);
     if (!runtime) return runtime.error();
+    const std::uint64_t shm_size =
+        places.shm_size.value_or(parse_size((*runtime)->shm_size).value_or(0));
     return expand_placeholders((*runtime)->command, {{"{image}", image.image},
                                                      {"{mount_root}", places.mount_root},
                                                      {"{job_temp}", places.job_temp},
                                                      {"{directory}", places.directory},
+                                                     {"{shm_size}", std::to_string(shm_size)},
                                                      {"{uid}", std::to_string(places.uid)},
                                                      {"{gid}", std::to_string(places.gid)}});
+}
+
+bool has_shm_size(const SitePolicy& policy, const ImagePolicy& image) {
+    const auto runtime = runtime_of(policy, image);
+    if (!image.in_container() || !runtime) return false;
+    const auto& words = (*runtime)->command;
+    return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+        return word.find("{shm_size}") != word.npos;
+    });
 }
 
 std::string in_container(const std::vector<std::string>& prefix, const std::string& command) {

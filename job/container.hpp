@@ -4,6 +4,8 @@
 // commands. The helper asks this for preparation, batchai-launch for ranks.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,11 +21,15 @@ struct ContainerPlaces {
     std::string directory;   // where the command runs
     unsigned uid = 0;
     unsigned gid = 0;
+    std::optional<std::uint64_t> shm_size = std::nullopt;  // JobSpec's
 };
 
 // The words before a command; none where the image is mapped to the host.
 sys::Result<std::vector<std::string>> container_prefix(const SitePolicy&, const ImagePolicy&,
                                                        const ContainerPlaces&);
+
+// Whether the image's runtime gives the job a /dev/shm of the size that it asks for.
+bool has_shm_size(const SitePolicy&, const ImagePolicy&);
 
 // A shell's command line that runs another one there, handed over in the environment and so in no
 // process's arguments; an empty one stays empty.

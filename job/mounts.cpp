@@ -16,7 +16,7 @@ std::string join(const std::vector<std::string>& options) {
 // A key of the account that the job file does not give.
 bool lacks_key(const Volume& volume, const FileSystem& file_system) {
     return file_system.credentials.kind == CredentialsSource::Kind::job &&
-           (volume.account.empty() || volume.account_key.empty());
+           (volume.account.empty() || (volume.account_key.empty() && !volume.key_reference));
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ sys::Result<Mount> plan_mount(const Volume& volume, const SitePolicy& policy) {
     if (lacks_key(volume, file_system))
         return sys::Error{describe(volume) +
                           " needs the key of its account here: accountName and "
-                          "credentials.accountKey"};
+                          "credentials.accountKey or accountKeySecretReference"};
     Mount mount = mount_of(entry_name(**found), file_system, volume.directory);
     mount.target = volume.relative_mount_path;
     const GrantedOptions granted = grant_options(file_system, volume.mount_options);

@@ -47,8 +47,12 @@ Environment job_environment(const JobSpec& spec, const Identity& identity,
     const Environment variables = environment;  // the job's own may refer to these
     for (const Variable& variable : spec.environment)
         environment[variable.name] = expand(variable.value, variables);
-    for (const Variable& secret : spec.secrets)
-        environment[secret.name] = expand(secret.value, variables);
+    for (const Variable& secret : spec.secrets) {
+        if (!secret.reference)
+            environment[secret.name] = expand(secret.value, variables);
+        else if (!secret.value.empty())
+            environment[secret.name] = secret.value;
+    }
     return environment;
 }
 

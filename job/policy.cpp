@@ -187,6 +187,46 @@ AllowPolicy read_allow(Table& table, const SitePolicy& policy) {
     return allow;
 }
 
+SecretPolicy read_secret(Table& table) {
+    SecretPolicy secret;
+    table.require("vault", secret.vault);
+    table.require("url", secret.url);
+    std::string text;
+    table.require("file", text);
+    using Kind = CredentialsSource::Kind;
+    if (text.starts_with("store:"))
+        secret.source = {Kind::store, text.substr(6)};
+    else if (text.starts_with("user:"))
+        secret.source = {Kind::user, text.substr(5)};
+    if (!text.empty() && !is_object_name(secret.source.name))
+        table.error("file", "'" + text + "' is not store:NAME or user:NAME");
+    table.read("users", secret.users);
+    const bool of_store = secret.source.kind == Kind::store;
+    if (of_store && secret.users.empty())
+        table.error("users", "a secret of the store needs the users that may have it, or @GROUP");
+    if (!of_store && table.has("users"))
+        table.error("users", "a user's own file is for its owner's jobs only");
+    table.finish();
+    return secret;
+}
+
+// Users may only give way: a negative value is the operators' to set.
+constexpr int kMostNice = 2'147'483'645;
+
+PriorityPolicy read_priority(Table& table) {
+    PriorityPolicy priority;
+    int nice = 0;
+    table.read("nice", nice, 0, kMostNice);
+    table.read_name("qos", priority.qos);
+    if (table.has("nice")) priority.nice = nice;
+    if (priority.nice.has_value() == table.has("qos"))
+        table.error("qos", "expected either nice or qos");
+    if (!priority.qos.empty() && !is_object_name(priority.qos))
+        table.error("qos", "'" + priority.qos + "' is not a name");
+    table.finish();
+    return priority;
+}
+
 ClusterPolicy read_cluster(Table& table) {
     ClusterPolicy cluster;
     table.read("partition", cluster.partition);
@@ -239,6 +279,16 @@ void read_sections(Table& root, SitePolicy& policy) {
     for (Table& table : root.tables("preparation"))
         policy.preparations.push_back(read_preparation(table));
     for (Table& table : root.tables("allow")) policy.allowed.push_back(read_allow(table, policy));
+    for (Table& table : root.tables("secret")) policy.secrets.push_back(read_secret(table));
+    for (Table& priorities : root.table("priority"))
+        for (const std::string& name : priorities.keys()) {
+            const auto priority = priority_of(name);
+            if (!priority) priorities.error(name, "is not one of low, normal and high");
+            for (Table& table : priorities.table(name)) {
+                PriorityPolicy read = read_priority(table);
+                if (priority) policy.priorities[*priority] = std::move(read);
+            }
+        }
     for (Table& clusters : root.table("cluster"))
         for (const std::string& name : clusters.keys()) {
             if (!is_object_name(name)) clusters.error(name, "'" + name + "' is not a name");

@@ -14,6 +14,7 @@
 #include "job/file_system.hpp"
 #include "job/spec.hpp"
 #include "sys/result.hpp"
+#include "sys/users.hpp"
 
 namespace batchai::job {
 
@@ -35,6 +36,8 @@ struct VolumePolicy {
 // others are replaced (batchai.toml(5)).
 struct ProgramPolicy {
     std::vector<std::string> command;
+    // Of a container: {shm_size} where the job file has no shmSize. Docker's own default.
+    std::string shm_size = "64M";
 };
 
 // [[image]]: what a container image name means here.
@@ -64,6 +67,21 @@ struct AllowPolicy {
     FileSystem file_system;
 };
 
+// [[secret]]: where a secret of a key vault is here.
+struct SecretPolicy {
+    std::string vault;         // glob over the vault's name
+    std::string url;           // glob over secretUrl
+    CredentialsSource source;  // store:NAME or user:NAME
+    // Of the store: the only users whose jobs get it, by name, and groups as "@NAME".
+    std::vector<std::string> users;
+};
+
+// [priority.NAME]: what a job file's schedulingPriority is here; one of the two.
+struct PriorityPolicy {
+    std::optional<int> nice;
+    std::string qos;
+};
+
 // [cluster.NAME]: what a Batch AI cluster is here.
 struct ClusterPolicy {
     std::string partition;  // empty: the default one
@@ -90,6 +108,8 @@ struct SitePolicy {
     std::vector<ImagePolicy> images;
     std::vector<PreparationPolicy> preparations;
     std::vector<AllowPolicy> allowed;
+    std::vector<SecretPolicy> secrets;
+    std::map<Priority, PriorityPolicy> priorities;
     std::map<std::string, ClusterPolicy> clusters;
 };
 
@@ -138,6 +158,13 @@ std::vector<Volume> volumes_of(const JobSpec&, const SitePolicy&);
 sys::Result<const VolumePolicy*> resolve_volume(const SitePolicy&, const Volume&);
 sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const std::string& image);
 sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const JobSpec&);  // without one: the host
+
+sys::Result<const SecretPolicy*> resolve_secret(const SitePolicy&, const SecretReference&);
+// An error where the secret is the site's and not for this user.
+sys::Result<void> may_use(const SecretPolicy&, const SecretReference&, const sys::UserNames&);
+
+// The option of sbatch for a job's priority, "--nice=100" or "--qos=urgent"; empty: none.
+std::string priority_option(const SitePolicy&, Priority);
 
 struct Preparation {
     std::string command;  // with what notes additions to ~/.bashrc; empty: nothing to run

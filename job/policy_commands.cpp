@@ -5,6 +5,7 @@
 
 #include "job/names.hpp"
 #include "job/placeholder.hpp"
+#include "job/size.hpp"
 
 namespace batchai::job {
 
@@ -13,8 +14,8 @@ namespace {
 using Words = std::vector<std::string>;
 
 const Words kOfPrograms = {"{source}", "{target}", "{credentials}", "{cache}", "{uid}", "{gid}"};
-const Words kOfContainers = {"{image}",     "{mount_root}", "{job_temp}",
-                             "{directory}", "{uid}",        "{gid}"};
+const Words kOfContainers = {"{image}",    "{mount_root}", "{job_temp}", "{directory}",
+                             "{shm_size}", "{uid}",        "{gid}"};
 
 // "{a}, {b} and {c}".
 std::string list_of(const Words& words) {
@@ -41,6 +42,11 @@ ProgramPolicy read_program(Table& table, const Words& placeholders) {
     for (const std::string& argument : program.command)
         if (const auto word = unknown_placeholder(argument, placeholders); !word.empty())
             table.error("command", word + " stands for nothing: " + list_of(placeholders) + " do");
+    if (&placeholders == &kOfContainers) {
+        table.read("shm_size", program.shm_size);
+        if (!parse_size(program.shm_size))
+            table.error("shm_size", "'" + program.shm_size + "' is not a size such as 512M or 4G");
+    }
     table.finish();
     return program;
 }

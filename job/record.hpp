@@ -46,6 +46,10 @@ struct JobResult {
 sys::Result<void> write_result(const std::string& directory, const JobResult&);
 std::optional<JobResult> read_result(const std::string& directory);
 
+// The job's stdout.txt, empty, and stderr.txt with the line, for a job that has failed before its
+// processes; what is in them stays. Best effort.
+void leave_outputs(const std::string& directory, const std::string& line);
+
 // Appends "2018/08/02 12:11:44 text" to a log in the stdouterr directory (created 0644).
 sys::Result<void> append_execution_log(const std::string& path, const std::string& text);
 

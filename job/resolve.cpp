@@ -118,6 +118,16 @@ sys::Result<ImagePolicy> resolve_image(const SitePolicy& policy, const JobSpec& 
     return spec.image ? resolve_image(policy, *spec.image) : ImagePolicy();
 }
 
+std::string priority_option(const SitePolicy& policy, Priority priority) {
+    // Any user may give way to others.
+    constexpr int kNiceOfLow = 100;
+    const auto found = policy.priorities.find(priority);
+    if (found != policy.priorities.end())
+        return found->second.nice ? "--nice=" + std::to_string(*found->second.nice)
+                                  : "--qos=" + found->second.qos;
+    return priority == Priority::low ? "--nice=" + std::to_string(kNiceOfLow) : "";
+}
+
 Preparation resolve_preparation(const SitePolicy& policy, const JobSpec& spec) {
     Preparation preparation;
     preparation.command = spec.preparation_command.value_or("");

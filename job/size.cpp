@@ -24,4 +24,9 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
     return number << shift;
 }
 
+std::optional<std::uint64_t> parse_docker_size(std::string_view text) {
+    if (text.ends_with('b') || text.ends_with('B')) text.remove_suffix(1);
+    return parse_size(text);
+}
+
 }  // namespace batchai::job

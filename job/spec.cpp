@@ -9,6 +9,8 @@
 #include "job/expand.hpp"
 #include "job/layout.hpp"
 #include "job/names.hpp"
+#include "job/secret.hpp"
+#include "job/size.hpp"
 #include "job/toolkit/toolkit.hpp"
 #include "job/volumes.hpp"
 #include "sys/text.hpp"
@@ -51,7 +53,11 @@ void read_container(Reader& properties, JobSpec& spec) {
             source->warn_ignored(key, "the site's own images are used, none is pulled");
         source->finish();
     }
-    container->warn_ignored("shmSize", "on the host /dev/shm has the size the site gave it");
+    if (const std::string size = container->string("shmSize"); !size.empty()) {
+        spec.shm_size = parse_docker_size(size);
+        if (!spec.shm_size)
+            container->error("shmSize", "'" + size + "' is not a size such as 512m or 16gb");
+    }
     container->finish();
 }
 
@@ -90,15 +96,18 @@ void check_variable(Reader& entry, const Variable& variable) {
         entry.error("value", "longer than 64 KiB: put it into a file on a share");
 }
 
-std::vector<Variable> read_variables(Reader& properties, const std::string& key) {
+// secret: the value may be that of a reference.
+std::vector<Variable> read_variables(Reader& properties, const std::string& key, bool secret) {
     std::vector<Variable> variables;
     for (Reader& entry : properties.objects(key)) {
         Variable variable{entry.required_string("name"), entry.string("value")};
         check_variable(entry, variable);
-        if (entry.has("valueSecretReference"))
-            entry.error("valueSecretReference",
-                        "there is no key vault here: give the value in 'value'");
-        entry.ignore({"valueSecretReference"});
+        if (secret) {
+            variable.reference = read_secret_reference(entry, "valueSecretReference");
+            if (variable.reference && entry.has("value"))
+                entry.error("valueSecretReference",
+                            "a secret has either this or 'value', not both");
+        }
         entry.finish();
         variables.push_back(variable);
     }
@@ -218,11 +227,20 @@ void read_constraints(Reader& properties, JobSpec& spec) {
     constraints->finish();
 }
 
+void read_priority(Reader& properties, JobSpec& spec) {
+    const char* const key = "schedulingPriority";
+    const std::string text = properties.string(key);
+    if (text.empty()) return;
+    const auto priority = priority_of(lower_case(text));
+    if (priority)
+        spec.priority = *priority;
+    else
+        properties.error(key, "'" + text + "' is not one of low, normal and high");
+}
+
 // What the service knew and batchai does not carry out.
 void read_the_rest(Reader& properties) {
-    if (!properties.string("schedulingPriority").empty())
-        properties.warning("schedulingPriority", "ignored: priorities are Slurm's, use --qos");
-    properties.warn_ignored("priority", "priorities are Slurm's, use --qos");
+    properties.warn_ignored("priority", "of an early version: use schedulingPriority");
     properties.warn_ignored("experimentName", "name the experiment with --experiment");
     properties.warn_ignored("location", "the job runs on this site's cluster");
     properties.warn_ignored("toolType", "the toolkit's settings say which it is");
@@ -246,19 +264,27 @@ void read_properties(Reader& properties, JobSpec& spec) {
     spec.volumes = read_volumes(properties);
     read_container(properties, spec);
     read_preparation(properties, spec);
-    spec.environment = read_variables(properties, "environmentVariables");
-    spec.secrets = read_variables(properties, "secrets");
+    spec.environment = read_variables(properties, "environmentVariables", false);
+    spec.secrets = read_variables(properties, "secrets", true);
     read_inputs(properties, spec);
     spec.std_out_err_path_prefix = read_output_prefix(properties, spec);
     read_outputs(properties, spec);
     read_toolkit(properties, spec);
     read_cluster(properties, spec);
+    read_priority(properties, spec);
     read_constraints(properties, spec);
     read_the_rest(properties);
     properties.finish();
 }
 
 }  // namespace
+
+std::optional<Priority> priority_of(std::string_view name) {
+    if (name == "low") return Priority::low;
+    if (name == "normal") return Priority::normal;
+    if (name == "high") return Priority::high;
+    return std::nullopt;
+}
 
 std::string Finding::text() const {
     std::string text = file;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,9 +19,22 @@
 
 namespace batchai::job {
 
+// A secret of a key vault, which a job file names in the place of a value.
+struct SecretReference {
+    std::string vault;  // the last name of sourceVault.id
+    std::string url;    // secretUrl
+
+    bool operator==(const SecretReference&) const = default;
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(vault, url);
+    }
+};
+
 struct Variable {
     std::string name;
-    std::string value;
+    std::string value;  // of a reference: empty until the secret is read
+    std::optional<SecretReference> reference = std::nullopt;  // valueSecretReference
 };
 
 // One of mountVolumes: what the job wants mounted, by the name that Azure knew it by, and where.
@@ -35,13 +49,14 @@ struct Volume {
     Kind kind = Kind::share;
     std::string account;  // empty: still the <AZURE_BATCHAI_STORAGE_ACCOUNT> placeholder
     std::string name;
-    std::string directory;                   // below it, without slashes at its ends; often empty
-    std::string relative_mount_path;         // below $AZ_BATCHAI_JOB_MOUNT_ROOT
-    std::string account_key;                 // credentials.accountKey; never printed or recorded
-    bool key_is_placeholder = false;         // it was <AZURE_BATCHAI_STORAGE_KEY>
-    std::string mount_options;               // mountOptions
-    std::optional<unsigned> file_mode;       // fileMode
-    std::optional<unsigned> directory_mode;  // directoryMode
+    std::string directory;            // below it, without slashes at its ends; often empty
+    std::string relative_mount_path;  // below $AZ_BATCHAI_JOB_MOUNT_ROOT
+    std::string account_key;          // credentials.accountKey; never printed or recorded
+    bool key_is_placeholder = false;  // it was <AZURE_BATCHAI_STORAGE_KEY>
+    std::optional<SecretReference> key_reference;  // credentials.accountKeySecretReference
+    std::string mount_options;                     // mountOptions
+    std::optional<unsigned> file_mode;             // fileMode
+    std::optional<unsigned> directory_mode;        // directoryMode
     std::string key;  // where in the job file: "properties.mountVolumes.azureFileShares[0]"
 };
 
@@ -94,11 +109,16 @@ struct Identity {
     std::string cluster;  // empty: Slurm's default partition
 };
 
+// schedulingPriority: "low", "normal", "high".
+enum class Priority { low, normal, high };
+std::optional<Priority> priority_of(std::string_view name);
+
 struct JobSpec {
     int node_count = 0;
     std::string std_out_err_path_prefix;
     std::vector<Volume> volumes;
     std::optional<std::string> image;                // containerSettings.imageSourceRegistry.image
+    std::optional<std::uint64_t> shm_size;           // containerSettings.shmSize, in bytes
     std::optional<std::string> preparation_command;  // jobPreparation.commandLine
     std::vector<Variable> environment;               // environmentVariables, in the file's order
     std::vector<Variable> secrets;                   // as environment, never printed or recorded
@@ -106,8 +126,9 @@ struct JobSpec {
     std::vector<OutputDirectory> outputs;
     ToolkitSettings toolkit;
     std::string cluster;  // the last name of cluster.id; batchai job create uses it; often empty
-    std::optional<long> time_limit;    // constraints.maxWallClockTime, in seconds
-    std::optional<Identity> identity;  // present: the file is a snapshot
+    Priority priority = Priority::normal;  // schedulingPriority
+    std::optional<long> time_limit;        // constraints.maxWallClockTime, in seconds
+    std::optional<Identity> identity;      // present: the file is a snapshot
 };
 
 // One finding in a job file. path is the JSON path of the key ("properties.nodeCount"). A note says

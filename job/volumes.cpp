@@ -6,6 +6,7 @@
 #include "job/file_system.hpp"
 #include "job/layout.hpp"
 #include "job/names.hpp"
+#include "job/secret.hpp"
 
 namespace batchai::job {
 
@@ -41,9 +42,10 @@ void read_account(Reader& reader, Volume& volume) {
     const std::string key = credentials->string("accountKey");
     volume.key_is_placeholder = key == kKeyPlaceholder;
     if (!volume.key_is_placeholder) volume.account_key = key;
-    credentials->warn_ignored("accountKeySecretReference",
-                              "there is no key vault here. If the volume needs its account's key, "
-                              "give it in accountKey or in the variable AZURE_BATCHAI_STORAGE_KEY");
+    volume.key_reference = read_secret_reference(*credentials, "accountKeySecretReference");
+    if (volume.key_reference && !key.empty())
+        credentials->error("accountKeySecretReference",
+                           "credentials have either this or accountKey, not both");
     credentials->finish();
 }
 
@@ -168,7 +170,7 @@ void fill_in(std::vector<Volume>& volumes, const std::string& account, const std
     if (owner.empty() && accounts.size() == 1) owner = *accounts.begin();
     for (Volume& volume : volumes) {
         const bool is_owners = !owner.empty() && volume.account == owner;
-        if (is_of_account(volume) && volume.account_key.empty() &&
+        if (is_of_account(volume) && volume.account_key.empty() && !volume.key_reference &&
             (volume.key_is_placeholder || is_owners))
             volume.account_key = key;
     }

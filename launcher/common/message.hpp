@@ -193,9 +193,10 @@ struct OutputTaken {
 struct Misplaced {
     static constexpr Kind kKind = Kind::misplaced;
     std::string line;
+    std::string returned;  // the file that has all of its output after all; empty: none
     template <class A>
     void fields(A& a) {
-        a(line);
+        a(line, returned);
     }
 };
 

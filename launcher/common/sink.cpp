@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "launcher/common/terminal.hpp"
 
@@ -47,6 +48,34 @@ std::string make_kept_file(const std::string& name, sys::UniqueFd& fd) {
     return {};
 }
 
+bool write_whole(int fd, const char* bytes, ssize_t size) {
+    while (size > 0) {
+        const ssize_t n = ::write(fd, bytes, static_cast<std::size_t>(size));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        bytes += n;
+        size -= n;
+    }
+    return true;
+}
+
+// Appends all of one file to another one, or nothing.
+bool append(int from, int to) {
+    struct stat status {};
+    if (::fstat(to, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    std::array<char, 64 << 10> buffer{};
+    off_t at = 0;
+    ssize_t size = 0;
+    bool good = true;
+    while (good && (size = ::pread(from, buffer.data(), buffer.size(), at)) > 0) {
+        good = write_whole(to, buffer.data(), size);
+        at += size;
+    }
+    good = good && size == 0 && ::fsync(to) == 0;
+    if (!good) (void)!::ftruncate(to, status.st_size);
+    return good;
+}
+
 // "no space left on device". libuv has no words for what file servers say: quotas, stale handles.
 std::string why_of(ssize_t code) {
     std::string text = std::strerror(static_cast<int>(-code));
@@ -67,6 +96,9 @@ std::string describe(const Sink::Failure& failure, const std::string& node) {
             return text + "the program that read it has ended";
         case Sink::Rest::unsynced:
             return text + "some of the ranks' output may not be in it";
+        case Sink::Rest::returned:
+            return fmt::format("{}: can be written again: what was in {}:{} is in it now",
+                               failure.name, node, failure.kept);
     }
     return {};
 }
@@ -93,13 +125,24 @@ void Sink::give_up(const std::string& why) {
 
 void Sink::finish() {
     finishing_ = true;
-    if (idle() && unsynced_) sync();
+    if (idle() && (unsynced_ || may_be_back())) conclude();
+}
+
+bool Sink::may_be_back() const {
+    return first_fd_ >= 0 && kept_ && !broken_;
+}
+
+// At most once each, and nothing where it is not called for.
+void Sink::conclude() {
+    if (unsynced_) return sync();
+    if (may_be_back()) return put_back();
+    if (on_idle_) on_idle_();
 }
 
 void Sink::next() {
     while (broken_ && !queue_.empty()) taken();
     if (queue_.empty()) {
-        if (finishing_ && unsynced_) return sync();
+        if (finishing_) return conclude();
         if (on_idle_) on_idle_();
         return;
     }
@@ -180,9 +223,36 @@ void Sink::sync() {
     });
 }
 
+void Sink::put_back() {
+    busy_ = true;
+    work_.data = this;
+    uv_queue_work(
+        loop_.get(), &work_,
+        [](uv_work_t* work) {
+            auto& sink = *static_cast<Sink*>(work->data);
+            sink.is_back_ = append(sink.kept_.get(), sink.first_fd_);
+        },
+        [](uv_work_t* work, int) {
+            auto& sink = *static_cast<Sink*>(work->data);
+            const int first = std::exchange(sink.first_fd_, -1);
+            if (sink.is_back_) {
+                const std::string kept =
+                    std::exchange(sink.target_, {first, sink.first_name_}).name;
+                ::unlink(kept.c_str());
+                sink.on_failure_({sink.first_name_, {}, Rest::returned, kept});
+            }
+            sink.busy_ = false;
+            sink.next();
+        });
+}
+
 // The written part of the first piece stays in the file. The rest goes to another file, once.
 void Sink::failed(const std::string& why, bool no_reader) {
     Failure failure{target_.name, why, no_reader ? Rest::unread : Rest::lost, {}};
+    if (!kept_ && !no_reader) {
+        first_fd_ = target_.fd;
+        first_name_ = target_.name;
+    }
     target_.fd = -1;
     unsynced_ = false;
     if (!no_reader && !kept_) failure.kept = make_kept_file(failure.name, kept_);

@@ -25,8 +25,9 @@ class Sink {
         std::string name;  // the file, as its user knows it
     };
     // What becomes of the output after a failure: it goes on in a file on this node, it is lost,
-    // the program that read it has ended, or it was written, but may never reach the disk.
-    enum class Rest : std::uint8_t { kept, lost, unread, unsynced };
+    // the program that read it has ended, it was written, but may never reach the disk, or what was
+    // kept is in the file after all.
+    enum class Rest : std::uint8_t { kept, lost, unread, unsynced, returned };
     struct Failure {
         std::string name;  // of the file that could not be written
         std::string why;
@@ -42,7 +43,8 @@ class Sink {
     // The target could not be opened: everything goes to a file on this node.
     void give_up(const std::string& why);
     // After the last piece: a file is synced, because a file server may say only then that it has
-    // not stored what it took.
+    // not stored what it took. What was kept on this node is appended to the file if it can be
+    // written again, and told.
     void finish();
     // While it is not, a thread of the pool may be using it.
     bool idle() const { return !busy_ && queue_.empty(); }
@@ -64,13 +66,19 @@ class Sink {
     void taken();
     void written(ssize_t size);
     bool wait();
+    bool may_be_back() const;
+    void conclude();
     void sync();
+    void put_back();
     void failed(const std::string& why, bool no_reader);
 
     Loop& loop_;
     Target target_;
     std::function<void(const Failure&)> on_failure_;
+    int first_fd_ = -1;  // the target's, once it has failed
+    std::string first_name_;
     sys::UniqueFd kept_;
+    bool is_back_ = false;  // what was kept is in the target
     std::function<void()> on_idle_;
     std::deque<Piece> queue_;
     std::size_t offset_ = 0;  // within the first piece
@@ -79,6 +87,7 @@ class Sink {
     bool finishing_ = false, unsynced_ = false;
     std::unique_ptr<Poll> writable_;  // while the target takes nothing
     uv_fs_t request_{};
+    uv_work_t work_{};
 };
 
 // Of this process: its file, if it is one.

@@ -173,7 +173,7 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             if (Output output; decode(reader, output)) on_output(node, std::move(output));
             return;
         case Kind::misplaced:
-            if (Misplaced misplaced; decode(reader, misplaced)) on_misplaced(misplaced.line);
+            if (Misplaced misplaced; decode(reader, misplaced)) on_misplaced(misplaced);
             return;
         case Kind::input_taken:
             return input_.next();
@@ -234,12 +234,16 @@ void Coordinator::on_output(int node, Output output) {
 void Coordinator::on_output_failure(const Sink::Failure& failure) {
     const std::string line = describe(failure, host_name());
     if (failure.rest == Sink::Rest::unread) return fail(line);
-    on_misplaced(line);
+    on_misplaced({line, failure.rest == Sink::Rest::returned ? failure.name : std::string()});
 }
 
-void Coordinator::on_misplaced(const std::string& line) {
-    if (outcome_.misplaced().size() < kMostMisplaced) tell(line);
-    outcome_.add_misplaced(line);
+void Coordinator::on_misplaced(const Misplaced& misplaced) {
+    if (!misplaced.returned.empty()) {
+        tell(misplaced.line);
+        return outcome_.take_back(misplaced.returned);
+    }
+    if (outcome_.misplaced().size() < kMostMisplaced) tell(misplaced.line);
+    outcome_.add_misplaced(misplaced.line);
 }
 
 // Standard error may be the file that cannot be written: then the line goes where the ranks' errors

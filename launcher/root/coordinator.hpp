@@ -39,10 +39,11 @@ struct Work {
     Role role = Role::ranks;
     std::vector<Program> programs;               // their ranks are the map's
     std::vector<env::Environment> environments;  // of each node
-    std::string directory;                 // where they start
+    std::string directory;                       // where they start
     std::vector<std::string> directories;  // on each node, in its place; empty: the same on all
 
-    std::vector<std::string> execution_logs;  // of each node; empty: none
+    std::vector<env::Environment> of_retries;  // of each node, besides, where the job ran before
+    std::vector<std::string> execution_logs;   // of each node; empty: none
     std::string record;
     // Before the ranks, on each node: a program and its standard input; an empty program: nothing.
     std::vector<std::vector<std::string>> preparations;
@@ -141,7 +142,7 @@ class Coordinator : private Relay::Sender {
     void on_agent_died(const DeathNotice& notice);
     void on_output(int node, Output output);
     void on_output_failure(const Sink::Failure& failure);
-    void on_misplaced(const std::string& line);
+    void on_misplaced(const Misplaced& misplaced);
     void tell(const std::string& line);
     bool written() const { return out_ == nullptr || (out_->idle() && err_->idle()); }
     void start_input();

@@ -81,9 +81,10 @@ void Coordinator::on_deadline() {
         for (std::size_t node = 0; node < agents_.size(); ++node) {
             if (agents_[node].done) continue;
             on_misplaced(
-                fmt::format("node {}: the agent did not finish writing its ranks' files: the rest "
-                            "of their output is lost",
-                            session_.allocation.nodes[node]));
+                {fmt::format("node {}: the agent did not finish writing its ranks' files: the rest "
+                             "of their output is lost",
+                             session_.allocation.nodes[node]),
+                 {}});
         }
     }
     say_bye();

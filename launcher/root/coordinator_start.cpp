@@ -185,6 +185,9 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
     launch.directory = work.directories.empty() ? work.directory : work.directories[node];
     launch.role = work.role;
     if (!work.environments.empty()) launch.environment = work.environments[node];
+    const bool again = session_.attempt > 0 || session_.allocation.restarts > 0;
+    if (again && !work.of_retries.empty())
+        launch.environment.insert(work.of_retries[node].begin(), work.of_retries[node].end());
     launch.interface = session_.interface;
     if (work.map.size() == 1 && work.map.local_size(node) == 1) add_slurm(launch);
     add_attempt(launch.environment);

@@ -19,6 +19,7 @@
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
+#include "sys/private_file.hpp"
 
 namespace batchai::launcher {
 
@@ -135,6 +136,7 @@ sys::Result<void> JobFileRun::prepare(const Allocation& allocation, bool dry_run
     if (!image) return image.error();
     image_ = *std::move(image);
     if (allocation.local) {
+        if (auto read = read_secrets(); !read) return read;
         if (auto made = make_local_directories(); !made) return made;
     }
     stdouterr_ = job::stdouterr_directory(spec_, identity_, variables_of(0));
@@ -162,6 +164,27 @@ sys::Result<std::string> local_directory(const job::Volume& volume, const job::S
     std::error_code error;
     if (fs::is_directory(directory, error)) return directory;
     return sys::Error{job::describe(volume) + ": " + directory + " is not there"};
+}
+
+// Those of the user's own files. Root reads the site's, for jobs under Slurm.
+sys::Result<void> JobFileRun::read_secrets() {
+    for (job::Variable& secret : spec_.secrets) {
+        if (!secret.reference) continue;
+        const auto entry = job::resolve_secret(policy_, *secret.reference);
+        if (!entry) return entry.error();
+        const job::CredentialsSource& source = (*entry)->source;
+        if (source.kind != job::CredentialsSource::Kind::user)
+            return sys::Error{"secret " + secret.name + ": " + job::name_of(source) +
+                              " is the site's: only jobs under Slurm get it"};
+        const auto file = sys::open_own_credentials(source.name);
+        if (!file) return file.error();
+        auto text =
+            sys::read_private_file(file->get(), ::geteuid(), "credentials user:" + source.name);
+        if (!text) return text.error();
+        while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+        secret.value = *std::move(text);
+    }
+    return {};
 }
 
 // The volumes of the job as links, in place of the plugin's mounts.
@@ -246,6 +269,16 @@ env::Environment JobFileRun::environment_of(const Hello& node, int least_gpus) c
     return environment;
 }
 
+// Where an earlier run has put its outputs: this one's have the same places.
+env::Environment JobFileRun::earlier_outputs(int node) const {
+    env::Environment earlier;
+    const job::Environment variables = variables_of(node);
+    for (const job::OutputDirectory& output : spec_.outputs)
+        earlier["AZ_BATCHAI_PREV_OUTPUT_" + output.id] =
+            env::value_of(variables, "AZ_BATCHAI_OUTPUT_" + output.id);
+    return earlier;
+}
+
 // The plugin has prepared its nodes already.
 std::vector<std::string> JobFileRun::preparation_of(const Hello& node,
                                                     const env::Environment& environment) const {
@@ -272,7 +305,11 @@ std::vector<std::string> JobFileRun::preparation_of(const Hello& node,
 Secrets JobFileRun::secrets(const std::vector<env::Environment>& environments) const {
     Secrets secrets;
     for (const job::Variable& secret : spec_.secrets) {
-        secrets.emplace_back(secret.name, secret.value);
+        if (!secret.value.empty()) secrets.emplace_back(secret.name, secret.value);
+        // The plugin has read a reference's.
+        if (const std::string own = env::value_of(env::current(), secret.name.c_str());
+            !own.empty())
+            secrets.emplace_back(secret.name, own);
         for (const env::Environment& environment : environments) {
             const auto found = environment.find(secret.name);
             if (found != environment.end()) secrets.emplace_back(*found);
@@ -284,8 +321,8 @@ Secrets JobFileRun::secrets(const std::vector<env::Environment>& environments) c
 // The same words on every node.
 sys::Result<std::vector<std::string>> JobFileRun::container_prefix(
     const std::string& directory) const {
-    job::ContainerPlaces places{policy_.mount_root, policy_.job_temp, directory, ::geteuid(),
-                                ::getegid()};
+    job::ContainerPlaces places{policy_.mount_root, policy_.job_temp, directory,
+                                ::geteuid(),        ::getegid(),      spec_.shm_size};
     if (allocation_.local) {
         places.mount_root = local_ + "/mnt";
         places.job_temp = fs::path(local_).parent_path();
@@ -357,6 +394,7 @@ sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order)
             environment_of(node, *std::min_element(gpus.begin(), gpus.end()));
         work.preparations.push_back(preparation_of(node, environment));
         work.environments.push_back(std::move(environment));
+        work.of_retries.push_back(earlier_outputs(node.node));
         work.execution_logs.push_back(std::string(kOwnStdouterr) + "/" +
                                       job::execution_log_name(log_node(node.name)));
     }

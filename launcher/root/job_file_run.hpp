@@ -48,6 +48,7 @@ class JobFileRun {
   private:
     JobFileRun() = default;
     sys::Result<void> check_place() const;
+    sys::Result<void> read_secrets();
     sys::Result<void> make_local_directories();
     sys::Result<void> make_output_directories();
     bool has_own_outputs() const;
@@ -62,6 +63,7 @@ class JobFileRun {
     sys::Result<std::vector<std::string>> container_prefix(const std::string& directory) const;
     sys::Result<Work> plan(const std::vector<Hello>& nodes, Order order) const;
     env::Environment environment_of(const Hello& node, int least_gpus) const;
+    env::Environment earlier_outputs(int node) const;
     std::vector<std::string> preparation_of(const Hello& node,
                                             const env::Environment& environment) const;
     std::string log_node(const std::string& node) const;

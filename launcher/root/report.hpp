@@ -48,6 +48,11 @@ class Outcome {
     // Output that could not be written where it belongs: no failure while the job runs, and one at
     // its end, if there is no other.
     void add_misplaced(std::string line) { misplaced_.push_back(std::move(line)); }
+    // What was kept of a file's output is in the file after all.
+    void take_back(const std::string& file) {
+        std::erase_if(misplaced_,
+                      [&](const std::string& line) { return line.starts_with(file + ": "); });
+    }
     const std::vector<std::string>& misplaced() const { return misplaced_; }
 
     // Those that serve the others end with them, and that is no failure.

@@ -18,11 +18,13 @@
 #include "job/snapshot.hpp"
 #include "job/spec.hpp"
 #include "spank/check/cluster.hpp"
+#include "spank/check/nodes.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/usage.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
+#include "sys/users.hpp"
 
 namespace {
 
@@ -69,6 +71,7 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     options.file_exists = sys::is_regular_file;
     options.is_missing = sys::is_missing;
     options.writable = sys::check_writable;
+    options.user = sys::own_names();
     job::Identity identity;
     identity.name = job_name(file);
     options.identity = identity;
@@ -79,6 +82,14 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
         if (!note || !is_snapshot) say(finding.text());  // `batchai job create` has said the notes
     }
     if (!parsed.spec) return "";
+    const auto asked = spank::nodes_of_submission();
+    const int wanted = parsed.spec->node_count;
+    if (asked && (wanted < asked->least || wanted > asked->most)) {
+        say(file + ": properties.nodeCount is " + std::to_string(wanted) +
+            ", but the submission asks for " + asked->text + " (-N): submit with -N " +
+            std::to_string(wanted));
+        return "";
+    }
     if (is_snapshot) identity = *parsed.spec->identity;
     const auto path = absolute_path("--batchai-job", file);
     if (!path) return "";

@@ -20,6 +20,7 @@
 #include "spank/helper/network_mount.hpp"
 #include "spank/helper/overlay.hpp"
 #include "spank/helper/secret.hpp"
+#include "sys/private_file.hpp"
 #include "sys/trusted.hpp"
 
 namespace batchai::spank {
@@ -277,7 +278,7 @@ bool is_opened_by_user(const job::Mount& mount, const job::SitePolicy& policy) {
 
 sys::Result<sys::UniqueFd> open_source(const job::Mount& mount, const job::SitePolicy& policy) {
     if (job::part_of<job::Remote>(mount))
-        return open_user_credentials(entry_of(mount, policy)->credentials.name);
+        return sys::open_own_credentials(entry_of(mount, policy)->credentials.name);
     const int flags = job::part_of<job::Squashfs>(mount) ? O_RDONLY | O_NONBLOCK | O_NOCTTY
                                                          : O_PATH | O_DIRECTORY;
     const std::string path = job::source_of(mount);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "job/layout.hpp"
+#include "job/names.hpp"
 #include "job/snapshot.hpp"
 #include "job/spec.hpp"
 #include "spank/helper/files.hpp"
@@ -54,6 +55,19 @@ sys::Result<std::string> snapshot_of(const Request& request) {
     return task;
 }
 
+std::vector<WantedSecret> wanted_secrets(const job::JobSpec& spec, const job::SitePolicy& policy) {
+    std::vector<WantedSecret> wanted;
+    for (const auto& secret : spec.secrets)
+        if (secret.reference) wanted.push_back({secret.name, "", *secret.reference});
+    for (const auto& volume : spec.volumes) {
+        const auto found = job::resolve_volume(policy, volume);
+        if (volume.key_reference && found &&
+            (*found)->file_system.credentials.kind == job::CredentialsSource::Kind::job)
+            wanted.push_back({"", volume.relative_mount_path, *volume.key_reference});
+    }
+    return wanted;
+}
+
 void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Request& request,
               const job::SitePolicy& policy, NodePlan& plan) {
     plan.record = directory_of(snapshot);
@@ -82,6 +96,8 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
     const auto image = job::resolve_image(policy, spec);
     if (image) plan.script = job::script_path(spec, environment, *image);
     plan.image = spec.image.value_or("");
+    if (spec.shm_size) plan.shm_size = std::to_string(*spec.shm_size);
+    plan.secrets = wanted_secrets(spec, policy);
 
     auto mounts = job::plan_mounts(spec, policy);
     if (!mounts)
@@ -162,6 +178,9 @@ std::string to_bytes(const NodePlan& plan) {
 sys::Result<NodePlan> node_plan_from_bytes(std::string_view bytes) {
     auto plan = sys::decode_whole<NodePlan>(bytes, sys::Reader::Strings::without_zero);
     if (!plan) return sys::Error{"plan: is not what the user's side of the helper writes"};
+    for (const WantedSecret& secret : plan->secrets)
+        if (!secret.variable.empty() && !job::is_variable_name(secret.variable))
+            return sys::Error{"plan: a secret for what is no variable's name"};
     return *std::move(plan);
 }
 

@@ -16,8 +16,22 @@
 
 namespace batchai::spank {
 
+// A secret that root reads for the job, as the site policy says.
+struct WantedSecret {
+    std::string variable;  // that gets it; empty: the account's key of a mount
+    std::string target;    // of that mount
+    job::SecretReference reference;
+
+    bool operator==(const WantedSecret&) const = default;
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(variable, target, reference);
+    }
+};
+
 struct NodePlan {
     std::vector<job::Mount> mounts;
+    std::vector<WantedSecret> secrets;
     std::vector<std::string> environment;     // "NAME=VALUE"
     std::string log_directory;                // as the job sees it; empty: none
     std::string shared_directory;             // the part of it that is no job's own; empty: none
@@ -28,6 +42,7 @@ struct NodePlan {
     std::string directory;                    // where a job file's processes start; empty: no file
     std::string command;                      // of the preparation; empty: none
     std::string image;                        // of the job's container; empty: none
+    std::string shm_size;                     // of its /dev/shm, in bytes; empty: the site's
     std::string note;                         // of the policy about it
     std::string script;   // must exist once the node is prepared; empty: unknown
     std::string failure;  // why the job cannot run here; empty: it can
@@ -35,8 +50,8 @@ struct NodePlan {
     bool operator==(const NodePlan&) const = default;
     template <class Archive>
     void fields(Archive& archive) {
-        archive(mounts, environment, log_directory, shared_directory, outputs, log_node, record,
-                shared_temp, directory, command, image, note, script, failure);
+        archive(mounts, secrets, environment, log_directory, shared_directory, outputs, log_node, record,
+                shared_temp, directory, command, image, shm_size, note, script, failure);
     }
 };
 

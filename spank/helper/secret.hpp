@@ -14,14 +14,16 @@
 
 namespace batchai::spank {
 
-// The calling user's own ~/.config/batchai/credentials/NAME. Call with his rights.
-sys::Result<sys::UniqueFd> open_user_credentials(const std::string& name);
-
 // What the FileSystem's credentials say: of the store, of the user's file (opened as the user:
 // file), or of the job. The file must belong to root or to owner, a regular file of mode 0600 or
 // less. Of the store's file, and of a program that gets its content, only root may be able to
 // change a component of the path. kind none: empty.
 sys::Result<std::string> read_credentials(const job::Mount&, const job::FileSystem&,
                                           const job::SitePolicy&, int file, uid_t owner);
+
+// What a [[secret]] entry's file holds, without the ends of lines after it; file and owner as
+// above.
+sys::Result<std::string> read_secret(const job::SecretPolicy&, const job::SitePolicy&, int file,
+                                     uid_t owner);
 
 }  // namespace batchai::spank

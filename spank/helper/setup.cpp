@@ -20,19 +20,23 @@
 #include "job/container.hpp"
 #include "job/layout.hpp"
 #include "job/record.hpp"
+#include "job/size.hpp"
 #include "spank/helper/end.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/mount.hpp"
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/node_plan.hpp"
+#include "spank/helper/secret.hpp"
 #include "spank/helper/submission.hpp"
 #include "spank/helper/trusted_policy.hpp"
 #include "spank/protocol.hpp"
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
+#include "sys/private_file.hpp"
 #include "sys/text.hpp"
 #include "sys/trusted.hpp"
+#include "sys/users.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -89,6 +93,7 @@ class Setup {
         policy_ = *std::move(policy);
         if (auto planned = plan(); !planned) return planned;
         if (!plan_.failure.empty()) return sys::Error{plan_.failure};
+        if (auto read = read_secrets(); !read) return read;
         // If we are killed after this point, cleanup needs this state.
         if (auto noted = write_state("running", ""); !noted) return noted;
         if (auto root = sys::open_trusted(policy_.mount_root,
@@ -127,16 +132,64 @@ class Setup {
         return plan_.image.empty() ? sys::Result<void>() : contain();
     }
 
+    // The user's own files are opened as the user; the site's are for the users of their entry
+    // only.
+    sys::Result<void> read_secrets() {
+        if (plan_.secrets.empty()) return {};
+        std::vector<const job::SecretPolicy*> entries;
+        const sys::UserNames user = sys::names_of(
+            request_.user.uid, {request_.user.groups.begin(), request_.user.groups.end()});
+        for (const auto& wanted : plan_.secrets) {
+            const auto entry = job::resolve_secret(policy_, wanted.reference);
+            if (!entry) return entry.error();
+            if (auto may = job::may_use(**entry, wanted.reference, user); !may) return may;
+            entries.push_back(*entry);
+        }
+        const auto opened = as_user(request_.user, kUserSeconds, [&]() -> sys::Result<Answer> {
+            Answer answer;
+            for (const auto* entry : entries) {
+                if (entry->source.kind != job::CredentialsSource::Kind::user) continue;
+                auto file = sys::open_own_credentials(entry->source.name);
+                if (!file) return file.error();
+                answer.files.push_back(*std::move(file));
+            }
+            return answer;
+        });
+        if (!opened) return opened.error();
+        std::size_t next = 0;
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            int file = -1;
+            if (entries[i]->source.kind == job::CredentialsSource::Kind::user) {
+                if (next == opened->files.size()) return sys::Error{"credentials: not opened"};
+                file = opened->files[next++].get();
+            }
+            const auto secret = read_secret(*entries[i], policy_, file, request_.user.uid);
+            if (!secret) return secret.error();
+            give(plan_.secrets[i], *secret);
+        }
+        return {};
+    }
+
+    void give(const WantedSecret& wanted, const std::string& secret) {
+        if (!wanted.variable.empty())
+            plan_.environment.push_back(fmt::format("{}={}", wanted.variable, secret));
+        for (auto& mount : plan_.mounts) {
+            auto* login = job::part_of<job::AccountKey>(mount);
+            if (wanted.variable.empty() && mount.target == wanted.target && login != nullptr)
+                login->key = secret;
+        }
+    }
+
     // The preparation into the job's container. Of the plan only the image's name counts: what it
     // means, and what runs it, are the policy's.
     sys::Result<void> contain() {
         auto image = job::resolve_image(policy_, plan_.image);
         if (!image) return image.error();
         image_ = *std::move(image);
-        const auto prefix =
-            job::container_prefix(policy_, image_,
-                                  {policy_.mount_root, policy_.job_temp, plan_.directory,
-                                   request_.user.uid, request_.user.gid});
+        const auto prefix = job::container_prefix(
+            policy_, image_,
+            {policy_.mount_root, policy_.job_temp, plan_.directory, request_.user.uid,
+             request_.user.gid, job::parse_size(plan_.shm_size)});
         if (!prefix) return prefix.error();
         plan_.command = job::in_container(*prefix, plan_.command);
         return {};
@@ -230,9 +283,11 @@ class Setup {
             }
             const std::string logs = outside(plan_.log_directory);
             const std::string shared = outside(plan_.shared_directory);
-            if (!logs.empty() && make_output_directory(shared, logs))
+            if (!logs.empty() && make_output_directory(shared, logs)) {
                 (void)job::append_execution_log(
                     logs + "/" + job::execution_log_name(plan_.log_node), line);
+                if (!plan_.record.empty()) job::leave_outputs(logs, line);
+            }
             return Answer{};
         });
     }

@@ -57,6 +57,7 @@ class Logs {
 
     void failed(const std::string& code, const std::string& line) const {
         (void)execution(line);
+        if (!what_.record.empty()) job::leave_outputs(what_.output, line);
         event(job::Event::Kind::failed, code, line);
     }
 

@@ -205,3 +205,35 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     scontrol update NodeName=n1,n2 State=RESUME
     for name in one two three; do batchai job wait "${scope[@]}" -n $name; done
 }
+
+@test "a job that slurmctld has forgotten ended as the accounting says, and without one it is unknown" {
+    mkdir -m 755 stub
+    for name in known unknown; do
+        start "$name" 1 true >number
+        job=$(cat number)
+        wait_job "$job"
+        rm -f "$(find "$(alice_home)/.local/share/batchai/jobs" -name slurm_job_id -exec grep -lx "$job" {} + | xargs dirname)"/{result.json,events-*}
+        printf '#!/bin/sh\necho "slurm_load_jobs error: Invalid job id specified" >&2\nexit 1\n' >stub/squeue
+        if [ $name = known ]; then
+            printf '#!/bin/sh\necho "%s|OUT_OF_MEMORY|0:125|%s|%s|%s|mini"\n' "$job" "$(date +%s)" "$(date +%s)" "$(date +%s)" >stub/sacct
+        else
+            printf '#!/bin/sh\necho "Slurm accounting storage is disabled" >&2\nexit 1\n' >stub/sacct
+        fi
+        chmod 755 stub/*
+        as_alice env PATH="$work/stub:$PATH" batchai job show "${scope[@]}" -n "$name" >said.$name
+        rm stub/*
+    done
+    jq -e '.executionState == "failed" and .executionInfo.errors[0].code == "JobOutOfMemory"' said.known
+    jq -e '.executionInfo.errors[0].message == "Slurm no longer knows the job and it left no result"' said.unknown
+}
+
+@test "a time limit above the partition's is cut to it, and said" {
+    scontrol update PartitionName=mini MaxTime=20
+    write_command long.json 1 true
+    jq '.properties.constraints = {maxWallClockTime: "PT5H"}' long.json >job.json
+    job=$(batchai job create "${scope[@]}" -n long -f job.json --storage-account-name a --query slurmJobId 2>said)
+    scontrol update PartitionName=mini MaxTime=UNLIMITED
+    [ "$(job_field "$job" TimeLimit)" = 00:20:00 ]
+    grep -q "properties.constraints.maxWallClockTime: 0-05:00:00 is above the limit of partition mini: the job gets 0-00:20:00" said
+    batchai job wait "${scope[@]}" -n long
+}

@@ -247,3 +247,22 @@ edited() {
     [ "$status" = 3 ]
     [[ $output == *"package jp"* ]]
 }
+
+@test "a job's priority is an option of sbatch, unless the user gives one" {
+    write_command low.json 1 true
+    jq '.properties.schedulingPriority = "low"' low.json >job.json
+    create=(job create "${scope[@]}" -n low -f job.json --storage-account-name a --dry-run)
+    batchai "${create[@]}" 2>/dev/null | grep -q -e ' --nice=100 '
+    for option in --nice=5 --qos=normal; do
+        run ! grep -q -e --nice=100 < <(batchai "${create[@]}" -- "$option")
+    done
+    jq '.properties.schedulingPriority = "high"' low.json >job.json
+    batchai "${create[@]}" 2>said >command
+    grep -q "properties.schedulingPriority: ignored: there is no \[priority.high\]" said
+    run ! grep -q -e --nice -e --qos command
+    # And Slurm has it.
+    jq '.properties.schedulingPriority = "low"' low.json >job.json
+    job=$(batchai job create "${scope[@]}" -n low -f job.json --storage-account-name a --query slurmJobId)
+    [ "$(job_field "$job" Nice)" = 100 ]
+    batchai job wait "${scope[@]}" -n low
+}

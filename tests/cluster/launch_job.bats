@@ -101,6 +101,7 @@ events() { cat "$record"/events-*.jsonl; }
     [ "$(sort -u "$files/stdout.txt" | wc -l)" = 2 ]
     [ "$(wc -l <"$files/stdout.txt")" = 8 ]
     diff <(sort -u "$files/stdout.txt") <(cat "$files"/stdout-job_prep-*.txt | sort)
+    rm -r "$share/out"
     job 1 '"customToolkitSettings": { "commandLine": "pwd; echo $AZ_BATCHAI_JOB_TEMP" }'
     launch
     [ "$(sed -n 1p "$files/stdout.txt")" = "$(sed -n 2p "$files/stdout.txt")/wd" ]
@@ -195,6 +196,8 @@ fails() {
 @test "a failing preparation step ends the job before any rank" {
     job 2 "$(horovod train.py)" '"jobPreparation": { "commandLine": "exit 7" }'
     fails "job preparation failed with exit code 7"
+    [ -f "$files/stdout.txt" ]
+    grep -q "job preparation failed with exit code 7" "$files/stderr.txt"
 }
 
 @test "a hanging preparation step is ended" {
@@ -423,4 +426,13 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     launch
     wait "$reader"
     [ "$(tail -n 1 seen)" = "the end" ]
+}
+
+@test "a restarted attempt finds the earlier one's outputs, and the first attempt none" {
+    job 1 "$(mpi 'echo ${AZ_BATCHAI_PREV_OUTPUT_M-none}; touch $AZ_BATCHAI_OUTPUT_M/$TORCHELASTIC_RESTART_COUNT; ls $AZ_BATCHAI_OUTPUT_M; exit $((1 - TORCHELASTIC_RESTART_COUNT))' 1)" \
+        '"outputDirectories": [ { "id": "M", "pathPrefix": "$AZ_BATCHAI_JOB_MOUNT_ROOT/d/models" } ]'
+    launch 1 --restarts 1
+    [ "$(sed -n '1p;2p' "$files/stdout.txt")" = $'none\n0' ]
+    [[ $(sed -n 3p "$files/stdout.txt") = */mnt/d/models/slurm/group/workspaces/ws/experiments/exp/jobs/job/0123/outputs ]]
+    [ "$(tail -n 2 "$files/stdout.txt")" = $'0\n1' ]
 }

@@ -142,3 +142,12 @@ reaches_both_nodes() {
     [ "$status" -eq 0 ]
     [ "$output" = $'  5 x\n  7 x' ]
 }
+
+@test "what a user's own mpirun or srun starts lacks no variable of the service, on any node" {
+    local rank='sh -c '\''echo "$(hostname) $AZ_BATCHAI_JOB_TEMP $AZ_BATCHAI_NUM_GPUS $AZ_BATCHAI_MOUNT_ROOT"'\'
+    for launcher in mpirun.openmpi srun; do
+        command -v "$launcher" >/dev/null || continue
+        toolkit "$launcher $rank"
+        [ "$(sort <<<"$output")" = $'n1 /run/batchai/mnt/.temp 0 /run/batchai/mnt\nn2 /run/batchai/mnt/.temp 0 /run/batchai/mnt' ]
+    done
+}

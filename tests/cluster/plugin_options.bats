@@ -65,6 +65,23 @@ setup() { enter_work; }
     [[ $output == *nodeCount* ]]
 }
 
+@test "another number of nodes than the job file's is refused before anything is submitted" {
+    write_job job.json 2
+    write_script one '#SBATCH -N1' true
+    write_script two '#SBATCH -N2' true
+    for words in "-N 1 two" "--nodes=1 two" "-N3-4 two" one; do
+        # shellcheck disable=SC2086 # words
+        run refused as_alice sbatch --batchai-job=job.json -o out $words
+        [ "$status" = 0 ]
+        [[ $output == "batchai: "*"job.json: properties.nodeCount is 2, but the submission asks for "*" (-N): submit with -N 2"* ]]
+    done
+    for words in "-N 2 one" "-N1-2 one" two; do
+        # shellcheck disable=SC2086
+        submit_alice --batchai-job=job.json -o out $words
+        [ "$(wait_job "$job")" = COMPLETED ]
+    done
+}
+
 @test "a share that the policy does not name is refused before anything is submitted" {
     write_job job.json 1
     sed -i 's/net.myshare/net\/othershare/' job.json

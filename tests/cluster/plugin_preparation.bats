@@ -187,6 +187,8 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     [ ! -e started ]
     grep -qF "$(cat out)" "$(stdouterr)/execution.log"
     grep -qF "$(cat out)" "$(record)/events-n1.jsonl"
+    [ ! -s "$(stdouterr)/stdout.txt" ]
+    diff out "$(stdouterr)/stderr.txt"
 }
 
 @test "a hanging preparation is stopped after the policy's time" {
@@ -265,7 +267,8 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
 
 @test "a nodeCount that differs from the allocation fails the job before anything is mounted" {
     write_job job.json 1
-    submit_alice -N 2 -o out --batchai-job=job.json --wrap 'touch started'
+    # -N would be refused before the job is submitted.
+    submit_alice -n 2 --ntasks-per-node=1 -o out --batchai-job=job.json --wrap 'touch started'
     failed_with "batchai: n1: job.json asks for 1 node (properties.nodeCount) but the allocation has 2; submit with -N 1" out
     [ ! -e started ]
     grep -qF "$(cat out)" "$(stdouterr)/execution-n1.log"
@@ -305,4 +308,82 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     sed -i s/optional/required/ "$MINISLURM_DIR/etc/plugstack.conf"
     [ "$status" = 1 ]
     [[ $output == *"job preparation failed with exit code 7"* && $output != *ran* ]]
+}
+
+# secret_job NAME URL: a job file with a secret by reference, a preparation and ranks that tell its length.
+secret_job() {
+    write_job plain.json 2 'echo ${#TOKEN}'
+    jq --arg name "$1" --arg url "$2" 'del(.properties.horovodSettings)
+        | .properties.customMpiSettings = {commandLine: "[ \\"$TOKEN\\" = correct-horse ] && echo ${#TOKEN}"}
+        | .properties.secrets = [{name: $name, valueSecretReference: {
+            sourceVault: {id: "/subscriptions/s/providers/Microsoft.KeyVault/vaults/site"}, secretUrl: $url}}]' plain.json >job.json
+}
+
+@test "a secret of the site's store is in the job of a user whom its entry names, and nowhere else" {
+    need_root
+    mkdir -p -m 700 "$MINISLURM_DIR/store"
+    (umask 077 && echo correct-horse >"$MINISLURM_DIR/store/token" && echo correct-horse >"$MINISLURM_DIR/store/bobs")
+    cp "$MINISLURM_DIR/batchai.toml" before.toml
+    cat >>"$MINISLURM_DIR/batchai.toml" <<TOML
+[paths]
+credentials = "$MINISLURM_DIR/store"
+[[secret]]
+vault = "site"
+url = "https://site/secrets/token*"
+file = "store:token"
+users = ["alice"]
+[[secret]]
+vault = "site"
+url = "https://site/secrets/bobs"
+file = "store:bobs"
+users = ["bob"]
+[[secret]]
+vault = "site"
+url = "https://site/secrets/own"
+file = "user:own"
+TOML
+    secret_job TOKEN https://site/secrets/token/1
+    write_script job.sh 'exec batchai-launch'
+    submit_alice -N 2 -o out --batchai-job=job.json job.sh
+    [ "$(wait_job "$job")" = COMPLETED ] || cat out
+    [ "$(cat "$(stdouterr)"/stdout.txt "$(stdouterr)"/stdout-job_prep-n*.txt)" = $'13\n13\n13\n13' ]
+    ! grep -rlF correct-horse "$share/out" "$(alice_home)/.local" out job.json || false
+    rm -rf "$share/out" "$(alice_home)/.local"
+
+    # One that is not for her, and one that no entry names, at the submission.
+    for url in bobs other; do
+        secret_job TOKEN "https://site/secrets/$url"
+        run as_alice sbatch -N 2 -o out --batchai-job=job.json job.sh
+        [ "$status" != 0 ]
+        [[ $output = *"properties.secrets[0].valueSecretReference: secret 'https://site/secrets/$url' of key vault 'site' is "* ]]
+    done
+    # And on the node, of a forged snapshot.
+    secret_job TOKEN https://site/secrets/token/1
+    submit_alice -H -N 2 -o out --batchai-job=job.json job.sh
+    sed -i 's|secrets/token/1|secrets/bobs|' "$(record)/job.json"
+    scontrol release "$job"
+    [ "$(wait_job "$job")" = FAILED ]
+    grep -E "^batchai: n[12]: secret 'https://site/secrets/bobs' of key vault 'site' is not for user alice" out
+    ! grep -rlF correct-horse "$share/out" "$(alice_home)/.local" out || false
+    rm -rf "$share/out" "$(alice_home)/.local"
+
+    # The user's own file: not there, readable by others, right.
+    secret_job TOKEN https://site/secrets/own
+    for mode in none 644 600; do
+        if [ $mode != none ]; then
+            as_alice mkdir -p "$(alice_home)/.config/batchai/credentials"
+            echo correct-horse | as_alice tee "$(alice_home)/.config/batchai/credentials/own" >/dev/null
+            chmod $mode "$(alice_home)/.config/batchai/credentials/own"
+        fi
+        submit_alice -N 2 -o out --batchai-job=job.json job.sh
+        state=$(wait_job "$job")
+        case $mode in
+            none) grep "credentials .*/own: No such file" out ;;
+            644) grep "credentials user:own: must be a file of user .* that nobody else can read" out ;;
+            600) [ "$state" = COMPLETED ] ;;
+        esac
+        rm -rf "$share/out" "$(alice_home)/.local"
+    done
+    rm -r "$(alice_home)/.config"
+    cat before.toml >"$MINISLURM_DIR/batchai.toml"
 }

@@ -52,8 +52,9 @@ long allowed_time(const CheckedJob& job, const Partition& partition) {
 }
 
 // What is submitted, but for the snapshot's path.
-sys::Result<Submission> plan(const CreateArgs& args, const CheckedJob& job,
-                             const ClusterBinding& cluster, const Partition& partition) {
+sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& policy,
+                             const CheckedJob& job, const ClusterBinding& cluster,
+                             const Partition& partition) {
     const std::string launcher = launcher::sibling_program("batchai-launch");
     if (launcher.empty()) return sys::Error{"batchai-launch: not found beside batchai"};
     Submission submission;
@@ -64,9 +65,15 @@ sys::Result<Submission> plan(const CreateArgs& args, const CheckedJob& job,
     submission.launcher = launcher;
     submission.job_file = args.input.config_file;
     submission.pass_through = args.pass_through;
-    const bool has_time =
-        std::any_of(args.pass_through.begin(), args.pass_through.end(),
-                    [](const std::string& option) { return option.starts_with("--time="); });
+    const auto has = [&](std::string_view name) {
+        return std::any_of(args.pass_through.begin(), args.pass_through.end(),
+                           [&](const std::string& option) { return option.starts_with(name); });
+    };
+    const std::string priority = job::priority_option(policy, job.spec.priority);
+    if (!priority.empty() && !has("--nice") && !has("--qos") && !has("-q") &&
+        std::getenv("SBATCH_QOS") == nullptr)
+        submission.pass_through.push_back(priority);
+    const bool has_time = has("--time=");
     // The user's own choice, too.
     if (job.spec.time_limit && !has_time && std::getenv("SBATCH_TIMELIMIT") == nullptr)
         submission.pass_through.push_back("--time=" +
@@ -167,7 +174,7 @@ int run(const Session& session, CreateArgs args) {
     args.input.volumes = allowed_volumes(args, *policy, cluster->volumes);
     const auto job = check_input(args.input, *policy, static_cast<int>(partition->nodes.size()));
     if (!job) return kBadInput;
-    auto submission = plan(args, *job, *cluster, *partition);
+    auto submission = plan(args, *policy, *job, *cluster, *partition);
     if (!submission) return fail(kEnvironment, submission.error());
     if (args.dry_run) return show_command(*submission);
     return submit_job(session, *store, args, *job, *std::move(submission));

@@ -19,6 +19,7 @@
 #include "launcher/cli/policy/policy_entries.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
+#include "sys/users.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -113,6 +114,7 @@ job::ParsedJob check_text(const std::string& text, const std::string& file,
     options.file_exists = sys::is_regular_file;
     options.is_missing = sys::is_missing;
     options.writable = sys::check_writable;
+    options.user = sys::own_names();
     options.identity = std::move(identity);
     return job::check_job(text, file, policy, options);
 }

@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kClocksDiffer = 60;  // seconds
+
 std::int64_t recorded_slurm_id(const std::string& record) {
     const auto text = sys::read_file(record + "/slurm_job_id", job::kMaxJobBytes);
     std::int64_t id = 0;
@@ -89,6 +91,8 @@ sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row, const O
     if (row.local) evidence.local_alive = launcher_alive(record + "/job.json");
     if (!row.local) {
         auto slurm = ask_slurm(row, all);
+        // Slurm's times are whole seconds, and clocks differ.
+        if (slurm && !*slurm) slurm = accounted_job(row.slurm_id, row.created - kClocksDiffer);
         if (slurm)
             evidence.slurm = *std::move(slurm);
         else if (!evidence.result)

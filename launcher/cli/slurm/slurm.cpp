@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <initializer_list>
 #include <sstream>
@@ -16,6 +17,9 @@
 
 namespace batchai::cli {
 namespace {
+
+// What a shell adds to the number of the signal that has ended a program.
+constexpr int kSignalBase = 128;
 
 template <class Number>
 std::optional<Number> number(std::string_view text) {
@@ -204,6 +208,41 @@ sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
         return std::optional<SlurmJob>();
     if (!text) return text.error();
     return parse_squeue_job(*text, id);
+}
+
+std::optional<SlurmJob> parse_sacct(const std::string& text, std::int64_t id, double earliest) {
+    for (const std::string& line : lines_of(text)) {
+        std::array<std::string, 7> field;
+        std::istringstream fields(line);
+        for (std::string& one : field) std::getline(fields, one, '|');
+        const auto& [number_of_job, state, code, submitted, start, end, partition] = field;
+        const auto submit_time = time_of(submitted);
+        if (number<std::int64_t>(number_of_job) != id || !submit_time || *submit_time < earliest)
+            continue;
+        SlurmJob job;
+        job.state = state.substr(0, state.find(' '));  // "CANCELLED by 1000"
+        job.start_time = time_of(start);
+        job.end_time = time_of(end);
+        if (!job.end_time) return std::nullopt;  // never told of the end: not known either
+        const auto colon = std::min(code.find(':'), code.size());
+        const int signal =
+            colon < code.size() ? number<int>(code.substr(colon + 1)).value_or(0) : 0;
+        job.exit_code =
+            signal > 0 ? kSignalBase + signal : number<int>(code.substr(0, colon)).value_or(0);
+        job.partition = partition;
+        return job;
+    }
+    return std::nullopt;
+}
+
+std::optional<SlurmJob> accounted_job(std::int64_t id, double earliest) {
+    const auto text =
+        ask("sacct", without({"SACCT_FORMAT", "SACCT_FEDERATION", "SACCT_LOCAL"},
+                             {"SLURM_TIME_FORMAT=%s", "sacct", "--noheader", "--parsable2",
+                              "--allocations", "--jobs=" + std::to_string(id),
+                              "--format=JobIDRaw,State,ExitCode,Submit,Start,End,"
+                              "Partition"}));
+    return text ? parse_sacct(*text, id, earliest) : std::nullopt;
 }
 
 sys::Result<std::string> slurm_configuration() {

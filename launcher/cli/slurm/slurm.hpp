@@ -40,6 +40,11 @@ sys::Result<Partition> find_partition(const std::string& name);
 std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id);
 // Nothing: Slurm does not know the job (any more).
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id);
+// A job that slurmctld has forgotten, as Slurm's accounting has it: sacct's JobIDRaw, State,
+// ExitCode, Submit, Start, End and Partition. Nothing where there is no accounting, where it knows
+// of no end, and of another job that had the number before: one submitted earlier.
+std::optional<SlurmJob> parse_sacct(const std::string& text, std::int64_t id, double earliest);
+std::optional<SlurmJob> accounted_job(std::int64_t id, double earliest);
 // All jobs of the user that Slurm knows, by number: one question, however many there are.
 using SlurmJobs = std::unordered_map<std::int64_t, SlurmJob>;
 SlurmJobs parse_squeue_jobs(const std::string& text);

@@ -64,6 +64,28 @@ BOOST_AUTO_TEST_CASE(unknown_times_are_none_and_signals_count_from_128) {
     BOOST_TEST(!parse_squeue_job("\n", 7));
 }
 
+BOOST_AUTO_TEST_CASE(a_job_that_slurmctld_has_forgotten_is_known_from_the_accounting) {
+    const std::string text =
+        "7|COMPLETED|0:0|50|60|70|mini\n"  // had the number before
+        "7|CANCELLED by 1000|0:15|100|110|120|mini\n"
+        "8|TIMEOUT|0:0|100|110|120|mini\n";
+    const auto job = parse_sacct(text, 7, 99);
+    BOOST_REQUIRE(job);
+    BOOST_TEST(job->state == "CANCELLED");
+    BOOST_TEST(job->exit_code == 143);
+    BOOST_TEST(job->start_time.value() == 110);
+    BOOST_TEST(job->end_time.value() == 120);
+    BOOST_TEST(job->partition == "mini");
+    BOOST_TEST(parse_sacct(text, 8, 99)->state == "TIMEOUT");
+    BOOST_TEST(parse_sacct("9|FAILED|3:0|100|110|120|mini\n", 9, 0)->exit_code == 3);
+    // Another job's, one without an end, and what is no answer.
+    BOOST_TEST(!parse_sacct(text, 7, 101));
+    BOOST_TEST(!parse_sacct(text, 6, 0));
+    BOOST_TEST(!parse_sacct("9|RUNNING|0:0|100|110|Unknown|mini\n", 9, 0));
+    for (const char* other : {"", "9|", "Slurm accounting storage is disabled\n", "9|||||||\n"})
+        BOOST_TEST(!parse_sacct(other, 9, 0), other);
+}
+
 BOOST_AUTO_TEST_CASE(submission_asks_sbatch_for_what_the_job_file_says) {
     Submission submission;
     submission.job_name = "train";

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_runtime_or_an_image_that_is_not_there_is_named) {
 BOOST_AUTO_TEST_CASE(a_wrong_container_is_an_error_of_the_policy_where_it_stands) {
     BOOST_TEST(complaints("[container.a]\ncommand = [\"/r\", \"--bind={mount_rot}\"]\n") ==
                "p.toml:2:11: container.a.command: {mount_rot} stands for nothing: {image}, "
-               "{mount_root}, {job_temp}, {directory}, {uid} and {gid} do\n");
+               "{mount_root}, {job_temp}, {directory}, {shm_size}, {uid} and {gid} do\n");
     BOOST_TEST(complaints("[program.a]\ncommand = [\"/r\", \"{image}\"]\n") ==
                "p.toml:2:11: program.a.command: {image} stands for nothing: {source}, {target}, "
                "{credentials}, {cache}, {uid} and {gid} do\n");

@@ -38,6 +38,8 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
     BOOST_TEST(policy.preparations.size() == 1u);
     BOOST_TEST(policy.allowed.size() == 2u);
     BOOST_TEST(policy.clusters.at("nc6cluster").gres == "gpu:1");
+    BOOST_TEST(policy.secrets.size() == 1u);
+    BOOST_TEST(policy.priorities.size() == 2u);
     std::istringstream keys(
         "mount_root job_temp credentials python rank_per_gpu prepare preparation_timeout "
         "preparation_cache "
@@ -45,7 +47,7 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
         "options "
         "user_options file_mode directory_mode max_size run_on image horovod compat say replace "
         "partition "
-        "vm_size gres");
+        "vm_size gres shm_size vault url file users qos nice");
     for (std::string key; keys >> key;) BOOST_TEST_CONTEXT(key)
     BOOST_TEST(text.find("\n" + key + " = ") != text.npos);
 }

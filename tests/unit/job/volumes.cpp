@@ -101,10 +101,8 @@ BOOST_AUTO_TEST_CASE(a_check_tells_what_a_job_cannot_set) {
     BOOST_TEST(
         said ==
         of +
-            "azureBlobFileSystems[0].credentials.accountKeySecretReference: ignored: there "
-            "is no key "
-            "vault here. If the volume needs its account's key, give it in accountKey or in the "
-            "variable AZURE_BATCHAI_STORAGE_KEY\n" +
+            "azureBlobFileSystems[0].credentials.accountKeySecretReference: ignored: this site "
+            "mounts the volume without the account's key\n" +
             of + "azureBlobFileSystems[0].mountOptions: '--use-https=true'" + ignored + of +
             "azureBlobFileSystems[0].mountOptions: 'big_writes'" + ignored + of +
             "fileServers[0].mountOptions: 'sync'" + ignored);
@@ -120,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_check_misses_the_key_that_a_mount_needs) {
                "properties.mountVolumes.azureFileShares[0].azureFileUrl");
     BOOST_TEST(checked.findings.at(0).message ==
                "share 's' of account 'acct' needs the key of its account here: accountName and "
-               "credentials.accountKey");
+               "credentials.accountKey or accountKeySecretReference");
 }
 
 BOOST_AUTO_TEST_CASE(modes_are_ignored_where_files_have_their_own) {

@@ -2,6 +2,7 @@
 #include "launcher/common/sink.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -125,6 +126,61 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_opened_again_loses_nothing) {
     BOOST_TEST(describe(output.failures.front(), "n1") ==
                "logs/rank.0/stdout: Not a directory; the ranks' output goes on in n1:" +
                    output.failures.front().kept);
+}
+
+// No byte above it, until it goes out of scope.
+struct FileLimit {
+    explicit FileLimit(rlim_t size) {
+        ::getrlimit(RLIMIT_FSIZE, &before);
+        const rlimit less{size, before.rlim_max};
+        ::signal(SIGXFSZ, SIG_IGN);
+        ::setrlimit(RLIMIT_FSIZE, &less);
+    }
+    FileLimit(const FileLimit&) = delete;
+    FileLimit& operator=(const FileLimit&) = delete;
+    ~FileLimit() { ::setrlimit(RLIMIT_FSIZE, &before); }
+    rlimit before{};
+};
+
+BOOST_AUTO_TEST_CASE(what_was_kept_is_in_its_file_once_that_can_be_written_again) {
+    std::string name = "/tmp/batchai-test.XXXXXX";
+    const sys::UniqueFd fd(::mkostemp(name.data(), O_CLOEXEC));
+    Output output({fd.get(), name});
+    output.write("a\n");
+    {
+        const FileLimit limit(2);
+        output.write("b\n");
+    }
+    output.write("c\n");
+    BOOST_REQUIRE(output.failures.size() == 1U);
+    const std::string kept = output.failures.front().kept;
+    output.sink->finish();
+    output.loop.run();
+    BOOST_TEST(output.sink->idle());
+    BOOST_REQUIRE(output.failures.size() == 2U);
+    BOOST_TEST((output.failures.back().rest == Sink::Rest::returned));
+    BOOST_TEST(describe(output.failures.back(), "n1") ==
+               name + ": can be written again: what was in n1:" + kept + " is in it now");
+    BOOST_TEST(content(name) == "a\nb\nc\n");
+    BOOST_TEST(!sys::is_regular_file(kept));
+    ::unlink(name.c_str());
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_takes_only_a_part_of_what_was_kept_gets_none_of_it) {
+    std::string name = "/tmp/batchai-test.XXXXXX";
+    const sys::UniqueFd fd(::mkostemp(name.data(), O_CLOEXEC));
+    Output output({fd.get(), name});
+    output.write("a\n");
+    std::optional<FileLimit> limit;
+    limit.emplace(3);
+    output.write("b\n");  // half of it: the rest is kept
+    BOOST_REQUIRE(output.failures.size() == 1U);
+    output.sink->finish();
+    output.loop.run();
+    BOOST_TEST(output.failures.size() == 1U);
+    BOOST_TEST(content(name) == "a\nb");
+    BOOST_TEST(content(output.failures.front().kept) == "\n");
+    ::unlink(name.c_str());
 }
 
 BOOST_AUTO_TEST_CASE(output_that_cannot_be_synced_is_not_said_to_be_in_its_file) {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/private_file.hpp"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace batchai::sys {
+namespace {
+
+constexpr std::size_t kMaximum = 64 * 1024;
+
+}  // namespace
+
+const int kPrivateOpenFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+
+Result<UniqueFd> open_own_credentials(const std::string& name) {
+    const passwd* entry = ::getpwuid(::geteuid());
+    if (entry == nullptr || entry->pw_dir == nullptr || entry->pw_dir[0] != '/')
+        return Error{"credentials user:" + name + ": the user has no home directory"};
+    const std::string path = std::string(entry->pw_dir) + "/.config/batchai/credentials/" + name;
+    UniqueFd file(::open(path.c_str(), kPrivateOpenFlags | O_NOFOLLOW | O_CLOEXEC));
+    if (!file) return errno_error("credentials " + path);
+    return file;
+}
+
+Result<std::string> read_private_file(int file, uid_t owner, const std::string& what) {
+    struct stat info = {};
+    if (::fstat(file, &info) != 0) return errno_error(what);
+    if (!S_ISREG(info.st_mode) || info.st_uid != owner || (info.st_mode & 077) != 0)
+        return Error{what + ": must be a file of user " + std::to_string(owner) +
+                     " that nobody else can read (chmod 600)"};
+    std::string text;
+    char buffer[4096];
+    for (;;) {
+        const ssize_t n = ::read(file, buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno_error(what);
+        if (n == 0) return text;
+        text.append(buffer, static_cast<std::size_t>(n));
+        if (text.size() > kMaximum) return Error{what + ": is larger than 64 KiB"};
+    }
+}
+
+}  // namespace batchai::sys

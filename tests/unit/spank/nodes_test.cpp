@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spank/check/nodes.hpp"
+
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace batchai;
+
+namespace {
+
+std::string asked(const std::string& line) {
+    std::istringstream parts(line);
+    std::vector<std::string> words;
+    for (std::string word; parts >> word;) words.push_back(word);
+    const auto nodes = spank::asked_nodes(words);
+    return nodes ? nodes->text : "unknown";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(nodes_of_a_submission)
+
+BOOST_AUTO_TEST_CASE(the_last_option_counts_in_each_of_its_forms) {
+    for (const char* line :
+         {"sbatch -N2 x", "sbatch -N 2 x", "/usr/bin/sbatch --nodes=2 x", "salloc --nodes 2",
+          "sbatch -N3 --nodes=2", "srun -QN2 true", "sbatch --exclusive -N2 x",
+          "sbatch -J N3 -o out -N2 x", "sbatch --batchai-job=a.json --job-name -N5 -N2",
+          "sbatch --wrap=true -N 2"})
+        BOOST_TEST(asked(line) == "2", line);
+    const auto range = spank::asked_nodes({"sbatch", "-N", "2-4"});
+    BOOST_REQUIRE(range);
+    BOOST_TEST(range->least == 2);
+    BOOST_TEST(range->most == 4);
+}
+
+BOOST_AUTO_TEST_CASE(words_of_the_script_and_doubtful_ones_are_not_taken_for_slurms) {
+    for (const char* line :
+         {"sbatch", "sbatch x -N2", "sbatch -- x -N2", "sbatch --exclusive x -N2",
+          "sbatch -H x -N2", "sbatch --of-a-later-release x -N2", "sbatch -y -N2", "sbatch -N",
+          "sbatch -N many", "sbatch -N2,4", "sbatch -N2-", "sbatch --node=2"})
+        BOOST_TEST(asked(line) == "unknown", line);
+    BOOST_TEST(!spank::asked_nodes({}));
+}
+
+BOOST_AUTO_TEST_CASE(a_script_says_it_where_the_command_does_not) {
+    const std::string script =
+        std::filesystem::temp_directory_path() / ("batchai-nodes-" + std::to_string(::getpid()));
+    const auto write = [&](const std::string& text) { std::ofstream(script) << text; };
+    write("#!/bin/sh\n\n#SBATCH -J a\n# more\n#SBATCH --nodes=3 # of them\ntrue\n#SBATCH -N7\n");
+    BOOST_TEST(asked("sbatch -o out " + script) == "3");
+    BOOST_TEST(asked("sbatch -N2 " + script) == "2");
+    BOOST_TEST(asked("srun " + script) == "unknown");
+    for (const char* text :
+         {"#!/bin/sh\ntrue\n#SBATCH -N3\n", "#!/bin/sh\n#SBATCH --comment=\"a -N3\"\n",
+          "#!/bin/sh\n##SBATCH -N3\n"}) {
+        write(text);
+        BOOST_TEST(asked("sbatch " + script) == "unknown", text);
+    }
+    std::filesystem::remove(script);
+    BOOST_TEST(asked("sbatch " + script) == "unknown");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
