@@ -114,7 +114,7 @@ failed_with() {
     [ "$state" = COMPLETED ]
     [ -s host ]
     uid=$(as_alice id -u)
-    printf '%s\n' "in the image" "$uid $work blue 1 $BATCHAI_POLICY" "print('hello')" "n1 slots=1" "n2 slots=1" >expected
+    printf '%s\n' "in the image" "$uid /run/batchai/mnt/.temp/wd blue 1 $BATCHAI_POLICY" "print('hello')" "n1 slots=1" "n2 slots=1" >expected
     for node in n1 n2; do
         diff expected "$files/stdout-job_prep-$node.txt"
         [ ! -s "$files/stderr-job_prep-$node.txt" ]
@@ -139,7 +139,7 @@ failed_with() {
 
 @test "a preparation's command is not among the arguments of a process in or outside of its container" {
     needle=n33dle$RANDOM$RANDOM$RANDOM
-    container_job busybox:1.35 2 customMpi 'touch "rank$BATCHAI_PREPARATION"' "$(waiting_preparation $needle)"
+    container_job busybox:1.35 2 customMpi "touch $work/rank\$BATCHAI_PREPARATION" "$(waiting_preparation $needle)"
     write_script job.sh batchai-launch
     submit_alice -N 2 -o out --batchai-job=job.json job.sh
     eventually test -e preparing.n1 -a -e preparing.n2
@@ -195,7 +195,7 @@ failed_with() {
 }
 
 @test "scancel ends what runs in the container, preparation and ranks" {
-    container_job busybox:1.35 2 customMpi 'touch rank; sleep 1000' '[ -e ready ] || { touch ready; sleep 1000; }'
+    container_job busybox:1.35 2 customMpi "touch $work/rank; sleep 1000" "[ -e $work/ready ] || { touch $work/ready; sleep 1000; }"
     write_script job.sh batchai-launch
     for sign in ready rank; do
         submit_alice -N 2 -o out --batchai-job=job.json job.sh
