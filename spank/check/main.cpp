@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "job/check.hpp"
+#include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/plan.hpp"
 #include "job/policy.hpp"
@@ -19,6 +20,7 @@
 #include "job/spec.hpp"
 #include "spank/check/cluster.hpp"
 #include "spank/check/nodes.hpp"
+#include "spank/check/submission.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/usage.hpp"
 #include "sys/directories.hpp"
@@ -59,6 +61,15 @@ std::optional<std::string> absolute_path(const char* option, const std::string& 
     return std::nullopt;
 }
 
+// As this machine sees it, or as the job file says it.
+void say_output(const job::JobSpec& spec, const job::SitePolicy& policy,
+                const job::Identity& identity) {
+    const auto directory = job::login_stdouterr_directory(spec, policy, identity);
+    say("the job's output: " + (directory ? *directory
+                                          : spec.std_out_err_path_prefix + "/" +
+                                                job::output_segment(identity) + "/stdouterr"));
+}
+
 // The snapshot's path; empty after the reasons were printed.
 std::string check_job_file(const std::string& file, const job::SitePolicy& policy) {
     const auto text = spank::read_regular_file(file, job::kMaxJobBytes);
@@ -93,10 +104,17 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     if (is_snapshot) identity = *parsed.spec->identity;
     const auto path = absolute_path("--batchai-job", file);
     if (!path) return "";
+    const auto submission = spank::parent_submission(file);
+    if (submission.is_test) return *path;  // it leaves no record
     auto snapshot = job::write_snapshot(*text, *path, identity, "");
     if (!snapshot) {
         say("--batchai-job: " + snapshot.error().message);
         return "";
+    }
+    if (submission.is_sbatch && !is_snapshot) {
+        identity.uuid = std::filesystem::path(*snapshot).parent_path().filename();
+        if (submission.is_array) identity.uuid += "-TASK";
+        say_output(*parsed.spec, policy, identity);
     }
     return *snapshot;
 }
