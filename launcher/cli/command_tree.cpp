@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 
+#include "launcher/cli/help_text.hpp"
 #include "launcher/cli/verbs.hpp"
 
 namespace batchai::cli {
@@ -25,6 +26,7 @@ CLI::App* add_noun(CLI::App& parent, const std::string& name, const std::string&
 
 void build_command(CLI::App& command, Session& session) {
     command.require_subcommand(1);
+    command.formatter(help_formatter());
     command.option_defaults()->take_last();  // for all below: of a repeated option the last counts
     command.footer(kFooter);
     command.set_version_flag(

@@ -197,7 +197,7 @@ void add_sbatch_option(CLI::App& verb, const std::shared_ptr<CreateArgs>& args,
 
 void add_job_create(CLI::App& parent, Session& session) {
     CLI::App* verb = add_verb(parent, session, "create", "check a job file and submit it",
-                              "batchai job create -g mygroup -w mywork -e cifar -n train "
+                              "batchai job create -n train "
                               "-c nc6cluster -f job.json --storage-account-name mystorageaccount");
     const auto args = std::make_shared<CreateArgs>();
     add_job_input(*verb, args->input);

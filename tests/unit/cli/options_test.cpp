@@ -3,6 +3,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "launcher/cli/help_text.hpp"
 #include "launcher/cli/verbs.hpp"
 
 namespace batchai::cli {
@@ -169,6 +170,33 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_everywhere) {
     BOOST_TEST(parse("--help") == "help");
     BOOST_TEST(parse("--version") == "help");
     BOOST_TEST(parse("job create --help") == "help");
+}
+
+namespace {
+void check_help(const CLI::App& command) {
+    std::istringstream lines(command.help());
+    for (std::string line; std::getline(lines, line);)
+        BOOST_TEST(line.size() <= 100, command.get_name() + ": " + line);
+    for (const auto* below : command.get_subcommands({})) check_help(*below);
+}
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(no_line_of_any_help_is_wider_than_100_columns) {
+    CLI::App command("", "batchai");
+    Session session;
+    build_command(command, session);
+    check_help(command);
+}
+
+BOOST_AUTO_TEST_CASE(a_long_line_of_help_breaks_no_word) {
+    BOOST_TEST(wrapped("  --option TEXT   what it does and why\n", 30) ==
+               "  --option TEXT   what it does\n"
+               "                  and why\n");
+    BOOST_TEST(wrapped("Example:\n  batchai --averylongoption=value next\n", 20) ==
+               "Example:\n"
+               "  batchai\n"
+               "  --averylongoption=value\n"
+               "  next\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
