@@ -103,18 +103,23 @@ run_locally() {
 
 # What the job left: its files, its accuracy, its model. Fails unless all of it is there and good enough.
 show_result() {
+    local state accuracy model=$work/keras_cifar10_trained_model.h5
     run batchai job file list "${job[@]}" --output table
+    state=$(batchai job show "${job[@]}" --query executionState)
+    if [ "$state" != '"succeeded"' ]; then
+        say "result"
+        echo "state:               $state"
+        return 1
+    fi
     run batchai storage file download --path cifar/saved_models/keras_cifar10_trained_model.h5 --share-name myshare \
         --account-name mystorageaccount --dest "$work"
-    local state accuracy model=$work/keras_cifar10_trained_model.h5
-    state=$(batchai job show "${job[@]}" --query executionState)
     accuracy=$(batchai job file stream "${job[@]}" --file-name stdout.txt 2>/dev/null |
         sed -n 's/.*Test accuracy: *\([0-9.]*\).*/\1/p' | tail -n 1)
     say "result"
     echo "state:               $state"
     echo "validation accuracy: ${accuracy:-none in stdout.txt}"
     echo "model:               $model"
-    [ "$state" = '"succeeded"' ] && [ -s "$model" ] && awk "BEGIN { exit !(${accuracy:-0} >= 0.70) }"
+    [ -s "$model" ] && awk "BEGIN { exit !(${accuracy:-0} >= 0.70) }"
 }
 
 walk_through() { # cluster | local

@@ -266,6 +266,7 @@ void read_sections(Table& root, SitePolicy& policy) {
         job.read("preparation_timeout", policy.preparation_timeout, 1, 86400);
         job.read("preparation_cache", policy.preparation_cache, 0, 365);
         job.read("mount_timeout", policy.mount_timeout, 1, 120);
+        job.read("exclusive", policy.exclusive);
         job.finish();
     }
     // Before what names them.

@@ -102,6 +102,7 @@ struct SitePolicy {
     int preparation_timeout = 600;  // seconds
     int preparation_cache = 0;      // days; 0: every preparation runs
     int mount_timeout = 60;         // seconds for the mounts of all of a job's servers together
+    bool exclusive = true;          // batchai job create asks Slurm for whole nodes
     std::map<std::string, ProgramPolicy> programs;
     std::map<std::string, ProgramPolicy> containers;
     std::vector<VolumePolicy> volumes;

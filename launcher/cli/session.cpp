@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -34,6 +35,14 @@ int write_out(const std::string& text) {
     return fail(kFailed, sys::errno_error("standard output"));
 }
 
+// Columns of tsv are counted: what the service did not have would move those behind it.
+void drop_own_key(nlohmann::json& result) {
+    if (result.is_object()) result.erase("slurm");
+    if (!result.is_array()) return;
+    for (auto& item : result)
+        if (item.is_object()) item.erase("slurm");
+}
+
 }  // namespace
 
 int Session::print(const nlohmann::json& result, const TableMaker& table) const {
@@ -48,13 +57,45 @@ int Session::print(const nlohmann::json& result, const TableMaker& table) const 
         shown = *std::move(answer);
     }
     if (shown.is_null()) return kOk;  // as az: no answer prints nothing
-    if (output == "none") return kOk;
-    if (output == "tsv") return write_out(sys::printable_lines(tsv_text(shown)));
-    if (output.starts_with("yaml")) return write_out(sys::printable_lines(yaml_text(shown)));
-    if (output.starts_with("json"))
-        return write_out(sys::printable_lines(json_text(shown, 2)) + "\n");
-    return write_out((table && query.empty() ? table(shown) : result_table(shown))
-                         .text(terminal_width(STDOUT_FILENO)));
+    if (form() == "none") return kOk;
+    if (form() == "tsv") {
+        if (query.empty()) drop_own_key(shown);
+        return write_out(sys::printable_lines(tsv_text(shown)));
+    }
+    if (form().starts_with("yaml")) return write_out(sys::printable_lines(yaml_text(shown)));
+    if (form().starts_with("json")) return write_out(printed_json(shown) + "\n");
+    return print_table(table && query.empty() ? table(shown) : result_table(shown));
+}
+
+bool Session::wants_words() const {
+    return query.empty() && output.empty() && isatty(STDOUT_FILENO) != 0;
+}
+
+int Session::print_table(const Table& table) const {
+    return write_out(table.text(terminal_width(STDOUT_FILENO)));
+}
+
+int Session::print_documents(const std::vector<std::string>& documents) const {
+    constexpr std::size_t kBlock = 1 << 20;
+    std::string text = "[";
+    const char* separator = "\n  ";
+    for (const std::string& document : documents) {
+        text += separator;
+        separator = ",\n  ";
+        for (std::size_t start = 0, end = 0; end < document.size(); start = end) {
+            end = std::min(document.find('\n', start), document.size() - 1) + 1;
+            text.append(document, start, end - start);
+            if (text.back() == '\n') text += "  ";
+        }
+        if (text.size() < kBlock) continue;
+        if (const int code = write_out(text); code != kOk) return code;
+        text.clear();
+    }
+    return write_out(text + (documents.empty() ? "]\n" : "\n]\n"));
+}
+
+std::string printed_json(const nlohmann::json& document) {
+    return sys::printable_lines(json_text(document, 2));
 }
 
 int fail(ExitCode code, const std::string& message) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "launcher/cli/output/table.hpp"
 #include "sys/result.hpp"
@@ -23,14 +24,26 @@ enum ExitCode { kOk = 0, kFailed = 1, kBadInput = 2, kEnvironment = 3 };
 using TableMaker = std::function<Table(const nlohmann::json&)>;
 
 struct Session {
-    std::string output = "json";  // -o
-    std::string query;            // --query
-    bool only_errors = false;     // --only-show-errors
+    std::string output;        // -o; empty: not asked for, JSON
+    std::string query;         // --query
+    bool only_errors = false;  // --only-show-errors
     std::function<int()> action;
 
     // Prints a result as -o and --query ask for it. Returns the exit code.
     int print(const nlohmann::json& result, const TableMaker& table = {}) const;
+
+    // For a result too large to make all of its forms: which one is asked for, and that one alone.
+    bool wants_table() const { return query.empty() && output == "table"; }
+    bool wants_json() const { return query.empty() && form().starts_with("json"); }
+    // Nobody asked for a form, and a person reads it: a verb may say it in words.
+    bool wants_words() const;
+    std::string form() const { return output.empty() ? "json" : output; }
+    int print_table(const Table&) const;
+    int print_documents(const std::vector<std::string>& documents) const;  // printed_json of each
 };
+
+// A document as -o json prints it.
+std::string printed_json(const nlohmann::json& document);
 
 // "batchai: message" on stderr, in one line; returns code.
 int fail(ExitCode code, const std::string& message);

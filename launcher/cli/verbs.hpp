@@ -21,7 +21,8 @@ void add_groups(CLI::App&, Session&);
 void add_workspaces(CLI::App&, Session&);
 void add_experiments(CLI::App&, Session&);
 
-// cluster.cpp, file_server.cpp, usages.cpp
+// cluster_create.cpp, cluster.cpp, file_server.cpp, usages.cpp
+void add_cluster_create(CLI::App&, Session&);
 void add_clusters(CLI::App&, Session&);
 void add_file_servers(CLI::App&, Session&);
 void add_usages(CLI::App&, Session&);

@@ -48,7 +48,7 @@ write_command() {
 # start NAME NODES COMMAND: submits such a job.
 start() {
     write_command "$1.json" "$2" "$3"
-    batchai job create "${scope[@]}" -n "$1" -f "$1.json" --storage-account-name a --query slurmJobId
+    batchai job create "${scope[@]}" -n "$1" -f "$1.json" --storage-account-name a --query slurm.jobId
 }
 
 state() { batchai job show "${scope[@]}" -n "$1" --query executionState; }

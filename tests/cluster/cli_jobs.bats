@@ -53,7 +53,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     write_command model.json 1 'echo weights >$AZ_BATCHAI_OUTPUT_MODEL/w'
     jq '.properties += {constraints: {maxWallClockTime: "PT30M"}, outputDirectories: [
         {id: "MODEL", pathPrefix: "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/out", pathSuffix: "Models"}]}' model.json >limited.json
-    job=$(batchai job create "${scope[@]}" -n model -f limited.json --storage-account-name a --query slurmJobId)
+    job=$(batchai job create "${scope[@]}" -n model -f limited.json --storage-account-name a --query slurm.jobId)
     [ "$(job_field "$job" TimeLimit)" = 00:30:00 ]
     batchai job wait "${scope[@]}" -n model --interval 0.2
     batchai job file list "${scope[@]}" -j model -d MODEL | jq -e '[.[].name] == ["w"]'
@@ -112,7 +112,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
 @test "a job's state survives Slurm's memory of it" {
     start kept 1 'exit 4'
     run ! batchai job wait "${scope[@]}" -n kept
-    id=$(batchai job show "${scope[@]}" -n kept --query slurmJobId)
+    id=$(batchai job show "${scope[@]}" -n kept --query slurm.jobId)
     rm "$(alice_home)/.local/share/batchai/history.db" # all that is left is the record
     [ "$(batchai job show -n "$id" --query executionInfo.exitCode)" = 4 ]
     rm "$(alice_home)/.local/share/batchai/history.db"
@@ -139,7 +139,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     [ "$(wait_job "$job")" = COMPLETED ]
     [ "$(batchai job show -n "$job" --query executionState)" = '"succeeded"' ]
     [ "$(batchai job file stream -j "$job" -f stdout.txt 2>/dev/null)" = plain ]
-    [ "$(batchai job list --query "[].slurmJobId | [0]")" = "$job" ]
+    [ "$(batchai job list --query "[].slurm.jobId | [0]")" = "$job" ]
 }
 
 has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
@@ -231,7 +231,7 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     scontrol update PartitionName=mini MaxTime=20
     write_command long.json 1 true
     jq '.properties.constraints = {maxWallClockTime: "PT5H"}' long.json >job.json
-    job=$(batchai job create "${scope[@]}" -n long -f job.json --storage-account-name a --query slurmJobId 2>said)
+    job=$(batchai job create "${scope[@]}" -n long -f job.json --storage-account-name a --query slurm.jobId 2>said)
     scontrol update PartitionName=mini MaxTime=UNLIMITED
     [ "$(job_field "$job" TimeLimit)" = 00:20:00 ]
     grep -q "properties.constraints.maxWallClockTime: 0-05:00:00 is above the limit of partition mini: the job gets 0-00:20:00" said

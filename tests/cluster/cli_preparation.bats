@@ -9,13 +9,13 @@ load cli
 # create NAME NODES PREPARATION: submits a job file with that preparation.
 create() {
     write_job "$1.json" "$2" "$3"
-    batchai job create "${scope[@]}" -n "$1" -f "$1.json" --query slurmJobId
+    batchai job create "${scope[@]}" -n "$1" -f "$1.json" --query slurm.jobId
 }
 
 show() { batchai job show "${scope[@]}" -n "$@"; }
 
 # The nodes' states, such as "n1 prepared n2 preparing".
-is_at() { [ "$(show "$1" | jq -r '[.preparation[]? | .node, .state] | join(" ")')" = "$2" ]; }
+is_at() { [ "$(show "$1" | jq -r '[.slurm.preparation[]? | .node, .state] | join(" ")')" = "$2" ]; }
 
 # fails_with NAME NODE PATTERN: the job fails with one line like the pattern, and it is the same, byte for byte, on the
 # user's stderr, in the node's execution log and in job show.
@@ -29,13 +29,13 @@ fails_with() {
     log=$(stdouterr)/execution
     [ -e "$log.log" ] || log+=-$2
     tail -n 1 "$log.log" | cut -c 21- | cmp shown -
-    show "$1" | jq -r --arg node "$2" '.preparation[] | select(.node == $node and .state == "failed").message' | cmp shown -
+    show "$1" | jq -r --arg node "$2" '.slurm.preparation[] | select(.node == $node and .state == "failed").message' | cmp shown -
 }
 
 @test "while nodes prepare, job show and job list say which, and for how long" {
     create slow 2 "[ \$(hostname) = n1 ] || until [ -e $work/go ]; do sleep 0.1; done"
     eventually is_at slow "n1 prepared n2 preparing"
-    [ "$(show slow | jq '.preparation | map(.seconds >= 0) | all')" = true ]
+    [ "$(show slow | jq '.slurm.preparation | map(.seconds >= 0) | all')" = true ]
     show slow -o table | grep -q '  preparing n2 ([0-9]* s)$'
     batchai job list -o table | grep -q '  preparing n2 ([0-9]* s)$'
     touch go
@@ -69,7 +69,7 @@ fails_with() {
     create plain 1 ""
     batchai job wait "${scope[@]}" -n plain
     is_at plain "n1 mounted"
-    [ "$(show plain | jq '.preparation[0].seconds')" = null ]
+    [ "$(show plain | jq '.slurm.preparation[0].seconds')" = null ]
 }
 
 @test "a preparation that fails is told with the same line everywhere" {

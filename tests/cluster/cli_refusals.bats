@@ -262,7 +262,20 @@ edited() {
     run ! grep -q -e --nice -e --qos command
     # And Slurm has it.
     jq '.properties.schedulingPriority = "low"' low.json >job.json
-    job=$(batchai job create "${scope[@]}" -n low -f job.json --storage-account-name a --query slurmJobId)
+    job=$(batchai job create "${scope[@]}" -n low -f job.json --storage-account-name a --query slurm.jobId)
     [ "$(job_field "$job" Nice)" = 100 ]
     batchai job wait "${scope[@]}" -n low
+}
+
+@test "a file that is not there is named before a policy that is not there" {
+    BATCHAI_POLICY=$work/none refused_with '*none.json: No such file or directory' job check none.json
+    # shellcheck disable=SC2046 # words
+    BATCHAI_POLICY=$work/none refused_with '*none.json: No such file or directory' $(create none.json)
+    BATCHAI_POLICY=$work/none refused_with '*none.json: No such file or directory' job run --local -n x -f none.json
+}
+
+@test "a comment, in words that name it" {
+    write_job good.json 2
+    sed '1s/$/ \/\/ mine/' good.json >bad.json
+    refuses bad.json 'batchai: bad.json:1:*: a comment: JSON has no comments*'
 }

@@ -104,19 +104,12 @@ sys::Result<void> fill_in(ServerArgs& args) {
     if (args.file.empty()) return {};
     const auto file = read_parameters(args.file);
     if (!file) return file.error();
-    const auto text = [&file](std::string& value, const char* path) {
-        if (value.empty()) value = text_parameter(*file, path);
-    };
-    const auto number = [&file](std::optional<int>& value, const char* path) {
-        const json found = parameter(*file, path);
-        if (!value && found.is_number_integer()) value = found.get<int>();
-    };
-    text(args.vm_size, "vmSize");
-    text(args.sku, "dataDisks/storageAccountType");
-    text(args.caching, "dataDisks/cachingType");
-    text(args.user_name, "sshConfiguration/userAccountSettings/adminUserName");
-    number(args.disk_count, "dataDisks/diskCount");
-    number(args.disk_size, "dataDisks/diskSizeInGB");
+    take_text(args.vm_size, *file, "vmSize");
+    take_text(args.sku, *file, "dataDisks/storageAccountType");
+    take_text(args.caching, *file, "dataDisks/cachingType");
+    take_text(args.user_name, *file, "sshConfiguration/userAccountSettings/adminUserName");
+    take_number(args.disk_count, *file, "dataDisks/diskCount");
+    take_number(args.disk_size, *file, "dataDisks/diskSizeInGB");
     return {};
 }
 

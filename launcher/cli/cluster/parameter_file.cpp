@@ -33,4 +33,13 @@ std::string text_parameter(const json& parameters, const std::string& path) {
     return value.is_string() ? value.get<std::string>() : "";
 }
 
+void take_text(std::string& value, const json& parameters, const std::string& path) {
+    if (value.empty()) value = text_parameter(parameters, path);
+}
+
+void take_number(std::optional<int>& value, const json& parameters, const std::string& path) {
+    const json found = parameter(parameters, path);
+    if (!value && found.is_number_integer()) value = found.get<int>();
+}
+
 }  // namespace batchai::cli

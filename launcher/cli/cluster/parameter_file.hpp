@@ -4,8 +4,8 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "sys/result.hpp"
 
@@ -17,5 +17,10 @@ sys::Result<nlohmann::json> read_parameters(const std::string& file);
 // The value at "a/b/c"; null where it is not there.
 nlohmann::json parameter(const nlohmann::json& parameters, const std::string& path);
 std::string text_parameter(const nlohmann::json& parameters, const std::string& path);
+
+// Options count before the file: a value that is there already stays.
+void take_text(std::string& value, const nlohmann::json& parameters, const std::string& path);
+void take_number(std::optional<int>& value, const nlohmann::json& parameters,
+                 const std::string& path);
 
 }  // namespace batchai::cli

@@ -11,23 +11,30 @@
 namespace batchai::cli {
 namespace {
 
-constexpr int kSchemaVersion = 1;
 constexpr int kBusyMilliseconds = 10'000;
 
-const char* kSchema = R"(
-CREATE TABLE IF NOT EXISTS resource(
+// What makes each version of the schema of the one before it. An entry never changes.
+constexpr std::array<const char*, 2> kMigrations{R"(
+CREATE TABLE resource(
     kind TEXT NOT NULL, resource_group TEXT NOT NULL, workspace TEXT NOT NULL, name TEXT NOT NULL,
     document TEXT NOT NULL,
     PRIMARY KEY(kind, resource_group, workspace, name));
-CREATE TABLE IF NOT EXISTS job(
+CREATE TABLE job(
     uuid TEXT PRIMARY KEY,
     subscription TEXT NOT NULL, resource_group TEXT NOT NULL, workspace TEXT NOT NULL,
     experiment TEXT NOT NULL, name TEXT NOT NULL, cluster TEXT NOT NULL,
     slurm_id INTEGER NOT NULL, local INTEGER NOT NULL, created REAL NOT NULL,
     terminating INTEGER NOT NULL DEFAULT 0,
     state TEXT, start_time REAL, end_time REAL, exit_code INTEGER, errors TEXT);
-CREATE INDEX IF NOT EXISTS job_name ON job(resource_group, workspace, experiment, name);
-)";
+CREATE INDEX job_name ON job(resource_group, workspace, experiment, name);
+)",
+                                                 // The documents last: lists skip them.
+                                                 R"(
+ALTER TABLE job ADD COLUMN tool TEXT;
+ALTER TABLE job ADD COLUMN nodes INTEGER;
+ALTER TABLE job ADD COLUMN document TEXT;
+)"};
+constexpr int kSchemaVersion = static_cast<int>(kMigrations.size());
 
 constexpr std::array<std::pair<Resource::Kind, const char*>, 6> kKinds{
     {{Resource::Kind::group, "group"},
@@ -78,6 +85,8 @@ JobRow job_of(const Statement& row) {
     job.created = row.real(9);
     job.terminating = row.integer(10) != 0;
     if (!row.is_null(11)) job.outcome = outcome_of(row, 11);
+    if (!row.is_null(16))
+        job.kept = KeptJob{row.text(16), static_cast<int>(row.integer(17)), row.text(18)};
     return job;
 }
 
@@ -89,6 +98,24 @@ sys::Result<int> schema_version(Database& database) {
     return static_cast<int>(query->integer(0));
 }
 
+sys::Result<void> migrate(Database& database) {
+    const auto version = schema_version(database);  // another client may have been faster
+    if (!version) return version.error();
+    std::string steps;
+    for (int i = *version; i < kSchemaVersion; ++i) steps += kMigrations.at(i);
+    return database.execute(steps + fmt::format("PRAGMA user_version = {}", kSchemaVersion));
+}
+
+// All of it, or nothing.
+template <class Change>
+sys::Result<void> in_transaction(Database& database, const Change& change) {
+    if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return begun;
+    auto done = change();
+    if (done) done = database.execute("COMMIT");
+    if (!done) static_cast<void>(database.execute("ROLLBACK"));
+    return done;
+}
+
 sys::Result<void> prepare_schema(Database& database) {
     const auto version = schema_version(database);
     if (!version) return version.error();
@@ -96,8 +123,7 @@ sys::Result<void> prepare_schema(Database& database) {
     if (*version > kSchemaVersion)
         return sys::Error{fmt::format("written by a newer batchai (schema {}, this one knows {})",
                                       *version, kSchemaVersion)};
-    return database.execute(
-        fmt::format("BEGIN IMMEDIATE;{}PRAGMA user_version = {};COMMIT;", kSchema, kSchemaVersion));
+    return in_transaction(database, [&] { return migrate(database); });
 }
 
 }  // namespace
@@ -199,11 +225,21 @@ sys::Result<bool> History::add_job(const JobRow& job, bool allow_duplicate) {
     return database_.changes() > 0;
 }
 
+sys::Result<void> History::adopt(const std::vector<JobRow>& jobs) {
+    if (jobs.empty()) return {};
+    return in_transaction(database_, [&]() -> sys::Result<void> {
+        for (const JobRow& job : jobs)
+            if (const auto added = add_job(job, true); !added) return added.error();
+        return {};
+    });
+}
+
 sys::Result<std::vector<JobRow>> History::jobs(const JobFilter& filter) {
     auto query = database_.prepare(
         "SELECT uuid, subscription, resource_group, workspace, experiment, name, cluster, "
-        "slurm_id, local, created, terminating, state, start_time, end_time, exit_code, errors "
-        "FROM job WHERE (?1 = '' OR resource_group = ?1) AND (?2 = '' OR workspace = ?2) "
+        "slurm_id, local, created, terminating, state, start_time, end_time, exit_code, errors, "
+        "tool, nodes, CASE WHEN ?6 THEN document END FROM job WHERE (?1 = '' OR resource_group = "
+        "?1) AND (?2 = '' OR workspace = ?2) "
         "AND (?3 = '' OR experiment = ?3) "
         "AND (?4 = '' OR name = ?4) "
         "AND (?5 = '' OR uuid = ?5 OR (slurm_id > 0 AND slurm_id = ?5)) "
@@ -213,7 +249,8 @@ sys::Result<std::vector<JobRow>> History::jobs(const JobFilter& filter) {
         .bind(2, filter.workspace)
         .bind(3, filter.experiment)
         .bind(4, filter.name)
-        .bind(5, filter.id);
+        .bind(5, filter.id)
+        .bind(6, std::int64_t{filter.documents});
     std::vector<JobRow> jobs;
     for (;;) {
         const auto row = query->step();
@@ -235,20 +272,43 @@ sys::Result<void> History::set_terminating(const std::string& uuid) {
     return update->bind(1, uuid).run();
 }
 
-sys::Result<void> History::set_outcome(const std::string& uuid, const Execution& execution) {
+sys::Result<void> History::keep(const std::vector<const JobRow*>& rows) {
+    if (rows.empty()) return {};
     auto update = database_.prepare(
-        "UPDATE job SET state = ?2, start_time = ?3, end_time = ?4, exit_code = ?5, errors = ?6 "
-        "WHERE uuid = ?1");
+        "UPDATE job SET state = ?2, start_time = ?3, end_time = ?4, exit_code = ?5, errors = ?6, "
+        "tool = ?7, nodes = ?8, document = ?9 WHERE uuid = ?1");
     if (!update) return update.error();
-    std::optional<std::int64_t> code;
-    if (execution.exit_code) code = *execution.exit_code;
-    return update->bind(1, uuid)
-        .bind(2, std::string(state_name(execution.state)))
-        .bind(3, execution.start_time)
-        .bind(4, execution.end_time)
-        .bind(5, code)
-        .bind(6, json_text(errors_json(execution.errors)))
-        .run();
+    return in_transaction(database_, [&]() -> sys::Result<void> {
+        for (const JobRow* row : rows) {
+            const Execution& execution = *row->outcome;
+            std::optional<std::int64_t> code;
+            if (execution.exit_code) code = *execution.exit_code;
+            auto done = update->bind(1, row->identity.uuid)
+                            .bind(2, std::string(state_name(execution.state)))
+                            .bind(3, execution.start_time)
+                            .bind(4, execution.end_time)
+                            .bind(5, code)
+                            .bind(6, json_text(errors_json(execution.errors)))
+                            .bind(7, row->kept->tool)
+                            .bind(8, std::int64_t{row->kept->nodes})
+                            .bind(9, row->kept->document)
+                            .run();
+            if (!done) return done;
+        }
+        return {};
+    });
+}
+
+sys::Result<std::unordered_set<std::string>> History::uuids() {
+    auto query = database_.prepare("SELECT uuid FROM job");
+    if (!query) return query.error();
+    std::unordered_set<std::string> uuids;
+    for (;;) {
+        const auto row = query->step();
+        if (!row) return row.error();
+        if (!*row) return uuids;
+        uuids.insert(query->text(0));
+    }
 }
 
 sys::Result<void> History::remove_job(const std::string& uuid) {

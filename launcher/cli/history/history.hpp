@@ -4,12 +4,15 @@
 // and jobs, in <data directory>/history.db. A record about names, never the data itself: deleting
 // it all loses no job and no file, and jobs with a record directory come back (jobs.hpp).
 //
-// A rollback journal, never WAL: homes are on NFS. Several processes may use it at once.
+// A rollback journal, never WAL: homes are on NFS, and WAL needs memory that all clients share.
+// Several processes may use the file at once: a writer locks the others out for milliseconds, and
+// they wait for it. Over NFS that is as safe as the server's locks (fcntl).
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "job/spec.hpp"
@@ -31,6 +34,13 @@ struct Resource {
 
 const char* kind_name(Resource::Kind);
 
+// What is shown of a job that is over. Kept, so that no file is read for it again.
+struct KeptJob {
+    std::string tool;      // toolType
+    int nodes = 0;         // nodeCount
+    std::string document;  // `job show`'s JSON as printed; empty where it was not asked for
+};
+
 struct JobRow {
     job::Identity identity;
     std::int64_t slurm_id = 0;  // 0: not submitted yet, or local
@@ -38,6 +48,7 @@ struct JobRow {
     double created = 0;
     bool terminating = false;          // the user asked for its end
     std::optional<Execution> outcome;  // once it is over
+    std::optional<KeptJob> kept;       // with outcome; an older batchai has kept none
 };
 
 // Which jobs: empty fields match all.
@@ -46,7 +57,8 @@ struct JobFilter {
     std::string workspace;
     std::string experiment;
     std::string name;
-    std::string id;  // the Slurm job's number or the uuid
+    std::string id;          // the Slurm job's number or the uuid
+    bool documents = false;  // with KeptJob::document
 };
 
 class History {
@@ -66,11 +78,15 @@ class History {
 
     // Adds a job; false when identity's names are taken, unless duplicates are allowed.
     sys::Result<bool> add_job(const JobRow&, bool allow_duplicate);
+    // Adds jobs whatever their names are, all at once.
+    sys::Result<void> adopt(const std::vector<JobRow>&);
     // Oldest first.
     sys::Result<std::vector<JobRow>> jobs(const JobFilter&);
     sys::Result<void> set_slurm_id(const std::string& uuid, std::int64_t slurm_id);
     sys::Result<void> set_terminating(const std::string& uuid);
-    sys::Result<void> set_outcome(const std::string& uuid, const Execution&);
+    // Of jobs that are over: writes outcome and kept, all at once.
+    sys::Result<void> keep(const std::vector<const JobRow*>&);
+    sys::Result<std::unordered_set<std::string>> uuids();
     sys::Result<void> remove_job(const std::string& uuid);
 
   private:

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "launcher/cli/command_options.hpp"
-#include "launcher/cli/job/jobs.hpp"
+#include "launcher/cli/job/job_state.hpp"
 #include "launcher/cli/output/result_table.hpp"
 #include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
@@ -72,9 +72,14 @@ json document_of(const Resource& resource) {
         document["type"] = "Microsoft.BatchAI/workspaces";
     } else {
         document["type"] = "Microsoft.BatchAI/workspaces/experiments";
-        document["workspace"] = resource.workspace;
     }
     return document;
+}
+
+Table noun_table(Kind kind, const json& result) {
+    json rows = result.is_array() ? result : json::array({result});
+    for (auto& row : rows) row["workspace"] = workspace_of(row.value("id", ""));
+    return table_of(rows, noun(kind).columns);
 }
 
 // The resource that the options name, without a document.
@@ -139,9 +144,8 @@ int show(const Session& session, Kind kind, const RecordArgs& args) {
     if (!store) return fail(kEnvironment, store.error());
     const auto resource = find(*store, kind, args);
     if (!resource) return fail(kBadInput, resource.error());
-    return session.print(document_of(*resource), [kind](const json& result) {
-        return table_of(result, noun(kind).columns);
-    });
+    return session.print(document_of(*resource),
+                         [kind](const json& result) { return noun_table(kind, result); });
 }
 
 int list(const Session& session, Kind kind, const RecordArgs& args) {
@@ -151,8 +155,8 @@ int list(const Session& session, Kind kind, const RecordArgs& args) {
     if (!all) return fail(kFailed, all.error());
     json documents = json::array();
     for (const auto& resource : *all) documents.push_back(document_of(resource));
-    return session.print(
-        documents, [kind](const json& result) { return table_of(result, noun(kind).columns); });
+    return session.print(documents,
+                         [kind](const json& result) { return noun_table(kind, result); });
 }
 
 // Records only: files on a share are never touched. A job that is not over stands in the way.
@@ -163,15 +167,13 @@ int remove(Kind kind, const RecordArgs& args) {
     if (!resource) return fail(kBadInput, resource.error());
     auto jobs = find_jobs(*store, jobs_of(*resource));
     if (!jobs) return fail(kFailed, jobs.error());
-    const OwnJobs all;
-    for (auto& job : *jobs) {
-        const auto execution = execution_of(*store, job, &all);
-        if (!execution) return fail(kEnvironment, execution.error());
-        if (!execution->over())
+    const auto executions = executions_of(*store, *jobs);
+    if (!executions) return fail(kEnvironment, executions.error());
+    for (std::size_t i = 0; i < jobs->size(); ++i)
+        if (const Execution& execution = executions->at(i); !execution.over())
             return fail(kFailed, std::string(kind_name(kind)) + " " + args.name + ": job " +
-                                     job.identity.name + " is " + state_name(execution->state) +
-                                     ": terminate it first");
-    }
+                                     jobs->at(i).identity.name + " is " +
+                                     state_name(execution.state) + ": terminate it first");
     if (!confirmed(args.yes, "Delete the records of " + std::string(kind_name(kind)) + " " +
                                  args.name + "? Files on shares stay."))
         return kFailed;

@@ -40,6 +40,8 @@ sys::Result<bool> Statement::step() {
 sys::Result<void> Statement::run() {
     const auto row = step();
     if (!row) return row.error();
+    sqlite3_reset(statement_.get());
+    sqlite3_clear_bindings(statement_.get());
     return {};
 }
 

@@ -31,7 +31,7 @@ class Statement {
 
     // True: a row is there; false: done.
     sys::Result<bool> step();
-    // Runs a statement that returns no rows.
+    // Runs a statement that returns no rows; it may be bound and run again.
     sys::Result<void> run();
 
     std::string text(int column) const;

@@ -39,12 +39,18 @@ std::vector<JobError> failures(const Evidence& evidence) {
         return std::any_of(errors.begin(), errors.end(),
                            [&](const JobError& e) { return e.message == message; });
     };
+    // The launcher's own event is the job's; its result knows the node.
+    const auto node_of = [&evidence](const job::Event& event) -> std::string {
+        if (event.node != job::kNoNode) return event.node;
+        const auto& result = evidence.result;
+        return result && result->failure == event.message ? result->node : "";
+    };
     for (const auto& event : evidence.events)
         if (event.kind == job::Event::Kind::failed && !said(event.message))
-            errors.push_back({event.code.empty() ? "JobFailed" : event.code, event.message,
-                              event.node == job::kNoNode ? "" : event.node});
+            errors.push_back(
+                {event.code.empty() ? "JobFailed" : event.code, event.message, node_of(event)});
     if (evidence.result && !evidence.result->failure.empty() && !said(evidence.result->failure))
-        errors.push_back({"JobFailed", evidence.result->failure, ""});
+        errors.push_back({"JobFailed", evidence.result->failure, evidence.result->node});
     return errors;
 }
 
@@ -129,7 +135,11 @@ std::optional<State> state_from_name(const std::string& name) {
 }
 
 Execution judge(const Evidence& evidence) {
-    if (evidence.slurm) return judge_slurm(evidence, *evidence.slurm);
+    if (evidence.slurm) {
+        Execution execution = judge_slurm(evidence, *evidence.slurm);
+        execution.slurm = evidence.slurm;
+        return execution;
+    }
     if (evidence.local && evidence.local_alive) {
         Execution execution;
         execution.state = evidence.terminating ? State::terminating : State::running;

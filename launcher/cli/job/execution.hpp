@@ -19,21 +19,6 @@ struct JobError {
     std::string node;  // where it happened; empty: no one place
 };
 
-struct Execution {
-    enum class State { queued, running, terminating, succeeded, failed };
-    State state = State::queued;
-    std::optional<double> start_time;
-    std::optional<double> end_time;
-    std::optional<int> exit_code;
-    std::vector<JobError> errors;
-    std::string waits_for;  // Slurm's reason while it is queued; maybe empty
-
-    bool over() const { return state == State::succeeded || state == State::failed; }
-};
-
-const char* state_name(Execution::State);
-std::optional<Execution::State> state_from_name(const std::string& name);
-
 // A job as slurmctld knows it.
 struct SlurmJob {
     std::string state;  // "RUNNING"
@@ -43,6 +28,22 @@ struct SlurmJob {
     int exit_code = 0;   // 128+N after signal N
     std::string reason;  // why it waits, in Slurm's word: "Resources"; maybe empty
 };
+
+struct Execution {
+    enum class State { queued, running, terminating, succeeded, failed };
+    State state = State::queued;
+    std::optional<double> start_time;
+    std::optional<double> end_time;
+    std::optional<int> exit_code;
+    std::vector<JobError> errors;
+    std::string waits_for;          // Slurm's reason while it is queued; maybe empty
+    std::optional<SlurmJob> slurm;  // what Slurm said last, where it was asked and knew the job
+
+    bool over() const { return state == State::succeeded || state == State::failed; }
+};
+
+const char* state_name(Execution::State);
+std::optional<Execution::State> state_from_name(const std::string& name);
 
 // What can be known of a job that is not recorded as over.
 struct Evidence {

@@ -44,10 +44,10 @@ nlohmann::json finding_json(const job::Finding& finding) {
 }
 
 int run(const Session& session, const CheckArgs& args) {
-    const auto policy = load_site_policy();
-    if (!policy) return fail(kEnvironment, policy.error());
     const auto text = sys::read_file(args.file, job::kMaxJobBytes);
     if (!text) return fail(kBadInput, text.error());
+    const auto policy = load_site_policy();
+    if (!policy) return fail(kEnvironment, policy.error());
     const auto parsed = check_text(*text, args.file, *policy, args.storage, {}, {});
     if (args.json) {
         auto findings = nlohmann::json::array();

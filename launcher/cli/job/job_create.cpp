@@ -4,20 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include "job/duration.hpp"
+#include "job/layout.hpp"
 #include "launcher/cli/cluster/clusters.hpp"
 #include "launcher/cli/command_options.hpp"
-#include "launcher/cli/job/job_document.hpp"
 #include "launcher/cli/job/job_input.hpp"
+#include "launcher/cli/job/job_state.hpp"
+#include "launcher/cli/job/job_wait.hpp"
 #include "launcher/cli/policy/policy_entries.hpp"
 #include "launcher/cli/slurm/external.hpp"
 #include "launcher/cli/slurm/slurm.hpp"
 #include "launcher/cli/verbs.hpp"
 #include "launcher/common/paths.hpp"
 #include "sys/file.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -28,6 +32,7 @@ struct CreateArgs {
     std::vector<std::string> pass_through;
     std::string old_cluster;  // -r, when -c was the file
     bool dry_run = false;
+    bool wait = false;
 };
 
 // The smallest job file that has a volume.
@@ -65,6 +70,7 @@ sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& poli
     submission.launcher = launcher;
     submission.job_file = args.input.config_file;
     submission.pass_through = args.pass_through;
+    submission.exclusive = policy.exclusive;
     const auto has = [&](std::string_view name) {
         return std::any_of(args.pass_through.begin(), args.pass_through.end(),
                            [&](const std::string& option) { return option.starts_with(name); });
@@ -88,8 +94,30 @@ int show_command(const Submission& submission) {
     return kOk;
 }
 
-int submit_job(const Session& session, Store& store, const CreateArgs& args, const CheckedJob& job,
-               Submission submission) {
+// For a person: what was submitted, and what to type next.
+void say_submitted(const CreateArgs& args, const JobRow& row, const CheckedJob& job,
+                   const job::SitePolicy& policy, const Submission& submission) {
+    const auto& identity = row.identity;
+    std::string which;
+    for (const auto& [option, name] : {std::pair{"-g", identity.resource_group},
+                                       {"-w", identity.workspace},
+                                       {"-e", identity.experiment}})
+        if (name != "default") which += fmt::format("{} {} ", option, shell_quoted(name));
+    std::string text =
+        fmt::format("Job {} is Slurm's job {}: {} node{}{}\n", identity.name, row.slurm_id,
+                    job.spec.node_count, job.spec.node_count == 1 ? "" : "s",
+                    submission.partition.empty() ? "" : " of partition " + submission.partition);
+    if (const auto output = job::login_stdouterr_directory(job.spec, policy, identity))
+        text += fmt::format("Output:  {}\n", *output);
+    text += fmt::format("List:    batchai job file list {}-j {} -o table\n", which, identity.name);
+    if (!args.wait)
+        text += fmt::format("Wait:    batchai job wait {}-n {}\n", which, identity.name);
+    fmt::print("{}", sys::printable_lines(text));
+    std::fflush(stdout);
+}
+
+int submit_job(const Session& session, Store store, const CreateArgs& args, const CheckedJob& job,
+               const job::SitePolicy& policy, Submission submission) {
     auto taken = take_name(store, args.input, job, false);
     if (!taken) return fail(kFailed, taken.error());
     JobRow& row = taken->row;
@@ -109,15 +137,22 @@ int submit_job(const Session& session, Store& store, const CreateArgs& args, con
     if (auto done = sys::write_file(record + "/slurm_job_id", std::to_string(*id) + "\n", 0600);
         !done)
         return fail(kFailed, done.error().in(fmt::format("job {} was submitted, but", *id)));
-    const auto snapshot = read_snapshot(store, row);
-    return session.print(job_document(row, Execution{}, snapshot ? *snapshot : nlohmann::json()),
-                         job_table);
+    if (session.wants_words()) {
+        say_submitted(args, row, job, policy, submission);
+    } else {
+        const int code = session.print(describe(store, row, Execution{}), [&](const auto&) {
+            return job_table({line_of(store, row, Execution{})});
+        });
+        if (code != kOk) return code;
+    }
+    if (!args.wait) return kOk;
+    NamedJob named{std::move(store), row};
+    return wait_for_job(named, kWaitInterval);
 }
 
 // Of a file without errors; empty if it names none.
-std::string cluster_of(const std::string& file) {
-    const auto text = sys::read_file(file, job::kMaxJobBytes);
-    const auto parsed = text ? job::parse_job(*text, file) : job::ParsedJob{};
+std::string cluster_of(const std::string& text) {
+    const auto parsed = job::parse_job(text, "");
     return parsed.spec ? parsed.spec->cluster : "";
 }
 
@@ -154,7 +189,9 @@ void heed_old_options(CreateArgs& args) {
 int run(const Session& session, CreateArgs args) {
     heed_old_options(args);
     const bool is_files = args.input.cluster.empty() && args.partition.empty();
-    if (is_files) args.input.cluster = cluster_of(args.input.config_file);
+    const auto text = sys::read_file(args.input.config_file, job::kMaxJobBytes);
+    if (!text) return fail(kBadInput, text.error());  // the user's mistake before the site's
+    if (is_files) args.input.cluster = cluster_of(*text);
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
     auto store = open_store();
@@ -177,7 +214,7 @@ int run(const Session& session, CreateArgs args) {
     auto submission = plan(args, *policy, *job, *cluster, *partition);
     if (!submission) return fail(kEnvironment, submission.error());
     if (args.dry_run) return show_command(*submission);
-    return submit_job(session, *store, args, *job, *std::move(submission));
+    return submit_job(session, *std::move(store), args, *job, *policy, *std::move(submission));
 }
 
 // sbatch's own options that are handed on as they are.
@@ -207,6 +244,7 @@ void add_job_create(CLI::App& parent, Session& session) {
     verb->add_option("-r,--cluster-name", args->old_cluster,
                      "cluster, as az had it first; then -c is the job file")
         ->transform(kLastOfId);
+    verb->add_flag("--wait", args->wait, "then wait for its end, as job wait does");
     verb->add_flag("--dry-run", args->dry_run, "check, print the sbatch command, submit nothing");
     verb->add_option("--partition", args->partition, "instead of the cluster's")
         ->group("Handed on to sbatch");

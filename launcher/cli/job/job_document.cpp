@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "job/duration.hpp"
 #include "job/layout.hpp"
 #include "job/toolkit/toolkit.hpp"
-#include "launcher/cli/job/preparation_progress.hpp"
-#include "launcher/cli/output/result_table.hpp"
+#include "launcher/cli/output/shape.hpp"
 #include "launcher/cli/output/time_text.hpp"
 
 namespace batchai::cli {
@@ -17,29 +17,75 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<const char*, 8> kOtherKeys{"containerSettings", "environmentVariables",
-                                                "inputDirectories",  "jobPreparation",
-                                                "mountVolumes",      "nodeCount",
-                                                "outputDirectories", "stdOutErrPathPrefix"};
+// What of the file is in the document.
+const json& properties_shape() {
+    static const json shape = [] {
+        json all = json::parse(R"({
+            "constraints": {"maxWallClockTime": "P7D"},
+            "containerSettings": {
+                "imageSourceRegistry": {
+                    "credentials": {
+                        "password": null, "passwordSecretReference": null, "username": null},
+                    "image": null, "serverUrl": null},
+                "shmSize": null},
+            "environmentVariables": [{"name": null, "value": null}],
+            "inputDirectories": [{"id": null, "path": null}],
+            "jobPreparation": {"commandLine": null},
+            "nodeCount": null,
+            "outputDirectories": [{"id": null, "pathPrefix": null, "pathSuffix": null}],
+            "schedulingPriority": "normal",
+            "secrets": [{"name": null, "value": null, "valueSecretReference": null}],
+            "stdOutErrPathPrefix": null,
+            "caffe2Settings": {
+                "commandLineArgs": null, "pythonInterpreterPath": null,
+                "pythonScriptFilePath": null},
+            "caffeSettings": {
+                "commandLineArgs": null, "configFilePath": null, "processCount": null,
+                "pythonInterpreterPath": null, "pythonScriptFilePath": null},
+            "chainerSettings": {
+                "commandLineArgs": null, "processCount": null, "pythonInterpreterPath": null,
+                "pythonScriptFilePath": null},
+            "cntkSettings": {
+                "commandLineArgs": null, "configFilePath": null, "languageType": null,
+                "processCount": null, "pythonInterpreterPath": null, "pythonScriptFilePath": null},
+            "customMpiSettings": {"commandLine": null, "processCount": null},
+            "customToolkitSettings": {"commandLine": null},
+            "horovodSettings": {
+                "commandLineArgs": null, "processCount": null, "pythonInterpreterPath": null,
+                "pythonScriptFilePath": null},
+            "pyTorchSettings": {
+                "commandLineArgs": null, "communicationBackend": null, "processCount": null,
+                "pythonInterpreterPath": null, "pythonScriptFilePath": null},
+            "tensorFlowSettings": {
+                "masterCommandLineArgs": null, "parameterServerCommandLineArgs": null,
+                "parameterServerCount": null, "pythonInterpreterPath": null,
+                "pythonScriptFilePath": null, "workerCommandLineArgs": null,
+                "workerCount": null}})");
+        all["mountVolumes"] = mount_volumes_shape();
+        return all;
+    }();
+    return shape;
+}
 
 constexpr std::array<std::string_view, 3> kSecretKeys{"accountKey", "password",
                                                       "adminUserPassword"};
-
-// What the service filled in.
-json default_constraints() {
-    return {{"maxWallClockTime", "7 days, 0:00:00"}};
-}
 
 json time_or_null(const std::optional<double>& time) {
     return time ? json(iso_time(*time)) : json();
 }
 
-json secret_names(const json& properties) {
-    const auto secrets = properties.find("secrets");
-    if (secrets == properties.end() || !secrets->is_array()) return nullptr;
-    json names = json::array();
-    for (const auto& secret : *secrets) names.push_back({{"name", secret.value("name", "")}});
-    return names;
+// As Python's timedelta prints it.
+void print_duration(json& constraints) {
+    json& limit = constraints["maxWallClockTime"];
+    if (!limit.is_string()) return;
+    if (const auto seconds = job::parse_duration(limit.get<std::string>()))
+        limit = duration_text(static_cast<double>(*seconds));
+}
+
+void hide_secrets(json& secrets) {
+    if (!secrets.is_array()) return;
+    for (auto& secret : secrets)
+        if (secret.is_object()) secret = {{"name", secret.value("name", "")}};
 }
 
 json execution_info(const Execution& execution) {
@@ -56,24 +102,41 @@ json execution_info(const Execution& execution) {
             {"errors", errors}};
 }
 
-void add_toolkit(json& document, const json& properties) {
+// The toolkit's name, and what the service filled in.
+void complete_toolkit(json& document) {
     document["toolType"] = nullptr;
     for (const job::Toolkit& toolkit : job::toolkits()) {
-        const std::string name = toolkit.key;
-        json settings = properties.value(name, json());
-        if (!settings.is_null()) {
-            document["toolType"] = toolkit.type;
-            if (toolkit.has_process_count && !settings.contains("processCount"))
-                settings["processCount"] = properties.value("nodeCount", json());
-        }
-        document[name] = std::move(settings);
+        json& settings = document[std::string(toolkit.key)];
+        if (!settings.is_object()) continue;
+        document["toolType"] = toolkit.type;
+        if (toolkit.has_process_count && settings["processCount"].is_null())
+            settings["processCount"] = document["nodeCount"];
     }
+    json& cntk = document["cntkSettings"];
+    if (cntk.is_object() && cntk["languageType"].is_null())
+        cntk["languageType"] = cntk["configFilePath"].is_null() ? "Python" : "BrainScript";
 }
 
 json cluster_reference(const job::Identity& identity) {
     if (identity.cluster.empty()) return nullptr;
     return {{"id", workspace_id(identity) + "/clusters/" + identity.cluster},
             {"resourceGroup", identity.resource_group}};
+}
+
+json text_or_null(const std::string& text) {
+    return text.empty() ? json() : json(text);
+}
+
+// What the service had no key for.
+json slurm_facts(const JobRow& row, const Execution& execution, const json& preparation) {
+    const SlurmJob slurm = execution.slurm.value_or(SlurmJob{});
+    return {{"jobId", row.slurm_id > 0 ? json(row.slurm_id) : json()},
+            {"state", text_or_null(slurm.state)},
+            {"reason", text_or_null(slurm.reason == "None" ? "" : slurm.reason)},
+            {"partition", text_or_null(slurm.partition)},
+            {"startTime", time_or_null(slurm.start_time)},
+            {"endTime", time_or_null(slurm.end_time)},
+            {"preparation", preparation}};
 }
 
 }  // namespace
@@ -96,63 +159,84 @@ std::string workspace_id(const job::Identity& identity) {
            identity.workspace;
 }
 
+std::string workspace_of(const std::string& id) {
+    constexpr std::string_view kLevel = "/workspaces/";
+    const auto level = id.find(kLevel);
+    if (level == std::string::npos) return {};
+    const auto start = level + kLevel.size();
+    return id.substr(start, id.find('/', start) - start);
+}
+
 json job_document(const JobRow& row, const Execution& execution, const json& snapshot,
                   const json& preparation) {
     const auto& identity = row.identity;
-    json properties =
+    json document =
         snapshot.is_object() ? snapshot.value("properties", json::object()) : json::object();
-    const json secrets = secret_names(properties);
-    hide_credentials(properties);
-
-    json document{{"cluster", cluster_reference(identity)},
-                  {"constraints", properties.value("constraints", default_constraints())},
-                  {"creationTime", iso_time(row.created)},
-                  {"executionInfo", execution_info(execution)},
-                  {"executionState", state_name(execution.state)},
-                  {"experimentName", identity.experiment},
-                  {"id", workspace_id(identity) + "/experiments/" + identity.experiment + "/jobs/" +
-                             identity.name},
-                  {"jobOutputDirectoryPathSegment", job::output_segment(identity)},
-                  {"name", identity.name},
-                  {"preparation", preparation},
-                  {"provisioningState", "succeeded"},
-                  {"provisioningStateTransitionTime", iso_time(row.created)},
-                  {"resourceGroup", identity.resource_group},
-                  {"schedulingPriority", "normal"},
-                  {"secrets", secrets},
-                  {"slurmReason", execution.waits_for.empty() ? json() : json(execution.waits_for)},
-                  {"slurmJobId", row.slurm_id > 0 ? json(row.slurm_id) : json()},
-                  {"type", "Microsoft.BatchAI/workspaces/experiments/jobs"}};
+    hide_secrets(document["secrets"]);
+    hide_credentials(document);
+    if (document["constraints"].is_null()) document["constraints"] = json::object();
+    document = shaped(document, properties_shape());
+    print_duration(document["constraints"]);
+    complete_toolkit(document);
+    document["cluster"] = cluster_reference(identity);
+    document["creationTime"] = iso_time(row.created);
+    document["executionInfo"] = execution_info(execution);
+    document["executionState"] = state_name(execution.state);
     document["executionStateTransitionTime"] =
         iso_time(execution.end_time.value_or(execution.start_time.value_or(row.created)));
-    for (const char* key : kOtherKeys) document[key] = properties.value(key, json());
-    add_toolkit(document, properties);
+    document["experimentName"] = identity.experiment;
+    document["id"] =
+        workspace_id(identity) + "/experiments/" + identity.experiment + "/jobs/" + identity.name;
+    document["jobOutputDirectoryPathSegment"] = job::output_segment(identity);
+    document["name"] = identity.name;
+    document["provisioningState"] = "succeeded";
+    document["provisioningStateTransitionTime"] = iso_time(row.created);
+    document["resourceGroup"] = identity.resource_group;
+    document["type"] = "Microsoft.BatchAI/workspaces/experiments/jobs";
+    document["slurm"] = slurm_facts(row, execution, preparation);
     return document;
 }
 
-Table job_table(const json& documents) {
-    json rows = documents.is_array() ? documents : json::array({documents});
-    bool preparing = false;
-    for (auto& row : rows) {
-        const std::string text = preparing_text(row["preparation"]);
-        preparing = preparing || !text.empty();
-        row["preparing"] = text;
-        if (!row["cluster"].is_object()) continue;
-        const auto id = row["cluster"].value("id", "");
-        row["cluster"]["name"] = id.substr(id.rfind('/') + 1);
-        const auto start = id.find("/workspaces/") + 12;
-        row["cluster"]["workspace"] = id.substr(start, id.find('/', start) - start);
+std::string tool_of(const json& document) {
+    const json& tool = document["toolType"];
+    return tool.is_string() ? tool.get<std::string>() : "";
+}
+
+int node_count_of(const json& document) {
+    const json& nodes = document["nodeCount"];
+    return nodes.is_number_integer() ? nodes.get<int>() : 0;
+}
+
+Table job_table(const std::vector<JobLine>& lines) {
+    Table table{{"Name", "Cluster", "Cluster RG", "Cluster Workspace", "Tool", "Nodes", "State",
+                 "Exit code", "Slurm ID", "Started", "Ended"},
+                {},
+                {"Cluster Workspace", "Cluster RG", "Ended", "Cluster"}};
+    const auto any = [&lines](auto has) { return std::any_of(lines.begin(), lines.end(), has); };
+    const bool waits = any([](const JobLine& line) { return !line.execution.waits_for.empty(); });
+    const bool prepares = any([](const JobLine& line) { return !line.preparing.empty(); });
+    if (waits) table.titles.emplace_back("Reason");
+    if (prepares) table.titles.emplace_back("Preparation");
+    for (const JobLine& line : lines) {
+        const auto& identity = line.identity;
+        const auto& execution = line.execution;
+        const bool named = !identity.cluster.empty();
+        auto& row = table.rows.emplace_back();
+        row = {identity.name,
+               identity.cluster,
+               named ? identity.resource_group : "",
+               named ? identity.workspace : "",
+               line.tool,
+               line.nodes > 0 ? std::to_string(line.nodes) : "",
+               state_name(execution.state),
+               execution.exit_code ? std::to_string(*execution.exit_code) : "",
+               line.slurm_id > 0 ? std::to_string(line.slurm_id) : "",
+               execution.start_time ? iso_seconds(*execution.start_time) : "",
+               execution.end_time ? iso_seconds(*execution.end_time) : ""};
+        if (waits) row.push_back(execution.waits_for);
+        if (prepares) row.push_back(line.preparing);
     }
-    std::vector<TableColumn> columns{{"Name", "name"},
-                                     {"Cluster", "cluster/name"},
-                                     {"Cluster RG", "cluster/resourceGroup"},
-                                     {"Cluster Workspace", "cluster/workspace"},
-                                     {"Tool", "toolType"},
-                                     {"Nodes", "nodeCount"},
-                                     {"State", "executionState"},
-                                     {"Exit code", "executionInfo/exitCode"}};
-    if (preparing) columns.push_back({"Preparation", "preparing"});
-    return table_of(rows, columns);
+    return table;
 }
 
 }  // namespace batchai::cli

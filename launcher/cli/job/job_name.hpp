@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "launcher/cli/job/jobs.hpp"
+#include "launcher/cli/job/job_state.hpp"
 #include "launcher/cli/session.hpp"
 
 namespace CLI {

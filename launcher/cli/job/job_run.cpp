@@ -78,6 +78,8 @@ std::string with_scripts_beside(const std::string& text, const std::string& file
 }
 
 int run(const RunArgs& args) {
+    if (const auto text = sys::read_file(args.input.config_file, job::kMaxJobBytes); !text)
+        return fail(kBadInput, text.error());
     const auto own = own_policy(args);
     if (!own) return fail(kEnvironment, own.error());
     auto store = open_store();

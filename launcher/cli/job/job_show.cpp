@@ -4,47 +4,53 @@
 #include <memory>
 
 #include "launcher/cli/command_options.hpp"
-#include "launcher/cli/job/job_document.hpp"
+#include "launcher/cli/job/job_failure.hpp"
 #include "launcher/cli/job/job_name.hpp"
-#include "launcher/cli/job/preparation_progress.hpp"
-#include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
-#include "sys/clock.hpp"
 
 namespace batchai::cli {
 namespace {
 
-sys::Result<nlohmann::json> describe(Store& store, JobRow& row, const OwnJobs* all = nullptr) {
-    const auto execution = execution_of(store, row, all);
-    if (!execution) return execution.error();
-    const auto snapshot = read_snapshot(store, row);
-    const auto events = job::read_events(store.record(row.identity.uuid));
-    return job_document(row, *execution, snapshot ? *snapshot : nlohmann::json(),
-                        preparation_of(events, *execution, sys::wall_clock()));
-}
-
 int show(const Session& session, const JobName& name) {
     auto job = open_job(name);
     if (!job) return fail(kBadInput, job.error());
-    const auto document = describe(job->store, job->row);
-    if (!document) return fail(kEnvironment, document.error());
-    return session.print(*document, job_table);
+    const auto execution = execution_of(job->store, job->row);
+    if (!execution) return fail(kEnvironment, execution.error());
+    const int code =
+        session.print(describe(job->store, job->row, *execution), [&](const nlohmann::json&) {
+            return job_table({line_of(job->store, job->row, *execution)});
+        });
+    // Who asks for one value has no use for more.
+    if (execution->state == Execution::State::failed && session.query.empty())
+        print_failure(*job, *execution);
+    return code;
 }
 
+// Of jobs that are over nothing is parsed or read where the output is a table or JSON as it is.
 int list(const Session& session, const Scope& scope) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
-    auto jobs =
-        find_jobs(*store, {scope.resource_group, scope.workspace, scope.experiment, "", ""});
+    const bool documents = !session.wants_table();
+    auto jobs = find_jobs(
+        *store, {scope.resource_group, scope.workspace, scope.experiment, "", "", documents});
     if (!jobs) return fail(kFailed, jobs.error());
-    auto documents = nlohmann::json::array();
-    const OwnJobs all;
-    for (auto& row : *jobs) {
-        const auto document = describe(*store, row, &all);
-        if (!document) return fail(kEnvironment, document.error());
-        documents.push_back(*document);
+    const auto executions = executions_of(*store, *jobs);
+    if (!executions) return fail(kEnvironment, executions.error());
+    std::vector<JobLine> lines;
+    std::vector<std::string> texts;
+    auto all = nlohmann::json::array();
+    for (std::size_t i = 0; i < jobs->size(); ++i) {
+        JobRow& row = jobs->at(i);
+        if (session.wants_table())
+            lines.push_back(line_of(*store, row, executions->at(i)));
+        else if (session.wants_json())
+            texts.push_back(document_text(*store, row, executions->at(i)));
+        else
+            all.push_back(describe(*store, row, executions->at(i)));
     }
-    return session.print(documents, job_table);
+    if (session.wants_table()) return session.print_table(job_table(lines));
+    if (session.wants_json()) return session.print_documents(texts);
+    return session.print(all);
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // job wait: says what happens to a job, as az did, and ends with the job's own exit code.
+#include "launcher/cli/job/job_wait.hpp"
+
 #include <fmt/format.h>
 
 #include <iostream>
 #include <memory>
 
 #include "launcher/cli/command_options.hpp"
+#include "launcher/cli/job/job_failure.hpp"
 #include "launcher/cli/job/job_name.hpp"
 #include "launcher/cli/job/preparation_progress.hpp"
 #include "launcher/cli/output/time_text.hpp"
@@ -18,7 +21,6 @@
 namespace batchai::cli {
 namespace {
 
-constexpr double kInterval = 15;
 constexpr double kShortestInterval = 0.2;
 constexpr double kLongestInterval = 86400;
 constexpr int kNoExitCode = 255;  // as az
@@ -48,23 +50,22 @@ void say_preparing(NamedJob& job, const Execution& execution, std::vector<std::s
     before = std::move(nodes);
 }
 
-int say_failure(const JobRow& row, const Execution& execution) {
+int say_failure(const NamedJob& job, const Execution& execution) {
+    const auto& row = job.row;
     say(fmt::format("The job \"{}\" in resource group \"{}\" failed.", row.identity.name,
                     row.identity.resource_group));
     say(fmt::format("Job failed with exit code {} {}",
                     execution.exit_code ? std::to_string(*execution.exit_code) : "<none>",
                     at_and_took(execution)));
-    for (const auto& error : execution.errors)
-        say(fmt::format("Error message: {}\nDetails:\n {}", error.message,
-                        error.node.empty() ? "<none>" : "Node: " + error.node));
+    print_failure(job, execution);
     return execution.exit_code.value_or(kNoExitCode);
 }
 
-int wait(const JobName& name, double interval) {
-    auto job = open_job(name);
-    if (!job) return fail(kBadInput, job.error());
-    say("Job submitted at " + plain_time(job->row.created));
-    JobWatch watch(*job);
+}  // namespace
+
+int wait_for_job(NamedJob& job, double interval) {
+    say("Job submitted at " + plain_time(job.row.created));
+    JobWatch watch(job);
     Poll poll{Poll::Seconds(interval)};
     std::string last;
     std::vector<std::string> preparing;
@@ -80,8 +81,8 @@ int wait(const JobName& name, double interval) {
         if (state != last) say("Job state: " + state);
         last = state;
         if (execution->state == Execution::State::running)
-            say_preparing(*job, *execution, preparing);
-        if (execution->state == Execution::State::failed) return say_failure(job->row, *execution);
+            say_preparing(job, *execution, preparing);
+        if (execution->state == Execution::State::failed) return say_failure(job, *execution);
         if (execution->state == Execution::State::succeeded) {
             say("Job completed " + at_and_took(*execution));
             return kOk;
@@ -90,20 +91,21 @@ int wait(const JobName& name, double interval) {
     }
 }
 
-}  // namespace
-
 void add_job_wait(CLI::App& parent, Session& session) {
     CLI::App* verb = add_verb(parent, session, "wait",
                               "wait for a job's end; exits with the job's own exit code",
                               "batchai job wait -n train");
     const auto name = std::make_shared<JobName>();
-    const auto interval = std::make_shared<double>(kInterval);
+    const auto interval = std::make_shared<double>(kWaitInterval);
     add_job_name(*verb, *name);
     verb->add_option("--interval", *interval, "ask Slurm at least that often, in seconds")
         ->check(number_from(kShortestInterval, kLongestInterval))
         ->capture_default_str();
     verb->callback([name, interval, &session] {
-        session.action = [name, interval] { return wait(*name, *interval); };
+        session.action = [name, interval] {
+            auto job = open_job(*name);
+            return job ? wait_for_job(*job, *interval) : fail(kBadInput, job.error());
+        };
     });
 }
 

@@ -5,14 +5,12 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "job/spec.hpp"
 #include "launcher/cli/history/history.hpp"
 #include "launcher/cli/session.hpp"
-#include "launcher/cli/slurm/slurm.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
@@ -34,44 +32,15 @@ sys::Result<std::vector<JobRow>> find_jobs(Store&, const JobFilter&);
 // job number or uuid wherever it is.
 sys::Result<JobRow> find_job(Store&, const Scope&, const std::string& name);
 
-// Slurm's answer about all jobs of the user, asked for when the first one needs it. Made after the
-// rows were read: a job that is not in the answer then is over.
-class OwnJobs {
-  public:
-    const sys::Result<SlurmJobs>& get() const;
-
-  private:
-    mutable std::optional<sys::Result<SlurmJobs>> jobs_;
-};
-
-// Where the job stands now. Asks Slurm only while the job is not over; an end is kept in the
-// history. all: where many jobs are looked at.
-sys::Result<Execution> execution_of(Store&, JobRow&, const OwnJobs* all = nullptr);
-
-struct NamedJob {
-    Store store;
-    JobRow row;
-};
-
-// Where a job stands, asked again and again: a Slurm that answered once and then does not (a
-// restart of its controller) is waited for.
-class JobWatch {
-  public:
-    explicit JobWatch(NamedJob& job) : job_(job) {}
-    sys::Result<Execution> now();
-
-  private:
-    NamedJob& job_;
-    std::optional<Execution> last_;
-    bool told_ = false;
-};
-
 // Removes the job's row and its record directory; its output files stay.
 sys::Result<void> remove_job(Store&, const JobRow&);
 
 // The snapshot as a document, and as a JobSpec.
 sys::Result<nlohmann::json> read_snapshot(const Store&, const JobRow&);
 sys::Result<job::JobSpec> read_spec(const Store&, const JobRow&);
+
+// The number that sbatch, or the job's first node, has left in a record; 0: none yet.
+std::int64_t recorded_slurm_id(const std::string& record);
 
 // Held by `job run --local` while its launcher runs: how others see that it is alive, whatever
 // ended it.

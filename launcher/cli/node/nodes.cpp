@@ -69,6 +69,9 @@ std::vector<std::string> srun_command(const ExecArgs& args, const NodeSet& nodes
 int exec(const ExecArgs& args, const FindNodes& find) {
     const auto nodes = find();
     if (!nodes) return fail(kBadInput, nodes.error());
+    if (!args.ssh_key.empty() && args.addresses.empty())
+        note("--ssh-private-key " + args.ssh_key +
+             ": has no effect without --address: the command runs through srun");
     if (nodes->names.empty()) return fail(kFailed, "there is no node to run a command on");
     const std::string node = args.node.empty() ? nodes->names.front() : args.node;
     if (std::find(nodes->names.begin(), nodes->names.end(), node) == nodes->names.end())
@@ -102,7 +105,7 @@ void add_node_verbs(CLI::App& parent, Session& session, const std::string& comma
                      "forward a port (PORT:HOST:PORT) with ssh, which the site must allow")
         ->expected(1)
         ->take_all();
-    verb->add_option("-k,--ssh-private-key", args->ssh_key, "the key for it");
+    verb->add_option("-k,--ssh-private-key", args->ssh_key, "the key for --address");
     ignore_options(*verb, {"-p,--password"});
     verb->callback(
         [args, find, &session] { session.action = [args, find] { return exec(*args, find); }; });

@@ -64,6 +64,14 @@ std::size_t width_of(const Columns& columns) {
     return sum - std::strlen(kGap);
 }
 
+void remove_column(Table& table, const std::string& title) {
+    const auto found = std::find(table.titles.begin(), table.titles.end(), title);
+    if (found == table.titles.end()) return;
+    const auto index = found - table.titles.begin();
+    table.titles.erase(found);
+    for (auto& row : table.rows) row.erase(row.begin() + index);
+}
+
 // Takes from the widest columns what the line is too long by. A number is never cut.
 void narrow(Columns& columns, std::size_t widest) {
     while (width_of(columns) > widest) {
@@ -116,6 +124,11 @@ std::string Table::text(std::size_t widest) const {
     Columns columns = measure_all(shown, kTitlePadding);
     if (widest > 0 && width_of(columns) > widest) {
         columns = measure_all(shown, 0);
+        for (auto title = spare.begin(); title != spare.end() && width_of(columns) > widest;
+             ++title) {
+            remove_column(shown, *title);
+            columns = measure_all(shown, 0);
+        }
         narrow(columns, widest);
     }
     std::vector<std::string> rule;

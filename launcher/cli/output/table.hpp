@@ -12,10 +12,12 @@ namespace batchai::cli {
 struct Table {
     std::vector<std::string> titles;
     std::vector<std::vector<std::string>> rows;  // each as long as titles
+    std::vector<std::string> spare = {};         // titles that a narrow terminal does without
 
     // Title line, rule and rows, each ended by a newline; nothing when there are no rows.
     // widest: the columns of a terminal, 0 for none. A wider table has narrower columns: first the
-    // padding of the titles goes, then the ends of the longest cells, which become "~".
+    // padding of the titles goes, then spare columns in their order, then the ends of the longest
+    // cells, which become "~".
     std::string text(std::size_t widest = 0) const;
 };
 

@@ -102,6 +102,8 @@ std::string reason(const std::string& text) {
     for (std::string line; std::getline(lines, line);) {
         if (line.find("unrecognized option '--batchai-job") != std::string::npos)
             return "it does not know --batchai-job: is spank_batchai.so named in plugstack.conf?";
+        if (line.find("Unable to contact slurm controller") != std::string::npos)
+            return "Slurm's controller (slurmctld) does not answer: try again later";
         if (line.find("batchai") != std::string::npos) return without_prefix(line);
         if (line.find("error:") != std::string::npos) best = line;
     }
@@ -359,9 +361,10 @@ std::vector<std::string> sbatch_arguments(const Submission& submission) {
                                        "--open-mode=append",  // the job may be requeued
                                        "--job-name=" + submission.job_name,
                                        "--batchai-job=" + submission.job_file};
-    // The service's nodes had one job each; a user who shares nodes says so.
+    // The service's nodes had one job each; a site or a user who shares nodes says so.
     const auto& given = submission.pass_through;
-    if (std::none_of(given.begin(), given.end(), [](const std::string& option) {
+    if (submission.exclusive &&
+        std::none_of(given.begin(), given.end(), [](const std::string& option) {
             return option == "--oversubscribe" || option == "-s";
         }))
         arguments.push_back("--exclusive");

@@ -90,6 +90,7 @@ struct Submission {
     std::string output;                     // of the batch script
     std::string launcher;                   // batchai-launch
     std::vector<std::string> pass_through;  // --account=… and the like
+    bool exclusive = true;                  // the nodes are this job's alone
 };
 
 std::vector<std::string> sbatch_arguments(const Submission&);

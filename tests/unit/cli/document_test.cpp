@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "launcher/cli/job/preparation_progress.hpp"
+
 namespace batchai::cli {
 namespace {
 
@@ -29,6 +31,10 @@ const json kSnapshot = {
       {"secrets", {{{"name", "TOKEN"}, {"value", "hidden"}}}},
       {"mountVolumes", {{"azureFileShares", {{{"credentials", {{"accountKey", "hidden"}}}}}}}}}}};
 
+JobLine line(const Execution& execution) {
+    return {row().identity, row().slurm_id, "horovod", 4, execution, ""};
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(document)
@@ -48,7 +54,7 @@ BOOST_AUTO_TEST_CASE(has_the_services_keys) {
     BOOST_TEST(document["cluster"]["id"] ==
                "/subscriptions/slurm/resourceGroups/batchai.horovod/providers/Microsoft.BatchAI/"
                "workspaces/batchaidev/clusters/nc6cluster");
-    BOOST_TEST(document["slurmJobId"] == 7);
+    BOOST_TEST(document["slurm"]["jobId"] == 7);
 }
 
 BOOST_AUTO_TEST_CASE(never_gives_a_secret_back) {
@@ -72,6 +78,40 @@ BOOST_AUTO_TEST_CASE(tells_a_failure_with_its_node) {
     BOOST_TEST(info["errors"][1]["details"].is_null());
 }
 
+BOOST_AUTO_TEST_CASE(has_every_key_of_the_services_model_and_no_other) {
+    json snapshot = kSnapshot;
+    snapshot["properties"]["comment"] = "mine";
+    snapshot["properties"]["outputDirectories"] = {{{"id", "MODEL"}, {"pathPrefix", "/o"}}};
+    snapshot["properties"]["constraints"] = {{"maxWallClockTime", "PT30M"}};
+    const json document = job_document(row(), Execution{}, snapshot);
+    BOOST_TEST(!document.contains("comment"));
+    BOOST_TEST(document["outputDirectories"][0] ==
+               json({{"id", "MODEL"}, {"pathPrefix", "/o"}, {"pathSuffix", nullptr}}));
+    BOOST_TEST(document["constraints"]["maxWallClockTime"] == "0:30:00");
+    BOOST_TEST(document["horovodSettings"] == json({{"commandLineArgs", nullptr},
+                                                    {"processCount", 4},
+                                                    {"pythonInterpreterPath", nullptr},
+                                                    {"pythonScriptFilePath", "train.py"}}));
+    const json& volumes = document["mountVolumes"];
+    BOOST_TEST(volumes.size() == 4);
+    BOOST_TEST(volumes["fileServers"].is_null());
+    BOOST_TEST(volumes["azureFileShares"][0]["fileMode"] == "0777");
+    BOOST_TEST(volumes["azureFileShares"][0]["accountName"].is_null());
+    BOOST_TEST(document["secrets"][0] ==
+               json({{"name", "TOKEN"}, {"value", nullptr}, {"valueSecretReference", nullptr}}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_ours_is_under_one_key) {
+    Execution execution;
+    execution.slurm = SlurmJob{"PENDING", "mini", 100, {}, 0, "Resources"};
+    const json slurm = job_document(row(), execution, kSnapshot)["slurm"];
+    BOOST_TEST(slurm["state"] == "PENDING");
+    BOOST_TEST(slurm["reason"] == "Resources");
+    BOOST_TEST(slurm["partition"] == "mini");
+    BOOST_TEST(slurm["startTime"] == "1970-01-01T00:01:40.000000+00:00");
+    BOOST_TEST(slurm["endTime"].is_null());
+}
+
 BOOST_AUTO_TEST_CASE(of_a_job_whose_snapshot_is_gone_still_says_what_is_known) {
     const json document = job_document(row(), Execution{}, json());
     BOOST_TEST(document["name"] == "cifar_distributed");
@@ -82,14 +122,15 @@ BOOST_AUTO_TEST_CASE(as_a_table_has_azs_columns) {
     Execution execution;
     execution.state = Execution::State::failed;
     execution.exit_code = 127;
+    execution.start_time = 100;
     BOOST_TEST(
-        job_table(json::array({job_document(row(), execution, kSnapshot)})).text() ==
+        job_table({line(execution)}).text() ==
         "Name               Cluster     Cluster RG       Cluster Workspace    Tool       "
-        "Nodes  State      Exit code\n"
+        "Nodes  State      Exit code    Slurm ID  Started                    Ended\n"
         "-----------------  ----------  ---------------  -------------------  -------  "
-        "-------  -------  -----------\n"
+        "-------  -------  -----------  ----------  -------------------------  -------\n"
         "cifar_distributed  nc6cluster  batchai.horovod  batchaidev           horovod        "
-        "4  failed           127\n");
+        "4  failed           127           7  1970-01-01T00:01:40+00:00\n");
 }
 
 BOOST_AUTO_TEST_CASE(the_table_tells_a_preparation_while_there_is_one) {
@@ -98,9 +139,9 @@ BOOST_AUTO_TEST_CASE(the_table_tells_a_preparation_while_there_is_one) {
     const json preparing = {
         {{"node", "n1"}, {"state", "prepared"}, {"seconds", 3}, {"message", nullptr}},
         {{"node", "n2"}, {"state", "preparing"}, {"seconds", 12.3}, {"message", nullptr}}};
-    const Table table =
-        job_table(json::array({job_document(row(), execution, kSnapshot),
-                               job_document(row(), execution, kSnapshot, preparing)}));
+    JobLine second = line(execution);
+    second.preparing = preparing_text(preparing);
+    const Table table = job_table({line(execution), second});
     BOOST_TEST(table.titles.back() == "Preparation");
     BOOST_TEST(table.rows[0].back().empty());
     BOOST_TEST(table.rows[1].back() == "preparing n2 (12 s)");

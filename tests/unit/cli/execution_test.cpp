@@ -157,6 +157,22 @@ BOOST_AUTO_TEST_CASE(state_names_go_both_ways) {
     BOOST_TEST(!state_from_name("nonsense"));
 }
 
+BOOST_AUTO_TEST_CASE(the_launchers_failure_has_its_node) {
+    Evidence evidence;
+    evidence.slurm = SlurmJob{"FAILED", "mini", 1, 2, 3, "None"};
+    evidence.result = job::JobResult{1, 2, 3, "rank 0 on n2 exited with code 3", "n2", "  tail\n"};
+    job::Event event;
+    event.kind = job::Event::Kind::failed;
+    event.node = job::kNoNode;
+    event.message = evidence.result->failure;
+    evidence.events = {event};
+    const Execution execution = judge(evidence);
+    BOOST_REQUIRE(execution.errors.size() == 1);
+    BOOST_TEST(execution.errors[0].node == "n2");
+    BOOST_REQUIRE(execution.slurm);
+    BOOST_TEST(execution.slurm->partition == "mini");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace batchai::cli

@@ -115,7 +115,10 @@ BOOST_AUTO_TEST_CASE(keeps_an_outcome_whole) {
     execution.end_time = 5.5;
     execution.exit_code = 3;
     execution.errors = {{"JobFailed", "why", "n1"}};
-    BOOST_REQUIRE(history.set_outcome("1", execution));
+    JobRow over = row("1", "train");
+    over.outcome = execution;
+    over.kept = KeptJob{"horovod", 4, "{}"};
+    BOOST_REQUIRE(history.keep({&over}));
     BOOST_REQUIRE(history.set_slurm_id("1", 44));
     BOOST_REQUIRE(history.set_terminating("1"));
     const JobRow job = jobs().at(0);
@@ -127,6 +130,11 @@ BOOST_AUTO_TEST_CASE(keeps_an_outcome_whole) {
     BOOST_TEST(job.outcome->errors.at(0).node == "n1");
     BOOST_TEST(job.slurm_id == 44);
     BOOST_TEST(job.terminating);
+    BOOST_REQUIRE(job.kept);
+    BOOST_TEST(job.kept->tool == "horovod");
+    BOOST_TEST(job.kept->nodes == 4);
+    BOOST_TEST(job.kept->document.empty());  // only for who asks
+    BOOST_TEST(jobs({"", "", "", "train", "", true}).at(0).kept->document == "{}");
     BOOST_REQUIRE(history.remove_job("1"));
     BOOST_TEST(jobs().empty());
 }
@@ -144,6 +152,41 @@ BOOST_AUTO_TEST_CASE(of_a_newer_batchai_is_refused) {
     const auto opened = History::open(directory.path());
     BOOST_REQUIRE(!opened);
     BOOST_TEST(opened.error().message.find("newer batchai") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(of_the_first_version_is_taken_over_with_all_that_is_in_it) {
+    const std::string old = directory / "old";
+    std::filesystem::create_directory(old);
+    {
+        auto database = Database::open(old + "/history.db", 1000);
+        BOOST_REQUIRE(database);
+        BOOST_REQUIRE(database->execute(R"(
+            CREATE TABLE resource(
+                kind TEXT NOT NULL, resource_group TEXT NOT NULL, workspace TEXT NOT NULL,
+                name TEXT NOT NULL, document TEXT NOT NULL,
+                PRIMARY KEY(kind, resource_group, workspace, name));
+            CREATE TABLE job(
+                uuid TEXT PRIMARY KEY,
+                subscription TEXT NOT NULL, resource_group TEXT NOT NULL, workspace TEXT NOT NULL,
+                experiment TEXT NOT NULL, name TEXT NOT NULL, cluster TEXT NOT NULL,
+                slurm_id INTEGER NOT NULL, local INTEGER NOT NULL, created REAL NOT NULL,
+                terminating INTEGER NOT NULL DEFAULT 0,
+                state TEXT, start_time REAL, end_time REAL, exit_code INTEGER, errors TEXT);
+            CREATE INDEX job_name ON job(resource_group, workspace, experiment, name);
+            INSERT INTO resource VALUES('workspace', 'g', '', 'w', '{}');
+            INSERT INTO job VALUES('u', 's', 'g', 'w', 'e', 'train', '', 12, 0, 1.5, 0,
+                                   'failed', 2.5, 3.5, 7, '[]');
+            PRAGMA user_version = 1;)"));
+    }
+    for (int opening = 0; opening < 2; ++opening) {
+        auto opened = History::open(old);
+        BOOST_REQUIRE_MESSAGE(opened.has_value(), (opened ? "" : opened.error().message));
+        BOOST_TEST(opened->list(Kind::workspace, "g", "").value().size() == 1);
+        const auto found = opened->jobs({});
+        BOOST_REQUIRE(found && found->size() == 1);
+        BOOST_TEST(*found->at(0).outcome->exit_code == 7);
+        BOOST_TEST(!found->at(0).kept);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(takes_writers_from_several_processes) {

@@ -61,6 +61,17 @@ BOOST_AUTO_TEST_CASE(of_a_query_titles_the_keys) {
                "queued\n");
 }
 
+BOOST_AUTO_TEST_CASE(on_a_narrow_terminal_does_without_spare_columns_before_it_cuts_a_cell) {
+    const Table table{
+        {"Name", "Group", "State"}, {{"training", "batchai.horovod", "failed"}}, {"Group"}};
+    BOOST_TEST(table.text(20) ==
+               "Name      State\n"
+               "--------  ------\n"
+               "training  failed\n");
+    BOOST_TEST(table.text(80).find("batchai.horovod") != std::string::npos);
+    BOOST_TEST(table.text().find("batchai.horovod") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace batchai::cli

@@ -43,7 +43,8 @@ BOOST_AUTO_TEST_CASE(the_examples_of_the_commented_original_are_a_policy) {
     std::istringstream keys(
         "mount_root job_temp credentials python rank_per_gpu prepare preparation_timeout "
         "preparation_cache "
-        "mount_timeout account share container name command type source login_path read_only "
+        "mount_timeout exclusive account share container name command type source login_path "
+        "read_only "
         "options "
         "user_options file_mode directory_mode max_size run_on image horovod compat say replace "
         "partition "
@@ -59,6 +60,7 @@ BOOST_AUTO_TEST_CASE(the_commented_original_is_a_policy_that_allows_nothing) {
     BOOST_TEST(policy.allowed.empty());
     BOOST_TEST(policy.preparation_timeout == 600);
     BOOST_TEST(policy.prepare_all_nodes);
+    BOOST_TEST(policy.exclusive);
 }
 
 BOOST_AUTO_TEST_CASE(nodes_are_prepared_all_at_once_or_each_at_its_first_step) {

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cluster create: binds a cluster's name to a partition, and remembers what the command line and
+// cluster.json say of it.
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+
+#include "launcher/cli/cluster/cluster_document.hpp"
+#include "launcher/cli/cluster/cluster_size.hpp"
+#include "launcher/cli/cluster/mounts.hpp"
+#include "launcher/cli/cluster/parameter_file.hpp"
+#include "launcher/cli/command_options.hpp"
+#include "launcher/cli/history/records.hpp"
+#include "launcher/cli/job/job_document.hpp"
+#include "launcher/cli/job/job_input.hpp"
+#include "launcher/cli/output/time_text.hpp"
+#include "launcher/cli/verbs.hpp"
+#include "sys/clock.hpp"
+
+namespace batchai::cli {
+namespace {
+
+using nlohmann::json;
+
+struct NewCluster {
+    Scope scope;
+    std::string name;
+    std::string file;
+    std::string image;
+    std::string vm_size;
+    std::string vm_priority;
+    std::string user_name;
+    std::string partition;
+    std::string setup_task;
+    std::string setup_task_output;
+    MountOptions mounts;
+    ClusterSize size;
+    bool auto_storage = false;
+};
+
+// What the site policy says of a cluster's name; without a policy, nothing.
+job::ClusterPolicy site_cluster(const std::string& name) {
+    const auto policy = load_site_policy();
+    if (!policy) return {};
+    const auto found = policy->clusters.find(name);
+    return found == policy->clusters.end() ? job::ClusterPolicy{} : found->second;
+}
+
+// What the file says and the command line does not.
+void fill_in(NewCluster& args, const json& file) {
+    take_text(args.vm_size, file, "vmSize");
+    take_text(args.vm_priority, file, "vmPriority");
+    take_text(args.user_name, file, "userAccountSettings/adminUserName");
+    take_text(args.setup_task, file, "nodeSetup/setupTask/commandLine");
+    take_text(args.setup_task_output, file, "nodeSetup/setupTask/stdOutErrPathPrefix");
+    take_number(args.size.target, file, "scaleSettings/manual/targetNodeCount");
+    if (args.size.target) return;
+    take_number(args.size.target, file, "scaleSettings/autoScale/initialNodeCount");
+    take_number(args.size.least, file, "scaleSettings/autoScale/minimumNodeCount");
+    take_number(args.size.most, file, "scaleSettings/autoScale/maximumNodeCount");
+}
+
+// Said, so that no key of the file is passed over in silence.
+void say_what_is_not_taken(const NewCluster& args, const json& file) {
+    constexpr std::array<std::pair<const char*, const char*>, 5> kNotTaken{
+        {{"subnet", "the site's network is as it is"},
+         {"nodeSetup/performanceCountersSettings", "there is no Application Insights here"},
+         {"nodeSetup/setupTask/secrets", "the setup task is not run"},
+         {"userAccountSettings/adminUserPassword", "users are the site's"},
+         {"userAccountSettings/adminUserSshPublicKey", "users are the site's"}}};
+    for (const auto& [path, why] : kNotTaken)
+        if (!parameter(file, path).is_null())
+            note(fmt::format("cluster {}: {}: {} is not taken: {}", args.name, args.file, path,
+                             why));
+    if (!args.setup_task.empty())
+        note("cluster " + args.name +
+             ": the setup task is recorded and not run: the site sets up its nodes; put the "
+             "command into jobPreparation of the job file");
+}
+
+json node_setup(const NewCluster& args, const json& file) {
+    json volumes = mount_volumes(args.mounts, args.scope);
+    json setup{{"mountVolumes", parameter(file, "nodeSetup/mountVolumes")}};
+    merge_volumes(setup, volumes);
+    if (setup["mountVolumes"].empty()) setup["mountVolumes"] = nullptr;
+    hide_credentials(setup);
+    setup["performanceCountersSettings"] = nullptr;
+    setup["setupTask"] = nullptr;
+    if (!args.setup_task.empty())
+        setup["setupTask"] = {{"commandLine", args.setup_task},
+                              {"environmentVariables", nullptr},
+                              {"secrets", nullptr},
+                              {"stdOutErrPathPrefix", args.setup_task_output},
+                              {"stdOutErrPathSuffix", nullptr}};
+    if (setup["mountVolumes"].is_null() && setup["setupTask"].is_null()) return nullptr;
+    return setup;
+}
+
+// publisher:offer:sku:version, or one of az's short names.
+json image_json(const NewCluster& args, const json& file) {
+    if (args.image.empty()) return parameter(file, "virtualMachineConfiguration");
+    auto parts = CLI::detail::split(args.image, ':');
+    if (parts.size() < 3) parts = {"", args.image, "", ""};
+    parts.resize(4);
+    return {{"imageReference",
+             {{"offer", parts[1]},
+              {"publisher", parts[0]},
+              {"sku", parts[2]},
+              {"version", parts[3].empty() ? "latest" : parts[3]},
+              {"virtualMachineImageId", nullptr}}}};
+}
+
+// The share and the container that az made for a subscription, and where it mounted them.
+void use_auto_storage(MountOptions& mounts) {
+    mounts.share = "batchaishare";
+    mounts.share_path = "autoafs";
+    mounts.container = "batchaicontainer";
+    mounts.container_path = "autobfs";
+}
+
+int create(const Session& session, NewCluster args) {
+    json file = json::object();
+    if (!args.file.empty()) {
+        auto read = read_parameters(args.file);
+        if (!read) return fail(kBadInput, read.error());
+        file = *std::move(read);
+        fill_in(args, file);
+    }
+    if (args.auto_storage && args.mounts.share.empty() && args.mounts.container.empty())
+        use_auto_storage(args.mounts);
+    auto store = open_store();
+    if (!store) return fail(kEnvironment, store.error());
+    const auto site = site_cluster(args.name);
+    const auto partition = find_partition(args.partition.empty() ? site.partition : args.partition);
+    if (!partition) return fail(kEnvironment, partition.error());
+    if (const auto wrong = wrong_size(args.size, *partition); !wrong.empty())
+        return fail(kBadInput, "cluster " + args.name + ": " + wrong);
+    if (auto done = remember_workspace(store->history, args.scope); !done)
+        return fail(kFailed, done.error());
+    say_what_is_not_taken(args, file);
+
+    Resource resource{Resource::Kind::cluster, args.scope.resource_group, args.scope.workspace,
+                      args.name, json::object()};
+    const std::string vm_size = args.vm_size.empty() ? site.vm_size : args.vm_size;
+    resource.document = {{"creationTime", iso_time(sys::wall_clock())},
+                         {"nodeSetup", node_setup(args, file)},
+                         {"partition", partition->name},
+                         {"target", args.size.target.value_or(0)},
+                         {"virtualMachine", image_json(args, file)},
+                         {"vmPriority", args.vm_priority.empty() ? "dedicated" : args.vm_priority},
+                         {"vmSize", vm_size_text(vm_size)}};
+    if (args.size.least) resource.document["autoScale"] = auto_scale_json(args.size);
+    if (!site.gres.empty()) resource.document["gres"] = site.gres;
+    if (!args.user_name.empty()) resource.document["userName"] = args.user_name;
+    if (auto done = store->history.put(resource); !done) return fail(kFailed, done.error());
+    return print_cluster(session, *store, resource);
+}
+
+}  // namespace
+
+void add_cluster_create(CLI::App& parent, Session& session) {
+    CLI::App* verb = add_verb(parent, session, "create", "bind a cluster's name to a partition",
+                              "batchai cluster create -g mygroup -w mywork -n nc6cluster "
+                              "--vm-size Standard_NC6 --target 4");
+    const auto args = std::make_shared<NewCluster>();
+    add_arm_name(*verb, "-n,--name", args->name, args->scope, kName, "cluster");
+    add_workspace_options(*verb, args->scope);
+    verb->add_option("-f,--config-file", args->file, "cluster.json; options count before it");
+    verb->add_option("--partition", args->partition,
+                     "partition; left out: the site policy's, else Slurm's default");
+    add_target(*verb, args->size, "nodes that are wanted, at most the partition's");
+    add_range(*verb, args->size);
+    verb->add_option("-i,--image", args->image, "remembered and shown");
+    verb->add_option("-s,--vm-size", args->vm_size, "remembered and shown");
+    verb->add_option("--vm-priority", args->vm_priority, "remembered and shown");
+    verb->add_option("-u,--user-name", args->user_name, "remembered and shown");
+    verb->add_option("--setup-task", args->setup_task, "remembered and shown, not run");
+    verb->add_option("--setup-task-output", args->setup_task_output, "remembered and shown");
+    add_mount_options(*verb, args->mounts);
+    verb->add_option("--storage-account-name", args->mounts.account,
+                     "of the share and the container")
+        ->envname("AZURE_BATCHAI_STORAGE_ACCOUNT");
+    verb->add_flag("--use-auto-storage", args->auto_storage,
+                   "mount batchaishare at autoafs and batchaicontainer at autobfs");
+    ignore_options(*verb, {"--custom-image", "-k,--ssh-key", "-p,--password",
+                           "--storage-account-key", "--subnet", "-l,--location"});
+    ignore_flags(*verb, {"--generate-ssh-keys", "--no-wait"});
+    verb->callback(
+        [args, &session] { session.action = [args, &session] { return create(session, *args); }; });
+}
+
+}  // namespace batchai::cli

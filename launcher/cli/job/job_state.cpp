@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/job/job_state.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+
+#include "job/record.hpp"
+#include "launcher/cli/job/preparation_progress.hpp"
+#include "sys/clock.hpp"
+
+namespace batchai::cli {
+namespace {
+
+constexpr double kClocksDiffer = 60;  // seconds
+
+bool launcher_alive(const std::string& snapshot) {
+    const sys::UniqueFd file(::open(snapshot.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+// One job of all that Slurm was asked for, or an answer of its own.
+sys::Result<std::optional<SlurmJob>> ask_slurm(const JobRow& row, const OwnJobs* all) {
+    if (all == nullptr) return query_job(row.slurm_id);
+    const auto& jobs = all->get();
+    if (!jobs) return jobs.error();
+    const auto found = jobs->find(row.slurm_id);
+    return found == jobs->end() ? std::optional<SlurmJob>() : std::optional(found->second);
+}
+
+sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row, const OwnJobs* all) {
+    const std::string record = store.record(row.identity.uuid);
+    Evidence evidence;
+    evidence.result = job::read_result(record);
+    evidence.local = row.local;
+    evidence.terminating = row.terminating;
+    if (row.local) evidence.local_alive = launcher_alive(record + "/job.json");
+    if (!row.local) {
+        auto slurm = ask_slurm(row, all);
+        // Slurm's times are whole seconds, and clocks differ.
+        if (slurm && !*slurm && !evidence.result)
+            slurm = accounted_job(row.slurm_id, row.created - kClocksDiffer);
+        if (slurm)
+            evidence.slurm = *std::move(slurm);
+        else if (!evidence.result)
+            return slurm.error();
+    }
+    evidence.events = job::read_events(record);
+    return evidence;
+}
+
+// Slurm is asked only while the job is not over.
+sys::Result<Execution> stands(const Store& store, JobRow& row, const OwnJobs* all) {
+    if (row.outcome) return *row.outcome;
+    if (row.slurm_id == 0 && !row.local) {
+        row.slurm_id = recorded_slurm_id(store.record(row.identity.uuid));
+        if (row.slurm_id == 0) return Execution{};  // about to be submitted: queued
+    }
+    const auto evidence = evidence_of(store, row, all);
+    if (!evidence) return evidence.error();
+    Execution execution = judge(*evidence);
+    // Slurm's times are whole seconds: nothing starts before it was submitted.
+    if (execution.start_time) execution.start_time = std::max(*execution.start_time, row.created);
+    if (execution.end_time)
+        execution.end_time = std::max(*execution.end_time, execution.start_time.value_or(0));
+    return execution;
+}
+
+nlohmann::json made_document(const Store& store, const JobRow& row, const Execution& execution) {
+    const auto snapshot = read_snapshot(store, row);
+    const auto events = job::read_events(store.record(row.identity.uuid));
+    return job_document(row, execution, snapshot ? *snapshot : nlohmann::json(),
+                        preparation_of(events, execution, sys::wall_clock()));
+}
+
+// What will be kept of a job that is over, where nothing is yet. True: it is new.
+bool take_end(const Store& store, JobRow& row, const Execution& execution) {
+    if (!execution.over() || row.kept) return false;
+    row.outcome = execution;
+    const auto document = made_document(store, row, execution);
+    row.kept = KeptJob{tool_of(document), node_count_of(document), printed_json(document)};
+    return true;
+}
+
+}  // namespace
+
+const sys::Result<SlurmJobs>& OwnJobs::get() const {
+    if (!jobs_) jobs_ = query_own_jobs();
+    return *jobs_;
+}
+
+sys::Result<Execution> execution_of(Store& store, JobRow& row) {
+    auto execution = stands(store, row, nullptr);
+    if (!execution || !take_end(store, row, *execution)) return execution;
+    if (auto done = store.history.keep({&row}); !done) return done.error();
+    return execution;
+}
+
+sys::Result<std::vector<Execution>> executions_of(Store& store, std::vector<JobRow>& rows) {
+    std::vector<Execution> executions;
+    std::vector<const JobRow*> ended;
+    const OwnJobs all;
+    for (JobRow& row : rows) {
+        const auto execution = stands(store, row, &all);
+        if (!execution) return execution.error();
+        if (take_end(store, row, *execution)) ended.push_back(&row);
+        executions.push_back(*execution);
+    }
+    if (auto done = store.history.keep(ended); !done) return done.error();
+    return executions;
+}
+
+nlohmann::json describe(const Store& store, const JobRow& row, const Execution& execution) {
+    if (!row.kept || row.kept->document.empty()) return made_document(store, row, execution);
+    return nlohmann::json::parse(row.kept->document, nullptr, false);
+}
+
+std::string document_text(const Store& store, JobRow& row, const Execution& execution) {
+    if (row.kept && !row.kept->document.empty()) return std::move(row.kept->document);
+    return printed_json(made_document(store, row, execution));
+}
+
+JobLine line_of(const Store& store, const JobRow& row, const Execution& execution) {
+    if (row.kept)
+        return {row.identity, row.slurm_id, row.kept->tool, row.kept->nodes, execution, ""};
+    const auto document = made_document(store, row, execution);
+    return {row.identity,      row.slurm_id,
+            tool_of(document), node_count_of(document),
+            execution,         preparing_text(document["slurm"]["preparation"])};
+}
+
+sys::Result<Execution> JobWatch::now() {
+    auto execution = execution_of(job_.store, job_.row);
+    if (!execution && !last_) return execution;
+    if (!execution && !told_) note(execution.error().message + "; waiting for it to answer");
+    told_ = !execution;
+    if (execution) last_ = *std::move(execution);
+    return *last_;
+}
+
+}  // namespace batchai::cli
