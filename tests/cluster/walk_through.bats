@@ -7,6 +7,8 @@
 
 bats_require_minimum_version 1.5.0
 load plugin
+# shellcheck disable=SC2154 # set by plugin.bash
+: "${share:?}"
 
 export BATCHAI_POLICY=$MINISLURM_DIR/batchai.toml
 deadline=200
@@ -61,6 +63,7 @@ def importing(name, *arguments, **keywords):
 builtins.__import__ = importing
 PY
     enter_work
+    # shellcheck disable=SC2154 # set by enter_work
     export XDG_DATA_HOME=$work/data
     cp "$script" "$BATCHAI_SOURCE/contrib/examples/tutorial/job.json" .
 }
