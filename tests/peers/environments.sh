@@ -23,8 +23,8 @@ torch  | 3.11 | 6 GB  | torch==2.15.0 numpy==2.2.6 $suite
 lint   | 3.11 | 2 MB  | vermin==1.9.2
 tf2.15 | 3.11 | 1.4 GB | tensorflow-cpu==2.15.1 keras==2.15.0 numpy==1.26.4 h5py==3.16.0 scipy==1.17.1 protobuf==4.25.9 $newer
 tf2.21 | 3.11 | 2.7 GB | tensorflow==2.21.0 tensorflow-cpu==2.21.0 tf_keras==2.21.0 keras==3.15.1 jax==0.10.2 jaxlib==0.10.2 numpy==2.4.6 h5py==3.14.0 scipy==1.17.1 protobuf==7.36.2 $newer
-tf1.8  | 3.6  | 700 MB | $old==7.2.2 scipy==1.5.4 pillow==8.4.0 protobuf==3.19.6 pyyaml==6.0.1 grpcio==1.48.2 absl-py==1.4.0 markdown==3.3.7 werkzeug==2.0.3 pytest==7.0.1 mock==5.2.0 cloudpickle==2.2.1 packaging==21.3
-tf1.8-py2.7 | 2.7 | 600 MB | $old==6.1.1 scipy==1.2.3 pillow==6.2.2 protobuf==3.17.3 pyyaml==5.4.1 grpcio==1.39.0 absl-py==0.15.0 markdown==3.1.1 werkzeug==1.0.1 pytest==4.6.11 mock==3.0.5 cloudpickle==1.3.0 packaging==20.9
+tf1.8  | 3.6  | 500 MB | $old==7.2.2 scipy==1.5.4 pillow==8.4.0 protobuf==3.19.6 pyyaml==6.0.1 grpcio==1.48.2 absl-py==1.4.0 markdown==3.3.7 werkzeug==2.0.3 pytest==7.0.1 mock==5.2.0 cloudpickle==2.2.1 packaging==21.3
+tf1.8-py2.7 | 2.7  | 500 MB | $old==6.1.1 scipy==1.2.3 pillow==6.2.2 protobuf==3.17.3 pyyaml==5.4.1 grpcio==1.39.0 absl-py==0.15.0 markdown==3.1.1 werkzeug==1.0.1 pytest==4.6.11 mock==3.0.5 cloudpickle==1.3.0 packaging==20.9
 keras-torch | 3.11 | 5.5 GB | torch==2.15.0 keras==3.15.1 numpy==2.4.6 h5py==3.16.0 pytest==9.2.0 packaging==26.4
 "
 
