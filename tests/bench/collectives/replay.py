@@ -144,4 +144,5 @@ def main():
     library.close()
 
 
-main()
+if __name__ == "__main__":
+    main()
