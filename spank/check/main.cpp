@@ -19,7 +19,6 @@
 #include "job/snapshot.hpp"
 #include "job/spec.hpp"
 #include "spank/check/cluster.hpp"
-#include "spank/check/nodes.hpp"
 #include "spank/check/submission.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/usage.hpp"
@@ -93,7 +92,8 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
         if (!note || !is_snapshot) say(finding.text());  // `batchai job create` has said the notes
     }
     if (!parsed.spec) return "";
-    const auto asked = spank::nodes_of_submission();
+    const auto submission = spank::parent_submission();
+    const auto& asked = submission.nodes;
     const int wanted = parsed.spec->node_count;
     if (asked && (wanted < asked->least || wanted > asked->most)) {
         say(file + ": properties.nodeCount is " + std::to_string(wanted) +
@@ -104,7 +104,6 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     if (is_snapshot) identity = *parsed.spec->identity;
     const auto path = absolute_path("--batchai-job", file);
     if (!path) return "";
-    const auto submission = spank::parent_submission(file);
     if (submission.is_test) return *path;  // it leaves no record
     auto snapshot = job::write_snapshot(*text, *path, identity, "");
     if (!snapshot) {

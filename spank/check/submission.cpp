@@ -3,49 +3,251 @@
 
 #include <unistd.h>
 
-#include <filesystem>
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <sstream>
+#include <string_view>
 
 #include "sys/file.hpp"
 
 namespace batchai::spank {
 namespace {
 
-constexpr std::size_t kMaxCommandLine = 4 << 20;
+constexpr std::size_t kMaximum = 4 << 20;
 
-// As getopt_long has it: "--test" is "--test-only".
-bool is_option(const std::string& word, const std::string& name, std::size_t least) {
-    const std::string given = word.substr(0, word.find('='));
-    return given.size() >= least && name.starts_with(given);
+// Options of sbatch, salloc and srun without a value, or with one after "=" only.
+constexpr std::string_view kShortFlags = "hHIklKOQsuvVWXZ";
+constexpr std::array<std::string_view, 36> kFlags{"bell",
+                                                  "contiguous",
+                                                  "exact",
+                                                  "exclusive",
+                                                  "get-user-env",
+                                                  "help",
+                                                  "hold",
+                                                  "ignore-pbs",
+                                                  "immediate",
+                                                  "kill-command",
+                                                  "label",
+                                                  "multi-prog",
+                                                  "kill-on-bad-exit",
+                                                  "nice",
+                                                  "no-allocate",
+                                                  "no-bell",
+                                                  "no-kill",
+                                                  "no-requeue",
+                                                  "no-shell",
+                                                  "overcommit",
+                                                  "overlap",
+                                                  "oversubscribe",
+                                                  "parsable",
+                                                  "preserve-env",
+                                                  "propagate",
+                                                  "pty",
+                                                  "quiet",
+                                                  "reboot",
+                                                  "requeue",
+                                                  "share",
+                                                  "spread-job",
+                                                  "test-only",
+                                                  "unbuffered",
+                                                  "use-min-nodes",
+                                                  "verbose",
+                                                  "wait"};
+constexpr std::string_view kShortValues = "AaBbCcDdEeFGiJLMmnopPqrSTtUwx";
+constexpr std::array<std::string_view, 54> kValues{"account",
+                                                   "array",
+                                                   "batchai-job",
+                                                   "batchai-mount",
+                                                   "batchai-output",
+                                                   "batchai-prep",
+                                                   "begin",
+                                                   "chdir",
+                                                   "clusters",
+                                                   "comment",
+                                                   "constraint",
+                                                   "core-spec",
+                                                   "cores-per-socket",
+                                                   "cpus-per-gpu",
+                                                   "cpus-per-task",
+                                                   "deadline",
+                                                   "dependency",
+                                                   "distribution",
+                                                   "error",
+                                                   "exclude",
+                                                   "export",
+                                                   "export-file",
+                                                   "extra-node-info",
+                                                   "gid",
+                                                   "gpus",
+                                                   "gpus-per-node",
+                                                   "gpus-per-socket",
+                                                   "gpus-per-task",
+                                                   "gres",
+                                                   "hint",
+                                                   "input",
+                                                   "job-name",
+                                                   "licenses",
+                                                   "mail-type",
+                                                   "mail-user",
+                                                   "mem",
+                                                   "mem-per-cpu",
+                                                   "mem-per-gpu",
+                                                   "mpi",
+                                                   "nodefile",
+                                                   "nodelist",
+                                                   "ntasks",
+                                                   "ntasks-per-node",
+                                                   "open-mode",
+                                                   "output",
+                                                   "partition",
+                                                   "qos",
+                                                   "reservation",
+                                                   "signal",
+                                                   "time",
+                                                   "time-min",
+                                                   "tmp",
+                                                   "uid",
+                                                   "wrap"};
+
+template <std::size_t N>
+bool one_of(std::string_view text, const std::array<std::string_view, N>& list) {
+    return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// What the options among the words say.
+struct Reading {
+    std::string nodes;        // the last -N; empty: none
+    std::string first_other;  // the first word that is no option nor an option's value
+    bool is_test = false;
+    bool is_array = false;
+    bool certain = true;
+};
+
+class Words {
+  public:
+    explicit Words(const std::vector<std::string>& words) : words_(words) {}
+
+    Reading read() {
+        while (reading_.certain && next_ < words_.size()) {
+            const std::string& word = words_[next_++];
+            if (word == "--" || !word.starts_with('-') || word == "-") {
+                if (word != "--")
+                    reading_.first_other = word;
+                else if (next_ < words_.size())
+                    reading_.first_other = words_[next_];
+                break;
+            }
+            if (word.starts_with("--"))
+                read_long(std::string_view(word).substr(2));
+            else
+                read_short(std::string_view(word).substr(1));
+        }
+        return reading_;
+    }
+
+  private:
+    std::string value() { return next_ < words_.size() ? words_[next_++] : std::string(); }
+
+    void read_long(std::string_view option) {
+        const std::size_t equals = option.find('=');
+        const std::string_view name = option.substr(0, equals);
+        const bool has_value = equals != option.npos;
+        reading_.is_test = reading_.is_test || name == "test-only";
+        reading_.is_array = reading_.is_array || name == "array";
+        if (name == "nodes")
+            reading_.nodes = has_value ? std::string(option.substr(equals + 1)) : value();
+        else if (has_value || one_of(name, kFlags))
+            return;
+        else if (one_of(name, kValues))
+            value();
+        else
+            reading_.certain = false;
+    }
+
+    void read_short(std::string_view letters) {
+        for (; !letters.empty(); letters.remove_prefix(1)) {
+            const char letter = letters.front();
+            const std::string rest(letters.substr(1));
+            reading_.is_array = reading_.is_array || letter == 'a';
+            if (letter == 'N') {
+                reading_.nodes = rest.empty() ? value() : rest;
+                return;
+            }
+            if (kShortValues.find(letter) != kShortValues.npos) {
+                if (rest.empty()) value();
+                return;
+            }
+            if (kShortFlags.find(letter) == kShortFlags.npos) {
+                reading_.certain = false;
+                return;
+            }
+        }
+    }
+
+    const std::vector<std::string>& words_;
+    std::size_t next_ = 1;
+    Reading reading_;
+};
+
+// Of a batch script, up to its first command. A quote there is more than this reads.
+Reading read_script(const std::string& path) {
+    const auto text = sys::read_file(path, kMaximum);
+    Reading all;
+    if (!text) return all;
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty()) continue;
+        if (line.front() != '#') break;
+        if (!line.starts_with("#SBATCH")) continue;
+        line.resize(std::min(line.find('#', 1), line.size()));
+        std::istringstream parts(line);
+        std::vector<std::string> words;
+        for (std::string word; parts >> word;) words.push_back(word);
+        const Reading one = Words(words).read();
+        if (!one.certain || line.find_first_of("\"'\\") != line.npos) all.certain = false;
+        if (!one.nodes.empty()) all.nodes = one.nodes;
+        all.is_array = all.is_array || one.is_array;
+    }
+    return all;
+}
+
+// "2" or "2-4"; nothing for anything else.
+std::optional<AskedNodes> parse(const std::string& text) {
+    AskedNodes asked{text, 0, 0};
+    const char* const end = text.data() + text.size();
+    std::from_chars_result read = std::from_chars(text.data(), end, asked.least);
+    asked.most = asked.least;
+    if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-')
+        read = std::from_chars(read.ptr + 1, end, asked.most);
+    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+    return asked;
 }
 
 }  // namespace
 
-Submission parse_submission(const std::vector<std::string>& words, const std::string& job_file) {
+Submission submission_of(const std::vector<std::string>& words) {
     Submission submission;
     if (words.empty()) return submission;
-    submission.is_sbatch = std::filesystem::path(words[0]).filename() == "sbatch";
-    bool value_may_follow = false;  // of an option without '='
-    for (auto word = words.begin() + 1; word != words.end(); ++word) {
-        if (!word->starts_with('-')) {
-            if (!value_may_follow || (*word != job_file && sys::is_regular_file(*word))) break;
-            value_may_follow = false;
-            continue;
-        }
-        value_may_follow = word->find('=') == word->npos;
-        if (is_option(*word, "--test-only", 4)) submission.is_test = true;
-        if (is_option(*word, "--array", 4) || word->starts_with("-a")) submission.is_array = true;
+    submission.is_sbatch = words.front().substr(words.front().rfind('/') + 1) == "sbatch";
+    Reading reading = Words(words).read();
+    submission.is_test = reading.is_test;
+    submission.is_array = reading.is_array;
+    if (submission.is_sbatch && reading.certain && !reading.first_other.empty()) {
+        Reading script = read_script(reading.first_other);
+        submission.is_array = submission.is_array || script.is_array;
+        if (reading.nodes.empty()) reading = std::move(script);
     }
+    if (reading.certain && !reading.nodes.empty()) submission.nodes = parse(reading.nodes);
     return submission;
 }
 
-Submission parent_submission(const std::string& job_file) {
-    const auto text =
-        sys::read_file("/proc/" + std::to_string(getppid()) + "/cmdline", kMaxCommandLine);
+Submission parent_submission() {
+    const auto text = sys::read_file("/proc/" + std::to_string(::getppid()) + "/cmdline", kMaximum);
     std::vector<std::string> words;
     std::istringstream parts(text ? *text : "");
     for (std::string word; std::getline(parts, word, '\0');) words.push_back(word);
-    return parse_submission(words, job_file);
+    return submission_of(words);
 }
 
 }  // namespace batchai::spank

@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command that asked for a check: sbatch, salloc or srun, batchai-check's parent.
+// The submission that asked for a check, by the words of sbatch, salloc or srun, batchai-check's
+// parent, and by the #SBATCH lines of its script. Slurm tells a plugin nothing of it before the job
+// runs. What it is not certain of, because it does not know an option, it does not say.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace batchai::spank {
 
-struct Submission {
-    bool is_sbatch = false;
-    bool is_test = false;   // --test-only: nothing will run
-    bool is_array = false;  // --array: each task has an output directory of its own
+struct AskedNodes {
+    std::string text;  // as it was written: "2", "2-4"
+    int least = 0;
+    int most = 0;
 };
 
-// From the words of a command line. Those of the user's script are not looked at: after a word that
-// is a file, or that belongs to no option, comes the script's own. job_file is none.
-Submission parse_submission(const std::vector<std::string>& words, const std::string& job_file);
+struct Submission {
+    bool is_sbatch = false;
+    bool is_test = false;             // --test-only: nothing will run
+    bool is_array = false;            // --array: each task has an output directory of its own
+    std::optional<AskedNodes> nodes;  // nothing: no word says it
+};
 
-Submission parent_submission(const std::string& job_file);
+// words: with the program's name first.
+Submission submission_of(const std::vector<std::string>& words);
+
+Submission parent_submission();
 
 }  // namespace batchai::spank

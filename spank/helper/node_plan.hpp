@@ -50,8 +50,8 @@ struct NodePlan {
     bool operator==(const NodePlan&) const = default;
     template <class Archive>
     void fields(Archive& archive) {
-        archive(mounts, secrets, environment, log_directory, shared_directory, outputs, log_node, record,
-                shared_temp, directory, command, image, shm_size, note, script, failure);
+        archive(mounts, secrets, environment, log_directory, shared_directory, outputs, log_node,
+                record, shared_temp, directory, command, image, shm_size, note, script, failure);
     }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spank/check/nodes.hpp"
+#include "spank/check/submission.hpp"
 
 #include <unistd.h>
 
@@ -16,13 +16,13 @@ std::string asked(const std::string& line) {
     std::istringstream parts(line);
     std::vector<std::string> words;
     for (std::string word; parts >> word;) words.push_back(word);
-    const auto nodes = spank::asked_nodes(words);
+    const auto nodes = spank::submission_of(words).nodes;
     return nodes ? nodes->text : "unknown";
 }
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(nodes_of_a_submission)
+BOOST_AUTO_TEST_SUITE(words_of_a_submission)
 
 BOOST_AUTO_TEST_CASE(the_last_option_counts_in_each_of_its_forms) {
     for (const char* line :
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(the_last_option_counts_in_each_of_its_forms) {
           "sbatch -J N3 -o out -N2 x", "sbatch --batchai-job=a.json --job-name -N5 -N2",
           "sbatch --wrap=true -N 2"})
         BOOST_TEST(asked(line) == "2", line);
-    const auto range = spank::asked_nodes({"sbatch", "-N", "2-4"});
+    const auto range = spank::submission_of({"sbatch", "-N", "2-4"}).nodes;
     BOOST_REQUIRE(range);
     BOOST_TEST(range->least == 2);
     BOOST_TEST(range->most == 4);
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(words_of_the_script_and_doubtful_ones_are_not_taken_for_slu
           "sbatch -H x -N2", "sbatch --of-a-later-release x -N2", "sbatch -y -N2", "sbatch -N",
           "sbatch -N many", "sbatch -N2,4", "sbatch -N2-", "sbatch --node=2"})
         BOOST_TEST(asked(line) == "unknown", line);
-    BOOST_TEST(!spank::asked_nodes({}));
+    BOOST_TEST(!spank::submission_of({}).nodes);
 }
 
 BOOST_AUTO_TEST_CASE(a_script_says_it_where_the_command_does_not) {
@@ -62,6 +62,16 @@ BOOST_AUTO_TEST_CASE(a_script_says_it_where_the_command_does_not) {
     }
     std::filesystem::remove(script);
     BOOST_TEST(asked("sbatch " + script) == "unknown");
+}
+
+BOOST_AUTO_TEST_CASE(a_test_and_an_array_are_known_by_slurms_own_words_only) {
+    const auto test = spank::submission_of({"/usr/bin/sbatch", "-N", "2", "--test-only", "x"});
+    BOOST_TEST((test.is_sbatch && test.is_test && !test.is_array));
+    for (const char* option : {"-a1-3", "--array=1-3"})
+        BOOST_TEST(spank::submission_of({"sbatch", option, "x"}).is_array, option);
+    const auto scripts = spank::submission_of({"sbatch", "x", "--test-only", "--array=1-3"});
+    BOOST_TEST((!scripts.is_test && !scripts.is_array));
+    BOOST_TEST(!spank::submission_of({"srun", "x"}).is_sbatch);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
