@@ -17,9 +17,6 @@ std::string only_error(const std::string& text, const CheckOptions& options) {
     BOOST_TEST(errors.find('\n') == errors.size() - 1, errors);
     return errors;
 }
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(passes_the_walk_throughs_job) {
@@ -32,30 +29,32 @@ BOOST_AUTO_TEST_CASE(passes_the_walk_throughs_job) {
     const auto parsed = check_job(samples::tutorial(), "job.json", samples::policy(), options);
     BOOST_TEST(!has_error(parsed.findings));
     BOOST_REQUIRE(parsed.findings.size() == 2u);  // what the site does differently
-    BOOST_TEST(contains(parsed.findings[0].text(),
-                        "job.json:19:28: note: properties.jobPreparation.commandLine: "
-                        "preparation: this site replaces 'apt update"));
-    BOOST_TEST(contains(parsed.findings[1].text(), "this site runs it on the host"));
+    BOOST_TEST(samples::contains(parsed.findings[0].text(),
+                                 "job.json:19:28: note: properties.jobPreparation.commandLine: "
+                                 "preparation: this site replaces 'apt update"));
+    BOOST_TEST(samples::contains(parsed.findings[1].text(), "this site runs it on the host"));
     BOOST_TEST(parsed.spec.value().volumes[0].account == "mystorageaccount");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_what_the_site_does_not_have) {
     CheckOptions options;
-    BOOST_TEST(contains(only_error(samples::tutorial_with("net/myshare", "net/other"), options),
-                        "azureFileUrl: share 'other' is unknown here"));
-    BOOST_TEST(contains(only_error(samples::tutorial_with("tensorflow/", "pytorch/"), options),
-                        "no [[image]] of batchai.toml names it"));
-    options.cluster_nodes = 3;
     BOOST_TEST(
-        contains(only_error(samples::tutorial(), options),
-                 "job.json:4:22: properties.nodeCount: asks for 4 nodes, the cluster has 3"));
+        samples::contains(only_error(samples::tutorial_with("net/myshare", "net/other"), options),
+                          "azureFileUrl: share 'other' is unknown here"));
+    BOOST_TEST(
+        samples::contains(only_error(samples::tutorial_with("tensorflow/", "pytorch/"), options),
+                          "no [[image]] of batchai.toml names it"));
+    options.cluster_nodes = 3;
+    BOOST_TEST(samples::contains(
+        only_error(samples::tutorial(), options),
+        "job.json:4:22: properties.nodeCount: asks for 4 nodes, the cluster has 3"));
 }
 
 BOOST_AUTO_TEST_CASE(refuses_a_script_that_is_not_on_the_share) {
     CheckOptions options;
     options.file_exists = [](const std::string&) { return false; };
-    BOOST_TEST(contains(only_error(samples::tutorial(), options),
-                        "upload it to /srv/myshare/cifar/cifar_cnn_distributed.py"));
+    BOOST_TEST(samples::contains(only_error(samples::tutorial(), options),
+                                 "upload it to /srv/myshare/cifar/cifar_cnn_distributed.py"));
 }
 
 BOOST_AUTO_TEST_CASE(refuses_an_output_directory_that_the_user_cannot_make) {
@@ -67,8 +66,9 @@ BOOST_AUTO_TEST_CASE(refuses_an_output_directory_that_the_user_cannot_make) {
         return batchai::sys::Result<void>(
             batchai::sys::Error{"/srv/myshare/cifar: belongs to alice"});
     };
-    BOOST_TEST(contains(only_error(samples::tutorial(), options),
-                        "properties.stdOutErrPathPrefix: /srv/myshare/cifar: belongs to alice"));
+    BOOST_TEST(
+        samples::contains(only_error(samples::tutorial(), options),
+                          "properties.stdOutErrPathPrefix: /srv/myshare/cifar: belongs to alice"));
     BOOST_TEST(base == "/srv/myshare");
     BOOST_TEST(directory == "/srv/myshare/cifar");  // no job yet: only the prefix is known
     options.identity = Identity();
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(no_job_is_submitted_whose_standard_output_is_on_no_volume) 
     const std::string text =
         samples::tutorial_with("\"stdOutErrPathPrefix\": \"$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare",
                                "\"stdOutErrPathPrefix\": \"$AZ_BATCHAI_JOB_MOUNT_ROOT/external");
-    BOOST_TEST(contains(only_error(text, {}), "external/cifar' is on no volume"));
+    BOOST_TEST(samples::contains(only_error(text, {}), "external/cifar' is on no volume"));
     auto policy = samples::policy();
     VolumePolicy external;
     external.kind = Volume::Kind::cluster;
@@ -147,9 +147,9 @@ BOOST_AUTO_TEST_CASE(a_missing_directory_of_a_share_does_not_wait_for_the_nodes_
     options.is_missing = [](const std::string& path) { return path == "/srv/myshare/logs"; };
     const auto found = findings_about("", "", options);
     BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(contains(found[0],
-                        "azureFileUrl: 'logs' is not a directory of share 'myshare' of "
-                        "account 'a': make /srv/myshare/logs"));
+    BOOST_TEST(samples::contains(found[0],
+                                 "azureFileUrl: 'logs' is not a directory of share 'myshare' of "
+                                 "account 'a': make /srv/myshare/logs"));
 }
 
 BOOST_AUTO_TEST_CASE(warns_of_inputs_that_are_not_there) {
@@ -161,12 +161,12 @@ BOOST_AUTO_TEST_CASE(warns_of_inputs_that_are_not_there) {
            {"id": "C", "path": "$AZ_BATCHAI_JOB_MOUNT_ROOT/s/there"}, {"id": "D", "path": "/data"})",
         "", options);
     BOOST_REQUIRE(found.size() == 2u);
-    BOOST_TEST(contains(found[0],
-                        "warning: properties.inputDirectories[0].path: "
-                        "'$AZ_BATCHAI_MOUNT_ROOT/elsewhere' is on no volume"));
-    BOOST_TEST(contains(found[1],
-                        "inputDirectories[1].path: '$AZ_BATCHAI_JOB_MOUNT_ROOT/s/none' is "
-                        "not there yet: upload it to /srv/myshare/logs/none"));
+    BOOST_TEST(samples::contains(found[0],
+                                 "warning: properties.inputDirectories[0].path: "
+                                 "'$AZ_BATCHAI_MOUNT_ROOT/elsewhere' is on no volume"));
+    BOOST_TEST(samples::contains(found[1],
+                                 "inputDirectories[1].path: '$AZ_BATCHAI_JOB_MOUNT_ROOT/s/none' is "
+                                 "not there yet: upload it to /srv/myshare/logs/none"));
 }
 
 BOOST_AUTO_TEST_CASE(warns_of_an_output_that_a_container_may_not_see) {
@@ -185,7 +185,8 @@ BOOST_AUTO_TEST_CASE(warns_of_an_output_that_a_container_may_not_see) {
     std::string found;
     for (const Finding& finding : check_job(text, "job.json", policy, {}).findings)
         found += finding.text() + "\n";
-    BOOST_TEST(contains(found, "'/scratch/out' is in the container only if [container.runtime]"));
+    BOOST_TEST(
+        samples::contains(found, "'/scratch/out' is in the container only if [container.runtime]"));
 }
 
 BOOST_AUTO_TEST_CASE(an_output_prefix_may_be_below_an_input_directory) {
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(an_output_prefix_may_be_below_an_input_directory) {
     const auto none =
         findings_about("", R"({"id": "O", "pathPrefix": "$AZ_BATCHAI_INPUT_NO/out"})");
     BOOST_REQUIRE(!none.empty());
-    BOOST_TEST(contains(none[0], "is not an absolute path"));
+    BOOST_TEST(samples::contains(none[0], "is not an absolute path"));
 }
 
 BOOST_AUTO_TEST_CASE(warns_of_a_toolkits_variable_where_it_is_not_set_yet) {
@@ -235,7 +236,8 @@ BOOST_AUTO_TEST_CASE(finds_a_script_in_an_input_directory) {
     text.replace(text.find("\"jobPreparation\""), 0,
                  "\"inputDirectories\": [{\"id\": \"CODE\", \"path\": "
                  "\"$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code\"}], ");
-    BOOST_TEST(contains(only_error(text, options), "upload it to /srv/myshare/code/train.py"));
+    BOOST_TEST(
+        samples::contains(only_error(text, options), "upload it to /srv/myshare/code/train.py"));
 }
 
 BOOST_AUTO_TEST_CASE(refuses_an_output_directory_that_the_site_does_not_allow) {
@@ -246,8 +248,9 @@ BOOST_AUTO_TEST_CASE(refuses_an_output_directory_that_the_site_does_not_allow) {
                                                           "\"pathPrefix\": \"") +
                                                   prefix + "\"}], \"jobPreparation\": {"),
                        {});
-        BOOST_TEST(contains(error, "properties.outputDirectories[0].pathPrefix: '" +
-                                       std::string(prefix) + "' is on no volume of this job"));
+        BOOST_TEST(samples::contains(error, "properties.outputDirectories[0].pathPrefix: '" +
+                                                std::string(prefix) +
+                                                "' is on no volume of this job"));
     }
 }
 
@@ -268,7 +271,7 @@ BOOST_AUTO_TEST_CASE(says_what_the_policy_refuses_beside_what_is_wrong_with_the_
 BOOST_AUTO_TEST_CASE(says_nothing_of_the_policy_about_a_volume_that_is_wrong_itself) {
     const std::string error =
         only_error(samples::tutorial_with("net/myshare", "net/my/../share"), CheckOptions());
-    BOOST_TEST(contains(error, "azureFileUrl: 'my/../share' is not a share"));
+    BOOST_TEST(samples::contains(error, "azureFileUrl: 'my/../share' is not a share"));
 }
 
 namespace {
@@ -299,6 +302,6 @@ BOOST_DATA_TEST_CASE(names_the_mistakes_that_people_make, boost::unit_test::data
     BOOST_REQUIRE(parsed.findings.size() == 1u);
     const std::string said = parsed.findings[0].text();
     BOOST_TEST(said.starts_with(mistake.said), said);
-    BOOST_TEST(!contains(said, "last read"));
-    BOOST_TEST(!contains(said, "\xff"));
+    BOOST_TEST(!samples::contains(said, "last read"));
+    BOOST_TEST(!samples::contains(said, "\xff"));
 }

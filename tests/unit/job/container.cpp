@@ -32,13 +32,6 @@ SitePolicy site_with_containers() {
     return parsed.policy.value();
 }
 
-std::string complaints(const std::string& text) {
-    std::string all;
-    for (const Finding& finding : parse_policy(text, "p.toml").findings)
-        all += finding.text() + "\n";
-    return all;
-}
-
 const ContainerPlaces kPlaces{"/run/batchai/mnt", "/tmp", "/home/alice/my work", 7, 8};
 
 }  // namespace
@@ -93,26 +86,26 @@ BOOST_AUTO_TEST_CASE(a_runtime_or_an_image_that_is_not_there_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_container_is_an_error_of_the_policy_where_it_stands) {
-    BOOST_TEST(complaints("[container.a]\ncommand = [\"/r\", \"--bind={mount_rot}\"]\n") ==
+    BOOST_TEST(samples::complaints("[container.a]\ncommand = [\"/r\", \"--bind={mount_rot}\"]\n") ==
                "p.toml:2:11: container.a.command: {mount_rot} stands for nothing: {image}, "
                "{mount_root}, {job_temp}, {directory}, {shm_size}, {uid} and {gid} do\n");
-    BOOST_TEST(complaints("[program.a]\ncommand = [\"/r\", \"{image}\"]\n") ==
+    BOOST_TEST(samples::complaints("[program.a]\ncommand = [\"/r\", \"{image}\"]\n") ==
                "p.toml:2:11: program.a.command: {image} stands for nothing: {source}, {target}, "
                "{credentials}, {cache}, {uid} and {gid} do\n");
-    BOOST_TEST(complaints("[container.a]\ncommand = [\"ch-run\"]\n") ==
+    BOOST_TEST(samples::complaints("[container.a]\ncommand = [\"ch-run\"]\n") ==
                "p.toml:2:11: container.a.command: expected an array: a program's absolute path and "
                "its arguments\n");
-    BOOST_TEST(complaints("[container.a]\nimage = \"x\"\ncommand = [\"/r\"]\n") ==
+    BOOST_TEST(samples::complaints("[container.a]\nimage = \"x\"\ncommand = [\"/r\"]\n") ==
                "p.toml:2:9: container.a.image: unknown key\n");
-    BOOST_TEST(complaints("[container.host]\ncommand = [\"/r\"]\n") ==
+    BOOST_TEST(samples::complaints("[container.host]\ncommand = [\"/r\"]\n") ==
                "p.toml:1:1: container: 'host' cannot be the name of one: it means none\n");
-    BOOST_TEST(complaints("[[image]]\nname = \"x\"\nimage = \"/x\"\n") ==
+    BOOST_TEST(samples::complaints("[[image]]\nname = \"x\"\nimage = \"/x\"\n") ==
                "p.toml:3:9: image[0].image: only what runs in a container has one\n");
     const std::string container = "[container.a]\ncommand = [\"/r\", \"{image}\"]\n";
     const std::string image = "[[image]]\nname = \"x\"\nrun_on = \"a\"\n";
-    BOOST_TEST(complaints(image + "image = \"x\"\n" + container) == "");
-    BOOST_TEST(complaints(container + image) ==
+    BOOST_TEST(samples::complaints(image + "image = \"x\"\n" + container) == "");
+    BOOST_TEST(samples::complaints(container + image) ==
                "p.toml:3:1: image[0].image: required, but not there\n");
-    BOOST_TEST(complaints(container + image + "image = \"\\n\"\n") ==
+    BOOST_TEST(samples::complaints(container + image + "image = \"\\n\"\n") ==
                "p.toml:6:9: image[0].image: has a control character in it\n");
 }

@@ -82,16 +82,6 @@ std::string said(const std::string& text, const SitePolicy& policy,
             lines += finding.path + ": " + finding.message + "\n";
     return lines;
 }
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != text.npos;
-}
-std::string complaints(const std::string& text) {
-    std::string all;
-    for (const Finding& finding : parse_policy(text, "p.toml").findings)
-        all += finding.text() + "\n";
-    return all;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_priority_is_an_option_of_sbatch_as_the_policy_says) {
@@ -112,7 +102,8 @@ BOOST_AUTO_TEST_CASE(a_priority_that_has_no_effect_is_said) {
         return job(R"("schedulingPriority": ")" + priority + "\"");
     };
     BOOST_TEST(said(with("normal"), site(), {}, true).empty());
-    BOOST_TEST(contains(said(with("LOW"), site(), {}, true), "submits the job with --nice=100"));
+    BOOST_TEST(
+        samples::contains(said(with("LOW"), site(), {}, true), "submits the job with --nice=100"));
     BOOST_TEST(said(with("high"), site()) ==
                "properties.schedulingPriority: ignored: there is no [priority.high] in p.toml\n");
     BOOST_TEST(said(with("urgent"), site()) ==
@@ -122,11 +113,13 @@ BOOST_AUTO_TEST_CASE(a_priority_that_has_no_effect_is_said) {
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_priority_of_the_policy_is_an_error_where_it_stands) {
-    BOOST_TEST(complaints("[priority.urgent]\nnice = 1\n") ==
+    BOOST_TEST(samples::complaints("[priority.urgent]\nnice = 1\n") ==
                "p.toml:1:1: priority.urgent: is not one of low, normal and high\n");
-    BOOST_TEST(contains(complaints("[priority.low]\nnice = -1\n"), "must be from 0 to"));
+    BOOST_TEST(
+        samples::contains(samples::complaints("[priority.low]\nnice = -1\n"), "must be from 0 to"));
     for (const char* text : {"[priority.low]\n", "[priority.low]\nnice = 1\nqos = \"a\"\n"})
-        BOOST_TEST(contains(complaints(text), "priority.low.qos: expected either nice or qos"));
+        BOOST_TEST(samples::contains(samples::complaints(text),
+                                     "priority.low.qos: expected either nice or qos"));
 }
 
 BOOST_AUTO_TEST_CASE(shared_memory_has_an_effect_in_a_container_whose_runtime_takes_its_size) {
@@ -146,19 +139,21 @@ BOOST_AUTO_TEST_CASE(shared_memory_has_an_effect_in_a_container_whose_runtime_ta
                "properties.containerSettings.shmSize: ignored: the job runs on the host, whose "
                "/dev/shm has the size that the site gave it\n");
     for (const char* wrong : {"much", "-1g", "0", "1tb", "1.5g"})
-        BOOST_TEST(
-            contains(said(container("own", wrong), site()), "is not a size such as 512m or 16gb"),
-            wrong);
+        BOOST_TEST(samples::contains(said(container("own", wrong), site()),
+                                     "is not a size such as 512m or 16gb"),
+                   wrong);
     ContainerPlaces places{"/m", "/t", "/d", 1, 2};
     BOOST_TEST(container_prefix(site(), *resolve_image(site(), "own"), places).value()[1] ==
                "--shm-size=1073741824");
     places.shm_size = 4096;
     BOOST_TEST(container_prefix(site(), *resolve_image(site(), "own"), places).value()[1] ==
                "--shm-size=4096");
-    BOOST_TEST(contains(complaints("[container.a]\ncommand = [\"/r\"]\nshm_size = \"big\"\n"),
-                        "container.a.shm_size: 'big' is not a size"));
-    BOOST_TEST(contains(complaints("[program.a]\ncommand = [\"/r\"]\nshm_size = \"1G\"\n"),
-                        "unknown key"));
+    BOOST_TEST(samples::contains(
+        samples::complaints("[container.a]\ncommand = [\"/r\"]\nshm_size = \"big\"\n"),
+        "container.a.shm_size: 'big' is not a size"));
+    BOOST_TEST(samples::contains(
+        samples::complaints("[program.a]\ncommand = [\"/r\"]\nshm_size = \"1G\"\n"),
+        "unknown key"));
 }
 
 BOOST_AUTO_TEST_CASE(a_secret_of_the_site_is_for_the_users_of_its_entry_only) {
@@ -171,18 +166,18 @@ BOOST_AUTO_TEST_CASE(a_secret_of_the_site_is_for_the_users_of_its_entry_only) {
     BOOST_TEST(said(text, site(), options).empty());
     for (const char* name : {"bob", "@research", "research", ""}) {
         options.user = batchai::sys::UserNames{name, {"users", "alice"}};
-        BOOST_TEST(
-            contains(said(text, site(), options),
-                     "properties.secrets[0].valueSecretReference: secret "
-                     "'https://site.vault/secrets/a/1' of key vault 'site' is not for user "),
-            name);
+        BOOST_TEST(samples::contains(
+                       said(text, site(), options),
+                       "properties.secrets[0].valueSecretReference: secret "
+                       "'https://site.vault/secrets/a/1' of key vault 'site' is not for user "),
+                   name);
     }
     const std::string own = secret("\"valueSecretReference\": " + reference("own", "anything"));
     BOOST_TEST(said(own, site(), options).empty());
     const std::string other =
         secret("\"valueSecretReference\": " + reference("site", "https://other/secrets/a"));
-    BOOST_TEST(contains(said(other, site(), options),
-                        "is unknown here: no [[secret]] of p.toml names it"));
+    BOOST_TEST(samples::contains(said(other, site(), options),
+                                 "is unknown here: no [[secret]] of p.toml names it"));
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_reference_is_an_error_where_it_stands) {
@@ -195,14 +190,14 @@ BOOST_AUTO_TEST_CASE(a_wrong_reference_is_an_error_where_it_stands) {
           {"\"valueSecretReference\": \"u\"", "expected an object"},
           {"\"value\": \"v\", \"valueSecretReference\": " + reference("own", "u"),
            "a secret has either this or 'value'"}})
-        BOOST_TEST(contains(said(secret(fields), site()), error), fields);
-    BOOST_TEST(
-        contains(said(share("keyed", "\"accountKey\": \"k\", \"accountKeySecretReference\": " +
-                                         reference("own", "u")),
-                      site()),
-                 "credentials have either this or accountKey"));
+        BOOST_TEST(samples::contains(said(secret(fields), site()), error), fields);
+    BOOST_TEST(samples::contains(
+        said(share("keyed", "\"accountKey\": \"k\", \"accountKeySecretReference\": " +
+                                reference("own", "u")),
+             site()),
+        "credentials have either this or accountKey"));
     // Of a variable that is no secret the service had no reference.
-    BOOST_TEST(contains(
+    BOOST_TEST(samples::contains(
         said(job("\"environmentVariables\": [{\"name\": \"A\", \"valueSecretReference\": " +
                  reference("own", "u") + "}]"),
              site()),
@@ -212,11 +207,12 @@ BOOST_AUTO_TEST_CASE(a_wrong_reference_is_an_error_where_it_stands) {
 BOOST_AUTO_TEST_CASE(a_key_of_an_account_may_be_a_reference_and_has_an_effect_where_it_is_used) {
     const std::string own = "\"accountKeySecretReference\": " + reference("own", "u");
     BOOST_TEST(said(share("keyed", own), site()).empty());
-    BOOST_TEST(contains(said(share("plain", own), site()),
-                        "ignored: this site mounts the volume without the account's key"));
-    BOOST_TEST(contains(said(share("keyed", ""), site()), "needs the key of its account here"));
+    BOOST_TEST(samples::contains(said(share("plain", own), site()),
+                                 "ignored: this site mounts the volume without the account's key"));
+    BOOST_TEST(
+        samples::contains(said(share("keyed", ""), site()), "needs the key of its account here"));
     const std::string other = "\"accountKeySecretReference\": " + reference("none", "u");
-    BOOST_TEST(contains(said(share("keyed", other), site()), "is unknown here"));
+    BOOST_TEST(samples::contains(said(share("keyed", other), site()), "is unknown here"));
     // The key of the command line is not put in its place.
     CheckOptions options;
     options.storage_key = "of the command line";
@@ -234,13 +230,14 @@ BOOST_AUTO_TEST_CASE(the_environment_has_no_reference_that_was_not_read) {
 
 BOOST_AUTO_TEST_CASE(a_wrong_secret_of_the_policy_is_an_error_where_it_stands) {
     const std::string start = "[[secret]]\nvault = \"a\"\nurl = \"b\"\n";
+    BOOST_TEST(samples::contains(samples::complaints(start + "file = \"/etc/shadow\"\n"),
+                                 "is not store:NAME or user:NAME"));
+    BOOST_TEST(samples::contains(samples::complaints(start + "file = \"store:../x\"\n"),
+                                 "is not store:NAME or user:NAME"));
+    BOOST_TEST(samples::contains(samples::complaints(start + "file = \"store:x\"\n"),
+                                 "secret[0].users: a secret of the store needs the users"));
     BOOST_TEST(
-        contains(complaints(start + "file = \"/etc/shadow\"\n"), "is not store:NAME or user:NAME"));
-    BOOST_TEST(
-        contains(complaints(start + "file = \"store:../x\"\n"), "is not store:NAME or user:NAME"));
-    BOOST_TEST(contains(complaints(start + "file = \"store:x\"\n"),
-                        "secret[0].users: a secret of the store needs the users"));
-    BOOST_TEST(contains(complaints(start + "file = \"user:x\"\nusers = [\"alice\"]\n"),
-                        "a user's own file is for its owner's jobs only"));
-    BOOST_TEST(contains(complaints("[[secret]]\n"), "vault: required"));
+        samples::contains(samples::complaints(start + "file = \"user:x\"\nusers = [\"alice\"]\n"),
+                          "a user's own file is for its owner's jobs only"));
+    BOOST_TEST(samples::contains(samples::complaints("[[secret]]\n"), "vault: required"));
 }

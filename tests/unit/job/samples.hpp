@@ -34,6 +34,18 @@ inline std::string tutorial_with(const std::string& from, const std::string& to)
     return text.replace(at, from.size(), to);
 }
 
+inline bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != text.npos;
+}
+
+// All that is wrong in a policy, a line each.
+inline std::string complaints(const std::string& text) {
+    std::string all;
+    for (const batchai::job::Finding& finding : batchai::job::parse_policy(text, "p.toml").findings)
+        all += finding.text() + "\n";
+    return all;
+}
+
 inline batchai::job::SitePolicy policy() {
     std::string text = file("contrib/examples/tutorial/batchai.toml.in");
     for (std::size_t at; (at = text.find("@SHARE@")) != text.npos;)
