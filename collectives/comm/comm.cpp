@@ -99,20 +99,18 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::join(std::unique_ptr<Co
 
 sys::Result<void> Communicator::find_others() {
     const Introduction own{node_name(), host_name(), ::getpid()};
-    if (auto done = bootstrap_->publish(kIntroduction, own.text()); !done) return done;
+    if (auto done = bootstrap_->publish(kIntroduction, sys::encode(own)); !done) return done;
     std::vector<std::string> names;
     std::vector<int> pids;
     for (int rank = 0; rank < bootstrap_->size(); ++rank) {
-        std::string text = own.text();
-        if (rank != bootstrap_->rank()) {
-            auto found = bootstrap_->lookup(rank, kIntroduction);
-            if (!found) return found.error();
-            text = std::move(*found);
-        }
-        const Introduction other = Introduction::from(text);
-        one_host_ = one_host_ && other.host == own.host;
-        names.push_back(other.node);
-        pids.push_back(other.pid);
+        auto other = rank == bootstrap_->rank()
+                         ? sys::Result<Introduction>(own)
+                         : look_up<Introduction>(*bootstrap_, rank, kIntroduction);
+        if (!other) return other.error();
+        one_host_ = one_host_ && other->host == own.host;
+        // Ranks of different hosts are on different nodes, whatever their names.
+        names.push_back(other->node + '\n' + other->host);
+        pids.push_back(other->pid);
     }
     topology_ = Topology::from_names(bootstrap_->rank(), names);
     roster_ = {topology_, std::move(pids), {}};
@@ -133,7 +131,7 @@ sys::Result<void> Communicator::meet() {
         own.address = wire_->address();
         own.ports = wire_->ports();
     }
-    if (auto done = bootstrap_->publish(kOffer, own.text()); !done) return done;
+    if (auto done = bootstrap_->publish(kOffer, sys::encode(own)); !done) return done;
     if (joined) joined = accept_offers();
     if (joined && wire_ != nullptr && wire_->is_connected()) {
         link_ = measure_link(*wire_, topology_.node(), topology_.nodes(), [this] { meet_rails(); });
@@ -182,9 +180,10 @@ sys::Result<void> Communicator::prepare() {
 // Who offers nothing has failed, and says so itself; not all others are connected then.
 sys::Result<void> Communicator::accept_offers() {
     if (node_ == nullptr) {
-        const auto offer = bootstrap_->lookup(topology_.members[topology_.node()][0], kOffer);
+        const int first = topology_.members[topology_.node()][0];
+        const auto offer = look_up<Offer>(*bootstrap_, first, kOffer);
         if (!offer) return offer.error();
-        const std::string path = Offer::from(*offer).memory;
+        const std::string& path = offer->memory;
         if (path.empty()) return {};
         auto memory = Segment::open(path, node_bytes(true));
         if (!memory) return memory.error();
@@ -192,9 +191,9 @@ sys::Result<void> Communicator::accept_offers() {
     }
     for (int node = 0; wire_ != nullptr && node < topology_.nodes(); ++node) {
         if (node == topology_.node()) continue;
-        const auto offer = bootstrap_->lookup(topology_.rail_rank(node), kOffer);
+        const auto offer = look_up<Offer>(*bootstrap_, topology_.rail_rank(node), kOffer);
         if (!offer) return offer.error();
-        const std::string address = Offer::from(*offer).address;
+        const std::string& address = offer->address;
         if (address.empty()) return {};
         if (auto done = wire_->connect(node, address); !done) {
             return done.error().in(fmt::format("connecting to rank {} on node {}",

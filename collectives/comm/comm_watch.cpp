@@ -33,9 +33,9 @@ sys::Result<std::vector<Invitation>> Communicator::invitations() const {
     std::vector<Invitation> invitations(topology_.nodes());
     for (int node = 0; node < topology_.nodes(); ++node) {
         if (node == topology_.node()) continue;
-        const auto offer = bootstrap_->lookup(roster_.leader(node), kOffer);
+        const auto offer = look_up<Offer>(*bootstrap_, roster_.leader(node), kOffer);
         if (!offer) return offer.error();
-        const std::string text = Offer::from(*offer).invitation;
+        const std::string& text = offer->invitation;
         if (text.empty()) continue;
         auto invitation = Invitation::from(text);
         if (!invitation) return invitation.error().in(roster_.node(node));
@@ -51,9 +51,9 @@ sys::Result<std::vector<Listeners>> Communicator::listeners_of(
     if (one_host_ || wire_ == nullptr) return listeners;
     for (int node = 0; node < topology_.nodes(); ++node) {
         if (node == topology_.node()) continue;
-        const auto offer = bootstrap_->lookup(topology_.rail_rank(node), kOffer);
+        const auto offer = look_up<Offer>(*bootstrap_, topology_.rail_rank(node), kOffer);
         if (!offer) return offer.error();
-        listeners[node] = {invitations[node].addresses, Offer::from(*offer).ports};
+        listeners[node] = {invitations[node].addresses, offer->ports};
     }
     return listeners;
 }

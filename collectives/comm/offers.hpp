@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ranks publish as they join a communicator (bootstrap.hpp), and how it is written down.
+// What ranks publish as they join a communicator (bootstrap.hpp), in the bytes of sys/codec.hpp.
 #pragma once
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdint>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "collectives/comm/bootstrap.hpp"
+#include "sys/codec.hpp"
+#include "sys/result.hpp"
 
 namespace batchai::coll {
 
@@ -23,16 +24,9 @@ struct Introduction {
     std::string node, host;
     int pid = 0;
 
-    std::string text() const { return fmt::format("{}\n{}\n{}", node, host, pid); }
-    static Introduction from(const std::string& text) {
-        Introduction it;
-        std::istringstream lines(text);
-        std::getline(lines, it.node);
-        std::getline(lines, it.host);
-        lines >> it.pid;
-        // Ranks of different hosts are on different nodes, whatever their names.
-        it.node += '\n' + it.host;
-        return it;
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(node, host, pid);
     }
 };
 
@@ -42,23 +36,22 @@ struct Offer {
     std::string memory;
     std::string invitation;
     std::vector<std::uint16_t> ports;
-    std::string address;  // may have any bytes
+    std::string address;
 
-    std::string text() const {
-        return fmt::format("{}\n{}\n{}\n{}", memory, invitation, fmt::join(ports, " "), address);
-    }
-    static Offer from(const std::string& text) {
-        Offer offer;
-        std::istringstream lines(text);
-        std::string ports;
-        std::getline(lines, offer.memory);
-        std::getline(lines, offer.invitation);
-        std::getline(lines, ports);
-        std::istringstream numbers(ports);
-        for (std::uint16_t port = 0; numbers >> port;) offer.ports.push_back(port);
-        offer.address.assign(std::istreambuf_iterator<char>(lines), {});
-        return offer;
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(memory, invitation, ports, address);
     }
 };
+
+// What another rank has published under the key.
+template <class Message>
+sys::Result<Message> look_up(const Bootstrap& bootstrap, int rank, const char* key) {
+    const auto bytes = bootstrap.lookup(rank, key);
+    if (!bytes) return bytes.error();
+    auto message = sys::decode_whole<Message>(*bytes);
+    if (!message) return sys::Error{fmt::format("rank {}: its {} cannot be read", rank, key)};
+    return *std::move(message);
+}
 
 }  // namespace batchai::coll

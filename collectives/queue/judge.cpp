@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <span>
 
@@ -93,46 +92,10 @@ std::vector<Verdict> all_fail(const std::vector<Line>& lines, const std::vector<
     return verdicts;
 }
 
-void append_number(std::string& bytes, std::uint64_t number) {
-    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
 }  // namespace
 
 bool Line::has_joined() const {
     return std::any_of(keys.begin(), keys.end(), is_join);
-}
-
-std::string Line::bytes() const {
-    std::string bytes;
-    append_number(bytes, (stuck ? 1u : 0u) | (closing ? 2u : 0u));
-    append_number(bytes, seen);
-    for (const std::string& key : keys) {
-        append_number(bytes, key.size());
-        bytes += key;
-    }
-    return bytes;
-}
-
-bool Line::read(std::string_view bytes) {
-    const auto number = [&bytes](std::uint64_t& value) {
-        if (bytes.size() < sizeof value) return false;
-        std::memcpy(&value, bytes.data(), sizeof value);
-        bytes.remove_prefix(sizeof value);
-        return true;
-    };
-    std::uint64_t flags = 0;
-    if (!number(flags) || !number(seen)) return false;
-    stuck = (flags & 1) != 0;
-    closing = (flags & 2) != 0;
-    keys.clear();
-    while (!bytes.empty()) {
-        std::uint64_t length = 0;
-        if (!number(length) || length > bytes.size()) return false;
-        keys.emplace_back(bytes.substr(0, length));
-        bytes.remove_prefix(length);
-    }
-    return true;
 }
 
 std::vector<Verdict> judge(const std::vector<Line>& lines, const std::vector<int>& numbers) {

@@ -22,9 +22,12 @@ struct Line {
 
     bool has_joined() const;
 
-    // For the way to other ranks. read: false where the bytes are no line.
-    std::string bytes() const;
-    bool read(std::string_view bytes);
+    bool operator==(const Line&) const = default;
+    // For sys/codec.hpp, by which ranks exchange their lines.
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(stuck, closing, seen, keys);
+    }
 };
 
 // A rank that has joined has no more to submit: it takes part in sums and averages with zeros, and

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "sys/codec.hpp"
+
 namespace batchai::coll {
 namespace {
 
@@ -152,7 +154,7 @@ void Negotiation::start_ready() {
 void Negotiation::say_length() {
     Line line{state_.stuck, state_.closing, {}, seen_};
     for (const Submission* submission : line_) line.keys.push_back(submission->key);
-    own_ = line.bytes();
+    own_ = sys::encode(line);
     lengths_.assign(static_cast<std::size_t>(topology_.size), own_.size());
     Signature signature;
     signature.kind = Kind::allgather;
@@ -176,15 +178,17 @@ void Negotiation::say_line() {
 }
 
 void Negotiation::read_lines() {
-    std::vector<Line> lines(lengths_.size());
+    std::vector<Line> lines;
     std::string_view rest = everything_;
-    for (std::size_t r = 0; r < lines.size(); ++r) {
-        if (!lines[r].read(rest.substr(0, lengths_[r]))) {
+    for (std::size_t r = 0; r < lengths_.size(); ++r) {
+        auto line = sys::decode_whole<Line>(rest.substr(0, lengths_[r]));
+        if (!line) {
             return engine_.fail(
                 {BATCHAI_COLL_ERR_SYSTEM,
                  fmt::format("what rank {} has in line cannot be read", numbers_[r])},
                 true);
         }
+        lines.push_back(*std::move(line));
         rest.remove_prefix(lengths_[r]);
     }
     const std::vector<Verdict> verdicts = judge(lines, numbers_);

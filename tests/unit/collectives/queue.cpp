@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "ranks.hpp"
+#include "sys/codec.hpp"
 
 using namespace batchai::coll;
 
@@ -111,17 +112,19 @@ BOOST_AUTO_TEST_CASE(who_keeps_others_waiting) {
 
 BOOST_AUTO_TEST_CASE(lines_travel_as_bytes) {
     const Line sent{true, false, {key("a", "x"), key("", ""), key("c", "z", {part(3)})}};
-    Line got;
-    BOOST_TEST(got.read(sent.bytes()));
-    BOOST_TEST(got.stuck);
-    BOOST_TEST(!got.closing);
-    BOOST_TEST(got.keys == sent.keys, boost::test_tools::per_element());
-    const std::string bytes = sent.bytes();
-    BOOST_TEST(!got.read(bytes.substr(0, bytes.size() - 1)));
-    BOOST_TEST(!got.read(bytes.substr(0, 3)));
+    const std::string bytes = batchai::sys::encode(sent);
+    const auto read = [](const std::string& from) {
+        return batchai::sys::decode_whole<Line>(from);
+    };
+    BOOST_REQUIRE(read(bytes).has_value());
+    BOOST_TEST((*read(bytes) == sent));
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        BOOST_TEST(!read(bytes.substr(0, size)).has_value());
+    }
+    // A key longer than all there is: after two flags, a number and the number of keys.
     std::string wrong = bytes;
-    wrong[23] = '\x7f';  // a key longer than all there is
-    BOOST_TEST(!got.read(wrong));
+    wrong[2 + 8 + 8 + 7] = '\x7f';
+    BOOST_TEST(!read(wrong).has_value());
 }
 
 std::string join() {
