@@ -12,7 +12,7 @@ namespace {
 
 Plan plan() {
     return {{{"n1", "n2"}, {0, 1, 2}},
-            {{2, {"sh", "-c", "echo $KEY"}, {}, 0, false, {}, {}}},
+            {{2, {"sh", "-c", "echo $KEY"}, {}, 0, false, false, {}, {}}},
             "/work",
             {{0, {0}, {0, 1}, {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"KEY", "s3cret"}}},
              {1, {}, {}, {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"KEY", "s3cret"}}}}};
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(people_are_told_once_what_all_ranks_have) {
 BOOST_AUTO_TEST_CASE(each_program_of_several_is_told_with_its_ranks) {
     Plan known = plan();
     known.programs[0].ranks = 1;
-    known.programs.push_back({1, {"serve"}, "ps", 0, true, {}, {}});
+    known.programs.push_back({1, {"serve"}, "ps", 0, false, true, {}, {}});
     BOOST_TEST(
         as_text(known).starts_with("rank 0: sh -c 'echo $KEY'\nrank 1: serve\n    in /work"));
     const auto document = nlohmann::json::parse(as_json(known));

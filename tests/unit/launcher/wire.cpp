@@ -15,8 +15,9 @@ Launch example() {
     Launch launch;
     launch.nspace = "name";
     launch.map = {{"n1", "n2"}, {0, 2, 3}};
-    launch.programs = {{2, {"sh", "-c", std::string("a\0b", 3)}, {}, 0, false, {}, {}},
-                       {1, {"serve"}, "ps", 1, true, {{"A", "{index}"}}, "/out/{stream}.txt"}};
+    launch.programs = {
+        {2, {"sh", "-c", std::string("a\0b", 3)}, {}, 0, false, false, {}, {}},
+        {1, {"serve"}, "ps", 1, true, true, {{"A", "{index}"}}, "/out/{stream}.txt"}};
     launch.environment = {{"A", "1"}, {"EMPTY", ""}};
     launch.dry_run = true;
     launch.shared_host = true;
