@@ -96,10 +96,13 @@ class Setup {
         if (auto read = read_secrets(); !read) return read;
         // If we are killed after this point, cleanup needs this state.
         if (auto noted = write_state("running", ""); !noted) return noted;
-        if (auto root = sys::open_trusted(policy_.mount_root,
-                                          {.flags = O_PATH | O_DIRECTORY, .makes = true});
-            !root)
-            return root.error().in("site policy: paths.mount_root");
+        // Where a job file's processes start, too: Slurm changes to a step's directory before the
+        // step has the job's mounts.
+        const std::string working =
+            fmt::format("{}/{}/{}", policy_.mount_root, job::kTemporary, job::kWorking);
+        if (auto made = sys::open_trusted(working, {.flags = O_PATH | O_DIRECTORY, .makes = true});
+            !made)
+            return made.error().in("site policy: paths.mount_root");
         in_place_ = request_.in_place && !is_shared_mount(policy_.mount_root);
         if (!in_place_)
             if (auto made = create_pinned_namespace(directory_); !made) return made;

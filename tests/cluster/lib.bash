@@ -84,14 +84,14 @@ wait_job() {
 
 # ---- nothing is left ---------------------------------------------------------------------------------
 
-# What is on a node: mounts, files where jobs leave them. An empty /run/batchai and its self-bind,
-# which outlive the jobs by design, do not count.
+# What is on a node: mounts, files where jobs leave them. An empty /run/batchai, its self-bind and the
+# empty directories where jobs will be mounted, which outlive the jobs by design, do not count.
 node_facts() {
     # shellcheck disable=SC2016 # expanded on the node
     on_node "$1" sh -c '
         awk "\$2 != \"/run/batchai\" { print \"mounted:\", \$0 }" /proc/1/mounts
         find /tmp /dev/shm -mindepth 1 -maxdepth 1 -printf "on disk: %p\n"
-        [ ! -d /run/batchai ] || find /run/batchai -mindepth 2 -printf "on disk: %p\n"' | sort
+        [ ! -d /run/batchai ] || find /run/batchai -mindepth 2 ! \( -path /run/batchai/mnt/.temp -o -path /run/batchai/mnt/.temp/wd \) -printf "on disk: %p\n"' | sort
 }
 
 # remember_nodes: called once, before the first test.

@@ -11,7 +11,7 @@ setup_file() {
     cat >>"$MINISLURM_DIR/batchai.toml" <<'TOML'
 [[preparation]]
 command = "apt *"
-replace = "touch preparing.$(hostname); while [ ! -e go ]; do sleep 0.1; done"
+replace = "cd $SLURM_SUBMIT_DIR; touch preparing.$(hostname); while [ ! -e go ]; do sleep 0.1; done"
 TOML
 }
 
@@ -92,7 +92,7 @@ not_in_ps() {
     write_job job.json 2 "apt install $needle"
     submit_alice -N 2 -o out --batchai-job=job.json job.sh
     not_in_ps "$needle"
-    grep -rqF "this site replaces 'apt install $needle' by 'touch" "$share/out" --include=execution-n1.log
+    grep -rqF "this site replaces 'apt install $needle' by 'cd" "$share/out" --include=execution-n1.log
 }
 
 @test "a symbolic link that is exchanged while jobs start mounts nothing outside of the allowlist" {
