@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <sstream>
 #include <string_view>
 
@@ -115,12 +117,19 @@ bool one_of(std::string_view text, const std::array<std::string_view, N>& list) 
     return std::find(list.begin(), list.end(), text) != list.end();
 }
 
+// Slurm takes the start of a long option's name for the name, from where no other option has it.
+bool is_short_for(std::string_view text, std::string_view name, std::size_t from) {
+    return text.size() >= from && name.starts_with(text);
+}
+
 // What the options among the words say.
 struct Reading {
     std::string nodes;        // the last -N; empty: none
     std::string first_other;  // the first word that is no option nor an option's value
     bool is_test = false;
     bool is_array = false;
+    bool moves = false;      // --chdir
+    bool names_job = false;  // --jobid
     bool certain = true;
 };
 
@@ -154,7 +163,9 @@ class Words {
         const std::string_view name = option.substr(0, equals);
         const bool has_value = equals != option.npos;
         reading_.is_test = reading_.is_test || name == "test-only";
-        reading_.is_array = reading_.is_array || name == "array";
+        reading_.is_array = reading_.is_array || is_short_for(name, "array", 2);
+        reading_.moves = reading_.moves || is_short_for(name, "chdir", 3);
+        reading_.names_job = reading_.names_job || is_short_for(name, "jobid", 4);
         if (name == "nodes")
             reading_.nodes = has_value ? std::string(option.substr(equals + 1)) : value();
         else if (has_value || one_of(name, kFlags))
@@ -170,6 +181,7 @@ class Words {
             const char letter = letters.front();
             const std::string rest(letters.substr(1));
             reading_.is_array = reading_.is_array || letter == 'a';
+            reading_.moves = reading_.moves || letter == 'D';
             if (letter == 'N') {
                 reading_.nodes = rest.empty() ? value() : rest;
                 return;
@@ -190,20 +202,31 @@ class Words {
     Reading reading_;
 };
 
-// Of a batch script, up to its first command. A quote there is more than this reads.
+bool is_blank(char c) {
+    return std::isspace(static_cast<unsigned char>(c)) != 0;
+}
+
+// The separator of a heterogeneous job's components in a script.
+bool ends_component(const std::string& word) {
+    return word == "hetjob" || word == "packjob";
+}
+
+// Of a batch script, up to its first command, and of its first component only. A quote there is
+// more than this reads.
 Reading read_script(const std::string& path) {
     const auto text = sys::read_file(path, kMaximum);
     Reading all;
     if (!text) return all;
     std::istringstream lines(*text);
     for (std::string line; std::getline(lines, line);) {
-        if (line.empty()) continue;
-        if (line.front() != '#') break;
+        const auto first = std::find_if_not(line.begin(), line.end(), is_blank);
+        if (first != line.end() && *first != '#') break;
         if (!line.starts_with("#SBATCH")) continue;
         line.resize(std::min(line.find('#', 1), line.size()));
         std::istringstream parts(line);
         std::vector<std::string> words;
         for (std::string word; parts >> word;) words.push_back(word);
+        if (std::any_of(words.begin(), words.end(), ends_component)) break;
         const Reading one = Words(words).read();
         if (!one.certain || line.find_first_of("\"'\\") != line.npos) all.certain = false;
         if (!one.nodes.empty()) all.nodes = one.nodes;
@@ -229,11 +252,19 @@ std::optional<AskedNodes> parse(const std::string& text) {
 Submission submission_of(const std::vector<std::string>& words) {
     Submission submission;
     if (words.empty()) return submission;
-    submission.is_sbatch = words.front().substr(words.front().rfind('/') + 1) == "sbatch";
+    const std::string program = words.front().substr(words.front().rfind('/') + 1);
+    submission.is_sbatch = program == "sbatch";
     Reading reading = Words(words).read();
     submission.is_test = reading.is_test;
     submission.is_array = reading.is_array;
-    if (submission.is_sbatch && reading.certain && !reading.first_other.empty()) {
+    // Inside an allocation -N is the step's.
+    if (program == "srun" && (reading.names_job || ::getenv("SLURM_JOB_ID") != nullptr ||
+                              ::getenv("SLURM_JOBID") != nullptr))
+        return submission;
+    if (submission.is_sbatch && ::getenv("SBATCH_ARRAY_INX") != nullptr) submission.is_array = true;
+    // sbatch looks for a relative path in the directory of --chdir.
+    const bool is_elsewhere = reading.moves && !reading.first_other.starts_with('/');
+    if (submission.is_sbatch && reading.certain && !reading.first_other.empty() && !is_elsewhere) {
         Reading script = read_script(reading.first_other);
         submission.is_array = submission.is_array || script.is_array;
         if (reading.nodes.empty()) reading = std::move(script);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The submission that asked for a check, by the words of sbatch, salloc or srun, batchai-check's
-// parent, and by the #SBATCH lines of its script. Slurm tells a plugin nothing of it before the job
-// runs. What it is not certain of, because it does not know an option, it does not say.
+// parent, by the #SBATCH lines of its script, and by Slurm's variables. Slurm tells a plugin
+// nothing of it before the job runs. What it is not certain of, because it does not know an option,
+// it does not say.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ struct Submission {
     bool is_sbatch = false;
     bool is_test = false;             // --test-only: nothing will run
     bool is_array = false;            // --array: each task has an output directory of its own
-    std::optional<AskedNodes> nodes;  // nothing: no word says it
+    std::optional<AskedNodes> nodes;  // nothing: it is not known
 };
 
 // words: with the program's name first.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/check/submission.hpp"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
@@ -72,6 +73,55 @@ BOOST_AUTO_TEST_CASE(a_test_and_an_array_are_known_by_slurms_own_words_only) {
     const auto scripts = spank::submission_of({"sbatch", "x", "--test-only", "--array=1-3"});
     BOOST_TEST((!scripts.is_test && !scripts.is_array));
     BOOST_TEST(!spank::submission_of({"srun", "x"}).is_sbatch);
+}
+
+BOOST_AUTO_TEST_CASE(a_script_is_read_as_far_as_slurm_reads_it_for_the_first_component) {
+    const std::string script =
+        std::filesystem::temp_directory_path() / ("batchai-lines-" + std::to_string(::getpid()));
+    const auto asked_by = [&](const std::string& text) {
+        std::ofstream(script) << "#!/bin/sh\n" << text;
+        return asked("sbatch " + script);
+    };
+    BOOST_TEST(asked_by("#SBATCH -N2\n#SBATCH hetjob\n#SBATCH -N1\n") == "2");
+    BOOST_TEST(asked_by("#SBATCH -N2\n#SBATCH packjob\n#SBATCH -N1\n") == "2");
+    BOOST_TEST(asked_by("#SBATCH hetjob\n#SBATCH -N1\n") == "unknown");
+    BOOST_TEST(asked_by("#SBATCH -N1\n \t\n  # note\n#SBATCH -N2\ntrue\n#SBATCH -N3\n") == "2");
+    BOOST_TEST(asked_by("#SBATCH -N1\n  true # note\n#SBATCH -N2\n") == "1");
+    std::filesystem::remove(script);
+}
+
+BOOST_AUTO_TEST_CASE(a_relative_script_is_not_looked_for_beside_the_directory_of_chdir) {
+    const std::string script = "batchai-beside-" + std::to_string(::getpid());
+    std::ofstream(script) << "#!/bin/sh\n#SBATCH -N1\n";
+    BOOST_TEST(asked("sbatch " + script) == "1");
+    for (const char* option : {"-D /tmp", "-D/tmp", "--chdir=/tmp", "--chd=/tmp", "-QD /tmp"})
+        BOOST_TEST(asked("sbatch " + std::string(option) + " " + script) == "unknown", option);
+    BOOST_TEST(asked("sbatch -D /tmp -N4 " + script) == "4");
+    BOOST_TEST(asked("sbatch -D /tmp " + std::filesystem::absolute(script).string()) == "1");
+    std::filesystem::remove(script);
+}
+
+BOOST_AUTO_TEST_CASE(the_nodes_of_a_step_are_not_taken_for_the_jobs) {
+    BOOST_TEST(asked("srun -N1 true") == "1");
+    for (const char* option : {"--jobid=7", "--jobi=7"})
+        BOOST_TEST(asked("srun " + std::string(option) + " -N1 true") == "unknown", option);
+    for (const char* variable : {"SLURM_JOB_ID", "SLURM_JOBID"}) {
+        ::setenv(variable, "7", 1);
+        BOOST_TEST(asked("/usr/bin/srun -N1 true") == "unknown", variable);
+        BOOST_TEST(asked("sbatch -N1 true") == "1", variable);
+        ::unsetenv(variable);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_array_is_known_by_the_start_of_its_option_and_by_the_variable) {
+    for (const char* option : {"--ar=0-1", "--arr=0-1"})
+        BOOST_TEST(spank::submission_of({"sbatch", option, "x"}).is_array, option);
+    for (const char* option : {"--account=a", "--a=0", "--arrays=0-1"})
+        BOOST_TEST(!spank::submission_of({"sbatch", option, "x"}).is_array, option);
+    ::setenv("SBATCH_ARRAY_INX", "0-1", 1);
+    BOOST_TEST(spank::submission_of({"sbatch", "x"}).is_array);
+    BOOST_TEST(!spank::submission_of({"srun", "x"}).is_array);
+    ::unsetenv("SBATCH_ARRAY_INX");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
