@@ -24,6 +24,16 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return result;
 }
 
+// Of a program that something else has reaped, or that no one could.
+constexpr int kUnknownCode = 255;
+
+// In the child, which could not become the program.
+[[noreturn]] void give_up(int failure) {
+    const int why = errno;
+    (void)!::write(failure, &why, sizeof why);
+    ::_exit(1);
+}
+
 // In the child: only calls that are safe after fork in a process with threads. An errno in
 // `failure` tells the parent why the program does not run.
 [[noreturn]] void become(const Program& program, char* const* argv, char* const* environment,
@@ -34,14 +44,12 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     // Copies above the standard numbers first: one of them may stand in another's place.
     std::array<int, 3> wanted{program.in, program.out, program.err};
     for (int& fd : wanted)
-        if (fd >= 0) fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        if (fd >= 0 && (fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) give_up(failure);
     for (int number = 0; number < 3; ++number)
-        if (wanted[number] >= 0) ::dup2(wanted[number], number);
+        if (wanted[number] >= 0 && ::dup2(wanted[number], number) < 0) give_up(failure);
     if (program.closes_others) ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     ::execvpe(argv[0], argv, environment);
-    const int why = errno;
-    (void)!::write(failure, &why, sizeof why);
-    ::_exit(1);
+    give_up(failure);
 }
 
 }  // namespace
@@ -76,17 +84,19 @@ Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
 
 int Subprocess::wait() {
     int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    pid_t reaped = 0;
+    while ((reaped = ::waitpid(pid_, &status, 0)) < 0 && errno == EINTR) {
     }
     pid_ = -1;
-    return exit_code_of(status);
+    return reaped < 0 ? kUnknownCode : exit_code_of(status);
 }
 
 std::optional<int> Subprocess::test() {
     int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+    const pid_t reaped = ::waitpid(pid_, &status, WNOHANG);
+    if (reaped == 0 || (reaped < 0 && errno == EINTR)) return std::nullopt;
     pid_ = -1;
-    return exit_code_of(status);
+    return reaped < 0 ? kUnknownCode : exit_code_of(status);
 }
 
 int Subprocess::end() {

@@ -53,8 +53,8 @@ class Subprocess {
 
     pid_t pid() const { return pid_; }  // -1 once it is reaped
 
-    // Its exit code as a shell has it: 128 + N after signal N. Call these until one has returned
-    // it.
+    // Its exit code as a shell has it: 128 + N after signal N; 255 if something else has reaped it.
+    // Call these until one has returned it.
     int wait();
     std::optional<int> test();  // nothing: it runs
 

@@ -120,4 +120,23 @@ BOOST_AUTO_TEST_CASE(no_more_is_read_than_the_maximum) {
     BOOST_TEST(read_until({pipe.read.get()}, forever, 10).at(0).size() == 10U);
 }
 
+BOOST_AUTO_TEST_CASE(
+    a_program_that_something_else_has_reaped_is_not_said_to_run_or_to_have_succeeded) {
+    for (const bool waits : {true, false}) {
+        auto started = Subprocess::start({{"true"}});
+        BOOST_REQUIRE(started);
+        BOOST_TEST(::waitpid(started->pid(), nullptr, 0) == started->pid());
+        BOOST_TEST((waits ? started->wait() : started->test().value_or(-1)) == 255);
+        BOOST_TEST(started->pid() == -1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_does_not_run_without_the_descriptor_that_it_was_to_get) {
+    Program program{{"true"}};
+    program.out = 1 << 20;
+    const auto started = Subprocess::start(program);
+    BOOST_REQUIRE(!started);
+    BOOST_TEST(started.error().message == "true: Bad file descriptor");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
