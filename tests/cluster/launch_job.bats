@@ -436,3 +436,13 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     [[ $(sed -n 3p "$files/stdout.txt") = */mnt/d/models/slurm/group/workspaces/ws/experiments/exp/jobs/job/0123/outputs ]]
     [ "$(tail -n 2 "$files/stdout.txt")" = $'0\n1' ]
 }
+
+@test "a long .bashrc does not hold up a preparation that adds a line to it" {
+    export HOME=$BATS_TEST_TMPDIR/home
+    mkdir "$HOME"
+    yes '# a line of a long file' | head -c 1000000 >"$HOME/.bashrc"
+    printf '\n\n\n' >>"$HOME/.bashrc"
+    job 1 "$(mpi 'echo $ADDED:' 1)" '"jobPreparation": { "commandLine": "echo export ADDED=1 >>~/.bashrc" }'
+    launch
+    [ "$(cat "$files/stdout.txt")" = 1: ]
+}
