@@ -3,6 +3,7 @@
 // batchai-launch: starts the ranks of a job (docs/man/batchai-launch.1).
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -198,6 +199,8 @@ void open_standard_streams() {
 int main(int argc, char** argv) {
     using namespace batchai::launcher;
     open_standard_streams();
+    // Our parent may have ignored it, which exec keeps: the kernel would then reap our children.
+    ::signal(SIGCHLD, SIG_DFL);
     int code = 0;
     if (argc == 2 && std::string_view(argv[1]) == "--agent") {
         code = agent_main();

@@ -105,6 +105,29 @@ bool wait_until(int pidfd, int seconds) {
     }
 }
 
+// While it lives, this process can wait for its children. One whose parent has ignored SIGCHLD
+// ignores it too, and the kernel then reaps the children.
+class WaitingForChildren {
+  public:
+    WaitingForChildren() {
+        sigaction(SIGCHLD, nullptr, &before_);
+        if (before_.sa_handler != SIG_IGN && !(before_.sa_flags & SA_NOCLDWAIT)) return;
+        struct sigaction waiting = before_;
+        if (waiting.sa_handler == SIG_IGN) waiting.sa_handler = SIG_DFL;
+        waiting.sa_flags &= ~SA_NOCLDWAIT;
+        changed_ = sigaction(SIGCHLD, &waiting, nullptr) == 0;
+    }
+    ~WaitingForChildren() {
+        if (changed_) sigaction(SIGCHLD, &before_, nullptr);
+    }
+    WaitingForChildren(const WaitingForChildren&) = delete;
+    WaitingForChildren& operator=(const WaitingForChildren&) = delete;
+
+  private:
+    struct sigaction before_ = {};
+    bool changed_ = false;
+};
+
 }  // namespace
 
 DyingWithParent::DyingWithParent() {
@@ -118,6 +141,7 @@ DyingWithParent::~DyingWithParent() {
 
 int run(const Program& program) {
     if (access(program.path, X_OK) != 0) return kNotStarted;
+    const WaitingForChildren waiting;
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child < 0) return kNotStarted;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // batchai: Azure Batch AI's command line over Slurm.
+#include <signal.h>
+
 #include <algorithm>
 #include <exception>
 #include <iostream>
@@ -31,6 +33,8 @@ std::vector<std::string> words_of(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     using batchai::cli::fail;
+    // Our parent may have ignored it, which exec keeps: the kernel would then reap our children.
+    ::signal(SIGCHLD, SIG_DFL);
     CLI::App command("Runs Azure Batch AI jobs on a Slurm cluster.", "batchai");
     batchai::cli::Session session;
     try {

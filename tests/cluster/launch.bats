@@ -512,3 +512,10 @@ time.sleep(60)"' - "$group"
     eventually none_there
     kill "$holder"
 }
+
+@test "the launcher does not hang where its parent ignores SIGCHLD" {
+    run timeout -k 2 30 python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execvp(sys.argv[1], sys.argv[1:])' batchai-launch --local 1 -n 1 -- sh -c 'exit 7'
+    [ "$status" = 7 ]
+}

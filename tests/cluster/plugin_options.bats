@@ -172,3 +172,19 @@ setup() { enter_work; }
     [ "$status" != 0 ]
     [[ $output == *"batchai: --batchai-mount: the job is set up already: give the option to sbatch or salloc"* ]]
 }
+
+@test "a job file is not refused where the parent of sbatch ignores SIGCHLD" {
+    write_job job.json 1
+    run as_alice python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execvp(sys.argv[1], sys.argv[1:])' sbatch -N 1 -o out --batchai-job=job.json --wrap true
+    [ "$status" = 0 ]
+    [[ $output =~ Submitted\ batch\ job\ ([0-9]+) ]]
+    [ "$(wait_job "${BASH_REMATCH[1]}")" = COMPLETED ]
+}
+
+@test "the nodes of a step are not taken for those of the job that its job file wants" {
+    write_job job.json 2
+    run as_alice salloc -Q -N 2 srun -Q -N 1 --batchai-job=job.json true
+    [[ $output != *"the submission asks for"* ]]
+}

@@ -66,4 +66,15 @@ BOOST_AUTO_TEST_CASE(a_program_has_no_blocked_signal) {
     BOOST_TEST(output == "SigBlk:\t0000000000000000\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_status_is_not_lost_where_sigchld_is_ignored) {
+    struct sigaction ignored = {};
+    struct sigaction before = {};
+    struct sigaction after = {};
+    ignored.sa_handler = SIG_IGN;
+    sigaction(SIGCHLD, &ignored, &before);
+    BOOST_TEST(shell("exit 3") == 3);
+    sigaction(SIGCHLD, &before, &after);
+    BOOST_TEST((after.sa_handler == SIG_IGN));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
