@@ -118,28 +118,26 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     snprintf(array_task, sizeof array_task, "%s=%u", kArrayTaskVariable, task.array_task);
     if (task.in_array) environment[kept++] = array_task;
 
+    // The job is the first component of a heterogeneous one. A job that was submitted inside
+    // another one inherits its variables, with other numbers.
+    char job[32];
+    snprintf(job, sizeof job, "%u", task.job);
+    const char* component = find_variable(task.environment, "SLURM_JOB_ID_HET_GROUP_0");
+    const bool has_components = component && strcmp(component, job) == 0;
+
     // A step of one task per node that takes over the job's request for GPUs gets too few of them,
     // or is refused. With the first option it gets all that the job has
     // (launcher/common/slurm_job.cpp).
-    const char* words[] = {"srun",
-                           "--gpus-per-socket=1",
-                           "--overlap",
-                           "--nodes",
-                           nodes,
-                           "--ntasks",
-                           nodes,
-                           "--ntasks-per-node=1",
-                           "--mem=0",
-                           "--mpi=none",
-                           "--kill-on-bad-exit=1",
-                           "--quiet",
-                           "--input=none",
-                           "/bin/sh",
-                           "-c",
-                           kIsReady,
-                           nullptr};
-    const char** const argv = spreads_gpus(task.environment) ? words : words + 1;
-    argv[0] = "srun";
+    const char* words[] = {"--overlap", "--nodes",      nodes,
+                           "--ntasks",  nodes,          "--ntasks-per-node=1",
+                           "--mem=0",   "--mpi=none",   "--kill-on-bad-exit=1",
+                           "--quiet",   "--input=none", "/bin/sh",
+                           "-c",        kIsReady,       nullptr};
+    const char* argv[24] = {"srun"};
+    int argc = 1;
+    if (spreads_gpus(task.environment)) argv[argc++] = "--gpus-per-socket=1";
+    if (has_components) argv[argc++] = "--het-group=0";
+    for (const char* word : words) argv[argc++] = word;
     MemoryFile output;
     Program program = {BATCHAI_SRUN, argv, const_cast<char* const*>(environment)};
     program.err = output.fd();

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Every kind of step finds its node mounted and prepared, once per job.
-# minislurm: -n 2 -s LaunchParameters=use_interactive_step
+# minislurm: -n 3 -s LaunchParameters=use_interactive_step
 # plugin: policy=/run/minislurm/batchai.toml
 
 load plugin
@@ -177,3 +177,21 @@ seen='hostname; env | grep -E "(AZ_BATCHAI.*|SPANK.*BATCHAI.*|batchai_batchai.*|
     prepared_once n1
 }
 running() { [ "$(job_state "$1")" = RUNNING ]; }
+
+@test "a heterogeneous job whose first component has two nodes does not fail in its preparation" {
+    need_root
+    write_script job.sh "srun --het-group=0 sh -c '$look'" "srun --het-group=1 sh -c '$look'"
+    submit_alice -N 2 -w n1,n2 -o out --batchai-mount="$mounts" --batchai-prep="$note" : -N 1 -w n3 job.sh
+    [ "$(wait_job "$job")" = COMPLETED ] || cat out
+    [ "$(cat out)" = $'data\ndata\ndata' ]
+    prepared_once n1 n2 n3
+}
+
+@test "a job from inside a heterogeneous one is not taken for a component" {
+    need_root
+    write_script job.sh 'sbatch -Q -N 2 -w n1,n3 -o inner.out --batchai-mount=tmpfs:own --wrap "ls \$AZ_BATCHAI_JOB_MOUNT_ROOT"'
+    submit_alice -N 1 -w n1 -o out : -N 1 -w n2 job.sh
+    [ "$(wait_job "$job")" = COMPLETED ]
+    eventually queue_is_empty
+    [ "$(cat inner.out)" = own ]
+}
