@@ -45,4 +45,19 @@ Result<std::string> read_private_file(int file, uid_t owner, const std::string& 
     }
 }
 
+Result<std::string> secret_of(std::string text, const std::string& what) {
+    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+    if (text.empty() || text.find('\0') != text.npos)
+        return Error{what + ": are empty or hold a null byte"};
+    return text;
+}
+
+Result<std::string> read_own_secret(const std::string& name) {
+    const auto file = open_own_credentials(name);
+    if (!file) return file.error();
+    auto text = read_private_file(file->get(), ::geteuid(), "credentials user:" + name);
+    if (!text) return text;
+    return secret_of(*std::move(text), "credentials user:" + name);
+}
+
 }  // namespace batchai::sys

@@ -22,4 +22,11 @@ Result<UniqueFd> open_own_credentials(const std::string& name);
 // Errors name it as what.
 Result<std::string> read_private_file(int file, uid_t owner, const std::string& what);
 
+// The secret that a file's text is, to be a variable's value: without the ends of lines after it.
+// An empty one, and one with a null byte, is an error, which names it as what.
+Result<std::string> secret_of(std::string text, const std::string& what);
+
+// The secret in the calling user's own file.
+Result<std::string> read_own_secret(const std::string& name);
+
 }  // namespace batchai::sys

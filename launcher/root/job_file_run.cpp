@@ -176,12 +176,8 @@ sys::Result<void> JobFileRun::read_secrets() {
         if (source.kind != job::CredentialsSource::Kind::user)
             return sys::Error{"secret " + secret.name + ": " + job::name_of(source) +
                               " is the site's: only jobs under Slurm get it"};
-        const auto file = sys::open_own_credentials(source.name);
-        if (!file) return file.error();
-        auto text =
-            sys::read_private_file(file->get(), ::geteuid(), "credentials user:" + source.name);
+        auto text = sys::read_own_secret(source.name);
         if (!text) return text.error();
-        while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
         secret.value = *std::move(text);
     }
     return {};

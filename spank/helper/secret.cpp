@@ -51,15 +51,11 @@ sys::Result<std::string> read_credentials(const job::Mount& mount,
     return std::string();
 }
 
-sys::Result<std::string> read_secret(const job::SecretPolicy& secret, const job::SitePolicy& policy,
-                                     int file, uid_t owner) {
-    auto text = secret.source.kind == job::CredentialsSource::Kind::store
-                    ? read_stored(policy.credentials + "/" + secret.source.name)
-                    : sys::read_private_file(file, owner, "credentials " + name_of(secret.source));
+sys::Result<std::string> read_stored_secret(const job::SecretPolicy& secret,
+                                            const job::SitePolicy& policy) {
+    const auto text = read_stored(policy.credentials + "/" + secret.source.name);
     if (!text) return text;
-    while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
-    if (!text->empty() && text->find('\0') == text->npos) return text;
-    return sys::Error{"credentials " + name_of(secret.source) + ": are empty or hold a null byte"};
+    return sys::secret_of(*text, "credentials " + name_of(secret.source));
 }
 
 }  // namespace batchai::spank

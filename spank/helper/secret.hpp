@@ -21,9 +21,7 @@ namespace batchai::spank {
 sys::Result<std::string> read_credentials(const job::Mount&, const job::FileSystem&,
                                           const job::SitePolicy&, int file, uid_t owner);
 
-// What a [[secret]] entry's file holds, without the ends of lines after it; file and owner as
-// above.
-sys::Result<std::string> read_secret(const job::SecretPolicy&, const job::SitePolicy&, int file,
-                                     uid_t owner);
+// The secret of a [[secret]] entry whose file is in the store.
+sys::Result<std::string> read_stored_secret(const job::SecretPolicy&, const job::SitePolicy&);
 
 }  // namespace batchai::spank

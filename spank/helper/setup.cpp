@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <sstream>
 
 #include "job/container.hpp"
 #include "job/layout.hpp"
@@ -135,8 +136,8 @@ class Setup {
         return plan_.image.empty() ? sys::Result<void>() : contain();
     }
 
-    // The user's own files are opened as the user; the site's are for the users of their entry
-    // only.
+    // The user's own files are read as the user: they may be on a dead server. The site's are for
+    // the users of their entry only.
     sys::Result<void> read_secrets() {
         if (plan_.secrets.empty()) return {};
         std::vector<const job::SecretPolicy*> entries;
@@ -148,25 +149,31 @@ class Setup {
             if (auto may = job::may_use(**entry, wanted.reference, user); !may) return may;
             entries.push_back(*entry);
         }
-        const auto opened = as_user(request_.user, kUserSeconds, [&]() -> sys::Result<Answer> {
+        const auto is_own = [](const job::SecretPolicy* entry) {
+            return entry->source.kind == job::CredentialsSource::Kind::user;
+        };
+        std::string names;
+        for (const auto* entry : entries)
+            if (is_own(entry)) names += (names.empty() ? "" : ", ") + name_of(entry->source);
+        const auto read = [&]() -> sys::Result<Answer> {
             Answer answer;
             for (const auto* entry : entries) {
-                if (entry->source.kind != job::CredentialsSource::Kind::user) continue;
-                auto file = sys::open_own_credentials(entry->source.name);
-                if (!file) return file.error();
-                answer.files.push_back(*std::move(file));
+                if (!is_own(entry)) continue;
+                const auto secret = sys::read_own_secret(entry->source.name);
+                if (!secret) return secret.error();
+                answer.text += *secret + '\0';
             }
             return answer;
-        });
-        if (!opened) return opened.error();
-        std::size_t next = 0;
+        };
+        const auto answer = as_user(request_.user, kUserSeconds, read, "credentials " + names);
+        if (!answer) return answer.error();
+        std::istringstream own(answer->text);
         for (std::size_t i = 0; i < entries.size(); ++i) {
-            int file = -1;
-            if (entries[i]->source.kind == job::CredentialsSource::Kind::user) {
-                if (next == opened->files.size()) return sys::Error{"credentials: not opened"};
-                file = opened->files[next++].get();
-            }
-            const auto secret = read_secret(*entries[i], policy_, file, request_.user.uid);
+            sys::Result<std::string> secret = std::string();
+            if (!is_own(entries[i]))
+                secret = read_stored_secret(*entries[i], policy_);
+            else if (!std::getline(own, *secret, '\0'))
+                return sys::Error{"credentials " + names + ": not read"};
             if (!secret) return secret.error();
             give(plan_.secrets[i], *secret);
         }

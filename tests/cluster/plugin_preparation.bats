@@ -387,3 +387,30 @@ TOML
     rm -r "$(alice_home)/.config"
     cat before.toml >"$MINISLURM_DIR/batchai.toml"
 }
+
+@test "two secrets of the user's own files reach the ranks, and an empty one fails the job with one line" {
+    need_root
+    cp "$MINISLURM_DIR/batchai.toml" before.toml
+    printf '[[secret]]\nvault = "site"\nurl = "%s"\nfile = "user:%s"\n' one one two two >>"$MINISLURM_DIR/batchai.toml"
+    own=$(alice_home)/.config/batchai/credentials
+    as_alice mkdir -p "$own"
+    echo first | as_alice tee "$own/one" >/dev/null
+    printf 'the second\nline\n\n' | as_alice tee "$own/two" >/dev/null
+    chmod 600 "$own/one" "$own/two"
+    secret_job ONE one
+    jq '.properties.customMpiSettings.commandLine = "echo \"$ONE|$TWO\""
+        | .properties.secrets += [.properties.secrets[0] | .name = "TWO" | .valueSecretReference.secretUrl = "two"]' job.json >both.json
+    write_script job.sh 'exec batchai-launch'
+    submit_alice -N 2 -o out --batchai-job=both.json job.sh
+    state=$(wait_job "$job")
+    printed=$(cat "$(stdouterr)/stdout.txt")
+    : >"$own/two"
+    submit_alice -N 2 -o empty.out --batchai-job=both.json job.sh
+    second=$(wait_job "$job")
+    rm -r "$(alice_home)/.config"
+    cat before.toml >"$MINISLURM_DIR/batchai.toml"
+    [ "$state" = COMPLETED ]
+    [ "$printed" = $'first|the second\nline\nfirst|the second\nline' ]
+    [ "$second" = FAILED ]
+    grep -E '^batchai: n[12]: credentials user:two: are empty or hold a null byte$' empty.out
+}

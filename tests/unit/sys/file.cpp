@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "sys/private_file.hpp"
 #include "tests/unit/printing.hpp"
 
 using namespace batchai::sys;
@@ -95,4 +96,13 @@ BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_refused_and_not_waited_for) {
     BOOST_TEST(append_file("/dev/full", "x", 0600).error().message ==
                "/dev/full: not a regular file");
     BOOST_TEST(read_file("/dev/zero", 1).error().message == "/dev/zero: not a regular file");
+}
+
+BOOST_AUTO_TEST_CASE(a_secret_that_no_variable_can_have_is_refused) {
+    BOOST_TEST(*secret_of("a\nb\r\n\n", "it") == "a\nb");
+    for (const std::string& text : {std::string(), std::string("\r\n"), std::string("a\0b", 3)}) {
+        const auto secret = secret_of(text, "it");
+        BOOST_REQUIRE(!secret);
+        BOOST_TEST(secret.error().message == "it: are empty or hold a null byte");
+    }
 }
