@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/record.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -9,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "job/layout.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
 
@@ -38,6 +41,14 @@ std::optional<Event> event_of(const std::string& line) {
     } catch (const OrderedJson::exception&) {  // a torn or foreign line
         return std::nullopt;
     }
+}
+
+sys::Result<void> append_log(const std::string& path, const std::string& text) {
+    auto file = open_log(path, O_WRONLY | O_CREAT | O_APPEND);
+    if (!file) return file.error();
+    if (auto done = sys::write_and_close(*std::move(file), text); !done)
+        return done.error().in(path);
+    return {};
 }
 
 }  // namespace
@@ -90,9 +101,14 @@ std::optional<JobResult> read_result(const std::string& directory) {
     }
 }
 
+sys::Result<sys::UniqueFd> open_log(const std::string& path, int flags) {
+    const std::string directory = std::filesystem::path(path).parent_path();
+    return sys::open_regular_below(shared_part(directory), path, flags, 0644);
+}
+
 void leave_outputs(const std::string& directory, const std::string& line) {
-    (void)sys::append_file(directory + "/stdout.txt", "", 0644);
-    (void)sys::append_file(directory + "/stderr.txt", sys::printable(line) + "\n", 0644);
+    (void)append_log(directory + "/stdout.txt", "");
+    (void)append_log(directory + "/stderr.txt", sys::printable(line) + "\n");
 }
 
 sys::Result<void> append_execution_log(const std::string& path, const std::string& text) {
@@ -101,7 +117,7 @@ sys::Result<void> append_execution_log(const std::string& path, const std::strin
     localtime_r(&now, &local);
     char stamp[32];
     std::strftime(stamp, sizeof stamp, "%Y/%m/%d %H:%M:%S ", &local);
-    return sys::append_file(path, stamp + sys::printable_lines(text) + "\n", 0644);
+    return append_log(path, stamp + sys::printable_lines(text) + "\n");
 }
 
 }  // namespace batchai::job

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sys/result.hpp"
+#include "sys/unique_fd.hpp"
 
 namespace batchai::job {
 
@@ -45,6 +46,11 @@ struct JobResult {
 };
 sys::Result<void> write_result(const std::string& directory, const JobResult&);
 std::optional<JobResult> read_result(const std::string& directory);
+
+// Opens a regular file in a stdouterr directory. Users share the directories above the job's own:
+// an error if another user has put a link in the job's place, or in that of its stdouterr
+// directory.
+sys::Result<sys::UniqueFd> open_log(const std::string& path, int flags);
 
 // The job's stdout.txt, empty, and stderr.txt with the line, for a job that has failed before its
 // processes; what is in them stays. Best effort.

@@ -5,7 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <climits>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
 #include "sys/unique_fd.hpp"
 
@@ -39,17 +44,68 @@ Result<void> write_and_rename(UniqueFd fd, std::string_view text, mode_t mode,
     return {};
 }
 
-}  // namespace
+Error error_of(int code) {
+    return {std::strerror(code)};
+}
 
-// O_NONBLOCK: the other end of a FIFO, which may never come, is not waited for.
-Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode) {
-    UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode));
+// Where the symbolic link leads, as it says, if the user or root has made it.
+Result<std::string> target_of_own_link(int directory, const std::string& name) {
+    const UniqueFd link(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!link || ::fstat(link.get(), &status) != 0) return error_of(errno);
+    if (!S_ISLNK(status.st_mode)) return error_of(ENOTDIR);
+    if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+        return Error{"a symbolic link that another user (uid " + std::to_string(status.st_uid) +
+                     ") has made"};
+    }
+    std::array<char, PATH_MAX> target{};
+    const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
+    if (size < 0) return error_of(errno);
+    return std::string(target.data(), static_cast<std::size_t>(size));
+}
+
+Result<UniqueFd> only_regular(UniqueFd fd, const std::string& path) {
     const bool no_reader = !fd && errno == ENXIO;
     if (!fd && !no_reader) return errno_error(path);
     struct stat status {};
     if (no_reader || (::fstat(fd.get(), &status) == 0 && !S_ISREG(status.st_mode)))
         return Error{path + ": not a regular file"};
     return fd;
+}
+
+}  // namespace
+
+// O_NONBLOCK: the other end of a FIFO, which may never come, is not waited for.
+Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode) {
+    return only_regular(UniqueFd(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode)), path);
+}
+
+Result<UniqueFd> open_own(int directory, const std::string& name, int flags, mode_t mode) {
+    const int safe = flags | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd fd(::openat(directory, name.c_str(), safe, mode));
+    // With O_DIRECTORY a link is ENOTDIR.
+    if (!fd && (errno == ELOOP || errno == ENOTDIR)) {
+        const auto target = target_of_own_link(directory, name);
+        if (!target) return target.error();
+        fd.reset(::openat(directory, target->c_str(), flags | O_CLOEXEC, mode));
+    }
+    if (!fd) return error_of(errno);
+    return fd;
+}
+
+Result<UniqueFd> open_regular_below(const std::string& base, const std::string& path, int flags,
+                                    mode_t mode) {
+    const std::filesystem::path file = path;
+    UniqueFd at(::open(base.empty() ? "/" : base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!at) return errno_error(base);
+    for (const auto& name : file.parent_path().lexically_relative(base.empty() ? "/" : base)) {
+        auto next = open_own(at.get(), name, O_PATH | O_DIRECTORY);
+        if (!next) return next.error().in(path + ": " + name.string());
+        at = *std::move(next);
+    }
+    constexpr int kSafe = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    return only_regular(UniqueFd(::openat(at.get(), file.filename().c_str(), flags | kSafe, mode)),
+                        path);
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
@@ -92,9 +148,13 @@ Result<void> write_file(const std::string& path, std::string_view text, mode_t m
 Result<void> append_file(const std::string& path, std::string_view text, mode_t mode) {
     auto fd = open_regular(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode);
     if (!fd) return fd.error();
-    if (auto written = write_all(fd->get(), text); !written) return written.error().in(path);
-    if (auto closed = close_written(*std::move(fd)); !closed) return closed.error().in(path);
+    if (auto done = write_and_close(*std::move(fd), text); !done) return done.error().in(path);
     return {};
+}
+
+Result<void> write_and_close(UniqueFd fd, std::string_view text) {
+    if (auto written = write_all(fd.get(), text); !written) return written;
+    return close_written(std::move(fd));
 }
 
 }  // namespace batchai::sys

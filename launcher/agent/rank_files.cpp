@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "launcher/common/continued_file.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -30,7 +31,7 @@ sys::Result<sys::UniqueFd> open_directory(const std::filesystem::path& path) {
     if (error) return sys::Error{"creating " + path.string() + ": " + error.message()};
     const sys::UniqueFd above(::open(path.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!above) return sys::errno_error(path.parent_path());
-    auto directory = open_own(above.get(), path.filename(), O_PATH | O_DIRECTORY);
+    auto directory = sys::open_own(above.get(), path.filename(), O_PATH | O_DIRECTORY);
     if (!directory) return directory.error().in(path);
     return directory;
 }

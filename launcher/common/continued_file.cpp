@@ -6,13 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <climits>
-#include <cstring>
-
 #include "launcher/common/say.hpp"
 #include "launcher/common/terminal.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -25,45 +21,11 @@ bool ends_within_line(int file, off_t size) {
     return ::pread(fd.get(), &last, 1, size - 1) != 1 || last != '\n';
 }
 
-sys::Error error_of(int code) {
-    return {std::strerror(code)};
-}
-
-// Where the symbolic link leads, as it says, if the user or root has made it.
-sys::Result<std::string> target_of_own_link(int directory, const std::string& name) {
-    const sys::UniqueFd link(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status {};
-    if (!link || ::fstat(link.get(), &status) != 0) return error_of(errno);
-    if (!S_ISLNK(status.st_mode)) return error_of(ENOTDIR);
-    if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-        return sys::Error{
-            fmt::format("a symbolic link that another user (uid {}) has made", status.st_uid)};
-    }
-    std::array<char, PATH_MAX> target{};
-    const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
-    if (size < 0) return error_of(errno);
-    return std::string(target.data(), static_cast<std::size_t>(size));
-}
-
 }  // namespace
-
-sys::Result<sys::UniqueFd> open_own(int directory, const std::string& name, int flags,
-                                    mode_t mode) {
-    const int safe = flags | O_NOFOLLOW | O_CLOEXEC;
-    sys::UniqueFd fd(::openat(directory, name.c_str(), safe, mode));
-    // With O_DIRECTORY a link is ENOTDIR.
-    if (!fd && (errno == ELOOP || errno == ENOTDIR)) {
-        const auto target = target_of_own_link(directory, name);
-        if (!target) return target.error();
-        fd.reset(::openat(directory, target->c_str(), flags | O_CLOEXEC, mode));
-    }
-    if (!fd) return error_of(errno);
-    return fd;
-}
 
 sys::Result<sys::UniqueFd> continue_file(int directory, const std::string& name,
                                          const std::string& line) {
-    auto fd = open_own(directory, name, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0644);
+    auto fd = sys::open_own(directory, name, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0644);
     if (!fd) return fd;
     struct stat status {};
     if (line.empty() || ::fstat(fd->get(), &status) != 0 || status.st_size == 0) return fd;

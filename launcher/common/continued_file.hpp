@@ -4,8 +4,6 @@
 // the job has written is lost, and a line says where the next run begins.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 
 #include "launcher/common/allocation.hpp"
@@ -14,14 +12,8 @@
 
 namespace batchai::launcher {
 
-// openat(2) for a name that this program has chosen, where others may write too: a symbolic link is
-// followed if its owner is the user or root, and is an error if it is another user's. Errors do not
-// name the file.
-sys::Result<sys::UniqueFd> open_own(int directory, const std::string& name, int flags,
-                                    mode_t mode = 0);
-
-// Opens a file for appending, or makes it, with open_own. If something is in it already, the line
-// comes first, on a line of its own; an empty one: nothing.
+// Opens a file for appending, or makes it, with sys::open_own. If something is in it already, the
+// line comes first, on a line of its own; an empty one: nothing.
 sys::Result<sys::UniqueFd> continue_file(int directory, const std::string& name,
                                          const std::string& line);
 

@@ -65,10 +65,6 @@ class Logs {
     const Preparation& what_;
 };
 
-sys::Result<sys::UniqueFd> open_log(const std::string& path) {
-    return sys::open_regular(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0644);
-}
-
 // A text that begins with a log's path, with the path that the user can open.
 std::string outside(const Preparation& what, const std::string& text) {
     const std::string rest = text.substr(what.output.size() + 1);
@@ -124,7 +120,7 @@ struct Outputs {
 
 // The last whole lines of a file, at most kShownMaximum bytes.
 std::string end_of(const std::string& path) {
-    const auto file = sys::open_regular(path, O_RDONLY);
+    const auto file = job::open_log(path, O_RDONLY);
     if (!file) return {};
     std::string text(kShownMaximum, '\0');
     const off_t size = lseek(file->get(), 0, SEEK_END);
@@ -206,8 +202,8 @@ sys::Result<void> run_or_skip(const Preparation& what, const Logs& logs, const O
 sys::Result<void> prepare_with_logs(const Preparation& what, const Logs& logs) {
     const std::string out_path = what.output + "/" + job::preparation_stdout_name(what.log_node);
     const std::string err_path = what.output + "/" + job::preparation_stderr_name(what.log_node);
-    auto out = open_log(out_path);
-    auto err = open_log(err_path);
+    auto out = job::open_log(out_path, O_WRONLY | O_CREAT | O_APPEND);
+    auto err = job::open_log(err_path, O_WRONLY | O_CREAT | O_APPEND);
     const auto unwritable = [&](const sys::Error& why) {
         return logs.failure(
             kFailed, "job preparation: its logs cannot be written: " + outside(what, why.message));

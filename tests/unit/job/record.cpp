@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/record.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,8 +12,10 @@
 #include "job/snapshot.hpp"
 #include "samples.hpp"
 #include "tests/unit/printing.hpp"
+#include "tests/unit/sys/as_root.hpp"
 
 using namespace batchai::job;
+using boost::unit_test::precondition;
 
 namespace {
 struct Directory {
@@ -43,6 +47,31 @@ BOOST_AUTO_TEST_CASE(keeps_the_result) {
     BOOST_TEST(write_result(directory.path, {1.5, 2.5, 3, "why"}).has_value());
     BOOST_TEST(read_result(directory.path)->exit_code == 3);
     BOOST_TEST(read_result(directory.path)->failure == "why");
+}
+
+BOOST_AUTO_TEST_CASE(a_log_is_not_written_through_another_users_link, *precondition(as_root)) {
+    const Directory directory;
+    namespace fs = std::filesystem;
+    const std::string share = directory.path + "/share", own = directory.path + "/private";
+    const std::string log = "/stdouterr/execution.log";
+    for (const char* place : {"/uuid", "/uuid/stdouterr"}) {
+        const std::string job = share + "/uuid";
+        fs::create_directories(fs::path(share + place).parent_path());
+        fs::create_directories(own + "/stdouterr");
+        fs::create_symlink(place == std::string("/uuid") ? own : own + "/stdouterr", share + place);
+        BOOST_TEST(append_execution_log(job + log, "by its own link").has_value());
+        BOOST_REQUIRE(::lchown((share + place).c_str(), 12345, 12345) == 0);
+        const auto done = append_execution_log(job + log, "text");
+        BOOST_TEST(!done.has_value());
+        BOOST_TEST(samples::contains(done.error().message, "another user (uid 12345) has made"));
+        leave_outputs(job + "/stdouterr", "text");
+        BOOST_TEST(!fs::exists(own + "/stdouterr/stderr.txt"));
+        BOOST_TEST(!open_log(job + log, O_RDONLY).has_value());
+        fs::remove_all(share);
+        fs::remove_all(own);
+    }
+    fs::create_directories(share + "/uuid/stdouterr");
+    BOOST_TEST(append_execution_log(share + "/uuid" + log, "text").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(writes_a_snapshot_that_is_the_users_alone) {
