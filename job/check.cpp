@@ -2,6 +2,7 @@
 #include "job/check.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "job/container.hpp"
 #include "job/document.hpp"
@@ -13,6 +14,12 @@
 namespace batchai::job {
 
 namespace {
+
+// Whether shell text is the name of one file, relative to where the job starts.
+bool is_relative_file(const std::string& text) {
+    return !text.empty() && text.find_first_of(" \t\n\"'`$\\;&|<>()*?[]{}#!") == text.npos &&
+           std::string_view("/-~").find(text.front()) == std::string_view::npos;
+}
 
 class Checker {
   public:
@@ -283,6 +290,16 @@ class Checker {
     void check_script() {
         const JobSpec& spec = *parsed_.spec;
         const ToolkitSettings& toolkit = spec.toolkit;
+        const bool has_script = !toolkit.script.empty();
+        const std::string key =
+            toolkit.key + (has_script ? ".pythonScriptFilePath" : ".configFilePath");
+        const std::string& named = has_script ? toolkit.script : toolkit.config;
+        if (is_relative_file(named) &&
+            !(has_script && options_.is_brought && options_.is_brought(named)))
+            say(Finding::Severity::warning, key,
+                "'" + named +
+                    "' is looked for in $AZ_BATCHAI_JOB_TEMP/wd, where the job starts: write "
+                    "$AZ_BATCHAI_JOB_MOUNT_ROOT/... for a file of a share");
         // Where the script is, a shell may have to say.
         Environment variables = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "/"},
                                  {"AZ_BATCHAI_MOUNT_ROOT", "/"}};
@@ -294,12 +311,10 @@ class Checker {
                               {"AZ_BATCHAI_MOUNT_ROOT", "$AZ_BATCHAI_MOUNT_ROOT"}};
         for (const InputDirectory& input : spec.inputs)
             inputs["AZ_BATCHAI_INPUT_" + input.id] = expand(input.path, inputs);
-        const bool has_script = !toolkit.script.empty();
-        const std::string script = expand(has_script ? toolkit.script : toolkit.config, inputs);
+        const std::string script = expand(named, inputs);
         const auto path = login_path(spec, policy_, script);
         if (path && !options_.file_exists(*path))
-            error(toolkit.key + (has_script ? ".pythonScriptFilePath" : ".configFilePath"),
-                  "'" + script + "' is not a file there: upload it to " + *path);
+            error(key, "'" + script + "' is not a file there: upload it to " + *path);
     }
 
     // Variables that the job will not have: the service made nothing of them, as a shell does.

@@ -19,6 +19,9 @@ struct CheckOptions {
     std::optional<int> cluster_nodes;  // the largest nodeCount there is, where known
     // True when a path is a regular file on the login node; empty: paths are not looked at.
     std::function<bool(const std::string&)> file_exists;
+    // True when a script that the job file names without a directory of the job is put there by its
+    // name; empty: none is.
+    std::function<bool(const std::string&)> is_brought;
     // True when nothing is at a path of the login node; empty: not looked at.
     std::function<bool(const std::string&)> is_missing;
     // Why the user cannot make directories in a path of the login node (sys::check_writable);

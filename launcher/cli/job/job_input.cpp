@@ -106,12 +106,17 @@ sys::Result<job::SitePolicy> load_job_policy(const Store& store, const JobRow& r
 
 job::ParsedJob check_text(const std::string& text, const std::string& file,
                           const job::SitePolicy& policy, const StorageAccount& storage,
-                          std::optional<int> cluster_nodes, std::optional<job::Identity> identity) {
+                          std::optional<int> cluster_nodes, std::optional<job::Identity> identity,
+                          bool brings_scripts) {
     job::CheckOptions options;
     if (!storage.name.empty()) options.storage_account = storage.name;
     options.storage_key = storage.key;
     options.cluster_nodes = cluster_nodes;
     options.file_exists = sys::is_regular_file;
+    if (brings_scripts)
+        options.is_brought = [&file](const std::string& script) {
+            return sys::is_regular_file(std::filesystem::absolute(file).parent_path() / script);
+        };
     options.is_missing = sys::is_missing;
     options.writable = sys::check_writable;
     options.user = sys::own_names();
@@ -128,7 +133,7 @@ std::optional<CheckedJob> check_input(const JobInput& input, const job::SitePoli
     }
     const auto check = [&](const std::string& checked) {
         return check_text(checked, input.config_file, policy, input.storage, cluster_nodes,
-                          input.identity());
+                          input.identity(), input.brings_scripts);
     };
     auto parsed = check(*text);
     if (const std::string merged = with_volumes(*text, input); !merged.empty()) {

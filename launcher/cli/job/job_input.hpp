@@ -33,7 +33,8 @@ struct JobInput {
     std::string config_file;
     StorageAccount storage;
     MountOptions mounts;
-    nlohmann::json volumes;  // besides the file's own; null: none
+    bool brings_scripts = false;  // those beside the file are found by their names
+    nlohmann::json volumes;       // besides the file's own; null: none
 
     job::Identity identity() const;
 };
@@ -59,10 +60,10 @@ std::optional<CheckedJob> check_input(const JobInput&, const job::SitePolicy&,
                                       std::optional<int> cluster_nodes);
 
 // check_job as every verb here asks for it: paths are looked at from this machine. identity: the
-// job's, where it has one.
+// job's, where it has one. brings_scripts: JobInput's.
 job::ParsedJob check_text(const std::string& text, const std::string& file, const job::SitePolicy&,
                           const StorageAccount&, std::optional<int> cluster_nodes,
-                          std::optional<job::Identity> identity);
+                          std::optional<job::Identity> identity, bool brings_scripts = false);
 
 // A job that has its name, its row in the history and its snapshot.
 struct NewJob {

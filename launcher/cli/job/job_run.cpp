@@ -125,6 +125,7 @@ void add_job_run(CLI::App& parent, Session& session) {
                  "batchai job run --local -n train -f job.json");
     const auto args = std::make_shared<RunArgs>();
     add_job_input(*verb, args->input);
+    args->input.brings_scripts = true;
     verb->get_option("--config-file")->required();
     verb->add_option("--local", args->local,
                      "on this machine alone, as NODES nodes (left out: the file's nodeCount)")

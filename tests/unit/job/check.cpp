@@ -227,6 +227,32 @@ BOOST_AUTO_TEST_CASE(warns_of_a_variable_that_the_job_does_not_have) {
                "in this job: it is replaced by nothing\n");
 }
 
+BOOST_AUTO_TEST_CASE(warns_of_a_script_that_is_named_relative_to_nothing_the_user_knows) {
+    const auto warned = [](const std::string& settings, const CheckOptions& options = {}) {
+        const auto parsed = check_job(R"({"properties": {"nodeCount": 1,
+            "stdOutErrPathPrefix": "/o", )" +
+                                          settings + "}}",
+                                      "j", samples::policy(), options);
+        std::string warnings;
+        for (const Finding& finding : parsed.findings)
+            if (finding.severity == Finding::Severity::warning)
+                warnings += finding.path + ": " + finding.message;
+        return warnings;
+    };
+    BOOST_TEST(samples::contains(
+        warned(R"("horovodSettings": {"pythonScriptFilePath": "train.py"})"),
+        "properties.horovodSettings.pythonScriptFilePath: 'train.py' is looked for in "
+        "$AZ_BATCHAI_JOB_TEMP/wd, where the job starts: write $AZ_BATCHAI_JOB_MOUNT_ROOT/"));
+    BOOST_TEST(samples::contains(warned(R"("cntkSettings": {"configFilePath": "a/b.cntk"})"),
+                                 "cntkSettings.configFilePath: 'a/b.cntk' is looked for in"));
+    for (const char* known : {"/train.py", "$AZ_BATCHAI_JOB_TEMP/train.py", "~/train.py", "-m a"})
+        BOOST_TEST(warned(R"("horovodSettings": {"pythonScriptFilePath": ")" + std::string(known) +
+                          R"("})") == "");
+    CheckOptions local;
+    local.is_brought = [](const std::string& script) { return script == "train.py"; };
+    BOOST_TEST(warned(R"("horovodSettings": {"pythonScriptFilePath": "train.py"})", local) == "");
+}
+
 BOOST_AUTO_TEST_CASE(finds_a_script_in_an_input_directory) {
     CheckOptions options;
     options.file_exists = [](const std::string&) { return false; };
