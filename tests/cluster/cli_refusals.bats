@@ -279,3 +279,40 @@ edited() {
     sed '1s/$/ \/\/ mine/' good.json >bad.json
     refuses bad.json 'batchai: bad.json:1:*: a comment: JSON has no comments*'
 }
+
+@test "the job file's time limit and priority do not override the user's, however sbatch's option is written" {
+    write_command limit.json 1 true
+    jq '.properties |= (.constraints = {maxWallClockTime: "PT1H"} | .schedulingPriority = "low")' limit.json >job.json
+    create=(job create "${scope[@]}" -n limit -f job.json --storage-account-name a --dry-run)
+    batchai "${create[@]}" 2>/dev/null | grep -q -e '--nice=100 --time=0-01:00:00'
+    for words in "-t 5" "-t5" "--time 5" "--time=5" "--tim=5"; do
+        # shellcheck disable=SC2086 # words
+        batchai "${create[@]}" -- $words >command
+        run ! grep -q -e '--time=0-01' command
+        grep -q -e " $words " command
+    done
+    for words in "--nice" "--nice=5" "--qos other" "-q other" "-qother"; do
+        # shellcheck disable=SC2086 # words
+        batchai "${create[@]}" -- $words >command
+        run ! grep -q -e '--nice=100' command
+    done
+    # The options of both kinds reach sbatch.
+    batchai "${create[@]}" --account a -- --comment=b | grep -q -e '--account=a --comment=b'
+}
+
+@test "an array is not submitted as one job, and a stray word is not handed to sbatch" {
+    write_command array.json 1 true
+    submit=(job create "${scope[@]}" -n array -f array.json --storage-account-name a)
+    for words in "--array=0-2" "--array 0-2" "-a 0-2" "-a0-2"; do
+        # shellcheck disable=SC2086 # words
+        refused_with "batchai: --array: *'sbatch --array=... --batchai-job=FILE'" "${submit[@]}" -- $words
+    done
+    refused_with "batchai: 'extra': unexpected word: options of sbatch come after '--'" "${submit[@]}" extra
+}
+
+@test "a script that is named without a directory is not found missing on a node only" {
+    write_job good.json 1
+    jq '.properties.horovodSettings.pythonScriptFilePath = "train.py"' good.json >job.json
+    batchai job check job.json 2>said
+    grep -qF "warning: properties.horovodSettings.pythonScriptFilePath: 'train.py' is looked for in \$AZ_BATCHAI_JOB_TEMP/wd" said
+}

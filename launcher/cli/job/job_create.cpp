@@ -29,8 +29,9 @@ namespace {
 struct CreateArgs {
     JobInput input;
     std::string partition;
-    std::vector<std::string> pass_through;
-    std::string old_cluster;  // -r, when -c was the file
+    std::vector<std::string> named;         // --account and the like, as sbatch has them
+    std::vector<std::string> after_dashes;  // words of sbatch's own
+    std::string old_cluster;                // -r, when -c was the file
     bool dry_run = false;
     bool wait = false;
 };
@@ -56,6 +57,30 @@ long allowed_time(const CheckedJob& job, const Partition& partition) {
     return allowed;
 }
 
+// Whether an option of sbatch is among words, in any form that sbatch reads: "--time=5", "--time",
+// "--tim" (what is left out is clear), "-t", "-t5". letter: its short form, "" for none.
+bool gives(const std::vector<std::string>& words, const std::string& name,
+           const std::string& letter) {
+    constexpr std::size_t kShortest = 4;  // "--ti"
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+        if (!word.starts_with("--")) return !letter.empty() && word.starts_with(letter);
+        const std::string option = word.substr(0, word.find('='));
+        return option.size() >= kShortest && name.starts_with(option);
+    });
+}
+
+// The error is about a word that sbatch must not see.
+sys::Result<void> check_words(const std::vector<std::string>& words) {
+    if (!words.empty() && !words.front().starts_with('-'))
+        return sys::Error{"'" + words.front() +
+                          "': unexpected word: options of sbatch come after '--'"};
+    if (gives(words, "--array", "-a"))
+        return sys::Error{
+            "--array: a job of 'batchai job create' is one job: submit an array "
+            "with 'sbatch --array=... --batchai-job=FILE'"};
+    return {};
+}
+
 // What is submitted, but for the snapshot's path.
 sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& policy,
                              const CheckedJob& job, const ClusterBinding& cluster,
@@ -69,21 +94,20 @@ sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& poli
     submission.gres = cluster.gres;
     submission.launcher = launcher;
     submission.job_file = args.input.config_file;
-    submission.pass_through = args.pass_through;
     submission.exclusive = policy.exclusive;
-    const auto has = [&](std::string_view name) {
-        return std::any_of(args.pass_through.begin(), args.pass_through.end(),
-                           [&](const std::string& option) { return option.starts_with(name); });
-    };
+    std::vector<std::string> given = args.named;
+    given.insert(given.end(), args.after_dashes.begin(), args.after_dashes.end());
     const std::string priority = job::priority_option(policy, job.spec.priority);
-    if (!priority.empty() && !has("--nice") && !has("--qos") && !has("-q") &&
+    if (!priority.empty() && !gives(given, "--nice", "") && !gives(given, "--qos", "-q") &&
         std::getenv("SBATCH_QOS") == nullptr)
         submission.pass_through.push_back(priority);
-    const bool has_time = has("--time=");
     // The user's own choice, too.
-    if (job.spec.time_limit && !has_time && std::getenv("SBATCH_TIMELIMIT") == nullptr)
+    if (job.spec.time_limit && !gives(given, "--time", "-t") &&
+        std::getenv("SBATCH_TIMELIMIT") == nullptr)
         submission.pass_through.push_back("--time=" +
                                           job::slurm_time(allowed_time(job, partition)));
+    // Last: of two options sbatch takes the second.
+    submission.pass_through.insert(submission.pass_through.end(), given.begin(), given.end());
     return submission;
 }
 
@@ -188,6 +212,7 @@ void heed_old_options(CreateArgs& args) {
 
 int run(const Session& session, CreateArgs args) {
     heed_old_options(args);
+    if (auto right = check_words(args.after_dashes); !right) return fail(kBadInput, right.error());
     const bool is_files = args.input.cluster.empty() && args.partition.empty();
     const auto text = sys::read_file(args.input.config_file, job::kMaxJobBytes);
     if (!text) return fail(kBadInput, text.error());  // the user's mistake before the site's
@@ -224,7 +249,7 @@ void add_sbatch_option(CLI::App& verb, const std::shared_ptr<CreateArgs>& args,
     verb.add_option_function<std::string>(
             names,
             [args, option](const std::string& value) {
-                args->pass_through.push_back(option + "=" + value);
+                args->named.push_back(option + "=" + value);
             },
             description)
         ->group("Handed on to sbatch");
@@ -252,7 +277,7 @@ void add_job_create(CLI::App& parent, Session& session) {
     add_sbatch_option(*verb, args, "--qos", "--qos", "quality of service");
     add_sbatch_option(*verb, args, "--reservation", "--reservation", "reservation");
     add_sbatch_option(*verb, args, "--time", "--time", "time limit");
-    verb->add_option("SBATCH_OPTION", args->pass_through, "after --: as sbatch has it")
+    verb->add_option("SBATCH_OPTION", args->after_dashes, "after --: as sbatch has it")
         ->take_all()
         ->group("Handed on to sbatch");
     verb->callback([args, &session] {
