@@ -219,8 +219,10 @@ PriorityPolicy read_priority(Table& table) {
     table.read("nice", nice, 0, kMostNice);
     table.read_name("qos", priority.qos);
     if (table.has("nice")) priority.nice = nice;
-    if (priority.nice.has_value() == table.has("qos"))
+    if (priority.nice && table.has("qos"))
         table.error("qos", "expected either nice or qos");
+    else if (!priority.nice && !table.has("qos"))
+        table.error("nice", "neither nice nor qos is set: set one of them");
     if (!priority.qos.empty() && !is_object_name(priority.qos))
         table.error("qos", "'" + priority.qos + "' is not a name");
     table.finish();
