@@ -211,7 +211,7 @@ Table job_table(const std::vector<JobLine>& lines) {
     Table table{{"Name", "Cluster", "Cluster RG", "Cluster Workspace", "Tool", "Nodes", "State",
                  "Exit code", "Slurm ID", "Started", "Ended"},
                 {},
-                {"Cluster Workspace", "Cluster RG", "Ended", "Cluster"}};
+                {"Cluster Workspace", "Cluster RG", "Ended", "Cluster", "Started", "Reason"}};
     const auto any = [&lines](auto has) { return std::any_of(lines.begin(), lines.end(), has); };
     const bool waits = any([](const JobLine& line) { return !line.execution.waits_for.empty(); });
     const bool prepares = any([](const JobLine& line) { return !line.preparing.empty(); });

@@ -133,6 +133,19 @@ BOOST_AUTO_TEST_CASE(as_a_table_has_azs_columns) {
         "4  failed           127           7  1970-01-01T00:01:40+00:00\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_narrow_table_does_without_dates_and_reasons_before_it_cuts_a_name) {
+    Execution execution;
+    execution.start_time = 100;
+    execution.waits_for = "Resources";
+    JobLine long_line = line(execution);
+    long_line.identity.name = "cifar_distributed_with_momentum";
+    const std::string text = job_table({long_line}).text(90);
+    BOOST_TEST(text.find("cifar_distributed_with_momentum ") != text.npos);
+    BOOST_TEST(text.find("1970") == text.npos);
+    BOOST_TEST(text.find("Resources") != text.npos);
+    BOOST_TEST(job_table({long_line}).text(80).find("Resources") == text.npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_table_tells_a_preparation_while_there_is_one) {
     Execution execution;
     execution.state = Execution::State::running;
