@@ -60,7 +60,7 @@ int Session::print(const nlohmann::json& result, const TableMaker& table) const 
     if (form() == "none") return kOk;
     if (form() == "tsv") {
         if (query.empty()) drop_own_key(shown);
-        return write_out(sys::printable_lines(tsv_text(shown)));
+        return write_out(tsv_text(shown));
     }
     if (form().starts_with("yaml")) return write_out(sys::printable_lines(yaml_text(shown)));
     if (form().starts_with("json")) return write_out(printed_json(shown) + "\n");

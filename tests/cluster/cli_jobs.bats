@@ -237,3 +237,11 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     grep -q "properties.constraints.maxWallClockTime: 0-05:00:00 is above the limit of partition mini: the job gets 0-00:20:00" said
     batchai job wait "${scope[@]}" -n long
 }
+
+@test "the tabs between the values of tsv are not escaped" {
+    start tsv 1 true
+    batchai job wait "${scope[@]}" -n tsv
+    batchai job list "${scope[@]}" -o tsv --query '[].[name,executionState]' >list
+    grep -q $'^tsv\tsucceeded$' list
+    [ "$(grep '^tsv' list | cut -f2)" = succeeded ]
+}

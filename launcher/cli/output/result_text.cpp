@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "launcher/cli/output/json_text.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -18,7 +19,7 @@ std::string tsv_cell(const json& value) {
     if (value.is_object()) return {};
     if (value.is_null()) return "None";
     if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
-    return value.is_string() ? value.get<std::string>() : json_text(value);
+    return value.is_string() ? sys::printable(value.get<std::string>()) : json_text(value);
 }
 
 std::string tsv_row(const json& row) {

@@ -25,6 +25,8 @@ BOOST_AUTO_TEST_CASE(tsv_has_a_line_for_each_element_and_values_by_key) {
     BOOST_TEST(tsv_text(json::array()) == "");
     BOOST_TEST(tsv_text(json::parse(R"([["a", 1], ["b", 2]])")) == "a\t1\nb\t2\n");
     BOOST_TEST(tsv_text(true) == "true\n");
+    // A tab or a line end within a value is not one between values.
+    BOOST_TEST(tsv_text(json::parse(R"([["a\tb\nc", "\u001b[2J"]])")) == "a\\tb\\nc\t\\u001b[2J\n");
 }
 
 BOOST_AUTO_TEST_CASE(yaml_is_block_style_and_quotes_what_is_another_type) {
