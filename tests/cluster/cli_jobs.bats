@@ -245,3 +245,35 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     grep -q $'^tsv\tsucceeded$' list
     [ "$(grep '^tsv' list | cut -f2)" = succeeded ]
 }
+
+@test "a job that is known is not lost to a home that is read-only" {
+    start known 1 true
+    wait_job "$(batchai job show "${scope[@]}" -n known --query slurm.jobId)"
+    data=$(alice_home)/.local/share/batchai
+    # A trigger instead of a full disk: the history cannot be written.
+    as_alice python3 - "$data/history.db" <<'END'
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as history:
+    history.execute("CREATE TRIGGER full BEFORE UPDATE ON job BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
+END
+    batchai job show "${scope[@]}" -n known >shown 2>said
+    [ "$(jq -r .executionState shown)" = succeeded ]
+    [ "$(cat said)" = "batchai: $data/history.db: disk is full; how jobs have ended is not kept there" ]
+    batchai job list "${scope[@]}" >list 2>said
+    [ "$(jq -r '.[] | select(.name == "known").executionState' list)" = succeeded ]
+    [ "$(wc -l <said)" = 1 ]
+    batchai job wait "${scope[@]}" -n known
+    as_alice python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("DROP TRIGGER full")' "$data/history.db"
+}
+
+@test "a broken document of the history is made again, not printed" {
+    start broken 1 true
+    batchai job wait "${scope[@]}" -n broken
+    as_alice python3 - "$(alice_home)/.local/share/batchai/history.db" <<'END'
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as history:
+    history.execute("UPDATE job SET document = '{broken}', errors = '[1]' WHERE name = 'broken'")
+END
+    [ "$(batchai job show "${scope[@]}" -n broken | jq -r .executionState)" = succeeded ]
+    batchai job list "${scope[@]}" | jq -e 'any(.[]; .name == "broken" and .toolType == "custom")'
+}

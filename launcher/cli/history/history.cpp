@@ -51,24 +51,37 @@ nlohmann::json errors_json(const std::vector<JobError>& errors) {
     return array;
 }
 
-std::vector<JobError> errors_from(const std::string& text) {
-    std::vector<JobError> errors;
+// Nothing where the text is not what errors_json has made.
+std::optional<std::vector<JobError>> errors_from(const std::string& text) {
     const auto array = nlohmann::json::parse(text, nullptr, false);
-    if (!array.is_array()) return errors;
-    for (const auto& item : array)
-        errors.push_back(
-            {item.value("code", ""), item.value("message", ""), item.value("node", "")});
-    return errors;
+    if (!array.is_array()) return std::nullopt;
+    try {
+        std::vector<JobError> errors;
+        for (const auto& item : array)
+            errors.push_back({item.at("code"), item.at("message"), item.at("node")});
+        return errors;
+    } catch (const nlohmann::json::exception&) {
+        return std::nullopt;
+    }
 }
 
-Execution outcome_of(const Statement& row, int column) {
+// Nothing where another program has changed the row: the record is then judged again.
+std::optional<Execution> outcome_of(const Statement& row, int column) {
+    const auto state = state_from_name(row.text(column));
+    auto errors = errors_from(row.text(column + 4));
+    if (!state || !errors) return std::nullopt;
     Execution execution;
-    execution.state = state_from_name(row.text(column)).value_or(Execution::State::failed);
+    execution.state = *state;
     if (!row.is_null(column + 1)) execution.start_time = row.real(column + 1);
     if (!row.is_null(column + 2)) execution.end_time = row.real(column + 2);
     if (!row.is_null(column + 3)) execution.exit_code = static_cast<int>(row.integer(column + 3));
-    execution.errors = errors_from(row.text(column + 4));
+    execution.errors = *std::move(errors);
     return execution;
+}
+
+// Whether it may be one that was kept; one that was not asked for is empty.
+bool is_document(const std::string& text) {
+    return text.empty() || (text.starts_with('{') && text.ends_with('}'));
 }
 
 JobRow job_of(const Statement& row) {
@@ -85,7 +98,7 @@ JobRow job_of(const Statement& row) {
     job.created = row.real(9);
     job.terminating = row.integer(10) != 0;
     if (!row.is_null(11)) job.outcome = outcome_of(row, 11);
-    if (!row.is_null(16))
+    if (job.outcome && !row.is_null(16) && is_document(row.text(18)))
         job.kept = KeptJob{row.text(16), static_cast<int>(row.integer(17)), row.text(18)};
     return job;
 }
@@ -98,14 +111,6 @@ sys::Result<int> schema_version(Database& database) {
     return static_cast<int>(query->integer(0));
 }
 
-sys::Result<void> migrate(Database& database) {
-    const auto version = schema_version(database);  // another client may have been faster
-    if (!version) return version.error();
-    std::string steps;
-    for (int i = *version; i < kSchemaVersion; ++i) steps += kMigrations.at(i);
-    return database.execute(steps + fmt::format("PRAGMA user_version = {}", kSchemaVersion));
-}
-
 // All of it, or nothing.
 template <class Change>
 sys::Result<void> in_transaction(Database& database, const Change& change) {
@@ -116,14 +121,29 @@ sys::Result<void> in_transaction(Database& database, const Change& change) {
     return done;
 }
 
-sys::Result<void> prepare_schema(Database& database) {
+// Of a schema that this batchai can use; the error says the remedy.
+sys::Result<int> known_version(Database& database) {
     const auto version = schema_version(database);
     if (!version) return version.error();
+    if (*version >= 0 && *version <= kSchemaVersion) return *version;
+    return database.error(fmt::format(
+        "written by {} (schema {}, this one knows {}): use {}, or move the file away: jobs are "
+        "found again by their records",
+        *version < 0 ? "another program" : "a newer batchai", *version, kSchemaVersion,
+        *version < 0 ? "a batchai's own file" : "the newer one"));
+}
+
+sys::Result<void> prepare_schema(Database& database) {
+    auto version = known_version(database);
+    if (!version) return version.error();
     if (*version == kSchemaVersion) return {};
-    if (*version > kSchemaVersion)
-        return sys::Error{fmt::format("written by a newer batchai (schema {}, this one knows {})",
-                                      *version, kSchemaVersion)};
-    return in_transaction(database, [&] { return migrate(database); });
+    return in_transaction(database, [&]() -> sys::Result<void> {
+        version = known_version(database);  // another client may have been faster
+        if (!version) return version.error();
+        std::string steps;
+        for (int i = *version; i < kSchemaVersion; ++i) steps += kMigrations.at(i);
+        return database.execute(steps + fmt::format("PRAGMA user_version = {}", kSchemaVersion));
+    });
 }
 
 }  // namespace
@@ -137,10 +157,9 @@ const char* kind_name(Resource::Kind kind) {
 sys::Result<History> History::open(const std::string& directory) {
     const std::string file = directory + "/history.db";
     auto database = Database::open(file, kBusyMilliseconds);
-    if (!database) return database.error().in(file);
-    if (auto done = database->execute("PRAGMA journal_mode = DELETE"); !done)
-        return done.error().in(file);
-    if (auto done = prepare_schema(*database); !done) return done.error().in(file);
+    if (!database) return database.error();
+    if (auto done = database->execute("PRAGMA journal_mode = DELETE"); !done) return done.error();
+    if (auto done = prepare_schema(*database); !done) return done.error();
     return History(*std::move(database));
 }
 

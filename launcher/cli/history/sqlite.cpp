@@ -4,8 +4,26 @@
 namespace batchai::cli {
 namespace {
 
+const char* remedy(int code) {
+    switch (code & 0xff) {
+        case SQLITE_BUSY:
+            return ": another program keeps it locked: end it, or try again later";
+        case SQLITE_FULL:
+            return ": make room there";
+        case SQLITE_READONLY:
+            return ": make it and its directory writable";
+        default:
+            return "";
+    }
+}
+
+sys::Error error_in(sqlite3* handle, const std::string& message) {
+    const char* file = sqlite3_db_filename(handle, "main");
+    return sys::Error{message}.in(file == nullptr ? "" : file);
+}
+
 sys::Error sqlite_error(sqlite3* handle) {
-    return sys::Error{sqlite3_errmsg(handle)};
+    return error_in(handle, sqlite3_errmsg(handle) + std::string(remedy(sqlite3_errcode(handle))));
 }
 
 }  // namespace
@@ -57,9 +75,13 @@ sys::Result<Database> Database::open(const std::string& file, int busy_milliseco
     const int code =
         sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
     Database database(handle);
-    if (code != SQLITE_OK) return sqlite_error(handle);
+    if (code != SQLITE_OK) return sys::Error{sqlite3_errmsg(handle)}.in(file);
     sqlite3_busy_timeout(handle, busy_milliseconds);
     return database;
+}
+
+sys::Error Database::error(const std::string& message) const {
+    return error_in(handle_.get(), message);
 }
 
 sys::Result<void> Database::execute(const std::string& sql) {

@@ -57,6 +57,8 @@ class Database {
 
     sys::Result<void> execute(const std::string& sql);
     sys::Result<Statement> prepare(const std::string& sql);
+    // One of a caller's, with the file's name, as all of this class have it.
+    sys::Error error(const std::string& message) const;
     int changes() const { return sqlite3_changes(handle_.get()); }
 
   private:

@@ -83,6 +83,12 @@ bool take_end(const Store& store, JobRow& row, const Execution& execution) {
     return true;
 }
 
+// A home that is full or read-only stops no answer: the record is judged again the next time.
+void keep(Store& store, const std::vector<const JobRow*>& rows) {
+    if (const auto done = store.history.keep(rows); !done)
+        note(done.error().message + "; how jobs have ended is not kept there");
+}
+
 }  // namespace
 
 const sys::Result<SlurmJobs>& OwnJobs::get() const {
@@ -93,7 +99,7 @@ const sys::Result<SlurmJobs>& OwnJobs::get() const {
 sys::Result<Execution> execution_of(Store& store, JobRow& row) {
     auto execution = stands(store, row, nullptr);
     if (!execution || !take_end(store, row, *execution)) return execution;
-    if (auto done = store.history.keep({&row}); !done) return done.error();
+    keep(store, {&row});
     return execution;
 }
 
@@ -107,13 +113,14 @@ sys::Result<std::vector<Execution>> executions_of(Store& store, std::vector<JobR
         if (take_end(store, row, *execution)) ended.push_back(&row);
         executions.push_back(*execution);
     }
-    if (auto done = store.history.keep(ended); !done) return done.error();
+    keep(store, ended);
     return executions;
 }
 
 nlohmann::json describe(const Store& store, const JobRow& row, const Execution& execution) {
     if (!row.kept || row.kept->document.empty()) return made_document(store, row, execution);
-    return nlohmann::json::parse(row.kept->document, nullptr, false);
+    auto document = nlohmann::json::parse(row.kept->document, nullptr, false);
+    return document.is_object() ? document : made_document(store, row, execution);
 }
 
 std::string document_text(const Store& store, JobRow& row, const Execution& execution) {

@@ -51,7 +51,9 @@ sys::Result<void> adopt_all(Store& store) {
         if (known->count(uuid) > 0) continue;
         if (auto row = row_of_record(store, uuid)) found.push_back(*std::move(row));
     }
-    return store.history.adopt(found);
+    if (const auto done = store.history.adopt(found); !done)
+        note(done.error().message + "; jobs of sbatch are not taken into it");
+    return {};
 }
 
 }  // namespace

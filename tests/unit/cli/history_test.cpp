@@ -152,6 +152,40 @@ BOOST_AUTO_TEST_CASE(of_a_newer_batchai_is_refused) {
     const auto opened = History::open(directory.path());
     BOOST_REQUIRE(!opened);
     BOOST_TEST(opened.error().message.find("newer batchai") != std::string::npos);
+    BOOST_TEST(opened.error().message.find("use the newer one, or move the file away") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_negative_version_is_refused) {
+    auto database = Database::open(directory / "history.db", 1000);
+    BOOST_REQUIRE(database && database->execute("PRAGMA user_version = -1"));
+    const auto opened = History::open(directory.path());
+    BOOST_REQUIRE(!opened);
+    BOOST_TEST(opened.error().message.starts_with((directory / "history.db") + ": written by"));
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_another_program_has_changed_is_taken_as_a_job_not_judged_yet) {
+    JobRow ended = row("1", "train", 7);
+    add(ended);
+    ended.outcome = Execution{};
+    ended.outcome->state = Execution::State::failed;
+    ended.outcome->errors = {{"Code", "why", "n1"}};
+    ended.kept = KeptJob{"horovod", 1, "{}"};
+    auto database = Database::open(directory / "history.db", 1000);
+    for (const char* change :
+         {"errors = '[1]'", "errors = '[{\"code\": 1}]'", "errors = 'x'", "state = 'gone'"}) {
+        BOOST_REQUIRE(history.keep({&ended}));
+        BOOST_TEST(jobs().front().outcome.value().errors.front().node == "n1");
+        BOOST_REQUIRE(database->execute(std::string("UPDATE job SET ") + change));
+        BOOST_TEST(!jobs().front().outcome.has_value());
+        BOOST_TEST(!jobs().front().kept.has_value());
+    }
+    BOOST_REQUIRE(history.keep({&ended}));
+    BOOST_REQUIRE(database->execute("UPDATE job SET document = '{\"a'"));
+    JobFilter with_documents;
+    with_documents.documents = true;
+    BOOST_TEST(jobs(with_documents).front().outcome.has_value());
+    BOOST_TEST(!jobs(with_documents).front().kept.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(of_the_first_version_is_taken_over_with_all_that_is_in_it) {
