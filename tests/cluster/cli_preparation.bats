@@ -111,3 +111,13 @@ fails_with() {
     scope=()
     fails_with "$job" n1 "batchai: n1: *$open*"
 }
+
+@test "what a failed preparation has said is not left out of what job wait prints" {
+    create told 1 "echo early; echo no such package >&2; exit 3"
+    run ! batchai job wait "${scope[@]}" -n told
+    [[ $output == *$'last lines of its stderr:\n    no such package\n'* ]]
+    [[ $output == *"To see all of it: batchai job file stream "*" -f stderr-job_prep.txt" ]]
+    create both 2 "[ \$(hostname) = n1 ] || { echo not on n2 >&2; exit 3; }"
+    run ! batchai job wait "${scope[@]}" -n both
+    [[ $output == *"    not on n2"*" -f stderr-job_prep-n2.txt" ]]
+}

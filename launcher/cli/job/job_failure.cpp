@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/job/job_failure.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
 
+#include "job/layout.hpp"
 #include "job/record.hpp"
 #include "launcher/cli/job/output_directory.hpp"
 #include "launcher/cli/slurm/external.hpp"
@@ -15,14 +22,17 @@ namespace batchai::cli {
 namespace {
 
 constexpr const char* kStderr = "stderr.txt";
+// Of the preparation's stderr.
+constexpr std::size_t kMostLines = 10;
+constexpr off_t kMostBytes = 8192;
 
 void tell(const std::string& text) {
     std::cerr << sys::printable_lines(text) << std::endl;
 }
 
-// The job's stderr where it is one file, else the list of all there are. Empty: this machine does
-// not see them.
-std::string command_for_more(const NamedJob& job) {
+// The failed preparation's stderr, or the job's where it is one file, else the list of all there
+// are. Empty: this machine does not see them.
+std::string command_for_more(const NamedJob& job, const std::string& preparation_log) {
     const auto directory = output_directory(job, "stdouterr", ".");
     if (!directory) return {};
     const auto& identity = job.row.identity;
@@ -30,22 +40,61 @@ std::string command_for_more(const NamedJob& job) {
         fmt::format("-g {} -w {} -e {} -j {}", shell_quoted(identity.resource_group),
                     shell_quoted(identity.workspace), shell_quoted(identity.experiment),
                     shell_quoted(identity.name));
-    if (sys::is_regular_file(*directory + "/" + kStderr))
-        return fmt::format("batchai job file stream {} -f {}", which, kStderr);
+    for (const std::string& file : {preparation_log, std::string(kStderr)})
+        if (!file.empty() && sys::is_regular_file(*directory + "/" + file))
+            return fmt::format("batchai job file stream {} -f {}", which, shell_quoted(file));
     return fmt::format("batchai job file list {} -o table", which);
+}
+
+// The stderr of the preparation that has failed on a node; empty: it was none, or there is no such
+// file.
+std::string preparation_log_of(const NamedJob& job, const JobError& error) {
+    if (error.code != "JobPreparationFailed") return {};
+    const auto directory = output_directory(job, "stdouterr", ".");
+    if (!directory) return {};
+    for (const std::string& node : {std::string(), error.node}) {
+        std::string file = job::preparation_stderr_name(node);
+        if (sys::is_regular_file(*directory + "/" + file)) return file;
+    }
+    return {};
+}
+
+// As batchai-launch says it of a rank.
+std::string last_lines_of(const NamedJob& job, const std::string& file) {
+    const auto directory = output_directory(job, "stdouterr", ".");
+    if (!directory) return {};
+    const auto opened = job::open_log(*directory + "/" + file, O_RDONLY);
+    if (!opened) return {};
+    const off_t size = ::lseek(opened->get(), 0, SEEK_END);
+    const off_t start = std::max<off_t>(0, size - kMostBytes);
+    std::string text(kMostBytes, '\0');
+    text.resize(std::max<ssize_t>(0, ::pread(opened->get(), text.data(), text.size(), start)));
+    if (start > 0) text.erase(0, text.find('\n') + 1);
+    std::vector<std::string> lines;
+    std::istringstream input(text);
+    for (std::string line; std::getline(input, line);) lines.push_back(std::move(line));
+    const std::size_t first = lines.size() - std::min(lines.size(), kMostLines);
+    std::string shown = lines.empty() ? "" : "  last lines of its stderr:\n";
+    for (std::size_t i = first; i < lines.size(); ++i) shown += "    " + lines[i] + "\n";
+    return shown;
 }
 
 }  // namespace
 
 void print_failure(const NamedJob& job, const Execution& execution) {
     const auto result = job::read_result(job.store.record(job.row.identity.uuid));
+    std::string preparation_log;
     for (const JobError& error : execution.errors) {
         tell(fmt::format("Error message: {}\nDetails:\n {}", error.message,
                          error.node.empty() ? "<none>" : "Node: " + error.node));
         if (result && error.message == result->failure && !result->details.empty())
             std::cerr << sys::printable_lines(result->details) << std::flush;
+        if (!preparation_log.empty()) continue;
+        preparation_log = preparation_log_of(job, error);
+        if (!preparation_log.empty())
+            std::cerr << sys::printable_lines(last_lines_of(job, preparation_log)) << std::flush;
     }
-    if (const std::string command = command_for_more(job); !command.empty())
+    if (const std::string command = command_for_more(job, preparation_log); !command.empty())
         tell("To see all of it: " + command);
 }
 
