@@ -29,9 +29,8 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded)
       environment_(env::current()),
       output_(loop_, {[this](const Output& output) { root_->send(output); },
                       [this](const Sink::Failure& failure) {
-                          const bool is_back = failure.rest == Sink::Rest::returned;
                           root_->send(Misplaced{describe(failure, bootstrap_.name),
-                                                is_back ? failure.name : std::string()});
+                                                returned_from(failure, bootstrap_.name)});
                       },
                       [this](bool hold) { ranks_->hold_output(hold); }, [this] { check_done(); }}),
       last_words_(loop_, {pmix::unheard_connections, [this] { pmix_->hear(); },

@@ -193,7 +193,7 @@ struct OutputTaken {
 struct Misplaced {
     static constexpr Kind kKind = Kind::misplaced;
     std::string line;
-    std::string returned;  // the file that has all of its output after all; empty: none
+    std::string returned;  // the place whose output is in its file after all; empty: none
     template <class A>
     void fields(A& a) {
         a(line, returned);

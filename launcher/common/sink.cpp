@@ -103,6 +103,10 @@ std::string describe(const Sink::Failure& failure, const std::string& node) {
     return {};
 }
 
+std::string returned_from(const Sink::Failure& failure, const std::string& node) {
+    return failure.rest == Sink::Rest::returned ? node + ":" + failure.kept : std::string();
+}
+
 Sink::Target standard_stream(int fd) {
     const std::string file = file_of(fd);
     if (!file.empty()) return {fd, file};

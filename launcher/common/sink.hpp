@@ -96,4 +96,7 @@ Sink::Target standard_stream(int fd);
 // "FILE: no space left on device; the ranks' output goes on in n1:/var/tmp/..."
 std::string describe(const Sink::Failure& failure, const std::string& node);
 
+// "n1:/var/tmp/..." if what was kept there is in its file after all; else empty.
+std::string returned_from(const Sink::Failure& failure, const std::string& node);
+
 }  // namespace batchai::launcher

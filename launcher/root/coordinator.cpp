@@ -234,7 +234,7 @@ void Coordinator::on_output(int node, Output output) {
 void Coordinator::on_output_failure(const Sink::Failure& failure) {
     const std::string line = describe(failure, host_name());
     if (failure.rest == Sink::Rest::unread) return fail(line);
-    on_misplaced({line, failure.rest == Sink::Rest::returned ? failure.name : std::string()});
+    on_misplaced({line, returned_from(failure, host_name())});
 }
 
 void Coordinator::on_misplaced(const Misplaced& misplaced) {

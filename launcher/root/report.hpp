@@ -48,10 +48,11 @@ class Outcome {
     // Output that could not be written where it belongs: no failure while the job runs, and one at
     // its end, if there is no other.
     void add_misplaced(std::string line) { misplaced_.push_back(std::move(line)); }
-    // What was kept of a file's output is in the file after all.
-    void take_back(const std::string& file) {
+    // What was kept in this place, "n1:/var/tmp/...", is in its file after all. What an earlier
+    // attempt of the job has kept of the same file is in a place of its own.
+    void take_back(const std::string& place) {
         std::erase_if(misplaced_,
-                      [&](const std::string& line) { return line.starts_with(file + ": "); });
+                      [&](const std::string& line) { return line.ends_with(" " + place); });
     }
     const std::vector<std::string>& misplaced() const { return misplaced_; }
 

@@ -502,3 +502,29 @@ no_worker() { ! pgrep -fx '/bin/sh ./worker' >/dev/null; }
     wait_job "$job"
     scontrol update NodeName=n2 State=RESUME
 }
+
+@test "an earlier attempt's output is not forgotten where the next attempt's file has room again" {
+    export token=$BATS_TEST_TMPDIR
+    mkdir logs
+    cat >worker <<'END'
+#!/bin/sh
+echo "$token attempt $TORCHELASTIC_RESTART_COUNT"
+[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] || exit 1
+until grep -qF --include='batchai-*' -r "$token attempt 1" /var/tmp; do sleep 0.05; done
+rm logs/ballast
+END
+    chmod +x worker
+    # shellcheck disable=SC2016 # expanded by that shell
+    run -123 timeout 30 unshare --mount sh -c '
+        mount -t tmpfs -o size=256k own logs
+        head -c 1M /dev/zero >logs/ballast 2>/dev/null
+        batchai-launch --local 1 -n 1 --restarts 1 --output-dir logs ./worker
+        code=$?
+        sed "s/^/file: /" logs/rank.0/stdout
+        exit $code'
+    kept=$(grep -rlF --include='batchai-*' "$token attempt 0" /var/tmp)
+    [ "$(cat "$kept")" = "$token attempt 0" ]
+    rm "$kept"
+    [ "$(grep -c "^file: $token attempt 1$" <<<"$output")" = 1 ]
+    [[ $output == *"can be written again: what was in "*"the ranks ended well, but some of their output is not in its file: "*":$kept"* ]]
+}

@@ -62,10 +62,13 @@ BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_where_there_is_no_other)
                "batchai-launch: the ranks ended well, but some of their output is not in its file: "
                "/a: full; the ranks' output goes on in n1:/var/tmp/a\n"
                "  /b: full; the ranks' output is lost from here on\n");
-    Outcome whole = outcome;
-    whole.take_back("/a");
+    Outcome whole;
+    whole.add(end_of(0, RankEnd::How::exited, 0, 1.0));
+    whole.add_misplaced("/a: full; the ranks' output goes on in n1:/var/tmp/a");
+    whole.add_misplaced("/a: full; the ranks' output goes on in n1:/var/tmp/a2");  // next attempt's
+    whole.take_back("n1:/var/tmp/a2");
     BOOST_TEST(whole.exit_code() == kMisplacedCode);
-    whole.take_back("/b");
+    whole.take_back("n1:/var/tmp/a");
     BOOST_TEST(whole.exit_code() == 0);
     outcome.add(end_of(1, RankEnd::How::exited, 3, 2.0));
     BOOST_TEST(outcome.exit_code() == 3);
