@@ -89,7 +89,9 @@ SessionResult Coordinator::run_to_end() {
     }
     std::string details;
     if (outcome_.exit_code() != 0) {
-        std::string text = sys::printable_lines(outcome_.text(map_, true));
+        std::string text = outcome_.text(map_, true);
+        hide(text, secrets_);
+        text = sys::printable_lines(text);
         const std::size_t first = text.find('\n');
         details = text.substr(first + 1);
         if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));

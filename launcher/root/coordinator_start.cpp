@@ -96,8 +96,8 @@ void Coordinator::launch() {
     outcome_.set_programs(programs_);
     if (session_.dry_run != DryRun::no) {
         plan_ = {map_, work->programs, work->directory, std::vector<RankPlan>(map_.size())};
-        secrets_ = work->secrets;
     }
+    secrets_ = work->secrets;
     relay_.set_map(map_);
     state_ = State::running;
     for (int node = 0; node < static_cast<int>(agents_.size()); ++node) {

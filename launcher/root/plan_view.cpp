@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 
 #include "sys/shell.hpp"
 #include "sys/text.hpp"
@@ -17,6 +18,8 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 
 constexpr const char* kHidden = "***";
+// A line of a secret that is shorter, such as a lone brace, says nothing of it.
+constexpr std::size_t kShortestLine = 8;
 
 void hide_values(std::string& text, const Secrets& secrets) {
     for (const auto& [name, value] : secrets) {
@@ -25,6 +28,14 @@ void hide_values(std::string& text, const Secrets& secrets) {
             at += std::string_view(kHidden).size();
         }
     }
+}
+
+// As hide_values takes them: one may be the beginning of another.
+Secrets in_order(Secrets secrets) {
+    std::erase_if(secrets, [](const auto& secret) { return secret.second.empty(); });
+    std::sort(secrets.begin(), secrets.end(),
+              [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+    return secrets;
 }
 
 Variables common_variables(const std::vector<RankPlan>& ranks) {
@@ -74,11 +85,18 @@ std::string device_text(const RankPlan& rank) {
 
 }  // namespace
 
+void hide(std::string& text, const Secrets& secrets) {
+    Secrets values = secrets;
+    for (const auto& [name, value] : secrets) {
+        std::istringstream lines(value);
+        for (std::string line; std::getline(lines, line);)
+            if (line.size() >= kShortestLine) values.emplace_back(name, line);
+    }
+    hide_values(text, in_order(values));
+}
+
 void hide(Plan& plan, Secrets secrets) {
-    std::erase_if(secrets, [](const auto& secret) { return secret.second.empty(); });
-    // One may be the beginning of another.
-    std::sort(secrets.begin(), secrets.end(),
-              [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+    secrets = in_order(std::move(secrets));
     for (Program& program : plan.programs)
         for (std::string& word : program.argv) hide_values(word, secrets);
     hide_values(plan.directory, secrets);

@@ -25,6 +25,8 @@ using Secrets = std::vector<std::pair<std::string, std::string>>;
 
 // Puts "***" in their place, wherever a value turns up.
 void hide(Plan& plan, Secrets secrets);
+// The same in what ranks have printed, where a value of several lines may be cut into lines.
+void hide(std::string& text, const Secrets& secrets);
 
 std::string as_text(const Plan& plan);
 std::string as_json(const Plan& plan);

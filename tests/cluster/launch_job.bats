@@ -446,3 +446,10 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     launch
     [ "$(cat "$files/stdout.txt")" = 1: ]
 }
+
+@test "a secret that a rank prints is not in the job's result" {
+    job 1 "$(mpi 'sh -c \"echo token \\$TOKEN >&2; exit 3\"')" '"secrets": [ { "name": "TOKEN", "value": "correct-horse" } ]'
+    run -3 launch
+    [[ $(result .details) == *"token ***"* ]]
+    run ! grep -q correct-horse "$record/result.json"
+}

@@ -68,6 +68,12 @@ BOOST_AUTO_TEST_CASE(a_secret_is_hidden_wherever_it_turns_up) {
     BOOST_TEST(known.ranks[1].environment["OTHER"] == "a***b");
 }
 
+BOOST_AUTO_TEST_CASE(a_secret_that_a_rank_printed_is_not_kept_in_the_report) {
+    std::string text = "    token s3cret-1\n    BEGIN KEY\n    }\n    of its second line\n";
+    hide(text, {{"A", "s3cret-1"}, {"B", "BEGIN KEY\n}\nof its second line\n"}, {"C", ""}});
+    BOOST_TEST(text == "    token ***\n    ***\n    }\n    ***\n");
+}
+
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_are_no_reason_to_fail) {
     Plan known = plan();
     known.programs[0].argv.push_back("\xff");
