@@ -188,3 +188,21 @@ os.execvp(sys.argv[1], sys.argv[1:])' sbatch -N 1 -o out --batchai-job=job.json 
     run as_alice salloc -Q -N 2 srun -Q -N 1 --batchai-job=job.json true
     [[ $output != *"the submission asks for"* ]]
 }
+
+@test "a job file's node count is not held against a later component's -N, which Slurm reads behind hetjob" {
+    write_job job.json 1
+    write_script job.sh '#SBATCH -N1' '  # an indented comment' '   ' '#SBATCH hetjob' '#SBATCH -N2' true
+    run as_alice sbatch --test-only --batchai-job=job.json job.sh
+    [[ $output != *"the submission asks for"* ]]
+}
+
+@test "the output of an array is said per task, by each form of its option" {
+    write_job job.json 1
+    for form in --array=0-1 --arr=0-1; do
+        run as_alice sbatch -H -N 1 -o out "$form" --batchai-job=job.json --wrap true
+        [[ $output == *"-TASK/"* ]]
+    done
+    SBATCH_ARRAY_INX=0-1 run as_alice sbatch -H -N 1 -o out --batchai-job=job.json --wrap true
+    scancel --user "$(as_alice id -un)"
+    [[ $output == *"-TASK/"* ]]
+}
