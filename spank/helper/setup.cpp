@@ -111,6 +111,8 @@ class Setup {
             request_.user, kUserSeconds, [this] { return open_sources(); }, source_names());
         if (!sources) return sources.error();
         const FuseHost fuse{directory_, home, job_temp_};
+        if (sources->files.empty())
+            return sys::Error{"the job's temporary directory was not opened"};
         const sys::UniqueFd temporary = std::move(sources->files.front());
         sources->files.erase(sources->files.begin());
         if (auto made = make_mounts(plan_.mounts, sources->files, policy_, request_.user, &fuse,
