@@ -303,8 +303,7 @@ Secrets JobFileRun::secrets(const std::vector<env::Environment>& environments) c
     for (const job::Variable& secret : spec_.secrets) {
         if (!secret.value.empty()) secrets.emplace_back(secret.name, secret.value);
         // The plugin has read a reference's.
-        if (const std::string own = env::value_of(env::current(), secret.name.c_str());
-            !own.empty())
+        if (const std::string own = env::value_of(env::current(), secret.name); !own.empty())
             secrets.emplace_back(secret.name, own);
         for (const env::Environment& environment : environments) {
             const auto found = environment.find(secret.name);

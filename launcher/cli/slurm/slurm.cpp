@@ -242,8 +242,7 @@ std::optional<SlurmJob> accounted_job(std::int64_t id, double earliest) {
         ask("sacct", without({"SACCT_FORMAT", "SACCT_FEDERATION", "SACCT_LOCAL"},
                              {"SLURM_TIME_FORMAT=%s", "sacct", "--noheader", "--parsable2",
                               "--allocations", "--jobs=" + std::to_string(id),
-                              "--format=JobIDRaw,State,ExitCode,Submit,Start,End,"
-                              "Partition"}));
+                              "--format=JobIDRaw,State,ExitCode,Submit,Start,End,Partition"}));
     return text ? parse_sacct(*text, id, earliest) : std::nullopt;
 }
 
