@@ -54,7 +54,7 @@ class Writer {
     template <class... Cases>
     void put(const std::variant<Cases...>& value) {
         put(static_cast<std::uint8_t>(value.index()));
-        std::visit([this](const auto& held) { put(held); }, value);
+        std::visit([this](const auto& held) { this->put(held); }, value);
     }
     template <class T>
     requires std::is_class_v<T>

@@ -10,9 +10,9 @@
 #   --fast       rooms: sys, job, spank, launcher, cli, collectives, python; without one, those with uncommitted
 #                changes, or else those of the last commit. Installs nothing. tests/README.md lists the tests.
 #
-# On a new Debian 12 machine, as root or as a user with sudo (for the packages only). Unit tests run
-# under ASan and UBSan, and so do the fuzz targets, 20 seconds each. Cluster and peer tests run the release
-# build on a throw-away Slurm.
+# On a new Debian 12 machine, as root or as a user with sudo (for the packages only). Unit tests and the
+# fuzz targets, 20 seconds each, are one build, by clang where it is installed, under ASan and UBSan. Cluster and
+# peer tests run the release build on a throw-away Slurm.
 # Exit: 0 if no test failed; 1; 2 wrong usage. A test that cannot run here is counted as skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -92,12 +92,13 @@ counted() {
 }
 
 rc=0
-build dev unit
-counted "unit and lint" --preset dev -L 'unit|lint' -j 2 || rc=1
 if command -v clang++-14 >/dev/null; then
-    build fuzz fuzz
-    counted fuzz --preset fuzz || rc=1
+    build clang 'unit;fuzz'
+    counted "unit and lint" --preset clang -L 'unit|lint' -j 2 || rc=1
+    counted fuzz --preset clang -L fuzz -j 6 || rc=1
 else
+    build dev unit
+    counted "unit and lint" --preset dev -L 'unit|lint' -j 2 || rc=1
     counts+="; fuzz: skipped, because clang-14 is not installed"
 fi
 build release cluster -DBATCHAI_WERROR=ON

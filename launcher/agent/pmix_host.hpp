@@ -26,7 +26,7 @@
 
 namespace batchai::launcher {
 
-class PmixHost : private pmix::Host {
+class PmixHost final : private pmix::Host {
   public:
     // Of the agent; all outlive this object.
     struct Node {

@@ -93,7 +93,7 @@ struct SessionResult {
     std::string details = {};                 // the lines below it in the report
 };
 
-class Coordinator : private Relay::Sender {
+class Coordinator final : private Relay::Sender {
   public:
     // Runs the job to its end. A thread of libuv's may still be in read() or write() then, and stay
     // there until the process ends.

@@ -4,7 +4,7 @@
 #
 # The 20 seconds go the same way each time: what fails was not there before. With BATCHAI_SOAK=1 the way is new.
 # Prints how many inputs it has tried. Exit: 0 if every promise was kept; what broke one stays in
-# build/fuzz/found/ and is a file to give to PROGRAM again.
+# build/clang/found/ and is a file to give to PROGRAM again.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/job/execution.hpp"
+#include "tests/unit/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(of_a_local_job_follows_its_launcher) {
 BOOST_AUTO_TEST_CASE(state_names_go_both_ways) {
     for (const State state :
          {State::queued, State::running, State::terminating, State::succeeded, State::failed})
-        BOOST_TEST((state_from_name(state_name(state)) == state));
+        BOOST_TEST(state_from_name(state_name(state)) == state);
     BOOST_TEST(!state_from_name("nonsense"));
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ranks.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai::coll;
 
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(add_up_on_any_number_of_nodes) {
                 }
                 const Bytes result =
                     allreduced(ranks, data, BATCHAI_COLL_INT32, BATCHAI_COLL_SUM, count);
-                BOOST_TEST((result == expected),
+                BOOST_TEST(result == expected,
                            name_of(algorithm) << " on " << nodes.size() << " nodes, " << count);
             }
             BOOST_TEST(ranks.left_over() == 0u);
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(give_the_same_bits_but_for_the_ring) {
                     Ranks ranks(nodes, 5, algorithm);
                     const Bytes whole = allreduced(ranks, data, type, op, kCount);
                     if (expected.empty()) expected = whole;
-                    BOOST_TEST((whole == expected), name_of(algorithm) << " on " << nodes.size());
+                    BOOST_TEST(whole == expected, name_of(algorithm) << " on " << nodes.size());
                     for (const std::size_t count : {1, 70, 1025}) {
                         const Bytes part = allreduced(ranks, data, type, op, count);
                         BOOST_TEST((part == first(expected, part.size())),
@@ -132,10 +133,10 @@ BOOST_AUTO_TEST_CASE(are_chosen_by_cost_or_by_name) {
     const auto choice = [&](int nodes, std::size_t count, std::optional<Algorithm> named = {}) {
         return Planner(link, nodes, named).choose(reduction, {count, 32'768, 2});
     };
-    BOOST_TEST((choice(2, 2) == Algorithm::recursive_doubling));
-    BOOST_TEST((choice(8, 50'000) == Algorithm::direct));
-    BOOST_TEST((choice(512, 50'000) == Algorithm::halving_doubling));
-    BOOST_TEST((choice(512, 2, Algorithm::ring) == Algorithm::ring));
+    BOOST_TEST(choice(2, 2) == Algorithm::recursive_doubling);
+    BOOST_TEST(choice(8, 50'000) == Algorithm::direct);
+    BOOST_TEST(choice(512, 50'000) == Algorithm::halving_doubling);
+    BOOST_TEST(choice(512, 2, Algorithm::ring) == Algorithm::ring);
 }
 
 // Chunks follow each other: of a long message only the bytes count, however late they arrive.
@@ -145,8 +146,8 @@ BOOST_AUTO_TEST_CASE(are_chosen_for_the_whole_message) {
     const auto choice = [&](std::size_t count) {
         return Planner(link, 16, {}).choose(reduction, {count, 32'768, 4});
     };
-    BOOST_TEST((choice(100) != Algorithm::recursive_doubling));
-    BOOST_TEST((choice(100'000'000) == Algorithm::direct));
+    BOOST_TEST(choice(100) != Algorithm::recursive_doubling);
+    BOOST_TEST(choice(100'000'000) == Algorithm::direct);
     const Planner planner(link, 16, {});
     const double few = planner.predict(Algorithm::direct, reduction, {32'768, 32'768, 4});
     const double many = planner.predict(Algorithm::direct, reduction, {327'680, 32'768, 4});

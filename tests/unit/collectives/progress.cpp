@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "sys/unique_fd.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai;
 using namespace batchai::coll;
@@ -70,19 +71,19 @@ BOOST_AUTO_TEST_CASE(what_a_part_of_the_job_does_is_not_shown) {
         Progress part(false);
         part.joined();
         part.begin(3, allreduce(5));
-        BOOST_TEST((read().stage == Stage::idle));
+        BOOST_TEST(read().stage == Stage::idle);
     }
-    BOOST_TEST((read().stage == Stage::idle));
+    BOOST_TEST(read().stage == Stage::idle);
     BOOST_TEST(read().epoch == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_sees_what_a_rank_does) {
     Progress progress;
-    BOOST_TEST((read().stage == Stage::joining));
+    BOOST_TEST(read().stage == Stage::joining);
     BOOST_TEST(read().waits());
     BOOST_TEST(read().pid == ::getpid());
     progress.joined();
-    BOOST_TEST((read().stage == Stage::idle));
+    BOOST_TEST(read().stage == Stage::idle);
     BOOST_TEST(read().operation == 0u);
     progress.label("grad.3");
     progress.begin(7, allreduce(5));
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_reader_sees_what_a_rank_does) {
     BOOST_TEST(inside.certain);
     BOOST_TEST(inside.missing == (std::vector<int>{3, 5}), boost::test_tools::per_element());
     progress.complete();
-    BOOST_TEST((read().stage == Stage::idle));
+    BOOST_TEST(read().stage == Stage::idle);
     BOOST_TEST(read().missing.empty());
 }
 
@@ -125,7 +126,7 @@ BOOST_AUTO_TEST_CASE(long_words_and_lists_are_cut) {
 
 BOOST_AUTO_TEST_CASE(the_next_init_has_the_next_number) {
     { const Progress first; }
-    BOOST_TEST((read().stage == Stage::left));
+    BOOST_TEST(read().stage == Stage::left);
     BOOST_TEST(read().epoch == 1u);
     const Progress second;
     BOOST_TEST(read().epoch == 2u);

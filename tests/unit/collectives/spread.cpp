@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/spread.hpp"
+#include "tests/unit/printing.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -25,7 +26,7 @@ BOOST_AUTO_TEST_CASE(every_node_is_reached_once_and_knows_from_whom) {
 }
 
 BOOST_AUTO_TEST_CASE(short_messages_take_few_hops_and_long_ones_are_sent_once) {
-    BOOST_TEST((Spread::shape_for(Link(), 16, 8, 256 << 10) == Spread::Shape::binomial));
+    BOOST_TEST(Spread::shape_for(Link(), 16, 8, 256 << 10) == Spread::Shape::binomial);
     BOOST_TEST(
         (Spread::shape_for(Link(), 16, std::size_t{1} << 30, 256 << 10) == Spread::Shape::chain));
 }

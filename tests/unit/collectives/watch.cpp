@@ -13,6 +13,7 @@
 
 #include "collectives/transport/fault.hpp"
 #include "collectives/watch/watchdog.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai;
 using namespace batchai::coll;
@@ -65,9 +66,9 @@ BOOST_AUTO_TEST_CASE(faults_are_what_the_user_says) {
                 Fault{1, 5, 2, Fault::Deed::kill, 0ms}));
     BOOST_TEST(
         (*parse_fault("do=delay:500ms,rank=0") == Fault{0, 1, 0, Fault::Deed::delay, 500ms}));
-    BOOST_TEST((parse_fault("rank=0,do=stop")->deed == Fault::Deed::stop));
-    BOOST_TEST((parse_fault("rank=0,do=exit")->deed == Fault::Deed::exit));
-    BOOST_TEST((parse_fault("rank=0,do=abort")->deed == Fault::Deed::abort));
+    BOOST_TEST(parse_fault("rank=0,do=stop")->deed == Fault::Deed::stop);
+    BOOST_TEST(parse_fault("rank=0,do=exit")->deed == Fault::Deed::exit);
+    BOOST_TEST(parse_fault("rank=0,do=abort")->deed == Fault::Deed::abort);
     for (const char* bad :
          {"rank=1", "do=kill", "rank=-1,do=kill", "rank=1,operation=0,do=kill", "rank=1,do=dance",
           "rank=1,do=delay:5", "rank=1,do=delay:ms", "rank=x,do=kill", "rank=1,chunk,do=kill"}) {
@@ -123,7 +124,7 @@ BOOST_AUTO_TEST_CASE(beats_and_failures_come_over_a_pulse) {
     failure = other.step();
     BOOST_REQUIRE(failure.has_value());
     BOOST_TEST(failure->sentence == std::string(Pulse::kMostText, 'x'));
-    BOOST_TEST((other.state() == Pulse::State::open));
+    BOOST_TEST(other.state() == Pulse::State::open);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_told_before_the_end_is_heard_after_it) {
@@ -135,7 +136,7 @@ BOOST_AUTO_TEST_CASE(what_was_told_before_the_end_is_heard_after_it) {
     }
     BOOST_TEST(other.step()->sentence == "over");
     BOOST_TEST(!other.step());
-    BOOST_TEST((other.state() == Pulse::State::ended));
+    BOOST_TEST(other.state() == Pulse::State::ended);
 }
 
 BOOST_AUTO_TEST_CASE(nonsense_ends_a_pulse) {
@@ -148,7 +149,7 @@ BOOST_AUTO_TEST_CASE(nonsense_ends_a_pulse) {
         BOOST_REQUIRE_EQUAL(::send(left.get(), bad.data(), bad.size(), 0),
                             static_cast<ssize_t>(bad.size()));
         BOOST_TEST(!pulse.step());
-        BOOST_TEST((pulse.state() == Pulse::State::ended));
+        BOOST_TEST(pulse.state() == Pulse::State::ended);
         BOOST_TEST(pulse.heard() == 0U);
     }
 }
@@ -434,7 +435,7 @@ BOOST_AUTO_TEST_CASE(children_of_fork_do_not_keep_a_connection) {
         BOOST_TEST(!other.step());
         return other.state() != Pulse::State::open;
     });
-    BOOST_TEST((other.state() == Pulse::State::ended));
+    BOOST_TEST(other.state() == Pulse::State::ended);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
 }

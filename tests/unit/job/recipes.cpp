@@ -11,6 +11,7 @@
 #include "job/layout.hpp"
 #include "job/plan.hpp"
 #include "samples.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai::job;
 namespace fs = std::filesystem;
@@ -73,7 +74,7 @@ BOOST_AUTO_TEST_CASE(plans_every_public_job_file) {
         const SitePolicy policy = policy_for(text);
         const auto parsed = check_job(text, name, policy, {});
         for (const Finding& finding : parsed.findings)
-            BOOST_TEST((finding.severity != Finding::Severity::error), finding.text());
+            BOOST_TEST(finding.severity != Finding::Severity::error, finding.text());
         if (!parsed.spec) continue;
         const JobSpec& spec = *parsed.spec;
         const auto groups = plan_launch(spec, policy, std::vector<int>(spec.node_count, 1));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/common/allocation.hpp"
+#include "tests/unit/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -75,7 +76,7 @@ BOOST_AUTO_TEST_CASE(the_distribution_of_a_step_is_not_the_jobs) {
                                          {"SLURM_JOB_NODELIST", "n[1-2]"},
                                          {"SLURM_STEP_ID", "0"},
                                          {"SLURM_DISTRIBUTION", "cyclic"}});
-    BOOST_TEST((found->order == Order::block));
+    BOOST_TEST(found->order == Order::block);
 }
 
 BOOST_AUTO_TEST_CASE(of_a_heterogeneous_job_one_component_is_used_as_srun_does) {

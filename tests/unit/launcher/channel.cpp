@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "ends.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai::launcher;
 
@@ -15,7 +16,7 @@ BOOST_AUTO_TEST_CASE(messages_arrive_whole_and_in_order_whatever_their_size) {
     std::vector<std::size_t> sizes;
     Channel receiver(loop, std::move(far),
                      {[&](Kind kind, Reader& reader) {
-                          BOOST_TEST((kind == Kind::output));
+                          BOOST_TEST(kind == Kind::output);
                           Output output;
                           reader(output);
                           BOOST_TEST(reader.ok());
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_frame_above_the_limit_ends_the_connection) {
                       }});
     Writer header;
     header(Channel::kFrameLimit + 1, Kind::output);
-    BOOST_TEST((near.tls.write(header.take()) == Tls::Io::done));
+    BOOST_TEST(near.tls.write(header.take()) == Tls::Io::done);
     loop.run();
     BOOST_TEST(closed);
     BOOST_TEST(receiver.closed());

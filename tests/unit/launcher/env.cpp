@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "launcher/root/starter.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai::launcher;
 
@@ -89,7 +90,7 @@ BOOST_AUTO_TEST_CASE(what_a_launch_around_us_has_set_is_not_taken_for_the_users)
     env::scrub(environment);
     // The GPUs of a rank are all that a launch inside it may use.
     const env::Environment expected{{"HOME", "/root"}, {"CUDA_VISIBLE_DEVICES", "3"}};
-    BOOST_TEST((environment == expected));
+    BOOST_TEST(environment == expected);
 }
 
 BOOST_AUTO_TEST_CASE(
@@ -222,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_batch_script_has_all_of_slurms_variables_of_the_job_alrea
                                  {"SLURM_PROCID", "0"}};
     env::Environment with = batch;
     with["HOME"] = "/root";
-    BOOST_TEST((env::slurm_of_job(with) == batch));
+    BOOST_TEST(env::slurm_of_job(with) == batch);
 }
 
 BOOST_AUTO_TEST_CASE(in_a_step_slurms_variables_of_the_job_are_not_those_of_the_step) {
@@ -246,7 +247,7 @@ BOOST_AUTO_TEST_CASE(in_a_step_slurms_variables_of_the_job_are_not_those_of_the_
                                     {"SLURM_NNODES", "2"},
                                     {"SLURM_NODELIST", "n[1-2]"},
                                     {"SLURM_TASKS_PER_NODE", "4(x2)"}};
-    BOOST_TEST((job == expected));
+    BOOST_TEST(job == expected);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_tells_a_script_that_it_is_a_rank_and_the_users_settings_stay) {
@@ -269,7 +270,7 @@ BOOST_AUTO_TEST_CASE(nothing_tells_a_script_that_it_is_a_rank_and_the_users_sett
                                     {"PMIX_MCA_gds", "hash"},
                                     {"PRTE_MCA_rmaps_default_mapping_policy", "slot"},
                                     {"HYDRA_BOOTSTRAP", "slurm"}};
-    BOOST_TEST((environment == expected));
+    BOOST_TEST(environment == expected);
 }
 
 BOOST_AUTO_TEST_CASE(tensorflow_finds_all_workers_and_its_own_number) {

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "launcher/gloo/key_values.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai::launcher;
 using batchai::launcher::gloo::KeyValues;
@@ -48,8 +49,8 @@ BOOST_AUTO_TEST_CASE(a_request_may_come_in_pieces) {
                              std::string("a\0b\r\n", 5);
     for (std::size_t cut = 0; cut < text.size(); ++cut) {
         RequestReader reader;
-        BOOST_TEST((reader.add(text.substr(0, cut)) == RequestState::incomplete));
-        BOOST_REQUIRE((reader.add(text.substr(cut)) == RequestState::complete));
+        BOOST_TEST(reader.add(text.substr(0, cut)) == RequestState::incomplete);
+        BOOST_REQUIRE(reader.add(text.substr(cut)) == RequestState::complete);
         BOOST_TEST(reader.request().method == "PUT");
         BOOST_TEST(reader.request().scope == "global");
         BOOST_TEST(reader.request().key == "3");
@@ -58,19 +59,19 @@ BOOST_AUTO_TEST_CASE(a_request_may_come_in_pieces) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_request_is_refused) {
-    BOOST_TEST((read_request("GET /a/b HTTP/1.0\r\n\r\n") == RequestState::complete));
+    BOOST_TEST(read_request("GET /a/b HTTP/1.0\r\n\r\n") == RequestState::complete);
     for (const char* line :
          {"", "GET", "GET /a/b", "GET /a/b FTP/1.1", "GET a/b HTTP/1.1", "GET /a HTTP/1.1",
           "GET / HTTP/1.1", "GET //b HTTP/1.1", "GET /a/ HTTP/1.1", "GET /a/b/c HTTP/1.1",
           "GET /a/b HTTP/1.1\r\nContent-Length: x", "GET /a/b HTTP/1.1\r\nContent-Length: -1",
           "GET /a/b HTTP/1.1\r\nContent-Length: 99999999999999999999",
           "GET /a/b HTTP/1.1\r\nTransfer-Encoding: chunked", "GET /a/b HTTP/1.1\r\nno colon"}) {
-        BOOST_TEST((read_request(std::string(line) + "\r\n\r\n") == RequestState::bad), line);
+        BOOST_TEST(read_request(std::string(line) + "\r\n\r\n") == RequestState::bad, line);
     }
 }
 
 BOOST_AUTO_TEST_CASE(nobody_fills_the_memory_with_one_request) {
-    BOOST_TEST((read_request(std::string(10000, 'x')) == RequestState::too_large));
+    BOOST_TEST(read_request(std::string(10000, 'x')) == RequestState::too_large);
     BOOST_TEST((read_request("PUT /a/b HTTP/1.1\r\nContent-Length: 1048577\r\n\r\n") ==
                 RequestState::too_large));
     BOOST_TEST((read_request("PUT /a/b HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n") ==

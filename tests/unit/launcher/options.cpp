@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/root/options.hpp"
+#include "tests/unit/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -47,8 +48,8 @@ BOOST_AUTO_TEST_CASE(local_may_leave_the_number_of_nodes_to_the_job_file) {
 
 BOOST_AUTO_TEST_CASE(ranks_are_numbered_in_blocks_unless_asked_otherwise) {
     BOOST_TEST(!good({"prog"}).order);  // the job's
-    BOOST_TEST((good({"--map", "block", "prog"}).order == Order::block));
-    BOOST_TEST((good({"--map=cyclic", "prog"}).order == Order::cyclic));
+    BOOST_TEST(good({"--map", "block", "prog"}).order == Order::block);
+    BOOST_TEST(good({"--map=cyclic", "prog"}).order == Order::cyclic);
 }
 
 BOOST_AUTO_TEST_CASE(signals_have_names_and_numbers) {

@@ -2,6 +2,7 @@
 #include "launcher/root/report.hpp"
 
 #include "launcher/common/death_notice.hpp"
+#include "tests/unit/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
@@ -57,7 +58,7 @@ BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_where_there_is_no_other)
     outcome.add_misplaced("/b: full; the ranks' output is lost from here on");
     BOOST_TEST(!outcome.failed());  // the job goes on
     BOOST_TEST(outcome.exit_code() == kMisplacedCode);
-    BOOST_TEST((outcome.cause() == Cause::other));
+    BOOST_TEST(outcome.cause() == Cause::other);
     BOOST_TEST(outcome.text(kMap, true) ==
                "batchai-launch: the ranks ended well, but some of their output is not in its file: "
                "/a: full; the ranks' output goes on in n1:/var/tmp/a\n"
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_where_there_is_no_other)
     BOOST_TEST(whole.exit_code() == 0);
     outcome.add(end_of(1, RankEnd::How::exited, 3, 2.0));
     BOOST_TEST(outcome.exit_code() == 3);
-    BOOST_TEST((outcome.cause() == Cause::rank));
+    BOOST_TEST(outcome.cause() == Cause::rank);
     BOOST_TEST(outcome.text(kMap, false) ==
                "batchai-launch: rank 1 on n1 exited with code 3 after 1.2 s\n"
                "  /a: full; the ranks' output goes on in n1:/var/tmp/a\n"
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_was_asked_to_end_is_no_failure_of_its_ranks) {
     outcome.add(end_of(1, RankEnd::How::exited, 0, 5.5, true));
     outcome.add(end_of(2, RankEnd::How::signaled, SIGKILL, 15.0, true));
     outcome.explain_signal(": time is over");
-    BOOST_TEST((outcome.cause() == Cause::signal));
+    BOOST_TEST(outcome.cause() == Cause::signal);
     BOOST_TEST(outcome.exit_code() == 143);
     BOOST_TEST(outcome.text(kMap, true) ==
                "asked to end: time is over\n  1 of 4 ranks did not end in time and were killed\n");
@@ -183,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_died_long_before_the_signal_is_still_the_cause)
     outcome.add(end_of(0, RankEnd::How::signaled, SIGTERM, 1.0));
     outcome.excuse(SIGTERM, 4.0);
     outcome.add({5.0, "asked to end", 143, Cause::signal});
-    BOOST_TEST((outcome.cause() == Cause::rank));
+    BOOST_TEST(outcome.cause() == Cause::rank);
 }
 
 namespace {

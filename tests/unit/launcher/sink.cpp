@@ -17,6 +17,7 @@
 
 #include "sys/file.hpp"
 #include "sys/text.hpp"
+#include "tests/unit/printing.hpp"
 
 using namespace batchai::launcher;
 namespace sys = batchai::sys;
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(output_whose_file_has_a_long_name_is_not_lost) {
         output.write("text");
         BOOST_REQUIRE(output.failures.size() == 1U);
         const Sink::Failure& failure = output.failures.front();
-        BOOST_TEST((failure.rest == Sink::Rest::kept));
+        BOOST_TEST(failure.rest == Sink::Rest::kept);
         BOOST_TEST(content(failure.kept) == "text");
         BOOST_TEST(sys::printable(failure.kept) == failure.kept);
     }
@@ -158,7 +159,7 @@ BOOST_AUTO_TEST_CASE(what_was_kept_is_in_its_file_once_that_can_be_written_again
     output.loop.run();
     BOOST_TEST(output.sink->idle());
     BOOST_REQUIRE(output.failures.size() == 2U);
-    BOOST_TEST((output.failures.back().rest == Sink::Rest::returned));
+    BOOST_TEST(output.failures.back().rest == Sink::Rest::returned);
     BOOST_TEST(describe(output.failures.back(), "n1") ==
                name + ": can be written again: what was in n1:" + kept + " is in it now");
     BOOST_TEST(content(name) == "a\nb\nc\n");
@@ -193,7 +194,7 @@ BOOST_AUTO_TEST_CASE(output_that_cannot_be_synced_is_not_said_to_be_in_its_file)
     output.loop.run();
     fsync_fails = false;
     BOOST_REQUIRE(output.failures.size() == 1U);
-    BOOST_TEST((output.failures.front().rest == Sink::Rest::unsynced));
+    BOOST_TEST(output.failures.front().rest == Sink::Rest::unsynced);
     BOOST_TEST(describe(output.failures.front(), "n1") ==
                name + ": disk quota exceeded; some of the ranks' output may not be in it");
     BOOST_TEST(output.sink->idle());
@@ -220,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_has_gone_is_not_told_twice) {
     output.sink->finish();
     output.loop.run();
     BOOST_REQUIRE(output.failures.size() == 1U);
-    BOOST_TEST((output.failures.front().rest == Sink::Rest::unread));
+    BOOST_TEST(output.failures.front().rest == Sink::Rest::unread);
 }
 
 BOOST_AUTO_TEST_CASE(a_non_blocking_reader_that_is_slow_does_not_keep_the_processor_busy) {

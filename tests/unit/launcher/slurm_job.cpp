@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/common/slurm_job.hpp"
+#include "tests/unit/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,7 +15,7 @@ BOOST_AUTO_TEST_CASE(a_running_batch_job) {
         0);
     BOOST_TEST(job.batch);
     BOOST_TEST(job.requeue);
-    BOOST_TEST((job.end == SlurmJob::End::none));
+    BOOST_TEST(job.end == SlurmJob::End::none);
     BOOST_TEST(!job.requeued);
     BOOST_TEST(job.restarts == 0);
     BOOST_TEST(reason_to_end(job).empty());
@@ -41,7 +42,7 @@ BOOST_AUTO_TEST_CASE(another_task_of_the_array_or_component_is_not_taken_for_the
         "JobId=8 ArrayJobId=7 ArrayTaskId=1 JobState=CANCELLED\n"
         "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n";
     BOOST_TEST(line_of_job(lines, "7") == "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n");
-    BOOST_TEST((parse_slurm_job(line_of_job(lines, "7"), 0).end == SlurmJob::End::none));
+    BOOST_TEST(parse_slurm_job(line_of_job(lines, "7"), 0).end == SlurmJob::End::none);
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_was_requeued_was_not_cancelled) {
