@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "job/placeholder.hpp"
 #include "job/size.hpp"
@@ -26,6 +27,39 @@ constexpr char kInContainer[] =
     "eval \"unset BATCHAI_PREPARATION; "
     "${BATCHAI_PREPARATION:?not passed on by the container runtime}\"";
 
+constexpr std::string_view kEachName = "{env}";
+
+bool names_variables(const std::string& word) {
+    return word.find(kEachName) != word.npos;
+}
+
+// A shell's script that runs the command, whose words with {env} stand once for each variable of
+// the environment, with its name. Only the process itself has its whole environment, so a shell in
+// its place makes the words and becomes the runtime.
+sys::Result<std::string> naming_script(const std::vector<std::string>& command,
+                                       const Placeholders& placeholders) {
+    std::string script = "batchai_words=()";
+    for (const std::string& word : command) {
+        std::vector<std::string> parts;
+        std::size_t begin = 0;
+        for (std::size_t end = 0; end != word.npos; begin = end + kEachName.size()) {
+            end = word.find(kEachName, begin);
+            parts.push_back(word.substr(begin, end - begin));
+        }
+        // Part by part: what stands in a value is not looked at.
+        const auto expanded = expand_placeholders(parts, placeholders);
+        if (!expanded) return expanded.error();
+        std::string quoted = sys::shell_quoted(expanded->front());
+        for (std::size_t i = 1; i < expanded->size(); ++i)
+            quoted += "\"$batchai_name\"" + sys::shell_quoted((*expanded)[i]);
+        const std::string add = "batchai_words+=(" + quoted + ")";
+        script += names_variables(word)
+                      ? "; for batchai_name in $(compgen -e); do " + add + "; done"
+                      : "; " + add;
+    }
+    return script + "; exec \"${batchai_words[@]}\" \"$@\"";
+}
+
 sys::Result<void> check_access(const std::string& path, int mode) {
     if (::access(path.c_str(), mode) == 0) return {};
     return sys::errno_error(path);
@@ -41,13 +75,19 @@ sys::Result<std::vector<std::string>> container_prefix(const SitePolicy& policy,
     if (!runtime) return runtime.error();
     const std::uint64_t shm_size =
         places.shm_size.value_or(parse_size((*runtime)->shm_size).value_or(0));
-    return expand_placeholders((*runtime)->command, {{"{image}", image.image},
-                                                     {"{mount_root}", places.mount_root},
-                                                     {"{job_temp}", places.job_temp},
-                                                     {"{directory}", places.directory},
-                                                     {"{shm_size}", std::to_string(shm_size)},
-                                                     {"{uid}", std::to_string(places.uid)},
-                                                     {"{gid}", std::to_string(places.gid)}});
+    const Placeholders placeholders = {{"{image}", image.image},
+                                       {"{mount_root}", places.mount_root},
+                                       {"{job_temp}", places.job_temp},
+                                       {"{directory}", places.directory},
+                                       {"{shm_size}", std::to_string(shm_size)},
+                                       {"{uid}", std::to_string(places.uid)},
+                                       {"{gid}", std::to_string(places.gid)}};
+    const auto& command = (*runtime)->command;
+    if (std::none_of(command.begin(), command.end(), names_variables))
+        return expand_placeholders(command, placeholders);
+    auto script = naming_script(command, placeholders);
+    if (!script) return script.error();
+    return std::vector<std::string>{"/bin/bash", "-c", *script, "bash"};
 }
 
 bool has_shm_size(const SitePolicy& policy, const ImagePolicy& image) {

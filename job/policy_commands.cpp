@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 
 const Words kOfPrograms = {"{source}", "{target}", "{credentials}", "{cache}", "{uid}", "{gid}"};
 const Words kOfContainers = {"{image}",    "{mount_root}", "{job_temp}", "{directory}",
-                             "{shm_size}", "{uid}",        "{gid}"};
+                             "{shm_size}", "{env}",        "{uid}",      "{gid}"};
 
 // "{a}, {b} and {c}".
 std::string list_of(const Words& words) {
@@ -44,6 +44,8 @@ ProgramPolicy read_program(Table& table, const Words& placeholders) {
             table.error("command", word + " stands for nothing: " + list_of(placeholders) + " do");
     if (&placeholders == &kOfContainers) {
         table.read("shm_size", program.shm_size);
+        if (!program.command.empty() && program.command[0].find("{env}") != std::string::npos)
+            table.error("command", "{env} cannot be in the program's path");
         if (!parse_size(program.shm_size))
             table.error("shm_size", "'" + program.shm_size + "' is not a size such as 512M or 4G");
     }

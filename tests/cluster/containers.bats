@@ -8,23 +8,7 @@
 # shellcheck disable=SC2154 # share is set by plugin.bash, job by submit_alice; status and output by run
 
 bats_require_minimum_version 1.5.0
-load plugin
-
-image=$MINISLURM_DIR/image
-export BATCHAI_POLICY=$MINISLURM_DIR/batchai.toml
-
-# A file that is in the image only, and no file of this machine's but the ones that the runtime wants.
-make_image() {
-    local applet
-    mkdir -p "$image"/{bin,dev,etc,proc,sys,tmp,usr} "$image/run/batchai/mnt" "$image$MINISLURM_DIR" "$image$BATCHAI_BUILD"
-    ln -s usr/lib usr/lib64 "$image/"
-    touch "$image"/etc/{group,hosts,passwd}
-    cp "$(command -v busybox)" "$image/bin/busybox"
-    for applet in $(busybox --list | grep -vx busybox); do ln -sf busybox "$image/bin/$applet"; done
-    printf '#!/bin/sh\nexec /bin/sh "$@"\n' >"$image/bin/bash"
-    chmod 755 "$image/bin/bash"
-    echo "in the image" >"$image/inside"
-}
+load containers
 
 setup_file() {
     make_site
@@ -65,45 +49,7 @@ image = "$image"
 [[image]]
 name = "host"
 TOML
-    # What both the preparation and the ranks find.
-    cat >"$share/facts.sh" <<'SH'
-cat /inside
-[ -e /etc/debian_version ] && echo "the host's file"
-echo "$(id -u) $PWD $COLOUR $AZ_BATCHAI_NUM_GPUS $BATCHAI_POLICY"
-cat "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code/train.py" "$AZ_BATCHAI_MPI_HOST_FILE"
-echo "$1" >>"$AZ_BATCHAI_JOB_TEMP/facts"
-SH
-}
-
-setup() {
-    enter_work
-    scripts="\$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare"
-}
-
-# container_job IMAGE NODES SETTINGS COMMAND [PREPARATION]: job.json; SETTINGS is customMpi or customToolkit.
-container_job() {
-    write_job mpi.json "$2" "${5-}"
-    jq --arg image "$1" --arg settings "$3Settings" --arg command "$4" '
-        del(.properties.horovodSettings)
-        | .properties += {containerSettings: {imageSourceRegistry: {image: $image}}, ($settings): {commandLine: $command}}' \
-        mpi.json >job.json
-}
-
-# run_job [SBATCH_OPTION]...: the job, and where its files are.
-run_job() {
-    write_script job.sh 'cat /etc/debian_version >host' "${script:-batchai-launch}"
-    submit_alice -N "$(jq .properties.nodeCount job.json)" -o out --batchai-job=job.json "$@" job.sh
-    state=$(wait_job "$job")
-    files=$(stdouterr)
-}
-
-# failed_with LINE: nothing ran, and the line is where a failing preparation's is.
-failed_with() {
-    [ "$state" = FAILED ]
-    [ ! -e host ]
-    [ "$(one_line out)" = "$1" ]
-    find "$share/out" -name 'execution*.log' -exec cat {} + | grep -F "$1"
-    cat "$(record)"/events-*.jsonl | jq -r 'select(.kind == "failed").message' | grep -qxF "$1"
+    make_facts
 }
 
 @test "preparation and ranks run in the job's container, as the user, with the node's paths and variables" {

@@ -3,7 +3,11 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+#include <memory>
+
 #include "samples.hpp"
+#include "sys/shell.hpp"
 
 using namespace batchai::job;
 using Strings = std::vector<std::string>;
@@ -70,6 +74,45 @@ BOOST_AUTO_TEST_CASE(an_image_on_the_host_and_no_image_are_no_words) {
     BOOST_TEST(in_container({}, "echo 'x'") == "echo 'x'");
 }
 
+// What a shell with such variables makes of the words before a command.
+std::string words_of(const SitePolicy& site, const ImagePolicy& image) {
+    std::string line = "cd / && env -i A=1 B_='x y' 'C=$(D)' sh -c ";
+    std::string command;
+    const auto prefix = container_prefix(site, image, kPlaces).value();
+    for (const std::string& word : prefix) command += batchai::sys::shell_quoted(word) + " ";
+    line += batchai::sys::shell_quoted(command + "/bin/bash -c 'a  b'");
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(line.c_str(), "r"), pclose);
+    std::string text;
+    for (int byte = 0; (byte = std::fgetc(pipe.get())) != EOF;) text += static_cast<char>(byte);
+    return text;
+}
+
+BOOST_AUTO_TEST_CASE(a_runtime_that_passes_no_environment_is_told_each_variable_by_its_name) {
+    const auto parsed = parse_policy(R"(
+[container.enroot]
+command = ["/usr/bin/printf", "[%s]", "start", "--env={env}", "{image}", "<{env}={uid}={env}>"]
+[[image]]
+name = "a"
+run_on = "enroot"
+image = "it's {env} $A `B` {uid}"
+)",
+                                     "p.toml");
+    BOOST_REQUIRE(parsed.policy);
+    const SitePolicy& site = *parsed.policy;
+    const std::string text = words_of(site, site.images[0]);
+    // The shells have added their own: PWD, SHLVL, OLDPWD.
+    BOOST_TEST(text.starts_with("[start][--env=A][--env=B_][--env=C]"), text);
+    BOOST_TEST(samples::contains(text, "][it's {env} $A `B` {uid}][<A=7=A>][<B_=7=B_>][<C=7=C>]"),
+               text);
+    BOOST_TEST(text.ends_with("][/bin/bash][-c][a  b]"), text);
+    BOOST_TEST(!samples::contains(text, "batchai_"), text);
+    BOOST_TEST(samples::complaints("[container.a]\ncommand = [\"/r{env}\"]\n") ==
+               "p.toml:2:11: container.a.command: {env} cannot be in the program's path\n");
+    BOOST_TEST(
+        samples::contains(samples::complaints("[program.a]\ncommand = [\"/r\", \"{env}\"]\n"),
+                          "{env} stands for nothing"));
+}
+
 BOOST_AUTO_TEST_CASE(a_runtime_or_an_image_that_is_not_there_is_named) {
     SitePolicy site = site_with_containers();
     ImagePolicy image = site.images[0];
@@ -88,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_runtime_or_an_image_that_is_not_there_is_named) {
 BOOST_AUTO_TEST_CASE(a_wrong_container_is_an_error_of_the_policy_where_it_stands) {
     BOOST_TEST(samples::complaints("[container.a]\ncommand = [\"/r\", \"--bind={mount_rot}\"]\n") ==
                "p.toml:2:11: container.a.command: {mount_rot} stands for nothing: {image}, "
-               "{mount_root}, {job_temp}, {directory}, {shm_size}, {uid} and {gid} do\n");
+               "{mount_root}, {job_temp}, {directory}, {shm_size}, {env}, {uid} and {gid} do\n");
     BOOST_TEST(samples::complaints("[program.a]\ncommand = [\"/r\", \"{image}\"]\n") ==
                "p.toml:2:11: program.a.command: {image} stands for nothing: {source}, {target}, "
                "{credentials}, {cache}, {uid} and {gid} do\n");
