@@ -54,6 +54,7 @@ test=(
     shellcheck
     ccache
     charliecloud-runtime busybox-static # a job's container, and what is in it
+    podman runc uidmap # another runtime of it; runc works with cgroups of version 1 too
     user-mode-linux kmod # a kernel with network file systems, for tests/guest
     nfs-ganesha nfs-ganesha-vfs rpcbind # its servers, besides samba
     mmdebstrap # other releases, for tests/debian
