@@ -25,6 +25,7 @@ build=(
     nlohmann-json3-dev libtomlplusplus-dev # job.json, the site policy
     libsqlite3-dev # job history
     libmd-dev      # a policy's digest
+    dpkg-dev file  # packages of it
 )
 slurm=(
     slurmctld slurmd slurm-client munge iproute2
@@ -57,7 +58,8 @@ test=(
     podman runc uidmap # another runtime of it; runc works with cgroups of version 1 too
     user-mode-linux kmod # a kernel with network file systems, for tests/guest
     nfs-ganesha nfs-ganesha-vfs rpcbind # its servers, besides samba
-    mmdebstrap # other releases, for tests/debian
+    mmdebstrap # other releases, for tests/debian and tests/packages
+    lintian rpm # packages
 )
 
 clang=(

@@ -124,7 +124,7 @@ env::Environment Agent::environment_of(int rank, env::Environment inherited) con
     }
     env::add_network(environment, place);
     env::add_batchai(environment, place, sibling_library("batchai/python"),
-                     sibling_library("libbatchai_collectives.so"));
+                     sibling_library("libbatchai_collectives.so.0"));
     return environment;
 }
 

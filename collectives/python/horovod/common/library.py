@@ -40,7 +40,7 @@ class _QueueOptions(ctypes.Structure):
                 ("stall_warning", ctypes.c_double), ("numbers", ctypes.POINTER(ctypes.c_int))]
 
 
-_NAME = "libbatchai_collectives.so"
+_NAME = "libbatchai_collectives.so.0"
 _POINTER = ctypes.c_void_p
 _COUNTS = ctypes.POINTER(ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
