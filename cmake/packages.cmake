@@ -14,6 +14,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/packages/config.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/packages/documents.cmake)
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/packages/symbols.cmake)
 set(CPACK_BATCHAI_SOURCE ${PROJECT_SOURCE_DIR})
 # Whatever the umask of the build.
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
@@ -49,6 +50,10 @@ set(CPACK_RPM_PACKAGE_RELEASE 1)
 set(CPACK_RPM_INSTALL_WITH_EXEC ON) # dependencies are found in programs only
 set(CPACK_RPM_PLUGIN_PRE_UNINSTALL_SCRIPT_FILE ${PROJECT_BINARY_DIR}/packages.d/plugin/prerm)
 set(CPACK_RPM_REQUIRES_EXCLUDE_FROM "libbatchai_tensorflow.so$") # its TensorFlow is the user's own
+# The same sources give the same bytes.
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define _buildhost localhost
+%define use_source_date_epoch_as_buildtime 1
+%define clamp_mtime_to_source_date_epoch 1")
 # Directories that are the distribution's.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
     ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR} ${CMAKE_INSTALL_FULL_LIBEXECDIR}
