@@ -5,7 +5,8 @@
 #
 #   --soak       loops run long instead of twice; unit tests run under TSan too; clang-tidy reads every source;
 #                minislurm and the test harness are tested, too; the newest MPI libraries and PyTorch are fetched
-#                and tested (tests/peers/wheels.sh); the plugin is tested in Debian trixie and sid (tests/debian/run)
+#                and tested (tests/peers/wheels.sh); the plugin is tested in Debian trixie and sid (tests/debian/run),
+#                and the packages in a clean Debian 12 (tests/packages/run)
 #   --since REV  clang-tidy reads the sources changed since this commit (default: HEAD~3)
 #   --fast       rooms: sys, job, spank, launcher, cli, collectives, python; without one, those with uncommitted
 #                changes, or else those of the last commit. Installs nothing. tests/README.md lists the tests.
@@ -70,7 +71,7 @@ while [ $# -gt 0 ]; do
             shift
             ;;
         -h | --help)
-            sed -n '3,18s/^# \{0,1\}//p' "$0"
+            sed -n '3,19s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
         *) die "$1: unknown option, see --help" ;;
@@ -109,6 +110,7 @@ if [ "$soak" = 1 ]; then
     build tsan unit
     setarch -R ctest --preset tsan -L unit || rc=1 # TSan's map of memory has no place for much randomness
     ctest --preset release -R cluster/network_faults --repeat until-fail:20 || rc=1 # too slow to loop in place
+    tests/packages/run || [ $? = 77 ] || rc=1
     for suite in trixie sid; do
         tests/debian/run "$suite" || [ $? = 77 ] || rc=1
     done

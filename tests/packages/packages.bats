@@ -22,7 +22,8 @@ setup_file() {
 
 # on_machine SCRIPT: the script's output; it has the functions of machine.bash.
 on_machine() {
-    timeout -k 5 100 "$BATCHAI_SOURCE/tests/packages/inside" "${BATCHAI_PACKAGES_ROOT:-/}" \
+    # apt fetches what another root lacks.
+    timeout -k 5 "$([ -z "${BATCHAI_PACKAGES_ROOT-}" ] && echo 100 || echo 600)" "$BATCHAI_SOURCE/tests/packages/inside" "${BATCHAI_PACKAGES_ROOT:-/}" \
         bash -c ". \"\$BATCHAI_SOURCE/tests/packages/machine.bash\"; now=\$BATCHAI_PACKAGES/now next=\$BATCHAI_PACKAGES/next; $1"
 }
 
