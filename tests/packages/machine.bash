@@ -11,7 +11,7 @@ install_packages() {
     for package in "${@:2}"; do files+=("$1/${package}"_*.deb); done
     [ ${#files[@]} -gt 0 ] || files=("$1"/*.deb)
     if [ -e /etc/batchai-clean-root ]; then # tests/packages/run has made it: it has none of the dependencies
-        apt-get -qq -o Debug::NoLocking=1 install -y --no-install-recommends --allow-downgrades "${files[@]}" >/tmp/install.log 2>&1
+        apt-get -q install -y --no-install-recommends --allow-downgrades "${files[@]}" >/tmp/install.log 2>&1
     else
         dpkg --force-unsafe-io -i "${files[@]}" >/tmp/install.log 2>&1
     fi || {
