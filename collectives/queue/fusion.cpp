@@ -38,7 +38,8 @@ std::vector<Fused> fuse(const std::vector<Item>& items, std::size_t threshold) {
         });
         if (like == open.end()) {
             open.push_back({{i}, item.bytes});
-        } else if (like->bytes + item.bytes <= std::min(threshold, item.most)) {
+        } else if (like->bytes + item.bytes <= threshold &&
+                   (like->bytes + item.bytes <= item.most || like->bytes < item.least)) {
             like->group.push_back(i);
             like->bytes += item.bytes;
         } else {

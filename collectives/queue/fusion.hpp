@@ -36,6 +36,7 @@ struct Item {
     int section = 0;  // only items of one section are fused
     // Bytes of a group that ends with it, beside the threshold.
     std::size_t most = std::numeric_limits<std::size_t>::max();
+    std::size_t least = 0;  // a group of fewer bytes takes it nevertheless, if the threshold allows
 };
 
 using Fused = std::vector<std::uint32_t>;  // indices of items, ascending

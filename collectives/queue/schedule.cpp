@@ -80,6 +80,7 @@ void Schedule::cut(std::size_t threshold) {
     for (std::size_t i = items.size(); i-- > 0;) {
         if (i + 1 < items.size() && items[i].section != items[i + 1].section) after = 0;
         items[i].most = std::max(after, kLeastBucket);
+        items[i].least = items[i].bytes / kSmallPart;
         after += items[i].bytes;
     }
     buckets_.clear();

@@ -17,9 +17,9 @@
 //
 // Buckets are cut where the fusion threshold says, and where all ranks waited; towards the end they
 // become smaller, none larger than what comes after it, as nothing is computed beside the last one.
-// Where one is vetoed
-// in their first cycle nevertheless, they are cut as the rounds of the last cycle were from then
-// on.
+// Only what is small beside the next tensor goes with that one: a message of its own would delay it
+// by more than its bytes do. Where one is vetoed in their first cycle nevertheless, they are cut as
+// the rounds of the last cycle were from then on.
 #pragma once
 
 #include <cstddef>
@@ -71,6 +71,7 @@ class Schedule {
 
     static constexpr int kRepeats = 2;                     // of a cycle, until it counts as a habit
     static constexpr std::size_t kLeastBucket = 1u << 20;  // bytes, where there are so many
+    static constexpr std::size_t kSmallPart = 8;           // of a tensor: what is small beside it
 
     // The current cycle is as the last one was.
     bool is_complete() const {

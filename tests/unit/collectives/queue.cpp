@@ -222,28 +222,45 @@ BOOST_AUTO_TEST_CASE(an_item_limits_the_group_that_ends_with_it) {
     BOOST_TEST((groups(items, 100) == std::vector<Fused>{{0, 1}, {2}, {3}}));
 }
 
-BOOST_AUTO_TEST_CASE(no_bucket_of_a_cycle_is_larger_than_what_comes_after_it) {
-    constexpr int kTensors = 40;
-    constexpr std::size_t kMega = 1u << 20;
-    std::vector<Submission> tensors(kTensors);
+namespace {
+
+// The numbers of tensors in the buckets of a cycle of tensors of so many KiB.
+std::vector<std::size_t> cut_into_buckets(const std::vector<std::size_t>& sizes) {
+    std::vector<Submission> tensors(sizes.size());
     std::vector<Submission*> round;
-    for (int i = 0; i < kTensors; ++i) {
-        tensors[i].parts = {part(kMega / sizeof(float))};
-        tensors[i].id = i;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        tensors[i].parts = {part(sizes[i] * 1024 / sizeof(float))};
+        tensors[i].id = static_cast<int>(i);
         round.push_back(&tensors[i]);
     }
     Schedule schedule;
     for (int cycle = 0; !schedule.may_freeze(); ++cycle) {
         BOOST_TEST_REQUIRE(cycle < 10);
-        schedule.started(round, true, kTensors);
+        schedule.started(round, true, tensors.size());
     }
     schedule.freeze();
-    schedule.cut(16 * kMega);
-    std::vector<std::size_t> sizes;
+    schedule.cut(16u << 20);
+    std::vector<std::size_t> numbers;
     do {
-        sizes.push_back(schedule.next().ids.size());
+        numbers.push_back(schedule.next().ids.size());
     } while (!schedule.advance());
-    BOOST_TEST(sizes == (std::vector<std::size_t>{16, 12, 6, 3, 1, 1, 1}),
+    return numbers;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(no_bucket_of_a_cycle_is_larger_than_what_comes_after_it) {
+    BOOST_TEST(cut_into_buckets(std::vector<std::size_t>(40, 1024)) ==
+                   (std::vector<std::size_t>{16, 12, 6, 3, 1, 1, 1}),
+               boost::test_tools::per_element());
+}
+
+// Two small tensors, a large one that comes at once, and some that come later.
+BOOST_AUTO_TEST_CASE(a_large_tensor_does_not_wait_for_a_message_of_small_ones) {
+    BOOST_TEST(cut_into_buckets({1, 20, 4608, 144, 72}) == (std::vector<std::size_t>{3, 2}),
+               boost::test_tools::per_element());
+    // What is not small beside it goes ahead of it.
+    BOOST_TEST(cut_into_buckets({1024, 4608, 144, 72}) == (std::vector<std::size_t>{1, 1, 2}),
                boost::test_tools::per_element());
 }
 
