@@ -32,8 +32,13 @@ TRAININGS = {
 }
 # By the number of nodes, of two ranks each: steps that are timed; and of gradients' networks the milliseconds of work,
 # about as long as the wire takes.
-STEPS = {1: 15, 2: 5}
-WORK = {("resnet50", 1): 150, ("bert-base", 1): 300, ("resnet50", 2): 900, ("bert-base", 2): 3800}
+STEPS = {1: 15, 2: 5, 4: 5}
+WORK = {("resnet50", 1): 150, ("bert-base", 1): 300, ("resnet50", 2): 900, ("bert-base", 2): 3800,
+        ("resnet50", 4): 1350, ("bert-base", 4): 5700}
+# Parameters; those not named train the walk-through's network.
+PARAMETERS = {"resnet50": 25_557_032, "bert-base": 109_482_240}
+WALK_THROUGH = 1_250_858
+LINK = 125e3  # bytes in a millisecond
 LIMIT = 400  # seconds for one run
 # On the login node: nodes, the launcher and its arguments.
 CLUSTER = """nodes=$1; shift
@@ -50,7 +55,7 @@ def missing(training, way):
 
 
 def run(options, training, way, nodes):
-    """((step, compute), why it failed): milliseconds."""
+    """((step, compute, processor time of communication, of PyTorch only), why it failed): milliseconds."""
     interpreter, script, _ = TRAININGS[training]
     machine.wait_until_idle(options.patience)
     environment = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "tensorflow"}
@@ -74,9 +79,10 @@ def run(options, training, way, nodes):
 def main():
     parser = Parser("training.sh")
     parser.add_argument("--only", type=parser.one_of("--only", list(TRAININGS)), default=list(TRAININGS))
+    parser.add_argument("--nodes", type=parser.one_of("--nodes", list(map(str, STEPS))), default=["1", "2"])
     options = parser.parse_args()
     os.chdir(SOURCE)
-    nodes_of = (1,) if options.quick else (1, 2)
+    nodes_of = (1,) if options.quick else tuple(map(int, options.nodes))
     runs = {(nodes, training, way): [] for nodes in nodes_of for training in options.only
             for way in TRAININGS[training][2]}
     failures = {case: missing(*case[1:]) for case in runs}
@@ -93,20 +99,28 @@ def main():
     report(options, runs, failures)
 
 
+def wire(training, nodes):
+    """The least time in which a node's link takes the float32 gradients, in both directions at once, in milliseconds."""
+    return 2 * (nodes - 1) / nodes * 4 * PARAMETERS.get(training, WALK_THROUGH) / LINK
+
+
 def report(options, runs, failures):
-    """exposed: what a step takes beyond the bound, which is that of our own run. ours/it: of steps."""
+    """exposed: what a step takes beyond the bound. ours/it: of steps. cpu: processor time of communication."""
     rows = []
     print(f"a step of training, milliseconds: medians of {options.rounds} rounds, {len(machine.CORES)} cores")
-    print(f"{'ranks':>5} {'training':>12} {'way':>12} {'step':>8} {'bound':>8} {'exposed':>8} {'ours/it':>8}")
+    print(f"{'ranks':>5} {'training':>12} {'way':>12} {'step':>8} {'bound':>8} {'wire':>8} {'exposed':>8} "
+          f"{'cpu':>8} {'ours/it':>8}")
     for (nodes, training, way), figures in runs.items():
         head = f"  {nodes}x2 {training:>12} {way:>12}"
         if not figures:
             print(f"{head}  {failures[nodes, training, way]}")
             continue
-        step, bound = (statistics.median(numbers) for numbers in zip(*figures))
-        ours = statistics.median(one for one, _ in runs[nodes, training, "horovod"])
-        print(f"{head} {step:8.1f} {bound:8.1f} {step - bound:8.1f} {ours / step:8.2f}")
-        rows.append({"nodes": nodes, "training": training, "way": way, "step_msec": step, "bound_msec": bound})
+        step, bound, *cpu = (statistics.median(numbers) for numbers in zip(*figures))
+        ours = statistics.median(one[0] for one in runs[nodes, training, "horovod"])
+        print(f"{head} {step:8.1f} {bound:8.1f} {wire(training, nodes):8.1f} {step - bound:8.1f} "
+              f"{cpu[0] if cpu else float('nan'):8.1f} {ours / step:8.2f}")
+        rows.append({"nodes": nodes, "training": training, "way": way, "step_msec": step, "bound_msec": bound,
+                     "wire_msec": wire(training, nodes), "cpu_msec": cpu[0] if cpu else None})
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_step.py NETWORK WAY STEPS MILLISECONDS - steps of training with PyTorch. NETWORK: resnet50, bert-base (their
 gradients, and about so many milliseconds of work for all of them) or walk-through. WAY: horovod, stock, ddp-gloo or
-ddp-batchai. Rank 0 prints "trained STEP COMPUTE": milliseconds, medians of a step and of one without communication, if
-all ranks have the same weights in the end."""
+ddp-batchai. Rank 0 prints "trained STEP COMPUTE CPU": milliseconds, medians of a step and of one without communication,
+and the mean of the ranks' processor time by which a step takes more of it with communication, if all ranks have the same
+weights in the end."""
 
 import os
 import statistics
@@ -72,15 +73,16 @@ def made(name, milliseconds, rank, gather):
     return network, lambda model: model(torch.full((1,), 1.0, requires_grad=True)) * (1.0 + rank)
 
 
-def median_step(steps, model, optimizer, loss_of):
-    times = []
+def timed_steps(steps, model, optimizer, loss_of):
+    """Milliseconds: the median, and the mean of the processor time of all threads."""
+    times, processor = [], time.process_time()
     for _ in range(steps):
         begin = time.perf_counter()
         optimizer.zero_grad()
         loss_of(model).backward()
         optimizer.step()
         times.append((time.perf_counter() - begin) * 1000)
-    return statistics.median(times)
+    return statistics.median(times), (time.process_time() - processor) * 1000 / steps
 
 
 def main():
@@ -89,22 +91,23 @@ def main():
     library = Ddp(way[4:]) if way.startswith("ddp-") else Horovod()
     network, loss_of = made(name, milliseconds, library.rank, library.gather)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
-    median_step(2, network, optimizer, loss_of)
+    timed_steps(2, network, optimizer, loss_of)
     library.gather(None)
-    compute = median_step(steps, network, optimizer, loss_of)
+    compute, alone = timed_steps(steps, network, optimizer, loss_of)
     torch.manual_seed(3)
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.copy_(torch.rand_like(parameter) * 0.01)
     model, optimizer = library.wrap(network, optimizer)
     library.gather(None)
-    median_step(8 if milliseconds < 1000 else 4, model, optimizer, loss_of)  # buckets are found, schedules frozen
-    step = median_step(steps, model, optimizer, loss_of)
+    timed_steps(8 if milliseconds < 1000 else 4, model, optimizer, loss_of)  # buckets are found, schedules frozen
+    step, together = timed_steps(steps, model, optimizer, loss_of)
     sums = [parameter.detach().double().sum().item() for parameter in network.parameters()]
     if any(one != sums for one in library.gather(sums)):
         sys.exit("the ranks have different weights")
+    processor = statistics.mean(library.gather(together - alone))
     if library.rank == 0:
-        print("trained %.2f %.2f" % (step, compute), flush=True)
+        print("trained %.2f %.2f %.2f" % (step, compute, processor), flush=True)
 
 
 main()
