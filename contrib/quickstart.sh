@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # quickstart.sh - train the walk-through's network on four Slurm nodes, from nothing.
 #
-#   contrib/quickstart.sh [--keep]
+#   contrib/quickstart.sh [--keep] [--framework keras|torch] [--python PATH]
 #
 # On Debian 12, as root or as a user who can sudo (for the packages only): installs what is missing,
 # builds batchai, starts a throw-away four-node Slurm on this machine and runs a Batch AI job.json on it,
 # unchanged, in the walk-through's own words. Where namespaces are not permitted the same file runs with
 # `batchai job run --local` instead.
 #
-#   --keep   leave the cluster up afterwards, with a shell in it
+#   --keep        leave the cluster up afterwards, with a shell in it
+#   --framework   what trains: Keras 3 on TensorFlow, or PyTorch (default: Keras if the Python has both, else PyTorch)
+#   --python      the Python that trains (default: /usr/bin/python3, for which PyTorch is installed if it is missing)
 #
 # Exit: 0 if the job succeeded, the model exists and validation accuracy is at least 70 %; 1 otherwise.
 set -euo pipefail
@@ -17,22 +19,54 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/release
 work=$root/build/quickstart # remade by every run
-keep=no where=start
+keep=no where=start framework='' python=/usr/bin/python3
 
-for argument in "$@"; do
-    case $argument in
+die() {
+    echo "quickstart.sh: $*" >&2
+    exit 2
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
         --keep) keep=yes ;;
+        --framework)
+            [[ ${2-} = keras || ${2-} = torch ]] || die "--framework: ${2:-no word}: expected keras or torch"
+            framework=$2
+            shift
+            ;;
+        --python)
+            [[ ${2-} = /* && -x $2 ]] || die "--python: ${2:-no path}: expected the absolute path of a program"
+            python=$2
+            shift
+            ;;
         --inside) where=cluster ;; # used by this script itself: we are on the cluster's login node
         -h | --help)
-            sed -n '3,16s/^# \{0,1\}//p' "$0"
+            sed -n '3,18s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
-        *)
-            echo "quickstart.sh: $argument: unknown option, see --help" >&2
-            exit 2
-            ;;
+        *) die "$1: unknown option, see --help" ;;
     esac
+    shift
 done
+
+# Whether the Python has TensorFlow and Keras 3. Importing them would take seconds.
+has_keras() {
+    "$python" -c 'import importlib.metadata, importlib.util, sys
+keras = importlib.metadata.version("keras")
+sys.exit(int(keras.split(".")[0]) < 3 or not importlib.util.find_spec("tensorflow"))' 2>/dev/null
+}
+
+why=''
+if [ "$framework" = keras ]; then
+    has_keras || die "--framework keras: $python has no TensorFlow with Keras 3: install both, or name another Python by --python"
+elif [ -z "$framework" ]; then
+    framework=keras
+    has_keras || framework=torch why=", because it has no TensorFlow with Keras 3"
+fi
+case $framework in
+    keras) script=cifar_cnn_distributed_keras.py name=Keras ;;
+    torch) script=cifar_cnn_distributed.py name=PyTorch ;;
+esac
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9]*m//g'; fi; }
 
@@ -52,7 +86,8 @@ prepare() {
     }
     rm -rf "$work"
     mkdir -p "$work/share" "$work/data"
-    sed "s|@SHARE@|$work/share|" "$root/contrib/examples/tutorial/batchai.toml.in" >"$work/batchai.toml"
+    sed "s|@SHARE@|$work/share|; s|@FRAMEWORK@|$name|g; s|@MODULE@|$framework|g; s|/usr/bin/python3|$python|" \
+        "$root/contrib/examples/tutorial/batchai.toml.in" >"$work/batchai.toml"
 }
 
 in_experiment=(--resource-group batchai.horovod --workspace batchaidev)
@@ -70,8 +105,10 @@ set_the_scene() {
     run batchai storage account create --name mystorageaccount --resource-group batchai.horovod --location eastus --sku Standard_LRS
     run batchai storage share create --name myshare --account-name mystorageaccount
     run batchai storage directory create --name cifar --share-name myshare --account-name mystorageaccount
+    run batchai storage file upload --path cifar/cifar_cnn_distributed.py --share-name myshare \
+        --account-name mystorageaccount --source "$script"
     run batchai storage file upload --path cifar --share-name myshare --account-name mystorageaccount \
-        --source cifar_cnn_distributed.py
+        --source cifar_images.py
 }
 
 # Submits to Slurm and follows the output until the job ends.
@@ -125,7 +162,7 @@ show_result() {
 walk_through() { # cluster | local
     export PATH=$build/bin:$PATH XDG_DATA_HOME=$work/data BATCHAI_POLICY=$work/batchai.toml
     cd "$root/contrib/examples/tutorial"
-    say "the walk-through"
+    say "the walk-through, trained with $name by $python$why"
     set_the_scene "$1"
     if [ "$1" = cluster ]; then run_on_cluster; else run_locally; fi
     show_result
@@ -150,7 +187,7 @@ flock -n 9 || {
 }
 prepare
 say "a four-node Slurm on this machine"
-again=(--inside)
+again=(--inside --framework "$framework" --python "$python")
 [ $keep = no ] || again+=(--keep)
 rc=0
 # With a parent-death signal the cluster ends with this script, whatever ends it.

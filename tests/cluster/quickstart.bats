@@ -29,6 +29,7 @@ only_we_run() {
 
 # What a good run ends with.
 good() {
+    grep -q "^== the walk-through, trained with \(PyTorch\|Keras\) by /usr/bin/python3" "$1"
     grep -q '^state: *"succeeded"$' "$1"
     grep -q '^validation accuracy: *0\.[7-9]' "$1"
     grep -Eq '^stdout.txt +file +[1-9]' "$1"
@@ -67,4 +68,25 @@ nodes_at_work() { awk '/"(preparing|running)NodeCount":/ { nodes += $2 } END { p
 @test "an unknown option is refused" {
     run -2 "$BATCHAI_SOURCE/contrib/quickstart.sh" --kepe
     [ "$output" = "quickstart.sh: --kepe: unknown option, see --help" ]
+}
+
+@test "a wrong framework or Python is refused before anything is installed" {
+    run -2 "$BATCHAI_SOURCE/contrib/quickstart.sh" --framework caffe
+    [ "$output" = "quickstart.sh: --framework: caffe: expected keras or torch" ]
+    run -2 "$BATCHAI_SOURCE/contrib/quickstart.sh" --python python3
+    [ "$output" = "quickstart.sh: --python: python3: expected the absolute path of a program" ]
+    printf '#!/bin/sh\nexit 1\n' >"$BATS_TEST_TMPDIR/python"
+    chmod 755 "$BATS_TEST_TMPDIR/python"
+    run -2 "$BATCHAI_SOURCE/contrib/quickstart.sh" --framework keras --python "$BATS_TEST_TMPDIR/python"
+    [[ $output = "quickstart.sh: --framework keras: $BATS_TEST_TMPDIR/python has no TensorFlow with Keras 3:"* ]]
+}
+
+@test "the walk-through's job trains with Keras where the Python has TensorFlow" {
+    [ "${BATCHAI_SOAK-}" = 1 ] || skip "in the long run only (--soak)"
+    local python=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}/tf2.21/bin/python out=$BATS_TEST_TMPDIR/out
+    [ -x "$python" ] || skip "$python is not there: tests/peers/environments.sh makes it"
+    BATS_TEST_TIMEOUT=900
+    "$BATCHAI_SOURCE/contrib/quickstart.sh" --python "$python" >"$out" 2>&1
+    grep -q "^== the walk-through, trained with Keras by $python\$" "$out"
+    grep -q '^validation accuracy: *0\.[7-9]' "$out"
 }

@@ -5,10 +5,8 @@
     cifar_cnn_distributed.py [--dir DIR] [--data DIR] [--epochs N] [--batch-size N]
 
 A port to PyTorch of the walk-through's script; what Horovod adds to a single-process script is
-marked "Horovod:". With --data it reads CIFAR-10's python batches; without, it draws 6,000 training
-and 1,500 validation images of CIFAR's shape, the same on every machine: ten kinds of figures in
-random places, sizes and colours under noise, which no linear classifier tells apart. Rank 0 saves
-the weights as HDF5 to DIR/saved_models/keras_cifar10_trained_model.h5.
+marked "Horovod:". With --data it reads CIFAR-10's python batches; without, cifar_images.py beside it
+draws images. Rank 0 saves the weights as HDF5 to DIR/saved_models/keras_cifar10_trained_model.h5.
 
 Runs under any launcher that our collectives know (batchai-launch, mpirun, srun --mpi=pmix), or
 alone. Exit code: 0, or 1 after one line that says what was wrong.
@@ -16,7 +14,6 @@ alone. Exit code: 0, or 1 after one line that says what was wrong.
 import argparse
 import math
 import os
-import pickle
 import sys
 import time
 
@@ -26,10 +23,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import cifar_images
 import horovod.torch as hvd
 
-CLASSES = ("disk", "ring", "square", "frame", "triangle", "plus", "cross", "rows", "columns",
-           "checker")
 MODEL_NAME = "keras_cifar10_trained_model.h5"
 LEARNING_RATE = 2.5e-4  # of one rank with batches of 32
 
@@ -47,72 +43,6 @@ def parse_arguments():
     return arguments
 
 
-# --- Data: NumPy arrays as Keras's cifar10.load_data() returns them, images (n, 32, 32, 3) uint8.
-
-
-def load_cifar10(folder):
-    """CIFAR-10 as distributed: six pickled dicts of b"data" (10000 x 3072) and b"labels"."""
-
-    def load(name):
-        with open(os.path.join(folder, name), "rb") as file:
-            batch = pickle.load(file, encoding="bytes")
-        images = np.asarray(batch[b"data"], np.uint8).reshape(-1, 3, 32, 32)
-        return images.transpose(0, 2, 3, 1), np.asarray(batch[b"labels"], np.int64)
-
-    parts = [load("data_batch_%d" % number) for number in range(1, 6)]
-    train = tuple(np.concatenate(arrays) for arrays in zip(*parts))
-    return train, load("test_batch")
-
-
-def generate(train_count=6000, test_count=1500, seed=20180601):
-    """Labelled pictures of CLASSES; the same arguments give the same pictures everywhere."""
-    rng = np.random.default_rng(seed)
-    labels = rng.permutation(train_count + test_count) % len(CLASSES)
-    images = np.concatenate([draw(part, rng) for part in np.array_split(labels, 16)])
-    return ((images[:train_count], labels[:train_count]),
-            (images[train_count:], labels[train_count:]))
-
-
-def draw(labels, rng):
-    """One image (32, 32, 3) per label: a figure, two colours, a ramp of light and noise."""
-    n = len(labels)
-
-    def uniform(low, high, *shape):
-        return rng.uniform(low, high, (n, *shape)).astype(np.float32)
-
-    # Coordinates of the figure: u and v run over [-1, 1] on its (tilted, shifted) square.
-    axis = np.arange(32, dtype=np.float32)
-    half, tilt = uniform(6.5, 10, 1, 1), uniform(-0.25, 0.25, 1, 1)
-    y = (axis[:, None] - uniform(10, 22, 1, 1)) / half
-    x = (axis[None, :] - uniform(10, 22, 1, 1)) / half
-    u, v = x * np.cos(tilt) - y * np.sin(tilt), x * np.sin(tilt) + y * np.cos(tilt)
-    radius = np.hypot(u, v)
-    outer, inner = np.maximum(abs(u), abs(v)), np.minimum(abs(u), abs(v))
-    diagonal = np.minimum(abs(u - v), abs(u + v)) / math.sqrt(2)
-    rows, columns = np.sin(3 * math.pi * v) > 0, np.sin(3 * math.pi * u) > 0
-    figure = np.choose(labels[:, None, None], (  # in the order of CLASSES
-        radius < 0.9,
-        (radius > 0.5) & (radius < 0.95),
-        outer < 0.8,
-        (outer > 0.45) & (outer < 0.85),
-        (v < 0.75) & (abs(u) < (v + 0.95) * 0.55),
-        (inner < 0.28) & (outer < 0.95),
-        (diagonal < 0.28) & (radius < 1.1),
-        rows & (outer < 0.9),
-        columns & (outer < 0.9),
-        (rows == columns) & (outer < 0.9)))[..., None]
-
-    # The figure is darker or lighter than its ground by a random amount, so that no pixel, and no
-    # weighted sum of pixels, says which figure it is.
-    ground = uniform(0, 255, 1, 1, 3)
-    lighter = np.where(ground.mean(-1, keepdims=True) > 127, -1, 1)
-    colour = ground + lighter * uniform(60, 150, 1, 1, 1) + uniform(-40, 40, 1, 1, 3)
-    ramp = np.linspace(-1, 1, 32, dtype=np.float32)[:, None]
-    light = ramp * uniform(-30, 30, 1, 1, 3) + ramp[:, None] * uniform(-30, 30, 1, 1, 3)
-    noise = 14 * rng.standard_normal((n, 32, 32, 3), dtype=np.float32)
-    return (np.where(figure, colour, ground) + light + noise).clip(0, 255).astype(np.uint8)
-
-
 # --- The network, as in Keras's example.
 
 
@@ -123,7 +53,7 @@ def build_network():
         nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(),
         nn.Conv2d(64, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25),
         nn.Flatten(), nn.Linear(64 * 6 * 6, 512), nn.ReLU(), nn.Dropout(0.5),
-        nn.Linear(512, len(CLASSES)))
+        nn.Linear(512, len(cifar_images.CLASSES)))
     for layer in network:  # as Keras does; PyTorch's own start takes epochs longer to get going
         if isinstance(layer, (nn.Conv2d, nn.Linear)):
             nn.init.xavier_uniform_(layer.weight)
@@ -170,7 +100,7 @@ def save(model, folder):
     """Write the weights beside their final name first: a reader never sees half a file."""
     path = os.path.join(folder, MODEL_NAME)
     with h5py.File(path + ".part", "w") as file:
-        file.attrs["classes"] = len(CLASSES)
+        file.attrs["classes"] = len(cifar_images.CLASSES)
         for name, tensor in model.state_dict().items():
             file["model_weights/" + name.replace(".", "/")] = tensor.cpu().numpy()
     os.replace(path + ".part", path)
@@ -182,12 +112,7 @@ def prepare(arguments):
     folder = os.path.join(arguments.dir, "saved_models")
     if hvd.rank() == 0:
         os.makedirs(folder, exist_ok=True)
-    if not arguments.data:
-        return generate(), folder
-    try:
-        return load_cifar10(arguments.data), folder
-    except (pickle.UnpicklingError, EOFError, KeyError, TypeError, ValueError) as error:
-        raise OSError("%s: not CIFAR-10's python batches: %r" % (arguments.data, error)) from error
+    return cifar_images.load(arguments.data), folder
 
 
 def main():

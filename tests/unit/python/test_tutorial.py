@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tutorial's script: its data, its arguments, its files. Its accuracy is the quick start's."""
-import importlib.util
 import os
 import pickle
 import subprocess
@@ -12,19 +11,12 @@ import h5py
 import numpy as np
 import torch
 
-SCRIPT = os.path.join(os.environ["BATCHAI_SOURCE_DIR"],
-                      "contrib/examples/tutorial/cifar_cnn_distributed.py")
+TUTORIAL = os.path.join(os.environ["BATCHAI_SOURCE_DIR"], "contrib/examples/tutorial")
+SCRIPT = os.path.join(TUTORIAL, "cifar_cnn_distributed.py")
 MODEL = "saved_models/keras_cifar10_trained_model.h5"
 
-
-def load_script():
-    spec = importlib.util.spec_from_file_location("tutorial", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-tutorial = load_script()
+sys.path.insert(0, TUTORIAL)
+import cifar_images  # noqa: E402
 
 
 def run(*arguments):
@@ -44,7 +36,7 @@ def write_batches(folder, images=20):
 class GeneratedData(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.train, cls.test = tutorial.generate()
+        cls.train, cls.test = cifar_images.generate()
 
     def test_it_has_cifars_shape_and_all_classes_in_like_numbers(self):
         for (images, labels), count in ((self.train, 6000), (self.test, 1500)):
@@ -53,7 +45,7 @@ class GeneratedData(unittest.TestCase):
             self.assertGreater(np.bincount(labels, minlength=10).min(), count / 10 * 0.8)
 
     def test_it_is_the_same_each_time(self):
-        one, other = tutorial.generate(60, 20), tutorial.generate(60, 20)
+        one, other = cifar_images.generate(60, 20), cifar_images.generate(60, 20)
         for (images, labels), (images2, labels2) in zip(one, other):
             self.assertTrue((images == images2).all() and (labels == labels2).all())
 
