@@ -6,9 +6,10 @@ from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.ops.reductions import Adasum, reduce_each
 from horovod.tensorflow.util import IS_TF2, _executing_eagerly, v1
+from horovod.tensorflow.wrapped import WrappedOptimizer
 
 
-class DistributedAdasumOptimizer(v1.train.Optimizer):
+class DistributedAdasumOptimizer(WrappedOptimizer):
     """A tf.train.Optimizer like the given one, whose steps on all ranks are combined.
 
     backward_passes_per_step: after how many of the rank's own steps. The other arguments are
@@ -19,8 +20,8 @@ class DistributedAdasumOptimizer(v1.train.Optimizer):
                  compression=Compression.none, backward_passes_per_step=1,
                  process_set=global_process_set):
         name = name or "DistributedDelta%s" % type(optimizer).__name__
-        super(DistributedAdasumOptimizer, self).__init__(name=name, use_locking=use_locking)
-        self._optimizer, self._compression = optimizer, compression
+        super(DistributedAdasumOptimizer, self).__init__(optimizer, name, use_locking)
+        self._compression = compression
         self._passes, self._process_set = backward_passes_per_step, process_set
         self._own_name = name
         self._counter = None  # a variable: steps since ranks were combined
@@ -49,18 +50,6 @@ class DistributedAdasumOptimizer(v1.train.Optimizer):
             combined = self._when(self._passes, lambda: self._combine(variables))
         with tf.control_dependencies(_waited(combined)):
             return tf.group(combined)
-
-    def get_slot(self, *args, **kwargs):
-        """The wrapped optimizer's."""
-        return self._optimizer.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args, **kwargs):
-        """The wrapped optimizer's."""
-        return self._optimizer.get_slot_names(*args, **kwargs)
-
-    def variables(self, *args, **kwargs):
-        """The wrapped optimizer's."""
-        return self._optimizer.variables(*args, **kwargs)
 
     def _prepare(self, variables):
         if self._counter is not None:

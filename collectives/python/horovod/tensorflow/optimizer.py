@@ -7,6 +7,7 @@ from horovod.tensorflow.gradient_aggregation import GradientAggregation
 from horovod.tensorflow.gradients import Reduction, check_arguments
 from horovod.tensorflow.ops.reductions import Adasum, Average
 from horovod.tensorflow.util import _executing_eagerly, v1
+from horovod.tensorflow.wrapped import WrappedOptimizer
 
 _LegacyOptimizer = v1.train.Optimizer
 
@@ -59,12 +60,12 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
     return _DistributedOptimizer(optimizer, name, use_locking, reduction, aggregation)
 
 
-class _DistributedOptimizer(_LegacyOptimizer):
+class _DistributedOptimizer(WrappedOptimizer):
     """What DistributedOptimizer() makes of a tf.train.Optimizer."""
 
     def __init__(self, optimizer, name, use_locking, reduction, aggregation):
-        super(_DistributedOptimizer, self).__init__(name=name, use_locking=use_locking)
-        self._optimizer, self._reduction, self._agg_helper = optimizer, reduction, aggregation
+        super(_DistributedOptimizer, self).__init__(optimizer, name, use_locking)
+        self._reduction, self._agg_helper = reduction, aggregation
 
     def register_local_var(self, var):
         """Its gradients stay this rank's."""
@@ -93,15 +94,3 @@ class _DistributedOptimizer(_LegacyOptimizer):
             return None if global_step is None else global_step.assign_add(1)
         return self._agg_helper.apply(step, skip,
                                       [gradient for gradient, _ in grads_and_vars])
-
-    def get_slot(self, *args, **kwargs):
-        """The wrapped optimizer's."""
-        return self._optimizer.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args, **kwargs):
-        """The wrapped optimizer's."""
-        return self._optimizer.get_slot_names(*args, **kwargs)
-
-    def variables(self, *args, **kwargs):
-        """The wrapped optimizer's."""
-        return self._optimizer.variables(*args, **kwargs)
