@@ -15,6 +15,10 @@ from keras import backend as K
 
 import horovod.keras as hvd
 
+if "TF_USE_LEGACY_KERAS" in os.environ:  # by --compat tf1, whose keras is tensorflow.keras as well
+    from tensorflow.keras import backend
+    from tensorflow.keras.datasets import mnist
+    assert backend is K and tf.keras is keras and mnist is keras.datasets.mnist
 hvd.init()
 config = tf.ConfigProto(inter_op_parallelism_threads=1)  # an operation that waits would be the only one
 K.set_session(tf.Session(config=config))

@@ -2,21 +2,31 @@
 """TensorFlow 1's and Keras 2's names on today's TensorFlow, for ``batchai-launch --compat tf1``.
 
 The launcher puts this folder on PYTHONPATH. ``import tensorflow`` gives TensorFlow 2 with tf.compat.v1's names
-beside its own and without eager execution; ``import keras`` gives tf_keras. What neither has is an
-AttributeError that says so. A sitecustomize of the job's own is run as well.
+beside its own and without eager execution; ``keras`` and ``tensorflow.keras`` are tf_keras. What neither has
+is an AttributeError that says so. A sitecustomize of the job's own is run as well.
 """
 import functools
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import os
 import sys
+import types
 
 _KERAS = "tf_keras.api._v1.keras"
+_NAMES = ("keras", "tensorflow.keras")  # it is both
 # Keras 2 calls its optimizers by either case.
 _OPTIMIZERS = {"sgd": "SGD", "rmsprop": "RMSprop", "adagrad": "Adagrad", "adadelta": "Adadelta",
                "adam": "Adam", "adamax": "Adamax", "nadam": "Nadam"}
+
+
+class _LazyKeras(types.ModuleType):
+    """``tensorflow.keras``: what ``import keras`` gives, which is imported by the first use."""
+
+    def __getattr__(self, name):
+        return getattr(importlib.import_module("keras"), name)
 
 
 class _Missing(object):
@@ -30,6 +40,13 @@ class _Missing(object):
                              "not supply it" % (self._name, name, self._name))
 
 
+class _Estimator(_Missing):
+    """``tf.estimator``: models take its names of modes without an Estimator as well."""
+
+    class ModeKeys(object):
+        TRAIN, EVAL, PREDICT = "train", "eval", "infer"
+
+
 def _complete_tensorflow(tf):
     """Adds tf.compat.v1's names to a TensorFlow 2 that was just loaded."""
     v1 = tf.compat.v1
@@ -40,23 +57,35 @@ def _complete_tensorflow(tf):
     for name in ("get_variable", "variable_scope", "placeholder", "layers", "losses", "metrics", "train"):
         if hasattr(v1, name):
             setattr(tf, name, getattr(v1, name))
+    tf.keras = _LazyKeras("tensorflow.keras")
     if not hasattr(tf, "contrib"):
         tf.contrib = _Missing("tf.contrib")
+    if not hasattr(tf, "estimator"):
+        tf.estimator = _Estimator("tf.estimator")
+    if os.environ.get("PMIX_RANK", "0") == "0":
+        sys.stderr.write("batchai: compat tf1: TensorFlow 1's and Keras 2's names on TensorFlow %s and "
+                         "tf_keras %s\n" % (tf.__version__, _version_of_keras()))
+
+
+def _version_of_keras():
+    try:
+        return importlib.metadata.version("tf_keras")
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed)"
 
 
 def _complete_keras(keras):
     """The same for tf_keras."""
     import tensorflow
     import tf_keras
+    if tensorflow.keras is keras:
+        return
     keras.__version__ = tf_keras.__version__
     tensorflow.keras = keras
     _use_one_worker(importlib.import_module("tf_keras.src.engine.training_v1").Model)
     for old, new in _OPTIMIZERS.items():
         if not hasattr(keras.optimizers, old):
             setattr(keras.optimizers, old, getattr(keras.optimizers, new))
-    if os.environ.get("PMIX_RANK", "0") == "0":
-        sys.stderr.write("batchai: compat tf1: TensorFlow 1's and Keras 2's names on TensorFlow %s and "
-                         "tf_keras %s\n" % (tensorflow.__version__, tf_keras.__version__))
 
 
 def _use_one_worker(model):
@@ -98,7 +127,7 @@ class _Alias(importlib.abc.Loader):
         except ModuleNotFoundError as error:
             raise ImportError("batchai-launch --compat tf1: %s: %s: install tf_keras beside "
                               "TensorFlow" % (spec.name, error)) from None
-        if spec.name == "keras":
+        if spec.name in _NAMES:
             _complete_keras(module)
         return module
 
@@ -113,9 +142,10 @@ class _Finder(importlib.abc.MetaPathFinder):
             if spec is not None:
                 spec.loader = _Completing(spec.loader)
             return spec
-        if name == "keras" or name.startswith("keras."):
-            return importlib.machinery.ModuleSpec(name, _Alias(_KERAS + name[len("keras"):]),
-                                                  is_package=True)
+        for keras in _NAMES:
+            if name == keras or name.startswith(keras + "."):
+                return importlib.machinery.ModuleSpec(name, _Alias(_KERAS + name[len(keras):]),
+                                                      is_package=True)
         return None
 
 
