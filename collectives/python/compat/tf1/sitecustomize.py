@@ -9,7 +9,6 @@ import functools
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -68,6 +67,7 @@ def _complete_tensorflow(tf):
 
 
 def _version_of_keras():
+    import importlib.metadata  # which Pythons of TensorFlow 1 do not have
     try:
         return importlib.metadata.version("tf_keras")
     except importlib.metadata.PackageNotFoundError:
