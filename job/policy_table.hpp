@@ -4,6 +4,9 @@
 // is an error: an admin's typo must not pass. Private to job/.
 #pragma once
 
+// toml++ 3.3 asserts that a key begins with one of its letters, which an admin's text may break.
+// Without the assertion it says so.
+#define TOML_ASSERT(expr) static_cast<void>(0)
 #include <toml++/toml.h>
 
 #include <set>

@@ -61,7 +61,7 @@ int gpus_in(const std::string& tres) {
     const auto gpu = tres.find("gpu");
     if (gpu == std::string::npos) return 0;
     const std::string first = tres.substr(gpu, tres.find(',', gpu) - gpu);
-    return std::max(1, std::atoi(first.c_str() + first.find_last_of(":=") + 1));
+    return std::max(1, std::atoi(first.c_str() + (first.find_last_of(":=") + 1)));
 }
 
 GpuRequest gpu_request(const std::string& line) {

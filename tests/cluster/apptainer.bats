@@ -9,6 +9,7 @@
 
 bats_require_minimum_version 1.5.0
 load containers
+export BATS_TEST_TIMEOUT=300
 deadline=100 # a container takes seconds to start and to end on a busy machine
 
 setup_file() {

@@ -33,23 +33,23 @@ enable_plugin() {
 in_cluster() {
     mkdir -p /etc/slurm
     touch /etc/slurm/plugstack.conf
-    timeout 100 minislurm -n 2 -g 1 -s PlugStackConfig=/etc/slurm/plugstack.conf -- \
+    timeout 240 minislurm -n 2 -g 1 -s PlugStackConfig=/etc/slurm/plugstack.conf -- \
         bash -c '. "$BATCHAI_SOURCE/tests/packages/machine.bash"; "$@"' - "$@"
 }
 
 # job_with_mount: a job with a mount on both nodes that ends when /root/go is there.
 job_with_mount() {
     # shellcheck disable=SC2016 # the job's
-    timeout 20 sbatch --parsable -N 2 -D / -o /root/job.out --batchai-mount=tmpfs:scratch --wrap '
+    timeout 60 sbatch --parsable -N 2 -D / -o /root/job.out --batchai-mount=tmpfs:scratch --wrap '
         touch "$AZ_BATCHAI_JOB_MOUNT_ROOT/scratch/before" /root/started
         until [ -e /root/go ]; do sleep 0.1; done
         srun --overlap -N 2 findmnt -n -o FSTYPE "$AZ_BATCHAI_JOB_MOUNT_ROOT/scratch"
         ls "$AZ_BATCHAI_JOB_MOUNT_ROOT/scratch"'
 }
 
-# until_true COMMAND...: repeats it, 30 seconds at most.
+# until_true COMMAND...: repeats it, 90 seconds at most.
 until_true() {
-    local end=$((SECONDS + 30))
+    local end=$((SECONDS + 90))
     until "$@" >/dev/null 2>&1; do
         ((SECONDS < end)) || { echo "not true in time: $*" && return 1; }
         sleep 0.1

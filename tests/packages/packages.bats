@@ -3,9 +3,11 @@
 # The .deb packages: what is in them, and what they do to a machine and its Slurm. Each test has a machine of its own
 # (inside), with the files of this one or of $BATCHAI_PACKAGES_ROOT.
 # minislurm: none
-# needs: root
+# needs: root packages
 
 bats_require_minimum_version 1.5.0
+
+export BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-300} # a cluster starts, and packages change, in one test
 # pack DIRECTORY [CPACK_OPTION]...: makes packages in the directory.
 pack() {
     cpack -G DEB --config "$BATCHAI_BUILD/CPackConfig.cmake" -B "$1" "${@:2}" >"$1.log" 2>&1 || { cat "$1.log" && return 1; }
@@ -23,7 +25,7 @@ setup_file() {
 # on_machine SCRIPT: the script's output; it has the functions of machine.bash.
 on_machine() {
     # apt fetches what another root lacks.
-    timeout -k 5 "$([ -z "${BATCHAI_PACKAGES_ROOT-}" ] && echo 100 || echo 600)" "$BATCHAI_SOURCE/tests/packages/inside" "${BATCHAI_PACKAGES_ROOT:-/}" \
+    timeout -k 5 "$([ -z "${BATCHAI_PACKAGES_ROOT-}" ] && echo 250 || echo 600)" "$BATCHAI_SOURCE/tests/packages/inside" "${BATCHAI_PACKAGES_ROOT:-/}" \
         bash -c ". \"\$BATCHAI_SOURCE/tests/packages/machine.bash\"; now=\$BATCHAI_PACKAGES/now next=\$BATCHAI_PACKAGES/next; $1"
 }
 
@@ -115,8 +117,8 @@ C
     # shellcheck disable=SC2016 # the machine's
     run on_machine '
         install_packages "$now"
-        before() { timeout 20 srun -N 2 hostname; timeout 20 srun --help | grep -c -- --batchai- || true; }
-        after() { timeout 20 srun -N 2 --batchai-mount=tmpfs:scratch sh -c "findmnt -n -o FSTYPE \$AZ_BATCHAI_JOB_MOUNT_ROOT/scratch"; batchai admin check; }
+        before() { timeout 60 srun -N 2 hostname; echo "options: $(timeout 60 srun --help | grep -c -- --batchai-)"; }
+        after() { timeout 60 srun -N 2 --batchai-mount=tmpfs:scratch sh -c "findmnt -n -o FSTYPE \$AZ_BATCHAI_JOB_MOUNT_ROOT/scratch"; batchai admin check; }
         export -f before after
         in_cluster before
         enable_plugin
@@ -124,7 +126,7 @@ C
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output = *n1*n2* || $output = *n2*n1* ]]
-    [ "${lines[2]}" = 0 ]
+    [[ $output = *"options: 0"* ]]
     [ "$(grep -c '^tmpfs$' <<<"$output")" = 2 ]
     [[ $output != *error* ]]
 }
@@ -140,10 +142,10 @@ C
             until_true test -e /root/started
             install_packages "$to"
             touch /root/go
-            until_true sh -c "! timeout 10 squeue -h -j $job | grep ."
+            until_true sh -c "! timeout 30 squeue -h -j $job | grep ."
             cat /root/job.out
             for node in n1 n2; do until_true minislurm exec "$node" sh -c "! ls /run/batchai/jobs | grep ."; done
-            timeout 20 srun -N 2 --batchai-mount=tmpfs:scratch true
+            timeout 60 srun -N 2 --batchai-mount=tmpfs:scratch true
             echo "$(batchai --version | head -n 1), package $(dpkg-query -W -f "\${Version}" batchai-slurm-plugin)"
         }
         both() { through "$now" "$next"; through "$next" "$now"; }
@@ -162,14 +164,14 @@ C
     # shellcheck disable=SC2016 # the machine's
     run on_machine '
         removal() {
-            timeout 20 srun --batchai-mount=tmpfs:scratch true
+            timeout 60 srun --batchai-mount=tmpfs:scratch true
             dpkg --force-unsafe-io -r batchai-slurm-plugin
-            timeout 20 srun -N 2 hostname
-            timeout 20 sbatch -W -D / -o /dev/null --wrap true
+            timeout 60 srun -N 2 hostname
+            timeout 60 sbatch -W -D / -o /dev/null --wrap true
             cat /etc/slurm/plugstack.conf.d/*.conf
             # What removal prevents: the line without the file.
             sed -i "s/^.*: required /required /" /etc/slurm/plugstack.conf.d/batchai.conf
-            timeout 20 srun hostname || echo "srun fails"
+            timeout 60 srun hostname || echo "srun fails"
         }
         export -f removal
         install_packages "$now"
@@ -195,6 +197,27 @@ C
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output = *"Take the line out of the file on slurmctld's machine"*/slurm/spank_batchai.so*Removing* ]]
+}
+
+@test "removal finds the line in an included file and by its bare name, and touches no other plugin" {
+    # shellcheck disable=SC2016 # the machine's
+    run on_machine '
+        install_packages "$now"
+        mkdir -p /etc/slurm/d /run/slurm/conf
+        printf "%s\n" "include d/*" "include plugstack.conf" >/etc/slurm/plugstack.conf
+        printf "%s\n" "required spank_batchai.so" "required /opt/other/spank_batchai.so" >/etc/slurm/d/a.conf
+        echo "include /etc/slurm/d/a.conf" >/run/slurm/conf/plugstack.conf
+        mkdir -p /run/batchai/jobs/7
+        dpkg --force-unsafe-io -r batchai-slurm-plugin && exit 1
+        cat /etc/slurm/d/a.conf
+        rmdir /run/batchai/jobs/7
+        dpkg --force-unsafe-io -r batchai-slurm-plugin
+        ls -A /etc/slurm/d
+        cat /etc/slurm/d/a.conf'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output = *"drain the node"*$'\n'"required spank_batchai.so"$'\n'* ]]
+    [[ $output = *"the plugin's line is a comment now"*$'\n'"a.conf"$'\n'"# batchai-slurm-plugin was removed: required spank_batchai.so"$'\n'"required /opt/other/spank_batchai.so" ]]
 }
 
 @test "a plugin of another Slurm release is not installed" {

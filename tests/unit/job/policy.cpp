@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(maps_the_walk_throughs_names) {
     BOOST_TEST((*resolve_volume(policy, spec.volumes[0]))->file_system.source == "/srv/myshare");
     BOOST_TEST(resolve_image(policy, *spec.image)->run_on == "host");
     const Preparation preparation = resolve_preparation(policy, spec);
-    BOOST_TEST(preparation.command.find("import torch") != std::string::npos);
+    BOOST_TEST(preparation.command.find("import @MODULE@") != std::string::npos);
     BOOST_TEST(!preparation.note.empty());
     BOOST_TEST(!resolve_image(policy, "ubuntu").has_value());
     SitePolicy by_account = policy;
