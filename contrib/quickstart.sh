@@ -30,12 +30,13 @@ while [ $# -gt 0 ]; do
     case $1 in
         --keep) keep=yes ;;
         --framework)
-            [[ ${2-} = keras || ${2-} = torch ]] || die "--framework: ${2:-no word}: expected keras or torch"
+            [[ ${2-} = keras || ${2-} = torch ]] || die "--framework: ${2:-missing value}: expected keras or torch"
             framework=$2
             shift
             ;;
         --python)
-            [[ ${2-} = /* && -x $2 ]] || die "--python: ${2:-no path}: expected the absolute path of a program"
+            [[ ${2-} =~ ^/[[:alnum:]._/+-]+$ && -f $2 && -x $2 ]] ||
+                die "--python: ${2:-missing value}: expected the absolute path of a program, without blanks"
             python=$2
             shift
             ;;
@@ -53,16 +54,24 @@ done
 has_keras() {
     "$python" -c 'import importlib.metadata, importlib.util, sys
 keras = importlib.metadata.version("keras")
-sys.exit(int(keras.split(".")[0]) < 3 or not importlib.util.find_spec("tensorflow"))' 2>/dev/null
+sys.exit(int(keras.split(".")[0]) < 3 or not all(map(importlib.util.find_spec, ("tensorflow", "h5py"))))' 2>/dev/null
+}
+
+has_torch() {
+    "$python" -c 'import importlib.util, sys
+sys.exit(not all(map(importlib.util.find_spec, ("torch", "numpy", "h5py"))))' 2>/dev/null
 }
 
 why=''
 if [ "$framework" = keras ]; then
-    has_keras || die "--framework keras: $python has no TensorFlow with Keras 3: install both, or name another Python by --python"
+    has_keras || die "--framework keras: $python has no TensorFlow with Keras 3: install TensorFlow, Keras 3 and h5py for it, or name another Python by --python"
 elif [ -z "$framework" ]; then
     framework=keras
     has_keras || framework=torch why=", because it has no TensorFlow with Keras 3"
 fi
+# What /usr/bin/python3 lacks is installed.
+[ "$framework" != torch ] || [ "$python" = /usr/bin/python3 ] || has_torch ||
+    die "$python has no PyTorch: install PyTorch, NumPy and h5py for it, or name another Python by --python"
 case $framework in
     keras) script=cifar_cnn_distributed_keras.py name=Keras ;;
     torch) script=cifar_cnn_distributed.py name=PyTorch ;;

@@ -39,6 +39,9 @@ class Backoff {
         if (slack_ > 0) ::prctl(PR_SET_TIMERSLACK, slack_);
     }
 
+    // Whether a thread in the background waits as one in front does.
+    void set_forward(bool is_forward) { is_forward_ = is_forward; }
+
     // Something has happened: the next wait begins.
     void reset() { since_ = {}; }
 
@@ -50,14 +53,15 @@ class Backoff {
         const auto waited = now - since_;
         if (waited < spin) return relax();
         const auto late = least < kLong ? 0ns : least / kParts;
-        if (now < crowded_until_) {
+        if (!is_forward_ && now < crowded_until_) {
             least = std::min<std::chrono::nanoseconds>(least, 2ms);
             sleep(std::clamp<std::chrono::nanoseconds>(waited, std::max(least / 2, kShortest),
                                                        std::max(least, kLongest)));
         } else if (waited < (late == 0ns ? 200us : late / 16)) {
             ::sched_yield();
             const auto back = Clock::now();
-            if (in_background_ && back - now > kSlice) crowded_until_ = back + kCrowded;
+            if (in_background_ && !is_forward_ && back - now > kSlice)
+                crowded_until_ = back + kCrowded;
         } else {
             sleep(std::clamp<std::chrono::nanoseconds>(
                 waited / 8, late, std::max<std::chrono::nanoseconds>(200us, 2 * late)));
@@ -92,7 +96,7 @@ class Backoff {
         ::nanosleep(&time, nullptr);
     }
 
-    bool in_background_;
+    bool in_background_, is_forward_ = false;
     Clock::time_point crowded_until_;  // the core counts as taken
     int slack_ = 0;                    // nanoseconds, as it was; 0: it is as it was
     Clock::time_point since_;          // the first pause of this wait; the epoch: there was none

@@ -218,7 +218,6 @@ bool Queue::sleep(Lock& held) {
 void Queue::drive(Lock& held, const Submission* submission, Backoff& backoff) {
     driven_ = true;
     held.unlock();
-    Backoff awaited;
     while (!stop_) {
         if (news_) {
             held.lock();
@@ -230,13 +229,13 @@ void Queue::drive(Lock& held, const Submission* submission, Backoff& backoff) {
         if (news_) continue;
         if (submission == nullptr && !dispatcher_.has_work()) break;
         const auto resting = step == Step::idle ? dispatcher_.rest() : std::nullopt;
-        // The process does not compute while a caller waits: there is nothing to be considerate of.
-        Backoff& current = is_awaited_ ? awaited : backoff;
-        if (step != Step::idle || resting) current.reset();
+        // While its only caller waits, the process computes nothing that needs the core.
+        backoff.set_forward(is_awaited_);
+        if (step != Step::idle || resting) backoff.reset();
         if (resting) {
             rest(*resting);
         } else if (step == Step::idle) {
-            engine_.pause(current);
+            engine_.pause(backoff);
         }
     }
     held.lock();
@@ -257,8 +256,8 @@ void Queue::take_news() {
     inbox_bytes_ = 0;
     told_blocked_ = blocked_ > 0;
     dispatcher_.set_blocked(told_blocked_, !several_callers_);
-    is_awaited_ = callers_ > 0;
-    progress_.set_inside(is_awaited_ || closing_);
+    is_awaited_ = callers_ > 0 && !several_callers_;
+    progress_.set_inside(callers_ > 0 || closing_);
     if (closing_ && !told_closing_) dispatcher_.close();
     told_closing_ = closing_;
 }

@@ -17,9 +17,9 @@
 //
 // Buckets are cut where the fusion threshold says, and where all ranks waited; towards the end they
 // become smaller, none larger than what comes after it, as nothing is computed beside the last one.
-// Only what is small beside the next tensor goes with that one: a message of its own would delay it
-// by more than its bytes do. Where one is vetoed in their first cycle nevertheless, they are cut as
-// the rounds of the last cycle were from then on.
+// But tensors that are small beside the next one go with it: sent separately, they would cost it a
+// message's latency, which is more than the time of their bytes. Where one is vetoed in their first
+// cycle nevertheless, they are cut as the rounds of the last cycle were from then on.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 bats_require_minimum_version 1.5.0
 load lib
 
-export BATS_TEST_TIMEOUT=280 # it trains a network
+export BATS_TEST_TIMEOUT=$([ "${BATCHAI_SOAK-}" = 1 ] && echo 900 || echo 280) # it trains a network
 
 setup() {
     /usr/bin/python3 -c 'import torch, h5py' 2>/dev/null || skip "PyTorch or h5py is not installed"
@@ -74,7 +74,7 @@ nodes_at_work() { awk '/"(preparing|running)NodeCount":/ { nodes += $2 } END { p
     run -2 "$BATCHAI_SOURCE/contrib/quickstart.sh" --framework caffe
     [ "$output" = "quickstart.sh: --framework: caffe: expected keras or torch" ]
     run -2 "$BATCHAI_SOURCE/contrib/quickstart.sh" --python python3
-    [ "$output" = "quickstart.sh: --python: python3: expected the absolute path of a program" ]
+    [ "$output" = "quickstart.sh: --python: python3: expected the absolute path of a program, without blanks" ]
     printf '#!/bin/sh\nexit 1\n' >"$BATS_TEST_TMPDIR/python"
     chmod 755 "$BATS_TEST_TMPDIR/python"
     run -2 "$BATCHAI_SOURCE/contrib/quickstart.sh" --framework keras --python "$BATS_TEST_TMPDIR/python"
@@ -85,7 +85,6 @@ nodes_at_work() { awk '/"(preparing|running)NodeCount":/ { nodes += $2 } END { p
     [ "${BATCHAI_SOAK-}" = 1 ] || skip "in the long run only (--soak)"
     local python=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}/tf2.21/bin/python out=$BATS_TEST_TMPDIR/out
     [ -x "$python" ] || skip "$python is not there: tests/peers/environments.sh makes it"
-    BATS_TEST_TIMEOUT=900
     "$BATCHAI_SOURCE/contrib/quickstart.sh" --python "$python" >"$out" 2>&1
     grep -q "^== the walk-through, trained with Keras by $python\$" "$out"
     grep -q '^validation accuracy: *0\.[7-9]' "$out"

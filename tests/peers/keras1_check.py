@@ -14,7 +14,9 @@ import tensorflow as tf
 from keras import backend as K
 
 import horovod.keras as hvd
+import horovod.tensorflow
 
+assert "TF_CONFIG" not in os.environ  # the launcher's: an Estimator would see a cluster without a chief
 if "TF_USE_LEGACY_KERAS" in os.environ:  # by --compat tf1, whose keras is tensorflow.keras as well
     from tensorflow.keras import backend
     from tensorflow.keras.datasets import mnist
@@ -28,7 +30,10 @@ model = keras.models.Sequential([
 model.compile(loss="mse", optimizer=hvd.DistributedOptimizer(keras.optimizers.SGD(lr=0.5)))
 callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
 label = 1.0 + hvd.rank()
-model.fit(np.ones((1, 2)), np.full((1, 1), label), verbose=0)
+# As TensorBoard's callback does with what the other one leaves.
+items = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: [logs[name].item() for name in logs])
+model.fit(np.ones((1, 2)), np.full((1, 1), label), verbose=0,
+          callbacks=[hvd.callbacks.MetricAverageCallback(), items])
 # The gradient of the first layer is -2 * label in each place: the step is 0.5 * 2 * the labels' mean.
 mean = sum(1.0 + rank for rank in range(hvd.size())) / hvd.size()
 assert np.array_equal(model.get_weights()[0], np.full((2, 3), mean)), model.get_weights()

@@ -41,5 +41,5 @@ PY
 @test "the tutorial's Keras script refuses data that is not CIFAR-10's in one line" {
     train --data /nowhere
     [ "$status" -eq 1 ]
-    [ "$(grep -c '^cifar_cnn_distributed.py: .*/nowhere/data_batch_1' <<<"$stderr")" -eq 1 ]
+    [ "$(grep -c '^cifar_cnn_distributed_keras.py: .*/nowhere/data_batch_1' <<<"$stderr")" -eq 1 ]
 }

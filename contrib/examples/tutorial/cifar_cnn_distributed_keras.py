@@ -17,7 +17,9 @@ import os
 import sys
 import time
 
-import keras
+os.environ["KERAS_BACKEND"] = "tensorflow"
+
+import keras  # noqa: E402
 import numpy as np
 import tensorflow as tf
 from keras import layers
@@ -92,6 +94,8 @@ def main():
     # Horovod: one GPU per rank of a node.
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
+        for gpu in gpus:  # ranks may share one
+            tf.config.experimental.set_memory_growth(gpu, True)
         tf.config.set_visible_devices(gpus[hvd.local_rank() % len(gpus)], "GPU")
 
     try:
@@ -100,7 +104,7 @@ def main():
         result, error = None, str(caught)
     errors = [text for text in allgather_object(error) if text]
     if errors:  # the same list on every rank: one rank speaks for all
-        sys.exit("cifar_cnn_distributed.py: " + errors[0] if hvd.rank() == 0 else 1)
+        sys.exit(os.path.basename(sys.argv[0]) + ": " + errors[0] if hvd.rank() == 0 else 1)
     ((x_train, y_train), (x_test, y_test)), folder = result
     if hvd.rank() == 0:
         print("x_train shape:", x_train.shape)
@@ -138,7 +142,9 @@ def main():
     # Horovod: only rank 0 saves, the others would overwrite its file.
     if hvd.rank() == 0:
         path = os.path.join(folder, MODEL_NAME)
-        model.save(path)
+        part = os.path.join(folder, "part-" + MODEL_NAME)
+        model.save(part)
+        os.replace(part, path)  # a reader never sees half a file
         print("Saved trained model at", path)
         print("Test loss: %.4f" % loss)
         print("Test accuracy: %.4f" % accuracy, flush=True)

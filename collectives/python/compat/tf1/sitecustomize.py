@@ -2,8 +2,8 @@
 """TensorFlow 1's and Keras 2's names on today's TensorFlow, for ``batchai-launch --compat tf1``.
 
 The launcher puts this folder on PYTHONPATH. ``import tensorflow`` gives TensorFlow 2 with tf.compat.v1's names
-beside its own and without eager execution; ``keras`` and ``tensorflow.keras`` are tf_keras. What neither has
-is an AttributeError that says so. A sitecustomize of the job's own is run as well.
+beside its own and without eager execution; ``keras`` and ``tensorflow.keras`` are tf_keras. What is in neither
+raises an error that says so. TensorFlow 1 stays as it is. A sitecustomize of the job's own is run as well.
 """
 import functools
 import importlib
@@ -15,7 +15,7 @@ import sys
 import types
 
 _KERAS = "tf_keras.api._v1.keras"
-_NAMES = ("keras", "tensorflow.keras")  # it is both
+_NAMES = ("keras", "tensorflow.keras")  # tf_keras is imported under both names
 # Keras 2 calls its optimizers by either case.
 _OPTIMIZERS = {"sgd": "SGD", "rmsprop": "RMSprop", "adagrad": "Adagrad", "adadelta": "Adadelta",
                "adam": "Adam", "adamax": "Adamax", "nadam": "Nadam"}
@@ -125,14 +125,25 @@ class _Alias(importlib.abc.Loader):
         try:
             module = importlib.import_module(self._name)
         except ModuleNotFoundError as error:
-            raise ImportError("batchai-launch --compat tf1: %s: %s: install tf_keras beside "
-                              "TensorFlow" % (spec.name, error)) from None
+            advice = ("install tf_keras beside TensorFlow" if error.name == "tf_keras"
+                      else "tf_keras does not have it")
+            raise ImportError("batchai-launch --compat tf1: %s: %s: %s"
+                              % (spec.name, error, advice)) from None
         if spec.name in _NAMES:
             _complete_keras(module)
         return module
 
     def exec_module(self, module):
         pass
+
+
+def _keeps_its_own(name):
+    """Whether the module is TensorFlow 1's, or imported by a TensorFlow that is being loaded."""
+    import tensorflow
+    version = getattr(tensorflow, "__version__", None)
+    if version is None:
+        return name.startswith("tensorflow.")
+    return int(version.split(".")[0]) < 2
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -144,6 +155,8 @@ class _Finder(importlib.abc.MetaPathFinder):
             return spec
         for keras in _NAMES:
             if name == keras or name.startswith(keras + "."):
+                if _keeps_its_own(name):
+                    return None
                 return importlib.machinery.ModuleSpec(name, _Alias(_KERAS + name[len(keras):]),
                                                       is_package=True)
         return None

@@ -7,11 +7,14 @@ from horovod.common import arrays, basics, library
 
 
 def average(values, name):
-    """The ranks' averages of a dict of numbers; the same keys on all ranks."""
+    """The ranks' averages of a dict of numbers; the same keys on all ranks.
+
+    NumPy's numbers: TensorBoard's callback of Keras 2.1 takes no others.
+    """
     started = [(key, arrays.allreduce([numpy.array([values[key]], "float64")],
                                       "%s.%s" % (name, key), library.AVERAGE))
                for key in sorted(values)]
-    return {key: float(arrays.wait(operation)[0][0]) for key, operation in started}
+    return {key: arrays.wait(operation)[0][0] for key, operation in started}
 
 
 def numbers_of(logs):
