@@ -27,6 +27,17 @@ constexpr char kInContainer[] =
     "eval \"unset BATCHAI_PREPARATION; "
     "${BATCHAI_PREPARATION:?not passed on by the container runtime}\"";
 
+// The command as one line of bash: Enroot takes the environment for lines.
+std::string one_line(const std::string& command) {
+    if (command.find('\n') == command.npos) return command;
+    std::string line = "eval $'";
+    for (const char letter : command) {
+        if (letter == '\\' || letter == '\'') line += '\\';
+        line += letter == '\n' ? "\\n" : std::string(1, letter);
+    }
+    return line + "'";
+}
+
 constexpr std::string_view kEachName = "{env}";
 
 bool names_variables(const std::string& word) {
@@ -101,7 +112,8 @@ bool has_shm_size(const SitePolicy& policy, const ImagePolicy& image) {
 
 std::string in_container(const std::vector<std::string>& prefix, const std::string& command) {
     if (prefix.empty() || command.empty()) return command;
-    std::string line = "export BATCHAI_PREPARATION=" + sys::shell_quoted(command) + "; exec";
+    std::string line =
+        "export BATCHAI_PREPARATION=" + sys::shell_quoted(one_line(command)) + "; exec";
     for (const std::string& word : prefix) line += " " + sys::shell_quoted(word);
     return line + " /bin/bash -c " + sys::shell_quoted(kInContainer);
 }

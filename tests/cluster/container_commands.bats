@@ -10,7 +10,7 @@
 bats_require_minimum_version 1.5.0
 load containers
 
-# `enroot start` of Enroot 4: the options that batchai.toml(5) uses, and the named variables only.
+# `enroot start` of Enroot 4: the options that batchai.toml(5) uses, and the named variables only, a line of each.
 make_enroot() {
     cat >"$MINISLURM_DIR/enroot" <<'SH'
 #!/bin/bash
@@ -25,7 +25,8 @@ while [[ $1 = -* ]]; do
         --env=*)
             name=${1#--env=}
             [[ $name =~ ^[[:alpha:]_][[:alnum:]_]*$ ]] || exit 65
-            named+=("$name=${!name}")
+            value=${!name}
+            named+=("$name=${value%%$'\n'*}")
             ;;
         *) exit 64 ;;
     esac
@@ -57,12 +58,12 @@ TOML
     rm -f "$MINISLURM_DIR/enroot.log"
     install -m 666 /dev/null "$MINISLURM_DIR/enroot.log"
     container_job nvcr.io/nvidia/pytorch:18.06 2 customMpi "echo \$RANK \$WORLD_SIZE \$COLOUR \$PWD" \
-        'echo \"$AZ_BATCHAI_NUM_GPUS $COLOUR $PWD ${BATCHAI_PREPARATION-}\"'
+        'set -e\necho \"$AZ_BATCHAI_NUM_GPUS $COLOUR $PWD ${BATCHAI_PREPARATION-}\"\nx='\''it is\\n '\'' # two lines\necho \"$x.\"'
     run_job --gres=gpu:1
     [ "$state" = COMPLETED ]
     wd=/run/batchai/mnt/.temp/wd
     for node in n1 n2; do
-        [ "$(cat "$files/stdout-job_prep-$node.txt")" = "1 dark blue $wd " ]
+        [ "$(cat "$files/stdout-job_prep-$node.txt")" = "1 dark blue $wd "$'\n''it is\n .' ]
     done
     [ "$(sort "$files/stdout.txt")" = "0 2 dark blue $wd"$'\n'"1 2 dark blue $wd" ]
     line="[start][--mount=/tmp:/tmp][--mount=/run/batchai/mnt:/run/batchai/mnt][--rw][nvidia+pytorch]"
