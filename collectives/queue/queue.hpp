@@ -99,7 +99,7 @@ class Queue final : private Listener {
     DeviceMessages* const devices_;
     Timeline timeline_;
     bool told_closing_ = false;
-    bool is_awaited_ = false;  // a caller waits
+    bool is_awaited_ = false;  // the only caller waits
     Timeline::Clock::time_point round_began_{}, message_began_{};
     std::size_t message_bytes_ = 0;
 

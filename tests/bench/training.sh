@@ -11,12 +11,12 @@
 #                         and with the backend batchai, and a stock Horovod where BATCHAI_STOCK_HOROVOD names one
 #   eager, function, keras  the walk-through's network in TensorFlow 2's eager execution, in tf.function and by Keras 3's
 #                         fit(): DistributedGradientTape or DistributedOptimizer, and MultiWorkerMirroredStrategy
-# Without noise, no step is faster than either of two: "bound", which each run times, the step of one process without communication, on all
-# ranks at once; and "wire", the gradients' time on a node's link. Where ranks occupy all processors, the processor time of
-# communication ("cpu", PyTorch only) comes on top of the bound. A figure counts only if all ranks have the same weights in
-# the end. A peer that fails or is not there has none; a failure of ours ends the benchmark. --quick: one round, 1x2 only.
-# --only: some of the words resnet50 ... keras. Prints a table of the rounds' medians; --json FILE also writes rows.
-# Nothing is asserted of the figures.
+# Without noise, no step is faster than either of two: "bound", which each run times, the step of one process without
+# communication, on all ranks at once; and "wire", the gradients' time on a node's link. Where ranks occupy all processors,
+# the processor time of communication ("cpu", PyTorch only) comes on top of the bound. A figure counts only if all ranks
+# have the same weights in the end. A peer that fails or is not there has none; a failure of ours ends the benchmark.
+# --quick: one round, 1x2 only. --only: some of the words resnet50 ... keras. Prints a table of the rounds' medians;
+# --json FILE also writes rows. Nothing is asserted of the figures.
 set -euo pipefail
 case ${1-} in
     -h | --help) sed -n '3,22s/^# \{0,1\}//p' "$0" && exit ;;

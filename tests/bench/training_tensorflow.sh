@@ -34,9 +34,9 @@ median() { sort -g "$1" | awk '{ value[NR] = $1 } END { print (value[int((NR + 1
 # cost ENVIRONMENT WAY: microseconds for a gradient.
 cost() {
     OMP_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=3 timeout -k 5 300 "$build/bin/batchai-launch" --local 1 -n 2 --bind none -- \
-        "$folder/$1/bin/python" "$here/training/gradient_cost.py" "$2" 300 2>"$work/errors" | awk '$1 == "cost" { print $2 }' >>"$work/$2" || {
+        "$folder/$1/bin/python" "$here/training/gradient_cost.py" "$2" 300 2>"$work/errors" | awk '$1 == "cost" { print $2; found = 1 } END { exit !found }' >>"$work/$2" || {
         cat "$work/errors" >&2
-        echo "training_tensorflow.sh: gradient_cost.py $2 failed in $folder/$1; its output is above" >&2
+        echo "training_tensorflow.sh: gradient_cost.py $2 gave no figure in $folder/$1; its errors are above" >&2
         exit 1
     }
 }

@@ -27,7 +27,7 @@ command = ["/usr/bin/ch-run", "--unset-env=*", "--cd={directory}", "--bind={job_
 [container.gone]
 command = ["/no/such/runtime", "{image}"]
 [[image]]
-name = "busybox:*"
+name = "busybox*"
 run_on = "charliecloud"
 image = "$image"
 [[image]]
@@ -52,24 +52,7 @@ TOML
     make_facts
 }
 
-@test "preparation and ranks run in the job's container, as the user, with the node's paths and variables" {
-    export COLOUR=blue
-    container_job busybox:1.35 2 customMpi "sh $scripts/facts.sh rank; echo \$RANK \$WORLD_SIZE \$MASTER_ADDR" \
-        "sh $scripts/facts.sh prepared"
-    script='batchai-launch && srun --ntasks-per-node=1 sh -c '\''cp "$AZ_BATCHAI_JOB_TEMP/facts" "facts.$SLURM_NODEID"'\' run_job --gres=gpu:1
-    [ "$state" = COMPLETED ]
-    [ -s host ]
-    uid=$(as_alice id -u)
-    printf '%s\n' "in the image" "$uid /run/batchai/mnt/.temp/wd blue 1 $BATCHAI_POLICY" "print('hello')" "n1 slots=1" "n2 slots=1" >expected
-    for node in n1 n2; do
-        diff expected "$files/stdout-job_prep-$node.txt"
-        [ ! -s "$files/stderr-job_prep-$node.txt" ]
-    done
-    grep -vE '^[01] 2 10\.' "$files/stdout.txt" | sort >ranks
-    sort expected expected | diff - ranks
-    [ "$(grep -cE '^[01] 2 10\.' "$files/stdout.txt")" = 2 ]
-    for node in 0 1; do [ "$(cat facts.$node)" = $'prepared\nrank' ]; done
-}
+@test "preparation and ranks run in the job's container, as the user, with the node's paths and variables" { check_facts; }
 
 @test "exit codes pass, the first node's command runs there too, and other images stay on the host" {
     container_job busybox:1.35 1 customToolkit 'cat /inside; exit 7'
@@ -121,36 +104,15 @@ TOML
     [ "$(cat "$files/stderr-job_prep-$node.txt")" = "it's wrong" ]
 }
 
-@test "ranks of a node share its memory from containers of their own, with MPI and with batchai's library" {
-    # Between network namespaces of one machine Open MPI's own choice of transports is not stable.
-    export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_mpi_yield_when_idle=1
-    local ran=0 nodes check
-    while read -r nodes check; do
-        [ -x "$BATCHAI_BUILD/tests/peers/${check%% *}" ] || continue
-        container_job mpi "$nodes" customMpi "cat /inside; exec $BATCHAI_BUILD/tests/peers/$check"
-        jq ".properties.customMpiSettings.processCount = $((nodes * 2))" job.json >two_each.json
-        mv two_each.json job.json
-        run_job
-        [ "$state" = COMPLETED ]
-        [ "$(grep -c "^rank . of $((nodes * 2)) is fine" "$files/stdout.txt")" = $((nodes * 2)) ]
-        [ ! -s "$files/stderr.txt" ]
-        rm -rf "$share/out"
-        ran=$((ran + 1))
-    done <<<$'2 openmpi_check 4 2\n1 mpich_check 2 2\n2 collectives_check matrix'
-    [ "$ran" != 0 ] || skip "no MPI compiler is installed"
+@test "PMIx, and memory of a node, between ranks in containers of their own: Open MPI" { check_shared_memory 2 openmpi_check 4 2; }
+
+@test "PMI-1, and memory of a node, between ranks in containers of their own: MPICH" { check_shared_memory 1 mpich_check 2 2; }
+
+@test "PMIx, and memory of a node, between ranks in containers of their own: batchai's library" {
+    check_shared_memory 2 collectives_check matrix
 }
 
-@test "scancel ends what runs in the container, preparation and ranks" {
-    container_job busybox:1.35 2 customMpi "touch $work/rank; sleep 1000" "[ -e $work/ready ] || { touch $work/ready; sleep 1000; }"
-    write_script job.sh batchai-launch
-    for sign in ready rank; do
-        submit_alice -N 2 -o out --batchai-job=job.json job.sh
-        eventually test -e "$sign"
-        scancel "$job"
-        [ "$(wait_job "$job")" = CANCELLED ]
-        deadline=10 eventually nothing_left
-    done
-}
+@test "scancel ends what runs in the container, preparation and ranks" { check_scancel; }
 
 @test "an image or a runtime that a node lacks is named before anything runs" {
     on_node n1 cp -r "$image" /tmp/image

@@ -36,7 +36,7 @@ setup_file() {
         "--env=UCX_POSIX_USE_PROC_LINK=n" "--env=OMPI_MCA_btl_vader_single_copy_mechanism=none")
     # MPICH's connection is a descriptor that the rank inherits. Podman passes on only the first ones.
     # shellcheck disable=SC2016 # expanded on the node
-    first='exec 3</dev/null; [ -z "$PMI_FD" ] || { exec 3<&"$PMI_FD"; export PMI_FD=3; }; exec "$@"'
+    first='[ "$PMI_FD" = 3 ] || exec 3</dev/null; [ -z "$PMI_FD" ] || { exec 3<&"$PMI_FD"; export PMI_FD=3; }; exec "$@"'
     {
         container podman /usr/bin/env "${podman[@]}" "--rootfs" "{image}"
         container with_libraries /bin/bash -c "$first" bash /usr/bin/env "${podman[@]}" "--preserve-fds=1" "${libraries[@]}" \
