@@ -86,6 +86,13 @@ TOML
     wait $!
 }
 
+@test "contrib/sbatch/container.sbatch runs a job's ranks in its image" {
+    container_job busybox:1.35 2 customMpi 'cat /inside'
+    submit_alice -o out "$BATCHAI_SOURCE/contrib/sbatch/container.sbatch"
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(sort -u "$(stdouterr)/stdout.txt")" = "in the image" ]
+}
+
 @test "a runtime that does not pass the environment on fails the preparation" {
     container_job empty 1 customMpi true true
     run_job
