@@ -60,6 +60,7 @@ test=(
     nfs-ganesha nfs-ganesha-vfs rpcbind # its servers, besides samba
     mmdebstrap # other releases, for tests/debian and tests/packages
     lintian rpm # packages
+    zsh fish environment-modules # completion by other shells than bash, the module file
 )
 
 clang=(
@@ -98,7 +99,8 @@ done
 as_root=()
 if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || {
-        echo "install-packages.sh: missing packages: ${missing[*]}; install them as root (there is no sudo here)" >&2
+        echo "install-packages.sh: packages are missing, and there is no sudo here. An admin installs them by" >&2
+        echo "apt-get install --no-install-recommends ${missing[*]}" >&2
         exit 3
     }
     as_root=(sudo)

@@ -26,6 +26,10 @@ die() {
     exit 2
 }
 
+# A line of plugstack.conf is split at blanks, and has no quotes.
+[[ $root =~ ^[[:alnum:]/._+-]+$ ]] ||
+    die "$root: Slurm cannot load a plugin from a path with blanks or special characters: move this folder to a path without them"
+
 while [ $# -gt 0 ]; do
     case $1 in
         --keep) keep=yes ;;
@@ -89,7 +93,8 @@ prepare() {
     say "packages"
     "$root/contrib/install-packages.sh" run
     say "build"
-    (cd "$root" && cmake --preset release -Wno-dev >/dev/null && cmake --build --preset release) || {
+    [ -e "$build/bin/batchai" ] || echo "the first one takes minutes: about five on two cores"
+    "$root/contrib/build.sh" release || {
         echo "quickstart.sh: the build failed; its output is above" >&2
         exit 1
     }

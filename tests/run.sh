@@ -23,10 +23,7 @@ die() {
     exit 2
 }
 
-build() { # preset kind-of-tests [option]
-    cmake --preset "$1" -DBATCHAI_BUILD_TESTS="$2" "${@:3}" -Wno-dev >/dev/null
-    cmake --build --preset "$1"
-}
+build() { contrib/build.sh "$1" -DBATCHAI_BUILD_TESTS="$2" "${@:3}"; } # preset kind-of-tests [option]
 
 # changed_rooms: the rooms of uncommitted files, or else of the last commit's.
 changed_rooms() {

@@ -89,3 +89,41 @@ nodes_at_work() { awk '/"(preparing|running)NodeCount":/ { nodes += $2 } END { p
     grep -q "^== the walk-through, trained with Keras by $python\$" "$out"
     grep -q '^validation accuracy: *0\.[7-9]' "$out"
 }
+
+@test "a clone whose path has a blank is refused before anything is installed" {
+    mkdir -p "$BATS_TEST_TMPDIR/a clone/contrib"
+    cp "$BATCHAI_SOURCE/contrib/quickstart.sh" "$BATS_TEST_TMPDIR/a clone/contrib/"
+    run -2 "$BATS_TEST_TMPDIR/a clone/contrib/quickstart.sh"
+    [[ $output = "quickstart.sh: $BATS_TEST_TMPDIR/a clone: Slurm cannot load a plugin from a path with blanks"* ]]
+}
+
+@test "a clone that was moved is built again where it is" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p first/contrib
+    cp "$BATCHAI_SOURCE/contrib/build.sh" first/contrib/
+    cat >first/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(small NONE)
+add_custom_target(all_of_it ALL COMMAND ${CMAKE_COMMAND} -E echo "${PROJECT_SOURCE_DIR} ${LEVEL}" >made)
+END
+    cat >first/CMakePresets.json <<'END'
+{ "version": 6, "configurePresets": [ { "name": "release", "binaryDir": "${sourceDir}/build/release" } ],
+  "buildPresets": [ { "name": "release", "configurePreset": "release" } ] }
+END
+    first/contrib/build.sh release -DLEVEL=1
+    grep -qx "$PWD/first 1" first/build/release/made
+    first/contrib/build.sh release # its options are kept
+    grep -qx "$PWD/first 1" first/build/release/made
+    mv first second
+    second/contrib/build.sh release -DLEVEL=2
+    grep -qx "$PWD/second 2" second/build/release/made
+}
+
+@test "who may install nothing is told what an admin types" {
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    printf '#!/bin/sh\necho 1000\n' >"$BATS_TEST_TMPDIR/bin/id"
+    printf '#!/bin/sh\n' >"$BATS_TEST_TMPDIR/bin/dpkg-query"
+    chmod +x "$BATS_TEST_TMPDIR"/bin/*
+    PATH=$BATS_TEST_TMPDIR/bin run -3 /bin/bash "$BATCHAI_SOURCE/contrib/install-packages.sh" build
+    [[ ${lines[1]} = "apt-get install --no-install-recommends cmake g++ "* ]]
+}
