@@ -14,6 +14,12 @@ _batchai() {
             mapfile -t COMPREPLY < <(compgen -f -- "$current")
             return
             ;;
+        -n | --name | -j | --job)
+            case $path in
+                " job create" | " job run" | " job check") ;;
+                " job "*) words=$(batchai job list --query '[].name' --output tsv 2>/dev/null) ;;
+            esac
+            ;;
     esac
     [ -n "$words" ] || case $path in
         "") words="job cluster file-server list-usages storage group workspace experiment policy admin completion --help --version" ;;

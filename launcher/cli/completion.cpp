@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// batchai completion: the bash completion, made from the command's own tree.
+// batchai completion: the bash completion, made from the command's own tree. Those for zsh and fish
+// (etc/completion) run it.
 // etc/completion/batchai.bash is its output; a unit test compares the two.
 #include "launcher/cli/completion.hpp"
 
@@ -27,6 +28,12 @@ _batchai() {
         -f | --config-file | --source | --dest)
             mapfile -t COMPREPLY < <(compgen -f -- "$current")
             return
+            ;;
+        -n | --name | -j | --job)
+            case $path in
+                " job create" | " job run" | " job check") ;;
+                " job "*) words=$(batchai job list --query '[].name' --output tsv 2>/dev/null) ;;
+            esac
             ;;
     esac
     [ -n "$words" ] || case $path in

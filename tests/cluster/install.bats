@@ -207,6 +207,38 @@ lay_out() {
     grep -qx 'prefix=/usr' "$(find "$root" -name batchai-collectives.pc)"
 }
 
+@test "the module file puts commands, manuals and library where they are found" {
+    # shellcheck source=/dev/null
+    source /usr/share/modules/init/bash 2>/dev/null || skip "environment-modules is not installed"
+    mkdir -p modules/batchai
+    cp "$root/usr/share/batchai/modulefile" modules/batchai/1
+    MODULEPATH=$PWD/modules module show batchai 2>&1 | tee shown
+    grep -q 'prepend-path.*PATH /usr/bin$' shown
+    grep -q 'prepend-path.*MANPATH /usr/share/man$' shown
+    [ -d "$(sed -n 's/^prepend-path[^/]*PKG_CONFIG_PATH //p' shown | sed "s|^|$root|")" ]
+}
+
+# offered SHELL LINE: what a shell that has the installed completion offers at the end of the line.
+offered() {
+    case $1 in
+        zsh) timeout 60 /usr/bin/python3 "$BATCHAI_SOURCE/tests/cluster/completed_by_zsh.py" "$root/usr/share/zsh" "$2" ;;
+        fish) timeout 60 fish --no-config --command "for file in $root/usr/share/fish/vendor_completions.d/*; source \$file; end; complete --do-complete '$2'" ;;
+    esac
+}
+
+@test "zsh and fish offer verbs, options and values as bash does" {
+    local shell tried=
+    export PATH=$root/usr/bin:$PATH
+    for shell in zsh fish; do
+        command -v $shell || continue
+        tried=yes
+        offered $shell "batchai job che" | grep -x check
+        offered $shell "batchai job create --dry" | grep -x -e --dry-run
+        offered $shell "batchai-launch --map c" | grep -x cyclic
+    done
+    [ "$tried" ] || skip "neither zsh nor fish is installed"
+}
+
 @test "another prefix than the configured one is refused with what to do" {
     run env DESTDIR="$BATS_TEST_TMPDIR" cmake --install "$BATCHAI_BUILD" --prefix /elsewhere
     [ "$status" -ne 0 ]

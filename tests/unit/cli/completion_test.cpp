@@ -22,11 +22,11 @@ std::string made() {
     return bash_completion(command);
 }
 
-// What bash offers after the words; the last one is being typed.
-std::string offered(const std::string& words) {
+// What bash offers after the words; the last one is being typed. before: commands of bash's.
+std::string offered(const std::string& words, const std::string& before = "") {
     const auto done = run_program(
         {"bash", "-c",
-         "source " + kFile + "; COMP_WORDS=(" + words +
+         before + "source " + kFile + "; COMP_WORDS=(" + words +
              "); [ \"$0\" = new ] && COMP_WORDS+=(''); "
              "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _batchai; echo \"${COMPREPLY[*]}\"",
          words.ends_with(' ') ? "new" : "typed"});
@@ -53,6 +53,15 @@ BOOST_AUTO_TEST_CASE(offers_verbs_options_and_values) {
     BOOST_TEST(offered("batchai job show --name x --que") == "--query");
     BOOST_TEST(offered("batchai job show -o t") == "table tsv");
     BOOST_TEST(offered("batchai job show -o ta") == "table");
+}
+
+BOOST_AUTO_TEST_CASE(offers_names_of_jobs_where_a_job_is_wanted) {
+    const std::string jobs =
+        "batchai() { [ \"$1 $2\" = 'job list' ] && printf 'first\\nsecond\\n'; }; ";
+    BOOST_TEST(offered("batchai job show -n ", jobs) == "first second");
+    BOOST_TEST(offered("batchai job file list --job s", jobs) == "second");
+    BOOST_TEST(offered("batchai job create -n ", jobs).find("first") == std::string::npos);
+    BOOST_TEST(offered("batchai cluster show -n ", jobs).find("first") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
