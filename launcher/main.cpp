@@ -14,6 +14,7 @@
 #include "launcher/agent/stand_ins.hpp"
 #include "launcher/common/allocation.hpp"
 #include "launcher/common/continued_file.hpp"
+#include "launcher/common/limits.hpp"
 #include "launcher/common/paths.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/scratch.hpp"
@@ -175,6 +176,7 @@ int run(int argc, char** argv) {
     const auto parsed = parse_options(argc, argv);
     if (const int* code = std::get_if<int>(&parsed)) return *code;
     const auto& options = std::get<Options>(parsed);
+    if (const auto able = check_machine(); !able) return fail(able.error().message);
     for (const std::string& setting : env::unheeded(env::current())) {
         say(setting +
             " in the environment has no effect: the PMIx servers of the agents choose this");
@@ -203,7 +205,8 @@ int main(int argc, char** argv) {
     ::signal(SIGCHLD, SIG_DFL);
     int code = 0;
     if (argc == 2 && std::string_view(argv[1]) == "--agent") {
-        code = agent_main();
+        const auto able = check_machine();
+        code = able ? agent_main() : fail(able.error().message);
     } else if (argc == 2 && std::string_view(argv[1]) == "--stand-in") {
         code = stand_in_main();
     } else if (argc == 2 && std::string_view(argv[1]) == "--sweep") {

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "launcher/common/death_notice.hpp"
+#include "launcher/common/limits.hpp"
 #include "launcher/common/processes.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/signals.hpp"
@@ -55,8 +56,9 @@ Guarded start_guard(const std::string& node, const std::string& job_directory) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const pid_t agent = ::fork();
     if (agent < 0) {
+        const sys::Error why = fork_error(errno);
         guarded.remove(false);
-        give_up(std::string("fork: ") + std::strerror(errno));
+        give_up(why.message);
     }
     if (agent == 0) {
         // SIGTERM, not SIGKILL: the agent then ends its ranks and removes the directories itself.

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "launcher/common/limits.hpp"
 #include "sys/pipe.hpp"
 
 namespace batchai::launcher {
@@ -176,7 +177,7 @@ SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
                       report->write.get(),
                       request.inherited};
     spawned.pid = ::fork();
-    if (spawned.pid < 0) return {125, std::string("fork: ") + std::strerror(errno)};
+    if (spawned.pid < 0) return {125, fork_error(errno).message};
     if (spawned.pid == 0) become(child);
     ::setpgid(spawned.pid, spawned.pid);  // whoever comes first; needed before we may signal it
     report->write.reset();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -233,6 +234,58 @@ int refuse(const std::string& why) {
     return kUsage;
 }
 
+constexpr const char* kNodes = "the nodes are the allocation's (sbatch -N), or played by --local";
+constexpr const char* kEnvironment =
+    "ranks get the whole environment: write NAME=VALUE before batchai-launch";
+
+// Options of mpirun, mpiexec, srun, torchrun and horovodrun, and what is done here instead.
+constexpr std::pair<std::string_view, const char*> kOthers[] = {
+    {"-np", "-n N"},
+    {"--np", "-n N"},
+    {"--num-proc", "-n N"},
+    {"--ntasks", "-n N"},
+    {"-ppn", "--ranks-per-node K"},
+    {"--ppn", "--ranks-per-node K"},
+    {"--npernode", "--ranks-per-node K"},
+    {"--ntasks-per-node", "--ranks-per-node K"},
+    {"--nproc-per-node", "--ranks-per-node K"},
+    {"--nproc_per_node", "--ranks-per-node K"},
+    {"-N", kNodes},
+    {"--nodes", kNodes},
+    {"--nnodes", kNodes},
+    {"-H", kNodes},
+    {"--host", kNodes},
+    {"--hosts", kNodes},
+    {"--hostfile", kNodes},
+    {"--machinefile", kNodes},
+    {"-x", kEnvironment},
+    {"-env", kEnvironment},
+    {"-genv", kEnvironment},
+    {"--export", kEnvironment},
+    {"--mca", "write OMPI_MCA_NAME=VALUE before batchai-launch"},
+    {"--bind-to", "--bind core or none"},
+    {"--map-by", "--map block or cyclic"},
+    {"--tag-output", "--label"},
+    {"--oversubscribe", "nothing: nodes take as many ranks as --ranks-per-node says"},
+    {"--allow-run-as-root", "nothing: root may"},
+    {"--master-addr", "nothing: ranks find MASTER_ADDR"},
+    {"--master_addr", "nothing: ranks find MASTER_ADDR"},
+    {"--rdzv-backend", "nothing: ranks find MASTER_ADDR"},
+    {"--rdzv_backend", "nothing: ranks find MASTER_ADDR"},
+};
+
+// What to do instead of the first of these options, of a command line that is wrong.
+std::optional<std::string> instead_of_others(char** begin, char** end) {
+    for (char** arg = begin; arg != end; ++arg) {
+        const std::string_view word = std::string_view(*arg).substr(0, std::strcspn(*arg, "="));
+        const auto* found = std::find_if(std::begin(kOthers), std::end(kOthers),
+                                         [&](const auto& other) { return other.first == word; });
+        if (found == std::end(kOthers)) continue;
+        return fmt::format("{}: another launcher's option; here: {}", word, found->second);
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
@@ -262,13 +315,14 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     } catch (const CLI::Success& success) {
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        return refuse(error.what());
+        return refuse(instead_of_others(argv, dashes).value_or(error.what()));
     }
     take_words(words, options);
     options.arguments.assign(argv, end);
     options.command = app.remaining();
     if (!options.command.empty() && options.command[0].starts_with("-")) {
-        return refuse("unknown option " + options.command[0]);
+        return refuse(
+            instead_of_others(argv, dashes).value_or("unknown option " + options.command[0]));
     }
     // "--" may begin the command, or be one of its own arguments.
     options.command.insert(options.command.end(),

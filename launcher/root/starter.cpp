@@ -11,6 +11,7 @@
 #include <csignal>
 #include <thread>
 
+#include "launcher/common/limits.hpp"
 #include "launcher/common/paths.hpp"
 #include "launcher/env/env.hpp"
 #include "sys/pipe.hpp"
@@ -39,7 +40,7 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
     Starter starter;
     starter.name = argv[0];
     starter.pid = ::fork();
-    if (starter.pid < 0) return sys::errno_error("fork");
+    if (starter.pid < 0) return fork_error(errno);
     if (starter.pid == 0) {
         // The terminal's Ctrl-C is for the root, which then ends the job in order. Nor does the
         // death of the root reach these processes as a signal: srun would kill the agents before

@@ -235,6 +235,17 @@ has_directory() { on_node "$1" find /tmp/ -maxdepth 1 -name 'batchai.??????' | g
     [ "$output" = "batchai-launch: the command is an empty word: is a variable of the script unset?; see batchai-launch --help" ]
 }
 
+@test "an option of another launcher is answered with the one to use here" {
+    run -125 batchai-launch -np 4 true
+    [ "$output" = "batchai-launch: -np: another launcher's option; here: -n N; see batchai-launch --help" ]
+    run -125 batchai-launch --nproc_per_node=2 true
+    [ "$output" = "batchai-launch: --nproc_per_node: another launcher's option; here: --ranks-per-node K; see batchai-launch --help" ]
+    run -125 batchai-launch --local 2 -x VARIABLE true
+    [[ $output = *"-x: another launcher's option; here: ranks get the whole environment"* ]]
+    run -0 batchai-launch --local 1 -n 1 echo -np 4
+    [ "$output" = "-np 4" ]
+}
+
 @test "output of all ranks is merged by whole lines" {
     run launch -n 4 /usr/bin/python3 -c '
 import os, sys
@@ -355,6 +366,19 @@ for i in range(4):
     I_MPI_THREAD_YIELD=3 run timeout 30 batchai-launch --local 2 -n 2000 --dry-run true
     [ "$status" -eq 0 ]
     [[ $output = *OMPI_MCA_mpi_oversubscribe=1* && $output != *I_MPI_WAIT_MODE* ]]
+}
+
+@test "a machine without /proc, or without room for processes, starts no rank, and is told so" {
+    need_root
+    run -125 timeout 30 unshare --mount sh -c 'mount -t tmpfs none /proc && exec batchai-launch --local 2 echo started'
+    [ "$output" = "batchai-launch: /proc is not mounted here: mount -t proc proc /proc" ]
+    local limit
+    for limit in 1 4 6; do
+        run -125 timeout 30 setpriv --reuid 4711 --regid 4711 --clear-groups \
+            bash -c "cd /; ulimit -u $limit; exec batchai-launch --local 2 -n 8 echo started"
+        [[ $output = *"the user's processes and threads have reached their limit (ulimit -u: $limit): raise it"* ]]
+        [[ $output != *started* ]]
+    done
 }
 
 @test "a machine without 127.0.0.1 starts no rank, and is told what is missing" {
