@@ -10,10 +10,19 @@
 #include <cstring>
 #include <new>
 
+#include "collectives/comm/group.hpp"
+
 namespace batchai::coll::api {
 namespace {
 
 thread_local std::string last_error;
+
+batchai_coll_comm* handle_of(std::unique_ptr<Communicator> communicator) {
+    auto handle = std::make_unique<batchai_coll_comm>();
+    handle->communicator = std::move(communicator);
+    handle->plan = handle->communicator->plan();
+    return handle.release();
+}
 
 }  // namespace
 
@@ -97,8 +106,7 @@ batchai_coll_status batchai_coll_init(batchai_coll_comm** comm) {
         *comm = nullptr;
         auto created = Communicator::create();
         if (!created) return fail(BATCHAI_COLL_ERR_SYSTEM, created.error().in("init").message);
-        *comm = new batchai_coll_comm{std::move(*created), {}};
-        (*comm)->plan = (*comm)->communicator->plan();
+        *comm = handle_of(std::move(*created));
         show_plan((*comm)->plan, batchai_coll_rank(*comm));
         return BATCHAI_COLL_OK;
     });
@@ -141,8 +149,29 @@ batchai_coll_status batchai_coll_split(batchai_coll_comm* comm, const int* ranks
         auto made = comm->communicator->split({ranks, ranks + count});
         if (!made) return fail(BATCHAI_COLL_ERR_SYSTEM, made.error().in(kName).message);
         if (*made == nullptr) return BATCHAI_COLL_OK;
-        *part = new batchai_coll_comm{std::move(*made), {}};
-        (*part)->plan = (*part)->communicator->plan();
+        *part = handle_of(std::move(*made));
+        return BATCHAI_COLL_OK;
+    });
+}
+
+batchai_coll_status batchai_coll_group(batchai_coll_comm* comm, int rank, int size,
+                                       batchai_coll_exchange exchange, void* context,
+                                       batchai_coll_comm** part) {
+    return guarded([&] {
+        constexpr const char* kName = "group";
+        if (part != nullptr) *part = nullptr;
+        if (comm == nullptr || exchange == nullptr || part == nullptr) {
+            return bad_argument(kName, "a null argument");
+        }
+        if (rank < 0 || rank >= size || size > comm->communicator->topology().size) {
+            return bad_argument(kName, fmt::format("there is no rank {} of {}", rank, size));
+        }
+        auto made = comm->communicator->group(std::make_unique<Acquaintances>(
+            rank, size, [=](const void* own, std::size_t bytes, void* all) {
+                return exchange(context, own, bytes, all) == 0;
+            }));
+        if (!made) return fail(BATCHAI_COLL_ERR_SYSTEM, made.error().in(kName).message);
+        *part = handle_of(std::move(*made));
         return BATCHAI_COLL_OK;
     });
 }

@@ -60,15 +60,20 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::create(
 
 // Ranks that are not in the new one take part in what its ranks publish.
 sys::Result<std::unique_ptr<Communicator>> Communicator::split(const std::vector<int>& ranks) {
-    auto group = std::make_unique<Group>(*engine_, topology_.rank, topology_.size, ranks);
-    if (!group->is_member()) {
+    auto some = std::make_unique<Group>(*engine_, topology_.rank, topology_.size, ranks);
+    if (!some->is_member()) {
         for (const char* key : {kIntroduction, kOffer, kResult}) {
-            if (auto done = group->publish(key, ""); !done) return done.error();
+            if (auto done = some->publish(key, ""); !done) return done.error();
         }
         return std::unique_ptr<Communicator>();
     }
+    return group(std::move(some));
+}
+
+sys::Result<std::unique_ptr<Communicator>> Communicator::group(
+    std::unique_ptr<Bootstrap> bootstrap) {
     std::unique_ptr<Communicator> comm(new Communicator(false));
-    comm->bootstrap_ = std::move(group);
+    comm->bootstrap_ = std::move(bootstrap);
     comm->job_ = job_ == nullptr ? this : job_;
     auto joined = join(std::move(comm));
     if (joined) {
@@ -286,6 +291,7 @@ Communicator::~Communicator() {
     if (parent_ == nullptr || failed) wire_.reset();
     if (parent_ == nullptr) return;
     // Others may still wait for what was sent last: the connections stay until the parent's end.
+    const std::lock_guard lock(parent_->ends_);
     --parent_->children_;
     if (wire_ != nullptr) parent_->retired_.push_back(std::move(wire_));
 }

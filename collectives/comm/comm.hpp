@@ -4,7 +4,9 @@
 // node's shared memory, the wire to the other nodes, and the engine that uses both.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +27,10 @@ class Communicator {
     // Some of its ranks, ascending; null on the others. Collective over all of this one's ranks.
     // It must end before this one.
     sys::Result<std::unique_ptr<Communicator>> split(const std::vector<int>& ranks);
-    // How many that split() has made are left.
+    // Some ranks of this one's job, which find each other in their own way; collective over those.
+    // Any thread, beside operations of this one. It must end before this one.
+    sys::Result<std::unique_ptr<Communicator>> group(std::unique_ptr<Bootstrap> bootstrap);
+    // How many that split() and group() have made are left.
     std::size_t children() const { return children_; }
     // Collective: returns when all ranks have called it. Not after a failure.
     Failure finalize();
@@ -78,7 +83,8 @@ class Communicator {
     std::unique_ptr<Bootstrap> bootstrap_;
     Communicator* parent_ = nullptr;
     Communicator* job_ = nullptr;  // null: this is it
-    std::size_t children_ = 0;
+    std::atomic<std::size_t> children_ = 0;
+    std::mutex ends_;                                // of children, in any thread
     std::vector<std::unique_ptr<UcxWire>> retired_;  // of children that have ended
     Topology topology_;
     std::chrono::milliseconds timeout_{0};

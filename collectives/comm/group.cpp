@@ -5,6 +5,16 @@
 #include <numeric>
 
 namespace batchai::coll {
+namespace {
+
+sys::Result<std::string> look_up(const std::map<std::string, std::vector<std::string>>& published,
+                                 int rank, const std::string& key) {
+    const auto found = published.find(key);
+    if (found == published.end()) return sys::Error{"nobody has published its " + key};
+    return found->second[static_cast<std::size_t>(rank)];
+}
+
+}  // namespace
 
 Group::Group(Engine& parent, int parent_rank, int parent_size, std::vector<int> members)
     : parent_(parent),
@@ -54,9 +64,31 @@ sys::Result<void> Group::publish(const std::string& key, const std::string& valu
 }
 
 sys::Result<std::string> Group::lookup(int rank, const std::string& key) const {
-    const auto found = published_.find(key);
-    if (found == published_.end()) return sys::Error{"nobody has published its " + key};
-    return found->second[static_cast<std::size_t>(rank)];
+    return look_up(published_, rank, key);
+}
+
+Acquaintances::Acquaintances(int rank, int size, Exchange exchange)
+    : rank_(rank), size_(size), exchange_(std::move(exchange)) {}
+
+sys::Result<void> Acquaintances::publish(const std::string& key, const std::string& value) {
+    const auto size = static_cast<std::size_t>(size_);
+    const std::uint64_t own = value.size();
+    std::vector<std::uint64_t> lengths(size);
+    const sys::Error failed{"the exchange of its ranks has failed"};
+    if (!exchange_(&own, sizeof own, lengths.data())) return failed;
+    const std::uint64_t longest = *std::max_element(lengths.begin(), lengths.end());
+    std::string padded = value, texts(size * longest, '\0');
+    padded.resize(longest);
+    if (!exchange_(padded.data(), longest, texts.data())) return failed;
+    std::vector<std::string>& values = published_[key];
+    for (std::size_t rank = 0; rank < size; ++rank) {
+        values.push_back(texts.substr(rank * longest, lengths[rank]));
+    }
+    return {};
+}
+
+sys::Result<std::string> Acquaintances::lookup(int rank, const std::string& key) const {
+    return look_up(published_, rank, key);
 }
 
 }  // namespace batchai::coll

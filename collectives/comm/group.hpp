@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Group: the Bootstrap of a communicator of some of another one's ranks. What they publish goes
-// through the other one, its parent, so all of the parent's ranks take part in every publish(),
-// members or not.
+// The Bootstraps of communicators of some of another one's ranks.
+//
+// Group: what they publish goes through the other one, its parent, so all of the parent's ranks
+// take part in every publish(), members or not. Acquaintances: ranks that know each other, and have
+// an allgather of their own.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -35,6 +38,26 @@ class Group final : public Bootstrap {
     std::vector<int> members_;
     int rank_ = -1;
     std::map<std::string, std::vector<std::string>> published_;  // key -> by member
+};
+
+class Acquaintances final : public Bootstrap {
+  public:
+    // So many bytes of every rank, as many on each, to all, in order of rank. Whether it has
+    // worked.
+    using Exchange = std::function<bool(const void* own, std::size_t bytes, void* all)>;
+
+    Acquaintances(int rank, int size, Exchange exchange);
+    int rank() const override { return rank_; }
+    int size() const override { return size_; }
+    sys::Result<void> publish(const std::string& key, const std::string& value) override;
+    sys::Result<std::string> lookup(int rank, const std::string& key) const override;
+    // Nothing to wait for, as in a Group.
+    sys::Result<void> leave() override { return {}; }
+
+  private:
+    int rank_, size_;
+    Exchange exchange_;
+    std::map<std::string, std::vector<std::string>> published_;  // key -> by rank
 };
 
 }  // namespace batchai::coll

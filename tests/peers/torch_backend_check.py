@@ -101,6 +101,61 @@ def groups():
             tensor = torch.tensor([float(RANK)])
             dist.all_reduce(tensor, group=group)
             assert tensor.item() == sum(ranks)
+            assert dist.get_backend(group) == "batchai"
+    if RANK in members:
+        tensor = of(RANK)
+        dist.broadcast(tensor, SIZE - 1, group=part)
+        assert torch.equal(tensor, of(SIZE - 1))
+
+
+def groups_in_different_orders():
+    """Rows and columns of a grid, which no two neighbours use in the same order."""
+    rows, columns = [], []
+    for number in range(2):
+        rows.append(dist.new_group([2 * number, 2 * number + 1]))
+        columns.append(dist.new_group([number, number + 2]))
+    row, column = torch.tensor([float(RANK)]), torch.tensor([float(RANK)])
+    works = [(row, rows[RANK // 2]), (column, columns[RANK % 2])]
+    if RANK in (1, 2):
+        works.reverse()
+    works = [dist.all_reduce(tensor, group=group, async_op=True) for tensor, group in works]
+    for work in works:
+        work.wait()
+    assert row.item() == 4 * (RANK // 2) + 1 and column.item() == 2 * (RANK % 2) + 2
+
+
+def groups_by_themselves():
+    """No other rank than the group's takes part in making it."""
+    mine = [RANK // 2 * 2, RANK // 2 * 2 + 1]
+    group = dist.new_group(mine, use_local_synchronization=True)
+    tensor = torch.tensor([float(RANK)])
+    dist.all_reduce(tensor, group=group)
+    assert tensor.item() == sum(mine)
+    dist.destroy_process_group(group)
+
+
+def shard():
+    """FSDP beside the same training by one process, over all ranks and over rows of a grid."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    def trained(wrap):
+        torch.manual_seed(1)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+        wrap(model)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        for step in range(5):
+            inputs = torch.arange(64.0).reshape(8, 8) / 64 + step
+            model(inputs).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return [parameter.detach() for parameter in model.parameters()]
+
+    alone = trained(lambda model: None)
+    for shape, names in (((SIZE,), ("shard",)), ((2, SIZE // 2), ("replicate", "shard"))):
+        mesh = init_device_mesh("cpu", shape, mesh_dim_names=names)
+        for whole, part in zip(alone, trained(lambda model: fully_shard(model, mesh=mesh))):
+            assert torch.allclose(whole, part.full_tensor(), atol=1e-5)
 
 
 train()
@@ -109,6 +164,9 @@ if not HOOK:
     collectives()
     objects_and_messages()
     groups()
+    groups_in_different_orders()
+    groups_by_themselves()
+    shard()
     try:
         dist.all_reduce(torch.ones(1, dtype=torch.int32), op=dist.ReduceOp.BXOR)
     except RuntimeError as error:

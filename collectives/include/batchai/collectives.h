@@ -122,6 +122,19 @@ BATCHAI_COLL_API batchai_coll_status batchai_coll_finalize(batchai_coll_comm* co
 BATCHAI_COLL_API batchai_coll_status batchai_coll_split(batchai_coll_comm* comm, const int* ranks,
                                                         size_t count, batchai_coll_comm** part);
 
+/* An allgather that ranks have otherwise: `bytes` bytes of each, as many on all, to all of them, in
+ * order of rank. Returns 0, or another number where it has failed. */
+typedef int (*batchai_coll_exchange)(void* context, const void* own, size_t bytes, void* all);
+
+/* A communicator of ranks of comm that find each other by an exchange of theirs: this process is
+ * number `rank` of `size`. Collective over these ranks only. Calls exchange(context, …) a few
+ * times before it returns, equally often on all of them. Any thread may call it, beside operations
+ * of comm. It is to be finalized before comm. An exchange that ends for some of the ranks only has
+ * to fail for the others by itself, after some time. */
+BATCHAI_COLL_API batchai_coll_status batchai_coll_group(batchai_coll_comm* comm, int rank, int size,
+                                                        batchai_coll_exchange exchange,
+                                                        void* context, batchai_coll_comm** part);
+
 /* All ranks of the job fail with BATCHAI_COLL_ERR_ABORTED, a sentence that begins with who has
  * aborted, and `why` (null: nothing): in what they wait for, at once, and in what they call next.
  * It ends the communicator that init has made and all that were split from it, whichever of them

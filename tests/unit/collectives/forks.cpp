@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "collectives/comm/comm.hpp"
+#include "collectives/comm/group.hpp"
 #include "counting.hpp"
 #include "ends.hpp"
 #include "processes.hpp"
@@ -140,6 +141,54 @@ BOOST_AUTO_TEST_CASE(split_off_some) {
             return "";
         }));
     }
+}
+
+// Those that are not in a group take no part in making it, and may do something else meanwhile.
+BOOST_AUTO_TEST_CASE(make_groups_by_themselves) {
+    for (const auto& shape : kShapes) {
+        Processes processes(shape);
+        const int size = processes.size();
+        expect_well(processes.run([&](int rank, Board& board) -> std::string {
+            auto comm = join(board, 0, rank, size);
+            // The first group has the ranks in the opposite order, the second all but the first.
+            const int first = size - 1 - rank;
+            auto all = comm->group(std::make_unique<BoardBootstrap>(board, 1, first, size));
+            if (!all) return all.error().message;
+            if ((*all)->topology().rank != first) return "not in the order that was asked for";
+            try_all(**all, {1, 3'000});
+            if (rank > 0) {
+                auto part =
+                    comm->group(std::make_unique<BoardBootstrap>(board, 2, rank - 1, size - 1));
+                if (!part) return part.error().message;
+                try_all(**part, {9});
+                if (comm->children() != 2) return "children: not two";
+                finalize(std::move(*part));
+            }
+            try_all(*comm, {9});
+            finalize(std::move(*all));
+            if (comm->children() != 0) return "children are left";
+            finalize(std::move(comm));
+            return "";
+        }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tell_each_other_texts_of_any_length) {
+    // Both ranks have the same to say; or the second exchange fails.
+    const auto talk = [](bool works) {
+        return [works, calls = 0](const void* own, std::size_t bytes, void* all) mutable {
+            std::memcpy(all, own, bytes);
+            std::memcpy(static_cast<char*>(all) + bytes, own, bytes);
+            return works || ++calls < 2;
+        };
+    };
+    Acquaintances two(1, 2, talk(true));
+    BOOST_TEST_REQUIRE(two.publish("key", "text").has_value());
+    BOOST_TEST_REQUIRE(two.publish("empty", "").has_value());
+    BOOST_TEST(*two.lookup(0, "key") == "text");
+    BOOST_TEST(*two.lookup(1, "empty") == "");
+    BOOST_TEST(!two.lookup(0, "other").has_value());
+    BOOST_TEST(!Acquaintances(0, 2, talk(false)).publish("key", "text").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(see_that_one_has_died) {

@@ -177,7 +177,7 @@ def broadcast(arrays, root_rank, name=None, process_set=global_process_set):
     if root_rank not in process_set.ranks:
         raise ValueError("horovod: broadcast from rank %r, which is none of the %d ranks that take "
                          "part" % (root_rank, communicator.size))
-    root = process_set.ranks.index(root_rank)
+    root = communicator.ranks.index(root_rank)
     buffers = [numpy.array(array, order="C", copy=True) for array in arrays]
 
     def start():

@@ -44,12 +44,16 @@ _NAME = "libbatchai_collectives.so.0"
 _POINTER = ctypes.c_void_p
 _COUNTS = ctypes.POINTER(ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+_EXCHANGE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
+                             ctypes.c_void_p)
 
 # Functions that return a status, and their arguments.
 _PROTOTYPES = {
     "init": [ctypes.POINTER(_POINTER)],
     "finalize": [_POINTER],
     "split": [_POINTER, ctypes.POINTER(ctypes.c_int), ctypes.c_size_t, ctypes.POINTER(_POINTER)],
+    "group": [_POINTER, ctypes.c_int, ctypes.c_int, _EXCHANGE, ctypes.c_void_p,
+              ctypes.POINTER(_POINTER)],
     "allreduce_async": [_POINTER, _POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
                         ctypes.POINTER(_Scaling), ctypes.POINTER(_POINTER)],
     "broadcast_async": [_POINTER, _POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
@@ -154,8 +158,33 @@ class Communicator(object):
         numbers = (ctypes.c_int * len(ranks))(*ranks)
         self._check(self._library.batchai_coll_split(self._comm, numbers, len(ranks),
                                                      ctypes.byref(comm)))
-        if not comm:
-            return None
+        return self._part(comm, ranks) if comm else None
+
+    def group(self, rank, ranks, exchange):
+        """A communicator of some of the job's ranks: this one is number ``rank`` of ``ranks``.
+
+        Collective over these ranks only, which exchange(bytes) lets know each other: it returns the
+        bytes of all of them, a list in their order. Any thread. What it raises is raised here.
+        """
+        errors = []
+
+        def run(_, own, count, everything):
+            try:
+                ctypes.memmove(everything, b"".join(exchange(ctypes.string_at(own, count))),
+                               count * len(ranks))
+            except BaseException as error:  # the library has nobody to tell
+                errors.append(error)
+            return len(errors)
+
+        comm = _POINTER()
+        status = self._library.batchai_coll_group(self._comm, rank, len(ranks), _EXCHANGE(run),
+                                                  None, ctypes.byref(comm))
+        if errors:
+            raise errors[0]
+        self._check(status)
+        return self._part(comm, ranks)
+
+    def _part(self, comm, ranks):
         part = object.__new__(Communicator)
         part._library, part.ranks = self._library, list(ranks)
         part._hold(comm)

@@ -52,16 +52,18 @@ class ProcessSet(object):
 
     def _enter(self, communicator):
         """Registers it under the lowest free number. communicator: None where this rank is outside."""
-        queue = None if communicator is None else Queue(communicator, **queue_options())
-        self.communicator, self.queue = communicator, queue
-        self.process_set_id = next(number for number in itertools.count()
-                                   if number not in _registered)
+        self._begin(communicator, next(number for number in itertools.count()
+                                       if number not in _registered))
         _registered[self.process_set_id] = self
+
+    def _begin(self, communicator, number):
+        self.queue = None if communicator is None else Queue(communicator, **queue_options())
+        self.communicator, self.process_set_id = communicator, number
 
     def _leave(self):
         """Ends its operations and its communicator; collective over its ranks."""
         communicator, queue = self.communicator, self.queue
-        del _registered[self.process_set_id]
+        _registered.pop(self.process_set_id, None)
         self.process_set_id = self.communicator = self.queue = None
         if communicator is not None:
             try:
@@ -71,6 +73,7 @@ class ProcessSet(object):
 
 
 _registered = collections.OrderedDict()  # process_set_id -> ProcessSet, the job's first; none outside a job
+_groups = []  # of add_group()
 global_process_set = ProcessSet([])
 
 
@@ -83,7 +86,9 @@ def begin(communicator):
 def end():
     """The job ends: all sets do, the global one last, whatever fails. Collective."""
     failure = None
-    for process_set in reversed(list(_registered.values())):
+    ending = list(_registered.values()) + _groups
+    del _groups[:]
+    for process_set in reversed(ending):
         try:
             process_set._leave()
         except Exception as error:
@@ -94,10 +99,11 @@ def end():
 
 def abandon():
     """The process ends without its ranks."""
-    for process_set in _registered.values():
+    for process_set in list(_registered.values()) + _groups:
         if process_set.queue is not None:
             process_set.queue.abandon()
     _registered.clear()
+    del _groups[:]
 
 
 def registered(process_set):
@@ -164,3 +170,16 @@ def remove_process_set(process_set):
     job.queue.wait(job.queue.submit("process_set", "remove", "of ranks %s" % process_set.ranks,
                                     start, lambda: None))
     return True
+
+
+def add_group(rank, ranks, exchange):
+    """A set of ranks, in this order, that only they know of; this one is number ``rank`` of them.
+
+    Collective over these ranks only; exchange: see Communicator.group(). It has the number -1, is in
+    no list, and ends with the job. Another package's groups are such sets.
+    """
+    job = registered(global_process_set)
+    process_set = ProcessSet(ranks)
+    process_set._begin(job.communicator.group(rank, ranks, exchange), -1)
+    _groups.append(process_set)
+    return process_set

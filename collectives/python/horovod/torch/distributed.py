@@ -4,10 +4,10 @@
     import horovod.torch.distributed
     torch.distributed.init_process_group("batchai")
 
-In a job of batchai-launch, collective operations of all ranks go through the collective library.
-Messages from rank to rank, and groups of some of the ranks, go through Gloo. From torch 2.0 on;
-before, DistributedDataParallel over Gloo takes the library by ``register_comm_hook(None,
-horovod.torch.distributed.allreduce_hook)``.
+In a job of batchai-launch, collective operations go through the collective library, and messages
+from rank to rank through Gloo. A group, also one of some of the ranks, has a communicator of its
+own until the job ends. From torch 2.0 on; before, DistributedDataParallel over Gloo takes the
+library by ``register_comm_hook(None, horovod.torch.distributed.allreduce_hook)``.
 """
 import itertools
 import queue
@@ -16,7 +16,7 @@ import threading
 import torch
 import torch.distributed as dist
 
-from horovod.common import basics, library
+from horovod.common import basics, library, process_sets
 from horovod.torch import mpi_ops as hvd
 
 # The name that torch gives the operation.
@@ -115,22 +115,44 @@ class _Work(dist._Work if hasattr(dist, "_Work") else dist.Work):
             self._future.set_result(self._results)
 
 
-_groups = itertools.count(1)
+class _Exchange:
+    """An allgather of bytes through the store of a group, as ``process_sets.add_group`` takes it."""
+
+    def __init__(self, store, rank, size):
+        self._store = dist.PrefixStore("batchai", store)
+        self._rank, self._size = rank, size
+        self._rounds = itertools.count()
+
+    def __call__(self, own):
+        number = next(self._rounds)
+        self._store.set("%d.%d" % (number, self._rank), own)
+        return [self._store.get("%d.%d" % (number, rank)) for rank in range(self._size)]
 
 
 class ProcessGroup(dist.ProcessGroup):
-    """All ranks of the job, in their order."""
+    """Ranks of the job in the order that torch gives them. Operations are matched by their order."""
 
     def __init__(self, store, rank, size, timeout):
         super().__init__(rank, size)
-        self._rank, self._size = rank, size
-        self._number = next(_groups)
-        self._calls = itertools.count(1)
+        self._rank, self._size, self._name = rank, size, ""
+        exchange = _Exchange(store, rank, size)
+        ranks = [int(number) for number in exchange(str(basics.rank()))]
+        if len(set(ranks)) < size:
+            raise RuntimeError("batchai: ranks of more than one job in a group: %s; start all by one "
+                               "batchai-launch" % ranks)
+        self._set = process_sets.add_group(rank, ranks, exchange)
         self._messages = dist.ProcessGroupGloo(dist.PrefixStore("messages", store), rank, size,
                                                timeout)
 
     def getBackendName(self):
         return "batchai"
+
+    def _set_group_name(self, name):
+        self._name = name
+
+    @property
+    def group_name(self):
+        return self._name
 
     def size(self):
         return self._size
@@ -138,17 +160,14 @@ class ProcessGroup(dist.ProcessGroup):
     def rank(self):
         return self._rank
 
-    def _name(self):
-        return "torch.distributed.%d.%d" % (self._number, next(self._calls))
-
     def allreduce(self, tensors, opts=None):
-        handle = hvd.grouped_allreduce_async_(tensors, op=_op(opts), name=self._name())
+        handle = hvd.grouped_allreduce_async_(tensors, op=_op(opts), process_set=self._set)
         return _Work(handle, tensors)
 
     allreduce_coalesced = allreduce
 
     def reduce(self, tensors, opts=None):
-        handle = hvd.allreduce_async(tensors[0], op=_op(opts), name=self._name())
+        handle = hvd.allreduce_async(tensors[0], op=_op(opts), process_set=self._set)
 
         def finish(result):
             if opts is None or self._rank == opts.rootRank:
@@ -157,7 +176,8 @@ class ProcessGroup(dist.ProcessGroup):
 
     def broadcast(self, tensors, opts=None):
         root = 0 if opts is None else opts.rootRank
-        return _Work(hvd.broadcast_async_(tensors[0], root, name=self._name()), tensors)
+        return _Work(hvd.broadcast_async_(tensors[0], self._set.communicator.ranks[root],
+                                         process_set=self._set), tensors)
 
     def allgather(self, outputs, inputs, opts=None):
         return self._gathered(inputs[0], outputs[0], outputs)
@@ -169,7 +189,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     def _gathered(self, tensor, to, results):
         """Every rank's tensor to the tensors in a list."""
-        handle = hvd.allgather_async(tensor.reshape(-1), name=self._name())
+        handle = hvd.allgather_async(tensor.reshape(-1), process_set=self._set)
 
         def finish(gathered):
             for one, part in zip(to, gathered.split([one.numel() for one in to])):
@@ -177,7 +197,7 @@ class ProcessGroup(dist.ProcessGroup):
         return _Work(handle, results, finish)
 
     def all_gather_single(self, output, tensor, opts=None):
-        handle = hvd.allgather_async(tensor.reshape(-1), name=self._name())
+        handle = hvd.allgather_async(tensor.reshape(-1), process_set=self._set)
         return _Work(handle, [output],
                      lambda gathered: output.copy_(gathered.reshape(output.shape)))
 
@@ -205,14 +225,14 @@ class ProcessGroup(dist.ProcessGroup):
         root = 0 if opts is None else opts.rootRank
         if self._rank == root:
             return self._gathered(inputs[0], outputs[0], outputs)
-        return _Work(hvd.allgather_async(inputs[0].reshape(-1), name=self._name()), outputs)
+        return _Work(hvd.allgather_async(inputs[0].reshape(-1), process_set=self._set), outputs)
 
     def scatter(self, outputs, inputs, opts=None):
         root = 0 if opts is None else opts.rootRank
         parts = [part.reshape(-1) for part in inputs[0]] if self._rank == root else []
         whole = torch.cat(parts) if parts else outputs[0].new_empty(0)
         counts = [len(part) for part in parts] or [0] * self._size
-        handle = hvd.alltoall_async(whole, counts, name=self._name())
+        handle = hvd.alltoall_async(whole, counts, process_set=self._set)
         return _Work(handle, outputs,
                      lambda result: outputs[0].copy_(result[0].reshape(outputs[0].shape)))
 
@@ -220,16 +240,16 @@ class ProcessGroup(dist.ProcessGroup):
         own = outputs[0]
         parts = [part.reshape(-1) for part in inputs[0]]
         if len({len(part) for part in parts}) == 1:
-            handle = hvd.reducescatter_async(torch.stack(parts), op=_op(opts), name=self._name())
+            handle = hvd.reducescatter_async(torch.stack(parts), op=_op(opts), process_set=self._set)
             return _Work(handle, outputs, lambda result: own.copy_(result.reshape(own.shape)))
-        handle = hvd.allreduce_async(torch.cat(parts), op=_op(opts), name=self._name())
+        handle = hvd.allreduce_async(torch.cat(parts), op=_op(opts), process_set=self._set)
         counts = [len(part) for part in parts]
         return _Work(handle, outputs, lambda result: own.copy_(
             result.split(counts)[self._rank].reshape(own.shape)))
 
     def reduce_scatter_single(self, output, tensor, opts=None):
         handle = hvd.reducescatter_async(tensor.reshape(self._size, -1), op=_op(opts),
-                                         name=self._name())
+                                         process_set=self._set)
         return _Work(handle, [output], lambda result: output.copy_(result.reshape(output.shape)))
 
     _reduce_scatter_base = reduce_scatter_single
@@ -244,7 +264,7 @@ class ProcessGroup(dist.ProcessGroup):
                           opts=None):
         rows = len(tensor) // self._size
         handle = hvd.alltoall_async(tensor, list(input_split_sizes or [rows] * self._size),
-                                    name=self._name())
+                                    process_set=self._set)
         return _Work(handle, [output],
                      lambda result: output.copy_(result[0].reshape(output.shape)))
 
@@ -253,7 +273,7 @@ class ProcessGroup(dist.ProcessGroup):
     def alltoall(self, outputs, inputs, opts=None):
         parts = [part.reshape(-1) for part in inputs]
         handle = hvd.alltoall_async(torch.cat(parts), [len(part) for part in parts],
-                                    name=self._name())
+                                    process_set=self._set)
 
         def finish(result):
             for one, part in zip(outputs, result[0].split([one.numel() for one in outputs])):
@@ -279,12 +299,10 @@ def _make(store, rank, size, timeout):
         raise RuntimeError("batchai: as a backend it needs torch 2.0, this is %s: use backend "
                            "gloo, with horovod.torch.distributed.allreduce_hook" % torch.__version__)
     basics.init()
-    if size == basics.size() and rank == basics.rank():
-        return ProcessGroup(store, rank, size, timeout)
     if size > basics.size():
         raise RuntimeError("batchai: a group of %d ranks in a job of %d: start the ranks by "
                            "batchai-launch" % (size, basics.size()))
-    return dist.ProcessGroupGloo(store, rank, size, timeout)
+    return ProcessGroup(store, rank, size, timeout)
 
 
 def _register():
