@@ -210,6 +210,7 @@ lay_out() {
 @test "the module file puts commands, manuals and library where they are found" {
     # shellcheck source=/dev/null
     source /usr/share/modules/init/bash 2>/dev/null || skip "environment-modules is not installed"
+    cd "$BATS_TEST_TMPDIR"
     mkdir -p modules/batchai
     cp "$root/usr/share/batchai/modulefile" modules/batchai/1
     MODULEPATH=$PWD/modules module show batchai 2>&1 | tee shown

@@ -20,6 +20,7 @@ newer="pytest==9.2.0 mock==5.2.0 cloudpickle==3.1.3 psutil==7.2.2 packaging==26.
 environments="
 debian | 3.11 | 20 MB | system $suite
 torch  | 3.11 | 6 GB  | torch==2.15.0 numpy==2.2.6 $suite
+torch1.13 | 3.8 | 5 GB | torch==1.13.1 torchvision==0.14.1 pytorch_lightning==1.5.10 torchmetrics==0.9.3 tensorboard==2.14.0 filelock==3.16.1 tqdm==4.67.1 pillow==10.4.0 numpy==1.23.5 setuptools==59.5.0 cloudpickle==3.1.0 psutil==6.1.0 packaging==24.2 six==1.17.0
 lint   | 3.11 | 2 MB  | vermin==1.9.2
 tf2.15 | 3.11 | 1.4 GB | tensorflow-cpu==2.15.1 keras==2.15.0 numpy==1.26.4 h5py==3.16.0 scipy==1.17.1 protobuf==4.25.9 $newer
 tf2.21 | 3.11 | 2.7 GB | tensorflow==2.21.0 tensorflow-cpu==2.21.0 tf_keras==2.21.0 keras==3.15.1 jax==0.10.2 jaxlib==0.10.2 numpy==2.4.6 h5py==3.14.0 scipy==1.17.1 protobuf==7.36.2 $newer

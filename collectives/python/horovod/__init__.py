@@ -7,6 +7,7 @@ docs/horovod.md lists what there is. What does not exist is absent rather than i
 batchai-launch puts this package before all others. Where it says BATCHAI_HOROVOD=auto and another
 Horovod is installed, compiled for some framework, that one takes this one's place.
 """
+import importlib
 import os
 import sys
 
@@ -53,8 +54,16 @@ if os.environ.get("BATCHAI_HOROVOD") == "auto":
 
 
 def __getattr__(name):
-    """horovod.run, as Horovod has it (Python 3.7 and newer; else from horovod.runner)."""
+    """horovod.run, as Horovod has it (Python 3.7 and newer; else from horovod.runner).
+
+    And frameworks' interfaces, where the framework is: PyTorch Lightning looks for them so.
+    """
     if name == "run":
         from horovod.runner import run
         return run
+    if name in ("torch", "tensorflow", "keras"):
+        try:
+            return importlib.import_module("horovod." + name)
+        except ImportError:
+            pass
     raise AttributeError("module 'horovod' has no attribute %r" % name)
