@@ -46,8 +46,8 @@ exec salloc --quiet --exclusive -N "$nodes" "$@" """
 
 
 def interpreter_of(training, way):
-    """A stock Horovod was compiled for the system's PyTorch."""
-    return "/usr/bin/python3" if way == "stock" else TRAININGS[training][0]
+    """A stock Horovod was compiled for the system's PyTorch, and imports packages of its own tests' environment."""
+    return os.path.join(PEERS, "debian/bin/python") if way == "stock" else TRAININGS[training][0]
 
 
 def missing(training, way):
