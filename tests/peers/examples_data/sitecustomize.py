@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For horovod_examples: MNIST's data made here, and trainings of a few steps; the examples themselves stay as they are."""
+"""For horovod_examples: MNIST's data made here, and trainings of a few steps; the examples themselves stay as they are.
+
+With BATCHAI_EXAMPLE_DIES in the environment rank 1 is killed once, after some commits of its elastic state.
+"""
 import functools
 import importlib.machinery
+import os
+import signal
 import sys
 
 STEPS = 20
+COMMITS = 3
 
 
 def load_data(path=None):
@@ -48,7 +54,21 @@ def with_short_take(module):
     at_most(getattr(module, "DatasetV2", module.Dataset), "take", count=STEPS)
 
 
+def with_death(module):
+    if not os.environ.get("BATCHAI_EXAMPLE_DIES") or os.environ.get("TORCHELASTIC_RESTART_COUNT") != "0":
+        return
+    commit, done = module.State.commit, []
+
+    def last_commit(state):
+        commit(state)
+        done.append(None)
+        if os.environ["RANK"] == "1" and len(done) == COMMITS:
+            os.kill(os.getpid(), signal.SIGKILL)
+    module.State.commit = last_commit
+
+
 WHEN_LOADED = {
+    "horovod.common.elastic": with_death,
     "keras.datasets.mnist": with_data,
     "keras.src.datasets.mnist": with_data,
     "tf_keras.src.datasets.mnist": with_data,
