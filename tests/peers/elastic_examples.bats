@@ -39,6 +39,7 @@ goes_on() {
 }
 
 @test "TensorFlow's elastic example does not forget a commit where a rank dies" {
+    [ "${BATCHAI_SOAK-}" = 1 ] || skip "in the long run only (--soak)"
     goes_on tensorflow_elastic.py --steps 40 --commit-every 10 --die-at 25
     [ "$(wc -l <<<"$losses")" -eq 4 ]
 }
