@@ -14,7 +14,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -249,25 +248,33 @@ void wait(TF_OpKernelContext* context) {
     }
 }
 
-using Done = std::function<void()>;
+// What `done` is the address of: the std::function<void()> that TensorFlow's kernels.cc makes of
+// it, by GCC's library, whichever one this is compiled with.
+struct Done {
+    enum class Action { kCopy = 2, kDestroy = 3 };
 
-// Whether `done` is what TensorFlow's kernels.cc makes of it, the address of a std::function of the
-// same C++ library: two pointers to code of TensorFlow's after two words.
+    Done(const Done& other) : manager(other.manager), invoker(other.invoker) {
+        manager(words, other.words, Action::kCopy);
+    }
+    Done& operator=(const Done&) = delete;
+    ~Done() { manager(words, words, Action::kDestroy); }
+
+    void* words[2];
+    bool (*manager)(void* to, const void* from, Action);
+    void* invoker;
+};
+
+// Whether `done` is that: two pointers to code of TensorFlow's after two words.
 bool is_function(const TF_AsyncOpKernelDoneCallback* done) {
-    struct Layout {
-        void* words[2];
-        void* manager;
-        void* invoker;
-    };
-    static_assert(sizeof(Layout) == sizeof(Done));
-    Layout layout;
-    std::memcpy(&layout, done, sizeof layout);
+    void* pointers[4];
+    static_assert(sizeof pointers == sizeof(Done));
+    std::memcpy(pointers, done, sizeof pointers);
     const auto is_tensorflows = [](void* code) {
         Dl_info info;
         return code != nullptr && dladdr(code, &info) != 0 && info.dli_fname != nullptr &&
                std::strstr(info.dli_fname, "tensorflow") != nullptr;
     };
-    return is_tensorflows(layout.manager) && is_tensorflows(layout.invoker);
+    return is_tensorflows(pointers[2]) && is_tensorflows(pointers[3]);
 }
 
 // Calls work(context), and then done, in a thread of its own where that is possible.
