@@ -22,8 +22,8 @@ namespace {
 // A node that is down answers nobody.
 constexpr std::chrono::seconds kSweep{10};
 
-// Runs argv, whose first word is a path, with `input` as its standard input. Its standard error
-// comes to us.
+// Runs argv, whose first word is a path, or a name that is on the PATH, with `input` as its
+// standard input. Its standard error comes to us.
 sys::Result<Starter> start(const std::vector<std::string>& argv,
                            const env::Environment& environment, const std::string& input) {
     auto stdin_pipe = sys::make_pipe(), stderr_pipe = sys::make_pipe();
@@ -51,7 +51,7 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
         ::dup2(stdin_pipe->read.get(), 0);
         ::dup2(stderr_pipe->write.get(), 2);
-        ::execve(args[0], args.data(), envp.data());
+        ::execvpe(args[0], args.data(), envp.data());
         ::_exit(errno == ENOENT ? 127 : 126);
     }
     // A line fits into any pipe.
