@@ -2,6 +2,7 @@
 """A script without a launcher is a job of one rank."""
 import subprocess
 import sys
+import tempfile
 import unittest
 import warnings
 
@@ -148,6 +149,18 @@ class Ending(unittest.TestCase):
                                                 "PYTHONPATH": ":".join(sys.path)})
         self.assertIn("horovod: /nowhere.so cannot be loaded", result.stdout)
         self.assertIn("set BATCHAI_COLLECTIVES_LIBRARY", result.stdout)
+
+    def test_a_library_for_a_newer_system_is_no_loaders_riddle(self):
+        script = ("from horovod.common.library import load\ntry: load()\n"
+                  "except Exception as error: print(error)")
+        with tempfile.NamedTemporaryFile(suffix=".so") as library:
+            library.write(b"\x7fELF\0GLIBC_2.3.4\0GLIBC_2.99\0GLIBC_2.34\0")
+            library.flush()
+            result = subprocess.run([sys.executable, "-c", script], timeout=60, capture_output=True,
+                                    text=True, env={"BATCHAI_COLLECTIVES_LIBRARY": library.name,
+                                                    "PYTHONPATH": ":".join(sys.path)})
+        self.assertRegex(result.stdout, r"^horovod: %s cannot be loaded: it needs glibc 2\.99, "
+                         r"this is 2\.\d+: install batchai's wheel" % library.name)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ alive until it has completed. Failures are HorovodInternalError with the library
 import ctypes
 import itertools
 import os
+import re
 
 from horovod.common.exceptions import HorovodInternalError
 
@@ -121,9 +122,27 @@ def load():
         return library
     except (OSError, AttributeError) as error:
         problem = str(error)
-    raise HorovodInternalError(
-        "horovod: %s cannot be loaded: %s; set BATCHAI_COLLECTIVES_LIBRARY to its path"
-        % (path, problem))
+    problem = _older_glibc(path) or problem + "; set BATCHAI_COLLECTIVES_LIBRARY to its path"
+    raise HorovodInternalError("horovod: %s cannot be loaded: %s" % (path, problem))
+
+
+def _older_glibc(path):
+    """What to say where this process has an older glibc than the library needs; else None.
+
+    The loader may name another library that an old container lacks, or the first of the versions.
+    """
+    try:
+        with open(path, "rb") as library:
+            needed = max(int(minor) for minor in re.findall(br"\0GLIBC_2\.(\d+)", library.read()))
+        version = ctypes.CDLL(None).gnu_get_libc_version
+    except (IOError, ValueError, AttributeError):  # another file, or another C library
+        return None
+    version.restype = ctypes.c_char_p
+    version = version().decode()
+    if int(version.split(".")[1]) >= needed:
+        return None
+    return ("it needs glibc 2.%d, this is %s: install batchai's wheel, which needs 2.17, and start "
+            "the job with its batchai-launch" % (needed, version))
 
 
 def _counts(numbers):
