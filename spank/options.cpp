@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/options.hpp"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,18 @@ bool Options::same(const Options& other) const {
 Site site(int argc, char** argv) {
     return {argument(argc, argv, "policy=", "/etc/batchai/batchai.toml"),
             argument(argc, argv, "libexec=", BATCHAI_LIBEXEC)};
+}
+
+void name_unknown_words(int argc, char** argv) {
+    for (int i = 0; i < argc; ++i) {
+        if (strncmp(argv[i], "policy=", 7) == 0 || strncmp(argv[i], "libexec=", 8) == 0) continue;
+        char line[512];
+        snprintf(line, sizeof line,
+                 "batchai: plugstack.conf: '%.300s' is ignored: the plugin knows policy=FILE and "
+                 "libexec=DIRECTORY",
+                 argv[i]);
+        slurm::say(line);
+    }
 }
 
 void register_options(slurm::Handle spank) {

@@ -24,6 +24,9 @@ struct Site {
 };
 Site site(int argc, char** argv);
 
+// Says which of them the plugin does not know.
+void name_unknown_words(int argc, char** argv);
+
 // Makes the options known to srun, sbatch, salloc and slurmstepd. Call from `init`.
 void register_options(slurm::Handle);
 

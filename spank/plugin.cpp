@@ -21,6 +21,10 @@ extern "C" {
 using batchai::spank::site;
 namespace slurm = batchai::spank::slurm;
 
+// Found in the file by `batchai admin check`, as what(1) finds such a text. Not exported.
+__attribute__((used)) static const char built_for[] =
+    "@(#)batchai plugin " BATCHAI_VERSION " for Slurm " BATCHAI_SLURM;
+
 extern "C" {
 
 // Not SPANK_PLUGIN: its constants would have internal linkage in C++.
@@ -28,7 +32,6 @@ BATCHAI_EXPORT extern const char plugin_name[] = "batchai";
 BATCHAI_EXPORT extern const char plugin_type[] = "spank";
 BATCHAI_EXPORT extern const unsigned int plugin_version = SLURM_VERSION_NUMBER;
 BATCHAI_EXPORT extern const unsigned int spank_plugin_version = 1;
-
 BATCHAI_EXPORT int slurm_spank_init(spank_t spank, int argc, char** argv) {
     switch (slurm::context()) {
         case slurm::Context::srun:
@@ -39,6 +42,7 @@ BATCHAI_EXPORT int slurm_spank_init(spank_t spank, int argc, char** argv) {
             batchai::spank::register_options(spank);
             break;
         case slurm::Context::slurmd:
+            batchai::spank::name_unknown_words(argc, argv);
             batchai::spank::sweep(site(argc, argv));
             break;
         default:

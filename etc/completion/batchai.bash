@@ -105,8 +105,8 @@ _batchai() {
         " policy") words="suggest --help" ;;
         " policy suggest") words="--help --output --query --verbose --debug --only-show-errors --subscription --config-file --share --image" ;;
         " admin") words="check doctor --help" ;;
-        " admin check") words="--help --output --query --verbose --debug --only-show-errors --subscription --plugstack --json" ;;
-        " admin doctor") words="--help --output --query --verbose --debug --only-show-errors --subscription --plugstack --json" ;;
+        " admin check") words="--help --output --query --verbose --debug --only-show-errors --subscription --plugstack --home --list --json" ;;
+        " admin doctor") words="--help --output --query --verbose --debug --only-show-errors --subscription --plugstack --home --nodes --json" ;;
         " completion") words="--help" ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")

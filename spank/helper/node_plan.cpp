@@ -11,6 +11,7 @@
 #include "job/spec.hpp"
 #include "spank/helper/files.hpp"
 #include "sys/codec.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -34,6 +35,10 @@ sys::Result<job::JobSpec> read_snapshot(const std::string& path) {
             path +
             ": is not a snapshot: with srun alone, --export=NONE loses it; use sbatch or salloc"};
     const auto text = read_regular_file(path, job::kMaxJobBytes);
+    if (!text && sys::is_missing(path))
+        return sys::Error{path +
+                          ": the job's record is not on this node: login and compute nodes must "
+                          "share home directories"};
     if (!text) return text.error();
     auto parsed = job::parse_job(*text, path);
     if (!parsed.spec) {

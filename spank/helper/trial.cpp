@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 
 #include "spank/helper/mount.hpp"
 #include "spank/helper/trusted_policy.hpp"
@@ -57,21 +58,83 @@ std::vector<Trial> trials_of(const job::SitePolicy& policy) {
     return trials;
 }
 
-// In a process of its own, which may hang.
-sys::Result<Answer> make(const std::vector<job::Mount>& mounts, const job::SitePolicy& policy,
-                         const Credentials& user) {
+bool can_read(const std::string& path) {
+    struct stat info = {};
+    if (stat(path.c_str(), &info) != 0) return false;
+    return access(path.c_str(), S_ISDIR(info.st_mode) ? R_OK | X_OK : R_OK) == 0;
+}
+
+// Why nobody, who has the rights that all users have, cannot read a path. An answer: a warning, for
+// some users can, or may.
+sys::Result<Answer> explain(const std::string& path, int code) {
+    if (code != EACCES) return sys::errno_error(path, code);
+    for (std::size_t end = 0; end != path.npos;) {
+        end = path.find('/', end + 1);
+        const std::string part = path.substr(0, end);
+        struct stat info = {};
+        if (stat(part.c_str(), &info) != 0) return sys::errno_error(part);
+        const mode_t others = end == path.npos && !S_ISDIR(info.st_mode) ? S_IROTH
+                              : end == path.npos                         ? S_IROTH | S_IXOTH
+                                                                         : S_IXOTH;
+        if ((info.st_mode & others) == others) continue;
+        const bool of_group = info.st_gid != 0 && (info.st_mode & others << 3) == others << 3;
+        if (!of_group && info.st_uid == 0)
+            return sys::Error{fmt::format("{}: users cannot read it, its mode is {:04o}: chmod {}",
+                                          part, info.st_mode & 07777,
+                                          others == S_IROTH ? "o+r" : "o+rx")};
+        return Answer{
+            fmt::format("{}: only {} {} can read it: jobs of other users fail", part,
+                        of_group ? "group" : "user", of_group ? info.st_gid : info.st_uid),
+            {}};
+    }
+    return Answer{path +
+                      ": user nobody cannot read it, by an access list or the server's rules: "
+                      "see that users can",
+                  {}};
+}
+
+// As nobody: root opens nothing where a user may have put a link.
+sys::Result<Answer> open_as_nobody(const job::Mount& mount, const job::SitePolicy& policy) {
+    const std::string path = job::source_of(mount);
+    if (!can_read(path)) return explain(path, errno);
+    auto source = open_source(mount, policy);
+    if (!source) return source.error();
+    Answer answer;
+    answer.files.push_back(*std::move(source));
+    return answer;
+}
+
+sys::Result<void> enter_new_namespace() {
     if (unshare(CLONE_NEWNS) != 0) return sys::errno_error("unshare");
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
         return sys::errno_error("making the mounts private");
-    std::vector<sys::UniqueFd> sources;
-    for (const auto& mount : mounts) {
-        if (!is_opened_by_user(mount, policy)) continue;
-        auto source = open_source(mount, policy);
-        if (!source) return source.error();
-        sources.push_back(*std::move(source));
-    }
-    if (auto made = make_mounts(mounts, sources, policy, user, nullptr); !made) return made.error();
+    return {};
+}
+
+// In a process of its own, which may hang.
+sys::Result<Answer> make_root(const job::SitePolicy& policy, const Credentials& user) {
+    if (auto entered = enter_new_namespace(); !entered) return entered.error();
+    if (auto made = make_mounts({}, {}, policy, user, nullptr); !made) return made.error();
     return Answer{};
+}
+
+// The same.
+sys::Result<Answer> make(const job::Mount& mount, const job::SitePolicy& policy,
+                         const Credentials& user) {
+    if (auto entered = enter_new_namespace(); !entered) return entered.error();
+    Answer opened;
+    if (is_opened_by_user(mount, policy)) {
+        auto answer = as_user(user, kSeconds, [&] { return open_as_nobody(mount, policy); });
+        if (!answer || !answer->text.empty()) return answer;
+        opened = *std::move(answer);
+    }
+    if (auto made = make_mounts({mount}, opened.files, policy, user, nullptr); !made)
+        return made.error();
+    if (!job::part_of<job::Remote>(mount)) return Answer{};
+    return as_user(user, kSeconds, [&]() -> sys::Result<Answer> {
+        const std::string top = policy.mount_root + "/" + mount.target;
+        return can_read(top) ? sys::Result<Answer>(Answer{}) : explain(top, errno);
+    });
 }
 
 // As setup makes a job's.
@@ -82,12 +145,14 @@ sys::Result<Answer> make_temporary_directory(const std::string& below) {
     return Answer{};
 }
 
-// Prints how it went. True: well.
-bool attempt(const std::string& what, const Credentials& user,
-             const std::function<sys::Result<Answer>()>& work) {
-    const auto done = as_user(user, kSeconds, work);
-    const std::string line = what + (done ? "" : ": " + done.error().message);
-    std::printf("%s %s\n", done ? "ok" : "failed", sys::printable(line).c_str());
+// Prints how it went. False: it failed.
+bool say(const std::string& what, const sys::Result<Answer>& done) {
+    const std::string why = done ? done->text : done.error().message;
+    std::printf("%s %s\n",
+                !done         ? "failed"
+                : why.empty() ? "ok"
+                              : "warning",
+                sys::printable(why.empty() ? what : what + ": " + why).c_str());
     return done.has_value();
 }
 
@@ -101,17 +166,21 @@ int try_policy(const std::string& policy_file) {
         return 1;
     }
     const Credentials self{geteuid(), getegid(), {}};
-    bool good = attempt("job temp " + policy->job_temp, self.uid == 0 ? kNobody : self,
-                        [&] { return make_temporary_directory(policy->job_temp); });
+    const Credentials user = self.uid == 0 ? kNobody : self;
+    const auto job_temp =
+        as_user(user, kSeconds, [&] { return make_temporary_directory(policy->job_temp); });
+    bool good = say("job temp " + policy->job_temp, job_temp);
     // Without it no mount can be made.
-    if (!attempt("mount root " + policy->mount_root, self, [&] { return make({}, *policy, self); }))
+    if (!say("mount root " + policy->mount_root,
+             as_user(self, kSeconds, [&] { return make_root(*policy, user); })))
         return 1;
     for (const Trial& trial : trials_of(*policy)) {
-        if (!trial.cannot.empty())
+        if (trial.cannot.empty())
+            good &= say(trial.what, as_user(self, 3 * kSeconds,
+                                            [&] { return make(trial.mount, *policy, user); }));
+        else
             std::printf("skipped %s: %s\n", sys::printable(trial.what).c_str(),
                         trial.cannot.c_str());
-        else
-            good &= attempt(trial.what, self, [&] { return make({trial.mount}, *policy, self); });
     }
     return good ? 0 : 1;
 }

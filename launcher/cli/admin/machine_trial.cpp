@@ -18,33 +18,56 @@ namespace fs = std::filesystem;
 
 constexpr const char* kJobs = "/run/batchai/jobs";
 
-// Lines "ok WHAT", "skipped WHAT: why" and "failed WHAT: why" of `batchai-helper try`.
-void try_policy(const Installation& installed, Findings& findings) {
-    const auto tried =
-        run_program({installed.libexec + "/batchai-helper", "try", "--policy", installed.policy});
-    if (!tried) return findings.error("mount", tried.error().message);
+// Lines "ok WHAT", "skipped WHAT: why", "warning WHAT: why" and "failed WHAT: why" of
+// `batchai-helper try`.
+void try_policy(const Machine& machine, Report& report) {
+    if (::geteuid() != 0) return report.warning("mounts and leftovers are not tried: needs root");
+    const std::string helper = machine.libexec + "/batchai-helper";
+    if (!is_roots_alone(helper)) return;  // the check of programs has said why
+    const auto tried = run_program({helper, "try", "--policy", machine.policy_file});
+    if (!tried) return report.error(tried.error().message);
     std::istringstream lines(tried->out);
     for (std::string line; std::getline(lines, line);) {
         const std::size_t space = line.find(' ');
         const std::string what = line.substr(std::min(space, line.size() - 1) + 1);
         if (line.starts_with("ok ")) {
-            findings.ok("mount", what);
+            report.ok(what);
         } else if (line.starts_with("skipped ")) {
-            findings.ok("mount", what + ": not tried");
+            report.ok(what + ": not tried");
+        } else if (line.starts_with("warning ")) {
+            report.warning(what);
         } else {
-            findings.error("mount", what);
+            report.error(what);
         }
     }
-    if (tried->status != 0 && tried->out.empty()) findings.error("mount", first_line(tried->err));
+    if (tried->status != 0 && tried->out.empty()) report.error(first_line(tried->err));
 }
 
-void try_ranks(Findings& findings) {
+void try_ranks(const Machine&, Report& report) {
     const std::string launcher = launcher::sibling_program("batchai-launch");
-    if (launcher.empty()) return findings.error("ranks", "batchai-launch is not installed");
+    if (launcher.empty()) return report.error("batchai-launch is not installed");
     const auto tried =
         run_program({launcher, "--local", "2", "-n", "2", "--timeout", "30", "--", "/bin/true"});
-    if (tried && tried->status == 0) return findings.ok("ranks", "two start under PMIx servers");
-    findings.error("ranks", tried ? first_line(tried->err) : tried.error().message);
+    if (tried && tried->status == 0) return report.ok("two start under PMIx servers");
+    if (!tried) return report.error(tried.error().message);
+    std::istringstream lines(tried->err);
+    std::string why;  // the first line that is no note about a slow start
+    while (std::getline(lines, why) && why.find("still waiting") != why.npos) {
+    }
+    report.error(why.empty() ? fmt::format("batchai-launch: exit {}", tried->status) : why);
+}
+
+// Slurm itself loads the plugin: whatever else is wrong with it, srun says.
+void try_srun(const Machine& machine, Report& report) {
+    if (!machine.slurm || !machine.is_slurms_plugstack || machine.line() == nullptr) return;
+    const auto help = run_program({"timeout", "20", BATCHAI_SRUN, "--help"});
+    if (!help) return report.error(help.error().message);
+    if (help->out.find("--batchai-job") != std::string::npos)
+        return report.ok("srun knows --batchai-job");
+    const std::string why = first_line(help->err);
+    report.error(
+        "srun does not load the plugin: " +
+        (why.empty() ? machine.plugstack + " has its line, and srun reads another file" : why));
 }
 
 // Listed before Slurm is asked: a job that starts meanwhile is not among them.
@@ -75,7 +98,8 @@ bool is_of_cluster(const std::string& job, const std::string& prefix) {
            job.find_first_not_of("0123456789.", prefix.size()) == job.npos;
 }
 
-void look_for_leftovers(Findings& findings) {
+void look_for_leftovers(const Machine&, Report& report) {
+    if (::geteuid() != 0) return;  // the trial of mounts says so
     const auto here = jobs_here();
     const auto unfinished = cluster_jobs();
     bool clean = true;
@@ -83,32 +107,34 @@ void look_for_leftovers(Findings& findings) {
         // Directories of another cluster's jobs are left to that cluster's doctor.
         if (unfinished && !is_of_cluster(job, unfinished->prefix)) continue;
         if (!unfinished) {
-            findings.warning("leftovers", fmt::format("whether job {} still runs is unknown: {}",
-                                                      job, unfinished.error().message));
+            report.warning(fmt::format("whether job {} still runs is unknown: {}", job,
+                                       unfinished.error().message));
         } else if (std::find(unfinished->names.begin(), unfinished->names.end(), job) ==
                    unfinished->names.end()) {
-            findings.error("leftovers",
-                           fmt::format("job {0} is over and has left {1}/{0}: restart slurmd, or "
-                                       "run 'batchai-helper teardown --job {0}'",
-                                       job, kJobs));
+            report.error(
+                fmt::format("job {0} is over and has left {1}/{0}: restart slurmd, or "
+                            "run 'batchai-helper teardown --job {0}'",
+                            job, kJobs));
         } else {
             continue;
         }
         clean = false;
     }
-    if (clean) findings.ok("leftovers", fmt::format("none in {}", kJobs));
+    if (clean) report.ok(fmt::format("none in {}", kJobs));
 }
 
 }  // namespace
 
-void try_machine(const Installation& installed, Findings& findings) {
-    if (::geteuid() == 0) {
-        try_policy(installed, findings);
-        look_for_leftovers(findings);
-    } else {
-        findings.warning("mount", "mounts and leftovers are not tried: needs root");
-    }
-    try_ranks(findings);
+const std::vector<Check>& trials() {
+    static const std::vector<Check> all = {
+        {"mount", "whether each mount of the policy can be made, and read by users", "",
+         try_policy},
+        {"leftovers", "what jobs that are over have left in /run/batchai", "", look_for_leftovers},
+        {"ranks", "whether two ranks start under PMIx servers", "", try_ranks},
+        {"options", "whether srun loads the plugin", "Look at the lines about plugstack and plugin",
+         try_srun},
+    };
+    return all;
 }
 
 }  // namespace batchai::cli

@@ -89,6 +89,17 @@ std::string PlugstackLine::argument(const std::string& name, const std::string& 
     return otherwise;
 }
 
+std::vector<std::string> PlugstackLine::unknown_words() const {
+    std::vector<std::string> unknown;
+    for (const std::string& text : arguments)
+        if (!text.starts_with("policy=") && !text.starts_with("libexec=")) unknown.push_back(text);
+    return unknown;
+}
+
+std::string PlugstackLine::place() const {
+    return fmt::format("{}:{}", file, number);
+}
+
 sys::Result<std::vector<PlugstackLine>> find_our_lines(const std::string& plugstack_file) {
     Lines found;
     if (auto done = read(plugstack_file, 0, found); !done) return done.error();

@@ -19,6 +19,9 @@ struct PlugstackLine {
 
     // The value of "name=value" among the arguments; otherwise where it is left out.
     std::string argument(const std::string& name, const std::string& otherwise) const;
+    // Those that the plugin does not know (spank/options.cpp).
+    std::vector<std::string> unknown_words() const;
+    std::string place() const;  // "file:number"
 };
 
 // Every line that loads spank_batchai.so, in order. An error: a file that cannot be read, or

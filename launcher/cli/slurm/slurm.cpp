@@ -94,22 +94,6 @@ std::string without_prefix(std::string line) {
     return line;
 }
 
-// Of what a Slurm command wrote on stderr, the line that says most: the first of ours, else the
-// last error, else the first line.
-std::string reason(const std::string& text) {
-    std::istringstream lines(text);
-    std::string best;
-    for (std::string line; std::getline(lines, line);) {
-        if (line.find("unrecognized option '--batchai-job") != std::string::npos)
-            return "it does not know --batchai-job: is spank_batchai.so named in plugstack.conf?";
-        if (line.find("Unable to contact slurm controller") != std::string::npos)
-            return "Slurm's controller (slurmctld) does not answer: try again later";
-        if (line.find("batchai") != std::string::npos) return without_prefix(line);
-        if (line.find("error:") != std::string::npos) best = line;
-    }
-    return without_prefix(best.empty() ? first_line(text) : best);
-}
-
 std::vector<std::string> lines_of(const std::string& text) {
     std::vector<std::string> all;
     std::istringstream lines(text);
@@ -124,12 +108,27 @@ sys::Result<std::string> ask(const std::string& program, const std::vector<std::
     auto done = run_program(argv, input);
     if (!done) return done.error().in(program);
     if (done->status == 0) return std::move(done->out);
-    const std::string why = reason(done->err);
+    const std::string why = slurms_reason(done->err);
     return sys::Error{
         fmt::format("{}: {}", program, why.empty() ? fmt::format("exit {}", done->status) : why)};
 }
 
 }  // namespace
+
+// The first line of ours, else the last error, else the first line.
+std::string slurms_reason(const std::string& text) {
+    std::istringstream lines(text);
+    std::string best;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("unrecognized option '--batchai-job") != std::string::npos)
+            return "it does not know --batchai-job: is spank_batchai.so named in plugstack.conf?";
+        if (line.find("Unable to contact slurm controller") != std::string::npos)
+            return "Slurm's controller (slurmctld) does not answer: try again later";
+        if (line.find("batchai") != std::string::npos) return without_prefix(line);
+        if (line.find("error:") != std::string::npos) best = line;
+    }
+    return without_prefix(best.empty() ? first_line(text) : best);
+}
 
 std::vector<Partition> parse_sinfo(const std::string& text) {
     std::vector<Partition> partitions;
@@ -170,6 +169,18 @@ sys::Result<Partition> find_partition(const std::string& name) {
     if (name.empty())
         return sys::Error{"Slurm has no default partition: say --partition, one of " + known};
     return sys::Error{"partition " + name + ": Slurm has none of that name, only " + known};
+}
+
+sys::Result<std::vector<std::string>> partition_names() {
+    const auto text = ask("sinfo", {"sinfo", "-h", "-a", "-o", "%R"});
+    if (!text) return text.error();
+    return lines_of(*text);
+}
+
+bool can_run_jobs(const std::string& state) {
+    for (const char* word : {"down", "drain", "fail", "unknown", "maint", "future"})
+        if (state.find(word) != state.npos) return false;
+    return !state.ends_with('*');  // it does not answer
 }
 
 SlurmJobs parse_squeue_jobs(const std::string& text) {
@@ -271,6 +282,38 @@ sys::Result<std::vector<std::string>> nodes_of_job(std::int64_t id) {
     const auto text = ask("scontrol", {"scontrol", "show", "hostnames", first_line(*list)});
     if (!text) return text.error();
     return lines_of(*text);
+}
+
+sys::Result<std::vector<std::string>> expand_hosts(const std::string& list) {
+    const auto text = ask("scontrol", {"scontrol", "show", "hostnames", list});
+    if (!text) return text.error();
+    return lines_of(*text);
+}
+
+std::string short_list(const std::vector<std::string>& names) {
+    const std::string all = fmt::format("{}", fmt::join(names, ","));
+    const auto text = ask("scontrol", {"scontrol", "show", "hostlist", all});
+    return text && !text->empty() ? first_line(*text) : all;
+}
+
+sys::Result<Finished> run_on_node(const std::string& node, const std::string& partition,
+                                  const std::vector<std::string>& command) {
+    // Of the caller's own job, and of options that variables give to srun, nothing.
+    std::vector<std::string> arguments{"env"};
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        const std::string_view entry = *variable;
+        const std::string_view name = entry.substr(0, entry.find('='));
+        if ((name.starts_with("SLURM_") && name != "SLURM_CONF") || name.starts_with("SLURMD_") ||
+            name.starts_with("SRUN_"))
+            arguments.insert(arguments.end(), {"-u", std::string(name)});
+    }
+    // It starts two ranks; memory for that is there beside other jobs.
+    arguments.insert(arguments.end(), {"timeout", "-k", "5", "300", "srun", "--quiet", "--nodes=1",
+                                       "--ntasks=1", "--mem=512", "--immediate=30", "--time=5",
+                                       "--chdir=/", "--input=none", "--job-name=batchai-doctor",
+                                       "--partition=" + partition, "--nodelist=" + node});
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    return run_program(arguments);
 }
 
 std::optional<std::int64_t> own_job_on(const std::string& node) {

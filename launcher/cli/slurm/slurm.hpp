@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "launcher/cli/job/execution.hpp"
+#include "launcher/cli/slurm/external.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::cli {
@@ -33,6 +34,10 @@ std::vector<Partition> parse_sinfo(const std::string& text);
 sys::Result<std::vector<Partition>> partitions();
 // The partition of that name, or the default one where name is empty.
 sys::Result<Partition> find_partition(const std::string& name);
+// All of them, also those that are hidden or have no node.
+sys::Result<std::vector<std::string>> partition_names();
+// Whether a job can start on a node in that state.
+bool can_run_jobs(const std::string& state);
 
 // squeue's JobID, State, exit_code, StartTime, EndTime, Partition and Reason, with times in seconds
 // since the epoch. Asked for a job whose number is also its array's, squeue tells of all the
@@ -76,6 +81,15 @@ OwnUsage parse_own_usage(const std::string& squeue);      // "%t %D"
 OwnLimits parse_own_limits(const std::string& sacctmgr);  // "GrpTRES|MaxJobs|MaxSubmitJobs"
 sys::Result<OwnUsage> own_usage();
 sys::Result<OwnLimits> own_limits();
+// "n[1-2],n4" as names, and names as such a list.
+sys::Result<std::vector<std::string>> expand_hosts(const std::string& list);
+std::string short_list(const std::vector<std::string>& names);
+// Runs a command as a job of its own on a node, for a few minutes at most. It waits for half a
+// minute to be started.
+sys::Result<Finished> run_on_node(const std::string& node, const std::string& partition,
+                                  const std::vector<std::string>& command);
+// Of what a Slurm command wrote on stderr, the line that says most.
+std::string slurms_reason(const std::string& text);
 // Nodes and their addresses, in Slurm's order.
 using NodeAddresses = std::vector<std::pair<std::string, std::string>>;
 NodeAddresses parse_node_addresses(const std::string& scontrol_show_node);

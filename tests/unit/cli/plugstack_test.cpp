@@ -35,6 +35,8 @@ BOOST_AUTO_TEST_CASE(finds_our_lines_as_slurm_does) {
     BOOST_TEST((*lines)[1].plugin == "spank_batchai.so");
     BOOST_TEST(!(*lines)[1].required);
     BOOST_TEST((*lines)[1].argument("policy", "usual") == "usual");
+    BOOST_TEST((*lines)[0].place() == (*lines)[0].file + ":2");
+    BOOST_TEST((*lines)[0].unknown_words().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_line_that_slurm_cannot_use_is_an_error) {
@@ -53,6 +55,13 @@ BOOST_AUTO_TEST_CASE(a_line_that_slurm_cannot_use_is_an_error) {
                file + ":1: begins with 'requird', which is none of required, optional and include");
     BOOST_TEST(error_of("Required spank_other.so\n").starts_with(file + ":1: begins with 'Requ"));
     BOOST_TEST(error_of("optional\n") == file + ":1: names no file after 'optional'");
+}
+
+BOOST_AUTO_TEST_CASE(a_word_that_the_plugin_does_not_know_is_named) {
+    const PlugstackLine line{
+        "/f", 1, true, "x.so", {"policy=/p", "libexec", "Policy=/p", "libexec="}};
+    BOOST_TEST(line.unknown_words() == (std::vector<std::string>{"libexec", "Policy=/p"}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_includes_itself_is_an_error) {

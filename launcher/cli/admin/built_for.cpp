@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/admin/built_for.hpp"
+
+#include <sstream>
+
+#include "sys/file.hpp"
+
+namespace batchai::cli {
+namespace {
+
+constexpr std::size_t kLargestPlugin = 16 << 20;
+constexpr const char* kMark = "@(#)batchai plugin ";  // as what(1) looks for it
+constexpr std::size_t kLongest = 64;
+
+}  // namespace
+
+sys::Result<BuiltFor> built_for(const std::string& plugin) {
+    const auto bytes = sys::read_file(plugin, kLargestPlugin);
+    if (!bytes) return bytes.error();
+    BuiltFor built;
+    std::string word, slurm;
+    const std::size_t at = bytes->find(kMark);
+    if (at != bytes->npos) {
+        std::istringstream words(bytes->substr(at + std::string(kMark).size(), kLongest));
+        words >> built.batchai >> word >> slurm >> built.slurm;
+    }
+    built.slurm = built.slurm.substr(0, built.slurm.find('\0'));
+    if (word != "for" || slurm != "Slurm" || built.slurm.empty())
+        return sys::Error{plugin +
+                          ": does not say what it was built for: it is no plugin of "
+                          "batchai, or of an older one"};
+    return built;
+}
+
+}  // namespace batchai::cli

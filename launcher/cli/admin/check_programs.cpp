@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Our programs on this machine, and what they need of it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "launcher/cli/admin/machine.hpp"
+#include "launcher/cli/slurm/external.hpp"
+#include "launcher/common/paths.hpp"
+
+namespace batchai::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kHelpers = {"batchai-helper", "batchai-prep", "batchai-check",
+                                 "batchai-fusermount"};
+
+// As slurmd would run it: nothing of the caller's environment. It does not hang.
+sys::Result<Finished> ask_clean(std::vector<std::string> command) {
+    const std::vector<std::string> clean = {"timeout", "20", "env", "-i",
+                                            "PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
+    command.insert(command.begin(), clean.begin(), clean.end());
+    return run_program(command);
+}
+
+std::vector<std::string> helpers_of(const Machine& machine) {
+    std::vector<std::string> paths;
+    for (const char* name : kHelpers) paths.push_back(machine.libexec + "/" + name);
+    return paths;
+}
+
+// Those that this process may run or have the loader look at, whoever it runs as.
+std::vector<std::string> trusted(const std::vector<std::string>& paths) {
+    std::vector<std::string> good;
+    for (const auto& path : paths)
+        if (!path.empty() && is_roots_alone(path)) good.push_back(path);
+    return good;
+}
+
+void check_helpers(const Machine& machine, Report& report) {
+    for (const auto& path : helpers_of(machine)) {
+        if (auto good = is_roots_alone(path); !good)
+            report.error(good.error().message);
+        else
+            report.ok(path);
+    }
+}
+
+// execvp(3) would have a shell run what the kernel does not take for a program.
+bool is_program(const std::string& path) {
+    const auto ldd = ask_clean({"ldd", path});
+    return ldd && ldd->status == 0;
+}
+
+// "0.1.0", "batchai-launch 0.1.0" or "... (batchai-fusermount 0.1.0, ...": the first number after
+// our name, if that is there.
+std::string version_of(const std::string& text) {
+    const std::size_t name = text.find("batchai-");
+    std::istringstream words(name == text.npos ? text : text.substr(text.find(' ', name)));
+    std::string word;
+    words >> word;
+    if (word.ends_with(',')) word.pop_back();
+    return word;
+}
+
+void check_versions(const Machine& machine, Report& report) {
+    auto programs = helpers_of(machine);
+    programs.push_back(launcher::sibling_program("batchai-launch"));
+    for (const auto& path : trusted(programs)) {
+        if (!is_program(path)) continue;                          // the check of libraries says so
+        const bool is_fusermount = path.ends_with("fusermount");  // has fusermount(1)'s options
+        const auto answer = ask_clean({path, is_fusermount ? "-V" : "--version"});
+        if (!answer)
+            report.error(answer.error().message);
+        else if (answer->status != 0)
+            report.error(fmt::format("{}: cannot be run: {}", path,
+                                     answer->err.empty() ? fmt::format("exit {}", answer->status)
+                                                         : first_line(answer->err)));
+        else if (const std::string version = version_of(answer->out); version != BATCHAI_VERSION)
+            report.error(fmt::format("{}: is of batchai {}, and this command of {}", path, version,
+                                     BATCHAI_VERSION));
+        else
+            report.ok(fmt::format("{} of {}", version, path));
+    }
+}
+
+// ldd has a line "NAME => not found" for a library, and one on stderr for a symbol's version. "not
+// a dynamic executable" is a file that the loader of this machine does not take.
+std::vector<std::string> lacks(const Finished& ldd) {
+    std::vector<std::string> found;
+    std::istringstream lines(ldd.out + ldd.err);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t name = std::min(line.find_first_not_of(" \t"), line.size());
+        if (const auto end = line.find(" => not found"); end != line.npos)
+            found.push_back("lacks " + line.substr(name, end - name));
+        else if (line.find("not found (required by") != line.npos)
+            found.push_back("lacks " + line.substr(line.find("version ") + 8));
+        else if (line.find("not a dynamic executable") != line.npos)
+            found.emplace_back(
+                "is no program of this machine: it is damaged, or of another "
+                "architecture");
+    }
+    return found;
+}
+
+void check_libraries(const Machine& machine, Report& report) {
+    auto files = helpers_of(machine);
+    files.push_back(machine.plugin);
+    files.push_back(launcher::sibling_program("batchai-launch"));
+    files.push_back(launcher::sibling_library("libbatchai_collectives.so"));
+    for (const auto& file : trusted(files)) {
+        const auto ldd = ask_clean({"ldd", file});
+        if (!ldd) return report.warning(ldd.error().message);
+        const auto missing = lacks(*ldd);
+        for (const auto& what : missing) report.error(file + ": " + what);
+        if (missing.empty()) report.ok("of " + file);
+    }
+}
+
+// The plugin and batchai-launch start Slurm's commands by their paths, as configured.
+void check_slurms_commands(const Machine&, Report& report) {
+    for (const char* name : {"srun", "squeue", "scontrol"}) {
+        const std::string path = fs::path(BATCHAI_SRUN).parent_path() / name;
+        if (::access(path.c_str(), X_OK) != 0)
+            report.error(fmt::format("{}: {}: no job of several nodes can start", path,
+                                     std::strerror(errno)));
+        else
+            report.ok(path);
+    }
+}
+
+// Where the plugin and batchai-prep look: the search path that slurmd gives is this one or longer.
+bool is_installed(const char* program) {
+    for (const char* directory : {"/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"})
+        if (::access((std::string(directory) + program).c_str(), X_OK) == 0) return true;
+    return false;
+}
+
+struct Needed {
+    const char* program;
+    const char* package;
+    const char* use;
+};
+constexpr Needed kNeeded[] = {
+    {"bash", "bash", "runs preparations"},
+    {"flock", "util-linux", "tasks of one node wait with it for the preparation"},
+    {"env", "coreutils", "batchai asks Slurm with it"},
+};
+
+void check_packages(const Machine&, Report& report) {
+    for (const auto& [program, package, use] : kNeeded)
+        if (!is_installed(program))
+            report.error(
+                fmt::format("{}: not installed, and {}: package {}", program, use, package));
+    if (launcher::sibling_program("batchai-launch").empty())
+        report.error("batchai-launch: not installed, and job files run with it: package batchai");
+    if (launcher::sibling_library("batchai/python").empty())
+        report.warning(
+            "horovod: not installed, and ranks that import it find another one or none: "
+            "package batchai-horovod");
+}
+
+}  // namespace
+
+std::vector<Check> program_checks() {
+    return {
+        {"program", "whether only root can change the helpers", "", check_helpers},
+        {"version", "whether the helpers and batchai-launch are of this release",
+         "Install all of batchai's packages from one release", check_versions},
+        {"libraries", "the shared libraries of the plugin, the helpers and batchai-launch",
+         "Install the packages that have them, or build batchai on this machine", check_libraries},
+        {"srun", "Slurm's commands that batchai starts by their paths",
+         "Install Slurm's client commands there, or build batchai with -DBATCHAI_SRUN=PATH",
+         check_slurms_commands},
+        {"packages", "other programs and packages that jobs need", "Install it", check_packages},
+    };
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Slurm, what its configuration means for jobs of ours, and the plugin that it loads.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "launcher/cli/admin/built_for.hpp"
+#include "launcher/cli/admin/machine.hpp"
+#include "launcher/cli/slurm/slurm.hpp"
+
+namespace batchai::cli {
+namespace {
+
+// "22.05" of "22.05.8": what a plugin must be built for.
+std::string release_of(const std::string& version) {
+    return version.substr(0, version.find('.', version.find('.') + 1));
+}
+
+void check_release(const Machine& machine, Report& report) {
+    if (!machine.slurm) return report.warning(machine.slurm.error().message);
+    const std::string version = value_of(*machine.slurm, "SLURM_VERSION");
+    if (release_of(version) == release_of(SLURM_VERSION))
+        report.ok(version);
+    else
+        report.error(
+            fmt::format("is {}, batchai was built for {}: build it against this release's "
+                        "headers",
+                        version, SLURM_VERSION));
+}
+
+// The helper finds the processes of an ended job by its mounts; only a cgroup holds all of them.
+void check_tracking(const Machine& machine, Report& report) {
+    if (!machine.slurm) return;
+    const std::string plugin = value_of(*machine.slurm, "ProctrackType");
+    if (plugin == "proctrack/cgroup")
+        report.ok(plugin);
+    else
+        report.warning(
+            fmt::format("ProctrackType is {}: a process that hides can outlive its job "
+                        "and keep the job's mounts",
+                        plugin));
+}
+
+// Without a prolog at the allocation no node knows that a job has options of ours which a step from
+// another shell lacks. "Contain" includes "Alloc", and Slurm shows both.
+void check_prolog(const Machine& machine, Report& report) {
+    if (!machine.slurm) return;
+    const std::string flags = value_of(*machine.slurm, "PrologFlags");
+    if (flags.find("Alloc") != std::string::npos)
+        report.ok("PrologFlags=" + flags);
+    else
+        report.warning(
+            "PrologFlags lacks Contain: a step from a shell that does not know its job's options "
+            "(srun --jobid) can run without the job's mounts");
+}
+
+void check_partitions(const Machine& machine, Report& report) {
+    if (!machine.slurm || !machine.policy || machine.policy->clusters.empty()) return;
+    const auto known = partition_names();
+    if (!known) return report.warning(known.error().message);
+    for (const auto& [name, cluster] : machine.policy->clusters) {
+        if (cluster.partition.empty()) continue;
+        if (std::ranges::find(*known, cluster.partition) != known->end())
+            report.ok(fmt::format("{} of [cluster.{}]", cluster.partition, name));
+        else
+            report.error(fmt::format("{}: [cluster.{}]: Slurm has no partition {}, only {}",
+                                     machine.policy_file, name, cluster.partition,
+                                     fmt::join(*known, ", ")));
+    }
+}
+
+void check_lines(const Machine& machine, Report& report) {
+    if (!machine.lines) return report.error(machine.lines.error().message);
+    const auto& lines = *machine.lines;
+    if (lines.empty())
+        report.error(machine.plugstack + ": no line loads spank_batchai.so (spank_batchai(8))");
+    else if (lines.size() > 1)
+        report.error(fmt::format("{} and {} both load spank_batchai.so: keep one", lines[0].place(),
+                                 lines[1].place()));
+    else
+        report.ok(lines.front().place());
+}
+
+void check_required(const Machine& machine, Report& report) {
+    const PlugstackLine* line = machine.line();
+    if (line != nullptr && !line->required)
+        report.warning(line->place() +
+                       ": 'optional': where the plugin cannot be loaded, jobs run without their "
+                       "mounts and preparation, and nothing says so");
+}
+
+void check_words(const Machine& machine, Report& report) {
+    const PlugstackLine* line = machine.line();
+    if (line == nullptr) return;
+    for (const std::string& word : line->unknown_words())
+        report.error(fmt::format("{}: '{}': the plugin does not know this word, and ignores it",
+                                 line->place(), word));
+}
+
+// Anyone who can write to it has the rights of slurmd. Its owner may be Slurm's own user.
+void check_plugstack_mode(const Machine& machine, Report& report) {
+    std::set<std::filesystem::path> paths{machine.plugstack};
+    if (const PlugstackLine* line = machine.line()) paths.insert(line->file);
+    for (const auto& file : std::set(paths))
+        for (auto path = file.parent_path(); path.has_relative_path(); path = path.parent_path())
+            paths.insert(path);
+    for (const auto& path : paths) {
+        struct stat info = {};
+        const bool known = ::stat(path.c_str(), &info) == 0;
+        const bool sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
+        if (known && (info.st_mode & S_IWOTH) != 0 && !sticky)
+            report.error(path.string() +
+                         ": every user can write to it, and so have root load any plugin");
+    }
+}
+
+void check_plugin_file(const Machine& machine, Report& report) {
+    if (machine.plugin.empty()) return;
+    if (auto good = is_roots_alone(machine.plugin); !good)
+        report.error(good.error().message);
+    else
+        report.ok(machine.plugin);
+}
+
+void check_plugin_release(const Machine& machine, Report& report) {
+    if (machine.plugin.empty() || !is_roots_alone(machine.plugin)) return;
+    const auto built = built_for(machine.plugin);
+    if (!built) return report.error(built.error().message);
+    if (built->batchai != BATCHAI_VERSION)
+        report.error(fmt::format("{}: is of batchai {}, and this command of {}", machine.plugin,
+                                 built->batchai, BATCHAI_VERSION));
+    if (!machine.slurm) return;
+    const std::string version = value_of(*machine.slurm, "SLURM_VERSION");
+    if (release_of(built->slurm) != release_of(version))
+        report.error(
+            fmt::format("{}: was built for Slurm {}, and this is {}: every srun, sbatch "
+                        "and slurmd refuses it",
+                        machine.plugin, built->slurm, version));
+}
+
+}  // namespace
+
+std::vector<Check> slurm_checks() {
+    return {
+        {"slurm", "Slurm's release, and whether slurmctld answers", "", check_release},
+        {"processes", "ProctrackType: what holds a job's processes together",
+         "Set proctrack/cgroup in slurm.conf", check_tracking},
+        {"prolog", "PrologFlags: whether nodes are told of a job at its start",
+         "Set PrologFlags=Contain in slurm.conf", check_prolog},
+        {"partition", "the partitions that the policy's [cluster.NAME] tables name",
+         "Correct the policy, or make the partition in slurm.conf", check_partitions},
+        {"plugstack", "the plugin's line in plugstack.conf and its includes", "", check_lines},
+        {"plugstack", "its first word", "Write 'required'", check_required},
+        {"plugstack", "its other words", "Write policy=FILE or libexec=DIRECTORY, or nothing",
+         check_words},
+        {"plugstack", "who can write to the file and the directories above it",
+         "Run chmod o-w on it", check_plugstack_mode},
+        {"plugin", "whether only root can change the plugin", "", check_plugin_file},
+        {"plugin", "the releases of batchai and Slurm that it was built for",
+         "Install the plugin of this batchai, built for this Slurm", check_plugin_release},
+    };
+}
+
+}  // namespace batchai::cli

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/cli/admin/doctor_nodes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "launcher/cli/admin/home.hpp"
+#include "launcher/cli/slurm/external.hpp"
+#include "launcher/cli/slurm/slurm.hpp"
+#include "launcher/common/paths.hpp"
+#include "sys/text.hpp"
+
+namespace batchai::cli {
+namespace {
+
+constexpr std::size_t kAtOnce = 16;  // sruns
+constexpr const char* kPolicyDigest = ", SHA-256 ";
+
+Finding silent(const std::string& why) {
+    return {"node", State::error, why};
+}
+
+std::optional<State> state_of(const std::string& name) {
+    for (const State state : {State::ok, State::warning, State::error})
+        if (name == name_of(state)) return state;
+    return std::nullopt;
+}
+
+std::vector<std::string> doctors_command(const NodesQuestion& question) {
+    std::vector<std::string> command{launcher::own_executable(), "admin", "doctor", "--json"};
+    if (!question.plugstack.empty())
+        command.insert(command.end(), {"--plugstack", question.plugstack});
+    if (!question.home.empty()) command.insert(command.end(), {"--home", question.home});
+    return command;
+}
+
+// The home directory, as this machine knows it.
+std::string with_identity(const std::string& home) {
+    const auto identity = home.empty() ? sys::Error{} : home_identity(home);
+    return identity ? home + "=" + identity->text() : home;
+}
+
+NodeFindings ask_node(const std::string& node, const std::vector<Partition>& partitions,
+                      const std::vector<std::string>& command) {
+    NodeFindings answer{node, {}};
+    const Partition* place = nullptr;
+    std::string state;
+    for (const auto& partition : partitions)
+        for (const auto& [name, its] : partition.nodes)
+            if (name == node && (place == nullptr || partition.is_default)) {
+                place = &partition;
+                state = its;
+            }
+    if (place == nullptr) {
+        answer.findings.push_back(silent("is in no partition of Slurm. Correct the list"));
+        return answer;
+    }
+    if (!can_run_jobs(state)) {
+        answer.findings.push_back(
+            silent(fmt::format("is not asked, Slurm says {}: see 'scontrol show node'", state)));
+        return answer;
+    }
+    const auto done = run_on_node(node, place->name, command);
+    if (!done) {
+        answer.findings.push_back(silent(done.error().message));
+        return answer;
+    }
+    auto findings = parse_findings(done->out);
+    if (findings)
+        answer.findings = *std::move(findings);
+    else
+        answer.findings.push_back(silent(
+            "the doctor gave no answer there: " +
+            (done->err.empty() ? fmt::format("exit {}", done->status) : slurms_reason(done->err))));
+    return answer;
+}
+
+std::vector<NodeFindings> ask_all(const std::vector<std::string>& nodes,
+                                  const std::vector<Partition>& partitions,
+                                  const std::vector<std::string>& command) {
+    std::vector<NodeFindings> answers;
+    for (std::size_t begin = 0; begin < nodes.size(); begin += kAtOnce) {
+        std::vector<std::future<NodeFindings>> some;
+        for (std::size_t i = begin; i < std::min(begin + kAtOnce, nodes.size()); ++i)
+            some.push_back(std::async(std::launch::async,
+                                      [&, i] { return ask_node(nodes[i], partitions, command); }));
+        for (auto& one : some) answers.push_back(one.get());
+    }
+    return answers;
+}
+
+}  // namespace
+
+sys::Result<std::vector<Finding>> parse_findings(const std::string& json) {
+    const auto rows = nlohmann::json::parse(json, nullptr, false);
+    if (!rows.is_array()) return sys::Error{"is no list of findings"};
+    std::vector<Finding> findings;
+    for (const auto& row : rows) {
+        const auto text = [&row](const char* key) {
+            return row.is_object() && row.contains(key) && row[key].is_string()
+                       ? row[key].get<std::string>()
+                       : std::string();
+        };
+        const auto state = state_of(text("state"));
+        if (!state) return sys::Error{"is no list of findings"};
+        findings.push_back({text("check"), *state, text("message")});
+    }
+    return findings;
+}
+
+std::vector<Row> rows_of(const std::vector<NodeFindings>& answers) {
+    std::vector<Row> rows;
+    for (const auto& [node, findings] : answers)
+        for (const auto& finding : findings) {
+            const auto row = std::ranges::find(rows, finding, &Row::finding);
+            if (row == rows.end())
+                rows.push_back({finding, {node}});
+            else if (row->nodes.back() != node)
+                row->nodes.push_back(node);
+        }
+    return rows;
+}
+
+void compare_policies(std::vector<NodeFindings>& answers) {
+    std::map<std::string, std::vector<NodeFindings*>> by_digest;
+    for (auto& answer : answers)
+        for (const auto& finding : answer.findings)
+            if (const auto at = finding.message.find(kPolicyDigest);
+                finding.check == "policy" && at != std::string::npos)
+                by_digest[finding.message.substr(at)].push_back(&answer);
+    if (by_digest.size() < 2) return;
+    const auto most = std::ranges::max_element(
+        by_digest, {}, [](const auto& entry) { return entry.second.size(); });
+    for (const auto& [digest, some] : by_digest)
+        for (NodeFindings* answer : some)
+            if (digest != most->first)
+                answer->findings.push_back({"policy", State::error,
+                                            "is another one than most machines have: jobs would "
+                                            "run differently. Copy one policy to all of them"});
+}
+
+int ask_nodes(const Session& session, const NodesQuestion& question, bool json) {
+    const auto partitions = cli::partitions();
+    if (!partitions) return fail(kEnvironment, partitions.error());
+    const auto nodes = expand_hosts(question.nodes);
+    if (!nodes) return fail(kBadInput, nodes.error().in("--nodes '" + question.nodes + "'"));
+    if (nodes->empty())
+        return fail(kBadInput, "--nodes '" + question.nodes + "': is no list such as n[1-4],n7");
+    NodesQuestion asked = question;
+    asked.home = with_identity(question.home.empty() ? usual_home() : question.home);
+    auto answers = ask_all(*nodes, *partitions, doctors_command(asked));
+    compare_policies(answers);
+    auto document = nlohmann::json::array();
+    bool good = true;
+    for (const auto& [node, findings] : answers) {
+        good = good && !has_error(findings);
+        for (const auto& finding : findings)
+            document.push_back({{"node", node},
+                                {"check", finding.check},
+                                {"state", name_of(finding.state)},
+                                {"message", finding.message}});
+    }
+    if (json) {
+        if (const int code = session.print(document); code != kOk) return code;
+    } else {
+        for (const auto& [finding, names] : rows_of(answers))
+            fmt::print("{:<8} {:<10} {}: {}\n", name_of(finding.state), finding.check,
+                       short_list(names), sys::printable(finding.message));
+    }
+    return good ? kOk : kFailed;
+}
+
+}  // namespace batchai::cli
