@@ -44,12 +44,18 @@ void end_job(slurm::Handle spank, const Site& site) {
     if (!directory) return;
     const Descriptor marked(
         openat(directory.get(), kEndingFile, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-    const char* argv[] = {"batchai-helper", "teardown", "--job", name.text, nullptr};
+    const char* argv[] = {"batchai-helper",      "teardown",    "--job", name.text,
+                          counters_option(site), site.counters, nullptr};
     run_helper(site, argv);
+    char line[128];
+    snprintf(line, sizeof line, "batchai: job %u, user %u: ended on this node", job,
+             slurm::job_user(spank));
+    slurm::log_info(line);
 }
 
 void sweep(const Site& site) {
-    const char* argv[] = {"batchai-helper", "sweep", "--policy", site.policy, nullptr};
+    const char* argv[] = {"batchai-helper",      "sweep",       "--policy", site.policy,
+                          counters_option(site), site.counters, nullptr};
     run_helper(site, argv);
 }
 

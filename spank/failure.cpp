@@ -36,9 +36,16 @@ void make_harmless(char* line) {
 void fail(const slurm::Task& task, const char* line) {
     if (task.first_on_node) {
         slurm::say(line);
+        log_event(task, "failed: ", line);
         let_pass(STDERR_FILENO);
     }
     _exit(1);
+}
+
+void log_event(const slurm::Task& task, const char* what, const char* more) {
+    char line[kLineMaximum + 128];
+    snprintf(line, sizeof line, "batchai: job %u, user %u: %s%s", task.job, task.uid, what, more);
+    slurm::log_info(line);
 }
 
 void set(Line& line, const char* format, ...) {

@@ -12,6 +12,9 @@
 
 namespace batchai::spank {
 
+// A line with the job and its user to the log.
+void log_event(const slurm::Task&, const char* what, const char* more = "");
+
 [[noreturn]] void fail(const slurm::Task&, const char* line);
 // A failure's line, cut where it is too long.
 struct Line {

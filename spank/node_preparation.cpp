@@ -128,11 +128,22 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     // A step of one task per node that takes over the job's request for GPUs gets too few of them,
     // or is refused. With the first option it gets all that the job has
     // (launcher/common/slurm_job.cpp).
-    const char* words[] = {"--overlap", "--nodes",      nodes,
-                           "--ntasks",  nodes,          "--ntasks-per-node=1",
-                           "--mem=0",   "--mpi=none",   "--kill-on-bad-exit=1",
-                           "--quiet",   "--input=none", "/bin/sh",
-                           "-c",        kIsReady,       nullptr};
+    const char* words[] = {"--job-name=batchai-prepare",
+                           "--overlap",
+                           "--nodes",
+                           nodes,
+                           "--ntasks",
+                           nodes,
+                           "--ntasks-per-node=1",
+                           "--mem=0",
+                           "--mpi=none",
+                           "--kill-on-bad-exit=1",
+                           "--quiet",
+                           "--input=none",
+                           "/bin/sh",
+                           "-c",
+                           kIsReady,
+                           nullptr};
     const char* argv[24] = {"srun"};
     int argc = 1;
     if (spreads_gpus(task.environment)) argv[argc++] = "--gpus-per-socket=1";
@@ -184,6 +195,7 @@ void prepare_node(const slurm::Task& task, const Site& site, const State& state,
     const int status = run_prep(task, site, state, input, output, "", seconds);
     if (!has_failed(task, "batchai-prep", status, output, seconds, line)) {
         once.note_success();
+        log_event(task, "its preparation has succeeded");
         return;
     }
     if (!line.logged) log_failure(task, site, state, line);

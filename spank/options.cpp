@@ -64,16 +64,24 @@ bool Options::same(const Options& other) const {
 
 Site site(int argc, char** argv) {
     return {argument(argc, argv, "policy=", "/etc/batchai/batchai.toml"),
-            argument(argc, argv, "libexec=", BATCHAI_LIBEXEC)};
+            argument(argc, argv, "libexec=", BATCHAI_LIBEXEC),
+            argument(argc, argv, "counters=", "")};
+}
+
+const char* counters_option(const Site& site) {
+    return *site.counters ? "--counters" : nullptr;
 }
 
 void name_unknown_words(int argc, char** argv) {
+    constexpr const char* kWords[] = {"policy=", "libexec=", "counters="};
     for (int i = 0; i < argc; ++i) {
-        if (strncmp(argv[i], "policy=", 7) == 0 || strncmp(argv[i], "libexec=", 8) == 0) continue;
+        bool known = false;
+        for (const char* word : kWords) known = known || strncmp(argv[i], word, strlen(word)) == 0;
+        if (known) continue;
         char line[512];
         snprintf(line, sizeof line,
-                 "batchai: plugstack.conf: '%.300s' is ignored: the plugin knows policy=FILE and "
-                 "libexec=DIRECTORY",
+                 "batchai: plugstack.conf: '%.300s' is ignored: the plugin knows policy=FILE, "
+                 "libexec=DIRECTORY and counters=DIRECTORY",
                  argv[i]);
         slurm::say(line);
     }

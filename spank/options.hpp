@@ -17,12 +17,17 @@ struct Options {
     bool same(const Options& other) const;
 };
 
-// plugstack.conf: required spank_batchai.so policy=/path libexec=/path
+// plugstack.conf: required spank_batchai.so policy=/path libexec=/path counters=/path
 struct Site {
     const char* policy;
     const char* libexec;
+    const char* counters;  // a directory; empty: nothing is counted
 };
 Site site(int argc, char** argv);
+
+// The helper's option before site.counters. Null, which ends the arguments, without counters: a
+// helper that is being upgraded may not know the option.
+const char* counters_option(const Site&);
 
 // Says which of them the plugin does not know.
 void name_unknown_words(int argc, char** argv);

@@ -27,6 +27,7 @@ namespace batchai::spank {
 inline constexpr char kBaseDirectory[] = "/run/batchai";
 inline constexpr char kLockFile[] = "/run/batchai/lock";  // while the self-bind is made
 inline constexpr char kEndsFile[] = "/run/batchai/ends";  // while interrupted ends are finished
+inline constexpr char kCountersFile[] = "/run/batchai/counters";  // see helper/counters.hpp
 inline constexpr char kJobsDirectory[] = "/run/batchai/jobs";
 inline constexpr char kAskedDirectory[] = "/run/batchai/asked";  // the plugin's, see asked.hpp
 

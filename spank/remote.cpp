@@ -105,7 +105,8 @@ void write_request(MemoryFile& request, const slurm::Task& task, const Options& 
 bool set_up(const slurm::Task& task, const Site& site, const Options& options, Line& failure) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-helper", site.libexec);
-    const char* argv[] = {"batchai-helper", "setup", "--policy", site.policy, nullptr};
+    const char* argv[] = {"batchai-helper",      "setup",       "--policy", site.policy,
+                          counters_option(site), site.counters, nullptr};
     char search[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
     char configuration[4096] = "";  // slurmstepd's own: what the helper asks is this cluster's
     if (const char* file = getenv("SLURM_CONF"))
@@ -128,6 +129,15 @@ bool is_known(const slurm::Task& task, const Descriptor& directory) {
            (state.failed() || (state.ready() && join(state, directory.get())));
 }
 
+void log_mounts(const slurm::Task& task, const State& state) {
+    const char* text = state.field("mounts");
+    int count = strncmp(text, "/tmp of ", 8) == 0 ? -1 : 0;  // no mount of ours (helper/setup.cpp)
+    for (; *text; ++text) count += *text == '\n';
+    char number[16];
+    snprintf(number, sizeof number, "%d", count);
+    log_event(task, "this node is set up, mounts: ", number);
+}
+
 // Reads the state and enters the job's namespace, or sets the failure. False: the job has no
 // options, and the state under its number was another submission's.
 bool enter(const slurm::Task& task, const Site& site, const Options& options,
@@ -141,6 +151,7 @@ bool enter(const slurm::Task& task, const Site& site, const Options& options,
         set(failure, "batchai: %s: batchai-helper left no state", task.node);
         return options.any();
     }
+    if (state.ready()) log_mounts(task, state);
     if (state.ready() && !join(state, directory.get()))
         set(failure, "batchai: %s: the job's mount namespace cannot be entered", task.node);
     return true;

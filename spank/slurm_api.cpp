@@ -114,4 +114,8 @@ void say(const char* line) {
     slurm_spank_log("%s", line);
 }
 
+void log_info(const char* line) {
+    slurm_info("%s", line);
+}
+
 }  // namespace batchai::spank::slurm

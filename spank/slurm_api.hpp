@@ -59,4 +59,7 @@ char* expand_hosts(const char* list);
 // One line to the user (on a node: the task's stderr) and to the log.
 void say(const char* line);
 
+// One line to the log alone, at Slurm's level "info".
+void log_info(const char* line);
+
 }  // namespace batchai::spank::slurm

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "spank/helper/daemon_notes.hpp"
+#include "spank/helper/files.hpp"
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/remove_tree.hpp"
 #include "spank/helper/setup.hpp"
@@ -47,6 +48,14 @@ bool finish(const JobDirectory& directory) {
     return true;
 }
 
+// How the preparation has ended, by the plugin's file about it (once.hpp); nothing: there was none.
+std::optional<Counter> preparation_of(const JobDirectory& directory) {
+    const std::string text = read_or_empty(directory.fd(), kPreparationFile);
+    if (text.empty()) return std::nullopt;
+    if (text == "ok\n") return Counter::prepared;
+    return text == "started\n" ? Counter::preparation_interrupted : Counter::preparation_failed;
+}
+
 // A job's directory, where its end was interrupted.
 std::optional<JobDirectory> open_interrupted(const std::string& job) {
     auto directory = JobDirectory::open(job, false);
@@ -56,7 +65,7 @@ std::optional<JobDirectory> open_interrupted(const std::string& job) {
 }
 
 // Each job once, also those whose end is interrupted meanwhile: their ends start no second process.
-void finish_all() {
+void finish_all(const Counters& counters) {
     const sys::UniqueFd lock(open(kEndsFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
     std::set<std::string> tried;
@@ -67,7 +76,8 @@ void finish_all() {
             if (!directory) continue;
             tried.insert(job);
             again = true;
-            (void)finish(*directory);
+            const bool finished = finish(*directory);
+            counters.add({{finished ? Counter::swept : Counter::sweep_unfinished, 1}});
         }
 }
 
@@ -102,11 +112,17 @@ bool end_job(const JobDirectory& directory, int daemon_seconds, int seconds) {
     return true;
 }
 
-void finish_interrupted_ends() {
+void finish_interrupted_ends(const Counters& counters) {
     const auto jobs = JobDirectory::all();
-    if (std::ranges::none_of(jobs,
-                             [](const auto& job) { return open_interrupted(job).has_value(); }))
-        return;
+    std::string interrupted;
+    for (const auto& job : jobs)
+        if (open_interrupted(job)) interrupted += " " + job;
+    if (interrupted.empty()) return;
+    std::printf(
+        "batchai-helper: the end of these jobs was interrupted, a process in the background "
+        "goes on with it:%s\n",
+        interrupted.c_str());
+    std::fflush(stdout);
     // Slurm ends what is left in the session when we have ended.
     const pid_t starter = fork();
     if (starter != 0) {
@@ -119,11 +135,11 @@ void finish_interrupted_ends() {
     const int null = open("/dev/null", O_RDWR);
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, standard);
     close_range(3, ~0U, 0);
-    finish_all();
+    finish_all(counters);
     _exit(0);
 }
 
-int tear_down(const std::string& job) {
+int tear_down(const std::string& job, const Counters& counters) {
     bool finished = true;
     if (access(kJobsDirectory, W_OK) != 0 && errno != ENOENT) {
         std::fprintf(stderr, "batchai-helper: %s: %s: run it as root\n", kJobsDirectory,
@@ -136,14 +152,18 @@ int tear_down(const std::string& job) {
                      kJobsDirectory, job.c_str());
     if (const auto directory = JobDirectory::open(job, true); directory) {
         (void)directory->touch(kEndingFile);  // the plugin has done so already, before our lock
+        std::vector<std::pair<Counter, std::uint64_t>> what;
+        if (const auto preparation = preparation_of(*directory)) what.emplace_back(*preparation, 1);
         finished = finish(*directory);
+        what.emplace_back(finished ? Counter::ended : Counter::end_unfinished, 1);
+        counters.add(what);
         if (!finished)
             std::fprintf(stderr,
                          "batchai-helper: %s: is not removed yet: it takes longer, or holds "
                          "what is not the user's; a process in the background goes on\n",
                          directory->state().get("job_temp").c_str());
     }
-    finish_interrupted_ends();
+    finish_interrupted_ends(counters);
     return finished ? 0 : 1;
 }
 

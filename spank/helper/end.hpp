@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "spank/helper/counters.hpp"
 #include "spank/helper/credentials.hpp"
 #include "spank/helper/fields.hpp"
 #include "spank/helper/job_directory.hpp"
@@ -29,7 +30,8 @@ bool end_job(const JobDirectory&, int daemon_seconds, int seconds);
 // Starts a process that does the same for every job whose end was begun and not finished, if there
 // is such a job and no such process on this node. Does not wait for it: no job of one user waits
 // for what another one has left. To be called outside of jobs' cgroups and namespaces, with which
-// the process would end: by the end of a job and the start of slurmd, not by a set-up.
-void finish_interrupted_ends();
+// the process would end: by the end of a job and the start of slurmd, not by a set-up. Names the
+// jobs on standard output.
+void finish_interrupted_ends(const Counters&);
 
 }  // namespace batchai::spank

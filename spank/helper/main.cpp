@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     std::string policy;
     std::string job;
+    std::string counters;
     auto* set_up =
         app.add_subcommand("setup", "set this node up for the job described on standard input");
     set_up->add_option("--policy", policy, "the site policy")->required();
@@ -41,13 +42,17 @@ int main(int argc, char** argv) {
     auto* sweep = app.add_subcommand(
         "sweep", "finish the ends of jobs that were interrupted; show version and policy");
     sweep->add_option("--policy", policy, "the site policy")->required();
+    for (auto* verb : {set_up, tear_down, sweep})
+        verb->add_option("--counters", counters,
+                         "a directory for batchai.prom, with counters for Prometheus; empty: none");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return batchai::spank::explain_usage(app, error);
     }
-    if (*set_up) return batchai::spank::set_up(policy, users_umask);
+    const batchai::spank::Counters node(counters);
+    if (*set_up) return batchai::spank::set_up(policy, users_umask, node);
     if (*attempt) return batchai::spank::try_policy(policy);
-    if (*tear_down) return batchai::spank::tear_down(job);
-    return batchai::spank::sweep(policy);
+    if (*tear_down) return batchai::spank::tear_down(job, node);
+    return batchai::spank::sweep(policy, node);
 }

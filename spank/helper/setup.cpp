@@ -63,6 +63,16 @@ class Setup {
           submission_(submission) {}
 
     // Everything; the state is written in any case.
+    sys::Result<void> run(const Counters& counters) {
+        auto done = run();
+        if (done)
+            counters.add({{Counter::set_up, 1}, {Counter::mounts, plan_.mounts.size()}});
+        else
+            counters.add({{Counter::set_up_failed, 1}, {Counter::mounts_failed, failed_mounts_}});
+        return done;
+    }
+
+  private:
     sys::Result<void> run() {
         // The namespace of before, where the state and the pin are.
         const sys::UniqueFd home(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
@@ -87,7 +97,6 @@ class Setup {
         return done.error();
     }
 
-  private:
     sys::Result<void> set_up(int home) {
         auto policy = load_trusted_policy(policy_file_);
         if (!policy) return policy.error();
@@ -117,8 +126,10 @@ class Setup {
         sources->files.erase(sources->files.begin());
         if (auto made = make_mounts(plan_.mounts, sources->files, policy_, request_.user, &fuse,
                                     temporary.get());
-            !made)
+            !made) {
+            failed_mounts_ = 1;
             return made;
+        }
         auto finished = as_user(request_.user, kUserSeconds, [this] { return make_user_files(); });
         if (!finished) return finished.error();
         return directory_.touch(kPreparationFile);
@@ -363,6 +374,7 @@ class Setup {
     std::string submitted_;  // empty until slurmctld has answered
     std::string job_temp_;   // empty until planned
     bool in_place_ = false;
+    unsigned failed_mounts_ = 0;  // the first that fails ends the set-up
 };
 
 bool is_complete(const JobDirectory& directory, const Fields& state) {
@@ -396,16 +408,20 @@ sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& reques
 
 // Removes what an interrupted set-up, an earlier run of the job or an earlier submission with its
 // number has left. Files that take longer or are another user's are set aside for the background.
-sys::Result<JobDirectory> clear(JobDirectory directory, const Request& request) {
+sys::Result<JobDirectory> clear(JobDirectory directory, const Request& request,
+                                const Counters& counters) {
     const auto uid = directory.state().number("uid");
     const bool is_users = !uid || *uid == request.user.uid;
-    if (end_job(directory, kLeftoverSeconds, is_users ? kLeftoverSeconds : 0)) return directory;
+    const bool finished = end_job(directory, kLeftoverSeconds, is_users ? kLeftoverSeconds : 0);
+    if (uid) counters.add({{finished ? Counter::swept : Counter::sweep_unfinished, 1}});
+    if (finished) return directory;
     const std::string name = directory.name();
     if (auto moved = directory.set_aside(); !moved) return moved.error();
     return JobDirectory::create(name);
 }
 
-sys::Result<void> set_up(Request request, const std::string& policy_file) {
+sys::Result<void> set_up(Request request, const std::string& policy_file,
+                         const Counters& counters) {
     auto secret = make_secret();
     if (!secret) return secret.error();
     request.secret = *std::move(secret);
@@ -422,22 +438,22 @@ sys::Result<void> set_up(Request request, const std::string& policy_file) {
         directory->state().get("result") == "running")
         return sys::Error{
             "the set-up of the job was interrupted on this node: end the job and submit it again"};
-    directory = clear(*std::move(directory), request);
+    directory = clear(*std::move(directory), request, counters);
     if (!directory) return directory.error();
     // Then the empty directory stays: it leads the job's end to what was set aside.
     if (!request.has_options()) return {};
-    return Setup(request, *directory, policy_file, *submission).run();
+    return Setup(request, *directory, policy_file, *submission).run(counters);
 }
 
 }  // namespace
 
-int set_up(const std::string& policy_file, mode_t users_umask) {
+int set_up(const std::string& policy_file, mode_t users_umask, const Counters& counters) {
     const auto text = read_all(STDIN_FILENO, kRequestMaximum);
     auto request = text ? parse_request(*text) : sys::Result<Request>(text.error());
     if (request) request->umask = users_umask;
     const std::string who = request ? "batchai: " + request->node + ": " : "batchai: ";
-    const auto done =
-        request ? set_up(*std::move(request), policy_file) : sys::Result<void>(request.error());
+    const auto done = request ? set_up(*std::move(request), policy_file, counters)
+                              : sys::Result<void>(request.error());
     if (done) return 0;
     std::fprintf(stderr, "%s\n", sys::printable(who + done.error().message).c_str());
     return 1;

@@ -33,10 +33,10 @@ int fail(const sys::Error& error) {
 
 }  // namespace
 
-int sweep(const std::string& policy_file) {
+int sweep(const std::string& policy_file, const Counters& counters) {
     if (auto made = prepare_base(); !made) return fail(made.error());
     mark_jobs_from_before_a_reboot();
-    finish_interrupted_ends();
+    finish_interrupted_ends(counters);
     const auto text = read_trusted_policy(policy_file);
     if (!text) return fail(text.error());
     if (const auto policy = parse_trusted_policy(*text, policy_file); !policy)

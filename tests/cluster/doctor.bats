@@ -137,7 +137,7 @@ without='without() { mkdir hole && mknod "hole/$1" c 0 0 && mount -t overlay -o 
 
 @test "an unknown word in the plugin's line is found" {
     broken "sed -i 's/\$/ polcy=x/' etc/plugstack.conf" \
-        "error    plugstack  @/etc/plugstack.conf:1: 'polcy=x': the plugin does not know this word, and ignores it. Write policy=FILE or libexec=DIRECTORY, or nothing"
+        "error    plugstack  @/etc/plugstack.conf:1: 'polcy=x': the plugin does not know this word, and ignores it. Write policy=FILE, libexec=DIRECTORY or counters=DIRECTORY"
 }
 
 @test "a second line for the plugin is found" {

@@ -89,7 +89,7 @@ the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyp
 }
 
 @test "slurmd's log names a word of the plugin's line that it does not know" {
-    [ "$(grep -h "batchai: plugstack.conf: 'polcy=mistyped' is ignored: the plugin knows policy=FILE and libexec=DIRECTORY" "$MINISLURM_DIR"/log/slurmd-*.log | wc -l)" = 3 ]
+    [ "$(grep -h "batchai: plugstack.conf: 'polcy=mistyped' is ignored: the plugin knows policy=FILE, libexec=DIRECTORY and counters=DIRECTORY" "$MINISLURM_DIR"/log/slurmd-*.log | wc -l)" = 3 ]
 }
 
 @test "the doctor finds that Slurm does not load a plugin of another release" {

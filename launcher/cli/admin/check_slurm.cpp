@@ -118,6 +118,16 @@ void check_plugstack_mode(const Machine& machine, Report& report) {
     }
 }
 
+void check_counters(const Machine& machine, Report& report) {
+    const PlugstackLine* line = machine.line();
+    const std::string directory = line != nullptr ? line->argument("counters", "") : "";
+    if (directory.empty()) return;
+    if (auto good = is_roots_alone(directory); !good)
+        report.error(good.error().message);
+    else
+        report.ok(directory);
+}
+
 void check_plugin_file(const Machine& machine, Report& report) {
     if (machine.plugin.empty()) return;
     if (auto good = is_roots_alone(machine.plugin); !good)
@@ -155,10 +165,12 @@ std::vector<Check> slurm_checks() {
          "Correct the policy, or make the partition in slurm.conf", check_partitions},
         {"plugstack", "the plugin's line in plugstack.conf and its includes", "", check_lines},
         {"plugstack", "its first word", "Write 'required'", check_required},
-        {"plugstack", "its other words", "Write policy=FILE or libexec=DIRECTORY, or nothing",
-         check_words},
+        {"plugstack", "its other words",
+         "Write policy=FILE, libexec=DIRECTORY or counters=DIRECTORY", check_words},
         {"plugstack", "who can write to the file and the directories above it",
          "Run chmod o-w on it", check_plugstack_mode},
+        {"counters", "the directory of counters= in the plugin's line",
+         "Make it a directory of root's, and name it to node_exporter", check_counters},
         {"plugin", "whether only root can change the plugin", "", check_plugin_file},
         {"plugin", "the releases of batchai and Slurm that it was built for",
          "Install the plugin of this batchai, built for this Slurm", check_plugin_release},

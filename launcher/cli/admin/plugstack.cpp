@@ -92,7 +92,9 @@ std::string PlugstackLine::argument(const std::string& name, const std::string& 
 std::vector<std::string> PlugstackLine::unknown_words() const {
     std::vector<std::string> unknown;
     for (const std::string& text : arguments)
-        if (!text.starts_with("policy=") && !text.starts_with("libexec=")) unknown.push_back(text);
+        if (!text.starts_with("policy=") && !text.starts_with("libexec=") &&
+            !text.starts_with("counters="))
+            unknown.push_back(text);
     return unknown;
 }
 

@@ -101,6 +101,12 @@ sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& poli
     if (!priority.empty() && !gives(given, "--nice", "") && !gives(given, "--qos", "-q") &&
         std::getenv("SBATCH_QOS") == nullptr)
         submission.pass_through.push_back(priority);
+    // Slurm's accounting keeps it, if the site asks for it (AccountingStoreFlags=job_comment).
+    const auto& scope = args.input.scope;
+    if (!gives(given, "--comment", ""))
+        submission.pass_through.push_back(fmt::format("--comment=batchai:{}/{}/{}/{}",
+                                                      scope.resource_group, scope.workspace,
+                                                      scope.experiment, args.input.name));
     // The user's own choice, too.
     if (job.spec.time_limit && !gives(given, "--time", "-t") &&
         std::getenv("SBATCH_TIMELIMIT") == nullptr)

@@ -33,7 +33,7 @@ struct Login {
     }
 
     bool check(bool allocator) const {
-        const spank::Site site = {"/policy.toml", directory.path().c_str()};
+        const spank::Site site = {"/policy.toml", directory.path().c_str(), ""};
         return spank::check_submission(nullptr, site, allocator);
     }
 
