@@ -44,7 +44,8 @@ bool get_threads() {
 }  // namespace
 
 sys::Error fork_error(int code) {
-    if (code == EAGAIN && process_limit() != RLIM_INFINITY) return sys::Error{"fork: " + too_many()};
+    if (code == EAGAIN && process_limit() != RLIM_INFINITY)
+        return sys::Error{"fork: " + too_many()};
     return sys::errno_error("fork", code);
 }
 

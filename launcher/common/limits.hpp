@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a machine has to have for a launcher or an agent, where libraries would not say what they lack.
+// What a machine has to have for a launcher or an agent, where libraries would not say what they
+// lack.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@ namespace batchai::launcher {
 // What fork() has failed with. code: its errno.
 sys::Error fork_error(int code);
 
-// An error where /proc is missing, or the user may not have the threads that libuv and PMIx start: a
-// libuv without them aborts, a PMIx reports an internal failure.
+// An error where /proc is missing, or the user may not have the threads that libuv and PMIx start:
+// a libuv without them aborts, a PMIx reports an internal failure.
 sys::Result<void> check_machine();
 
 }  // namespace batchai::launcher
