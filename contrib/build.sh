@@ -7,10 +7,11 @@ preset=$1
 options=(--preset "$preset" -Wno-dev "${@:2}")
 # A cache that was made in another folder names files of that one.
 cache=build/$preset/CMakeCache.txt
-[ ! -e "$cache" ] || grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$cache" || options+=(--fresh)
+[ ! -e "$cache" ] || [ "$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache")" -ef . ] || options+=(--fresh)
 cmake "${options[@]}" >/dev/null
 # Compilers that are killed leave their files there, not in /tmp.
-export TMPDIR=$PWD/build/$preset/tmp
-rm -rf "$TMPDIR"
-mkdir "$TMPDIR"
+mkdir -p "build/$preset/tmp"
+TMPDIR=$(mktemp -d "$PWD/build/$preset/tmp/XXXXXX")
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 cmake --build --preset "$preset"

@@ -27,8 +27,8 @@ die() {
 }
 
 # A line of plugstack.conf is split at blanks, and has no quotes.
-[[ $root =~ ^[[:alnum:]/._+-]+$ ]] ||
-    die "$root: Slurm cannot load a plugin from a path with blanks or special characters: move this folder to a path without them"
+[[ $root != *[[:space:]\"\'\#\&\|\\]* ]] ||
+    die "$root: Slurm cannot load a plugin from a path with blanks or one of \"'#&|\\: move this folder to a path without them"
 
 while [ $# -gt 0 ]; do
     case $1 in

@@ -13,8 +13,8 @@
 namespace batchai::spank {
 namespace {
 
-// What the helper prints, line by line, goes to slurmd's log.
-void run_helper(const Site& site, const char* const* argv) {
+// What the helper prints, line by line, goes to slurmd's log. Returns its exit status.
+int run_helper(const Site& site, const char* const* argv) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-helper", site.libexec);
     char search[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
@@ -24,14 +24,18 @@ void run_helper(const Site& site, const char* const* argv) {
     program.out = output.fd();
     program.err = output.fd();
     program.seconds = kTeardownSeconds;
-    if (run(program) == kTimedOut)
+    const int status = run(program);
+    if (status == kTimedOut)
         slurm::say(
             "batchai: batchai-helper did not end in time: the next end of a job goes on with it");
+    if (status == kNotStarted || status == 127)
+        slurm::say("batchai: batchai-helper cannot be run: is batchai installed on this node?");
     char* const text = output.text();
     char* rest = text;
     while (char* const line = rest ? strsep(&rest, "\n") : nullptr)
         if (line[0] != '\0') slurm::say(line);
     free(text);
+    return status;
 }
 
 }  // namespace
@@ -46,10 +50,10 @@ void end_job(slurm::Handle spank, const Site& site) {
         openat(directory.get(), kEndingFile, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     const char* argv[] = {"batchai-helper",      "teardown",    "--job", name.text,
                           counters_option(site), site.counters, nullptr};
-    run_helper(site, argv);
+    const bool finished = run_helper(site, argv) == 0;
     char line[128];
-    snprintf(line, sizeof line, "batchai: job %u, user %u: ended on this node", job,
-             slurm::job_user(spank));
+    snprintf(line, sizeof line, "batchai: job %u, user %u: %s", job, slurm::job_user(spank),
+             finished ? "ended on this node" : "its end on this node is not finished");
     slurm::log_info(line);
 }
 

@@ -25,10 +25,13 @@ void let_pass(int fd) {
     usleep(20'000);
 }
 
-// Our own programs print nothing that commands a terminal; another one, such as srun, may.
-void make_harmless(char* line) {
-    for (; *line; ++line)
-        if (*line < ' ' || *line > '~') *line = '?';
+// What is printed by the user's processes, or looks like a line of ours, may command a terminal.
+// letters: those beyond ASCII stay.
+void make_harmless(char* line, bool letters) {
+    for (; *line; ++line) {
+        const auto byte = static_cast<unsigned char>(*line);
+        if (byte < ' ' || byte == 0x7f || (byte > '~' && !letters)) *line = '?';
+    }
 }
 
 }  // namespace
@@ -75,7 +78,7 @@ bool has_failed(const slurm::Task& task, const char* name, int status, const Mem
          line = strtok(nullptr, "\n")) {
         const bool ours = strncmp(line, "batchai: ", 9) == 0;
         final = ours && !strstr(line, kCancelled);
-        if (!ours) make_harmless(line);
+        make_harmless(line, ours);
         if (ours || !why.logged) found = line;
         why.logged = ours || why.logged;
     }

@@ -49,7 +49,7 @@ static int set_each(unsigned int first, unsigned int last) {
 int close_range(unsigned int first, unsigned int last, int flags) {
     const int result = (int)syscall(SYS_close_range, first, last, flags);
     const int can_be_done = first > 0 && flags == CLOSE_RANGE_CLOEXEC;
-    return result != 0 && can_be_done && (errno == ENOSYS || errno == EINVAL)
+    return result != 0 && can_be_done && (errno == ENOSYS || errno == EINVAL || errno == EPERM)
                ? set_each(first, last)
                : result;
 }

@@ -21,7 +21,8 @@ rlim_t process_limit() {
 
 std::string too_many() {
     return fmt::format(
-        "the user's processes and threads have reached their limit (ulimit -u: {}): raise it",
+        "the processes and threads here have reached the user's limit (ulimit -u: {}) or that of a "
+        "cgroup (pids.max): raise it",
         process_limit());
 }
 

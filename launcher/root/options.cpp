@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -274,16 +273,13 @@ constexpr std::pair<std::string_view, const char*> kOthers[] = {
     {"--rdzv_backend", "nothing: ranks find MASTER_ADDR"},
 };
 
-// What to do instead of the first of these options, of a command line that is wrong.
-std::optional<std::string> instead_of_others(char** begin, char** end) {
-    for (char** arg = begin; arg != end; ++arg) {
-        const std::string_view word = std::string_view(*arg).substr(0, std::strcspn(*arg, "="));
-        const auto* found = std::find_if(std::begin(kOthers), std::end(kOthers),
-                                         [&](const auto& other) { return other.first == word; });
-        if (found == std::end(kOthers)) continue;
-        return fmt::format("{}: another launcher's option; here: {}", word, found->second);
-    }
-    return std::nullopt;
+// What to do instead of an option that there is not.
+std::string unknown(const std::string& option) {
+    const std::string word = option.substr(0, option.find('='));
+    const auto* found = std::find_if(std::begin(kOthers), std::end(kOthers),
+                                     [&](const auto& other) { return other.first == word; });
+    if (found == std::end(kOthers)) return "unknown option " + option;
+    return fmt::format("{}: another launcher's option; here: {}", word, found->second);
 }
 
 }  // namespace
@@ -315,14 +311,15 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     } catch (const CLI::Success& success) {
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        return refuse(instead_of_others(argv, dashes).value_or(error.what()));
+        // "-np" is "-n" with the value "p" here.
+        const std::string why = error.what();
+        return refuse(why.find("Value p ") == why.npos ? why : unknown("-np"));
     }
     take_words(words, options);
     options.arguments.assign(argv, end);
     options.command = app.remaining();
     if (!options.command.empty() && options.command[0].starts_with("-")) {
-        return refuse(
-            instead_of_others(argv, dashes).value_or("unknown option " + options.command[0]));
+        return refuse(unknown(options.command[0]));
     }
     // "--" may begin the command, or be one of its own arguments.
     options.command.insert(options.command.end(),

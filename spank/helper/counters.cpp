@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <sstream>
 
@@ -23,6 +24,8 @@ namespace {
 constexpr char kMetricsFile[] = "batchai.prom";
 constexpr char kNewMetricsFile[] = ".batchai.prom.new";  // the collector reads *.prom
 constexpr std::size_t kKeptMaximum = 4096;
+constexpr int kLockTries = 20;
+constexpr useconds_t kLockMicroseconds = 50'000;
 
 struct Metric {
     const char* name;
@@ -75,7 +78,13 @@ sys::Result<void> publish(const std::string& directory, const std::string& text)
 sys::Result<void> count(const std::string& directory,
                         const std::vector<std::pair<Counter, std::uint64_t>>& what) {
     const sys::UniqueFd kept(open(kCountersFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!kept || flock(kept.get(), LOCK_EX) != 0) return sys::errno_error(kCountersFile);
+    if (!kept) return sys::errno_error(kCountersFile);
+    // Who holds the lock may be frozen with a user's step, or wait for a server: a count is lost
+    // rather than a job kept waiting.
+    for (int tries = 0; flock(kept.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+        if (errno != EWOULDBLOCK || tries == kLockTries) return sys::errno_error(kCountersFile);
+        usleep(kLockMicroseconds);
+    }
     const auto text = read_all(kept.get(), kKeptMaximum);
     Counts counts = kept_counts(text ? *text : "");
     for (const auto& [counter, number] : what) counts[static_cast<std::size_t>(counter)] += number;

@@ -76,8 +76,13 @@ void finish_all(const Counters& counters) {
             if (!directory) continue;
             tried.insert(job);
             again = true;
+            std::vector<std::pair<Counter, std::uint64_t>> what;
+            if (const auto preparation = preparation_of(*directory))
+                what.emplace_back(*preparation, 1);
             const bool finished = finish(*directory);
-            counters.add({{finished ? Counter::swept : Counter::sweep_unfinished, 1}});
+            what.emplace_back(finished ? Counter::swept : Counter::sweep_unfinished, 1);
+            if (!finished) what = {what.back()};  // the preparation is counted by who ends it
+            counters.add(what);
         }
 }
 
@@ -114,14 +119,18 @@ bool end_job(const JobDirectory& directory, int daemon_seconds, int seconds) {
 
 void finish_interrupted_ends(const Counters& counters) {
     const auto jobs = JobDirectory::all();
-    std::string interrupted;
+    constexpr std::size_t kNamed = 8;
+    std::string unfinished;
+    std::size_t count = 0;
     for (const auto& job : jobs)
-        if (open_interrupted(job)) interrupted += " " + job;
-    if (interrupted.empty()) return;
+        if (open_interrupted(job) && ++count <= kNamed) unfinished += " " + job;
+    if (count == 0) return;
+    if (count > kNamed) unfinished += " and others";
+    // Of a job that ends now, the plugin may have set the mark and the helper not yet the lock.
     std::printf(
-        "batchai-helper: the end of these jobs was interrupted, a process in the background "
-        "goes on with it:%s\n",
-        interrupted.c_str());
+        "batchai-helper: not finished are the ends of these jobs, a process in the background "
+        "goes on with them:%s\n",
+        unfinished.c_str());
     std::fflush(stdout);
     // Slurm ends what is left in the session when we have ended.
     const pid_t starter = fork();

@@ -21,7 +21,7 @@ doctor() { timeout 120 batchai admin doctor --nodes "$@"; }
 the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyped'" -e ' is no directory here' -e ': belongs to another user than root' -e 'others can write to it'; }
 
 @test "the doctor asks all nodes, and what they have in common is one line" {
-    run doctor 'n[1-3]'
+    run doctor 'n[1-3]' --home "$MINISLURM_DIR/home/alice"
     echo "$output"
     [ "$status" -eq 1 ] # for the word in the plugin's line
     [ "$(grep -c "^error    plugstack  n\[1-3\]: .*/plugstack.conf:1: 'polcy=mistyped': the plugin does not know this word" <<<"$output")" = 1 ]
@@ -51,6 +51,7 @@ the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyp
     run the_table 'n[1-4]'
     on_node n2 umount "$BATCHAI_BUILD/bin"
     scontrol update NodeName=n3 State=RESUME
+    eventually node_is_up n3 # "idle*" before it has answered slurmctld
     echo "$output"
     [[ $output = *"error    node       n2: the doctor gave no answer there: execve(): $BATCHAI_BUILD/bin/batchai: No such file or directory"* ]]
     [[ $output = *"error    node       n3: is not asked, Slurm says drained: see 'scontrol show node'"* ]]

@@ -242,6 +242,8 @@ has_directory() { on_node "$1" find /tmp/ -maxdepth 1 -name 'batchai.??????' | g
     [ "$output" = "batchai-launch: --nproc_per_node: another launcher's option; here: --ranks-per-node K; see batchai-launch --help" ]
     run -125 batchai-launch --local 2 -x VARIABLE true
     [[ $output = *"-x: another launcher's option; here: ranks get the whole environment"* ]]
+    run -125 batchai-launch --local 1 --ranks-per-node two echo --nodes 3 # the command's own
+    [[ $output = *"--ranks-per-node"* && $output != *"another launcher"* ]]
     run -0 batchai-launch --local 1 -n 1 echo -np 4
     [ "$output" = "-np 4" ]
 }
@@ -376,7 +378,7 @@ for i in range(4):
     for limit in 1 4 6; do
         run -125 timeout 30 setpriv --reuid 4711 --regid 4711 --clear-groups \
             bash -c "cd /; ulimit -u $limit; exec batchai-launch --local 2 -n 8 echo started"
-        [[ $output = *"the user's processes and threads have reached their limit (ulimit -u: $limit): raise it"* ]]
+        [[ $output = *"the processes and threads here have reached the user's limit (ulimit -u: $limit) or that of a cgroup (pids.max): raise it"* ]]
         [[ $output != *started* ]]
     done
 }

@@ -95,7 +95,7 @@ cancelled='batchai: n?: *was cancelled*'
         rm -f preparing.* out
         submit_alice -N 2 -o out --batchai-mount="$data:a:ro" --batchai-prep='touch preparing.$(hostname); sleep 1000' --wrap 'touch started'
         eventually test -e preparing.n1 -a -e preparing.n2
-        kill_all '^srun --overlap --nodes 2'
+        kill_all '^srun .*--overlap --nodes 2'
         [ "$(wait_job "$job")" = FAILED ]
         not_started 'batchai: n1: srun was ended by signal 9'
         assert_clean

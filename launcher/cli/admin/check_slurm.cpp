@@ -112,6 +112,10 @@ void check_plugstack_mode(const Machine& machine, Report& report) {
         struct stat info = {};
         const bool known = ::stat(path.c_str(), &info) == 0;
         const bool sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
+        constexpr uid_t kFirstUser = 1000;
+        if (known && info.st_uid >= kFirstUser && !S_ISDIR(info.st_mode))
+            report.error(fmt::format("{}: is user {}'s, who can have root load any plugin",
+                                     path.string(), info.st_uid));
         if (known && (info.st_mode & S_IWOTH) != 0 && !sticky)
             report.error(path.string() +
                          ": every user can write to it, and so have root load any plugin");

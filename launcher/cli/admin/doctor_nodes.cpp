@@ -2,8 +2,11 @@
 #include "launcher/cli/admin/doctor_nodes.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <future>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -93,6 +96,21 @@ std::vector<NodeFindings> ask_all(const std::vector<std::string>& nodes,
     return answers;
 }
 
+// srun runs this path as root on the nodes, where it may be another file.
+sys::Result<void> check_own_path() {
+    if (::geteuid() != 0) return {};
+    const std::filesystem::path own = launcher::own_executable();
+    for (auto path = own.parent_path(); path.has_relative_path(); path = path.parent_path()) {
+        struct stat info = {};
+        if (::stat(path.c_str(), &info) == 0 && (info.st_mode & S_IWOTH) != 0)
+            return sys::Error{fmt::format(
+                "{}: below {}, where every user can put a program that nodes would run as root: "
+                "install batchai, and run the installed one",
+                own.string(), path.string())};
+    }
+    return {};
+}
+
 }  // namespace
 
 sys::Result<std::vector<Finding>> parse_findings(const std::string& json) {
@@ -150,6 +168,7 @@ int ask_nodes(const Session& session, const NodesQuestion& question, bool json) 
     if (!nodes) return fail(kBadInput, nodes.error().in("--nodes '" + question.nodes + "'"));
     if (nodes->empty())
         return fail(kBadInput, "--nodes '" + question.nodes + "': is no list such as n[1-4],n7");
+    if (auto safe = check_own_path(); !safe) return fail(kEnvironment, safe.error());
     NodesQuestion asked = question;
     asked.home = with_identity(question.home.empty() ? usual_home() : question.home);
     auto answers = ask_all(*nodes, *partitions, doctors_command(asked));

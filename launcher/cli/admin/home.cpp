@@ -115,7 +115,9 @@ std::string usual_home() {
     ::setpwent();
     while (const passwd* user = ::getpwent()) {
         if (user->pw_uid < kFirstUser || user->pw_uid > kLastUser) continue;
-        if (!home_identity(user->pw_dir)) continue;
+        // A local one may be of a local account, such as an admin's.
+        const auto identity = home_identity(user->pw_dir);
+        if (!identity || identity->kind == HomeIdentity::Kind::own) continue;
         found = user->pw_dir;
         break;
     }

@@ -46,6 +46,8 @@ void try_policy(const Machine& machine, Report& report) {
 void try_ranks(const Machine&, Report& report) {
     const std::string launcher = launcher::sibling_program("batchai-launch");
     if (launcher.empty()) return report.error("batchai-launch is not installed");
+    if (::geteuid() == 0)
+        if (auto good = is_roots_alone(launcher); !good) return report.error(good.error().message);
     const auto tried =
         run_program({launcher, "--local", "2", "-n", "2", "--timeout", "30", "--", "/bin/true"});
     if (tried && tried->status == 0) return report.ok("two start under PMIx servers");
@@ -111,6 +113,8 @@ void look_for_leftovers(const Machine&, Report& report) {
                                        unfinished.error().message));
         } else if (std::find(unfinished->names.begin(), unfinished->names.end(), job) ==
                    unfinished->names.end()) {
+            // It may have ended since the directories were listed.
+            if (::access(fmt::format("{}/{}", kJobs, job).c_str(), F_OK) != 0) continue;
             report.error(
                 fmt::format("job {0} is over and has left {1}/{0}: restart slurmd, or "
                             "run 'batchai-helper teardown --job {0}'",

@@ -189,8 +189,11 @@ class Communicator(object):
 
         def run(_, own, count, everything):
             try:
-                ctypes.memmove(everything, b"".join(exchange(ctypes.string_at(own, count))),
-                               count * len(ranks))
+                given = b"".join(exchange(ctypes.string_at(own, count)))
+                if len(given) != count * len(ranks):
+                    raise ValueError("an exchange of %d ranks gave %d bytes, not %d"
+                                     % (len(ranks), len(given), count * len(ranks)))
+                ctypes.memmove(everything, given, len(given))
             except BaseException as error:  # the library has nobody to tell
                 errors.append(error)
             return len(errors)

@@ -180,6 +180,11 @@ def add_group(rank, ranks, exchange):
     """
     job = registered(global_process_set)
     process_set = ProcessSet(ranks)
-    process_set._begin(job.communicator.group(rank, ranks, exchange), -1)
+    communicator = job.communicator.group(rank, ranks, exchange)
+    try:
+        process_set._begin(communicator, -1)
+    except BaseException:
+        communicator.finalize()
+        raise
     _groups.append(process_set)
     return process_set

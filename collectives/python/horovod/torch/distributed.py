@@ -119,14 +119,19 @@ class _Exchange:
     """An allgather of bytes through the store of a group, as ``process_sets.add_group`` takes it."""
 
     def __init__(self, store, rank, size):
-        self._store = dist.PrefixStore("batchai", store)
+        # A group of this name may have used the store before.
+        before = (dist.PrefixStore("batchai", store).add("joined", 1) - 1) // size
+        self._store = dist.PrefixStore("batchai.%d" % before, store)
         self._rank, self._size = rank, size
         self._rounds = itertools.count()
 
     def __call__(self, own):
         number = next(self._rounds)
         self._store.set("%d.%d" % (number, self._rank), own)
-        return [self._store.get("%d.%d" % (number, rank)) for rank in range(self._size)]
+        keys = ["%d.%d" % (number, rank) for rank in range(self._size)]
+        if self._store.has_extended_api():
+            return self._store.multi_get(keys)
+        return [self._store.get(key) for key in keys]
 
 
 class ProcessGroup(dist.ProcessGroup):
