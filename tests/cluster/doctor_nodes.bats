@@ -99,7 +99,7 @@ the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyp
     mkdir "$old"
     # As a plugin of an older Slurm is to this one.
     printf '%s\n' 'const char plugin_name[] = "batchai", plugin_type[] = "spank";' 'const unsigned plugin_version = 0x140b09, spank_plugin_version = 1;' \
-        'const char plugin_built_for[] = "@(#)batchai plugin 0.1.0 for Slurm 20.11.9";' >"$old/plugin.c"
+        'const char plugin_built_for[] = "@(#)batchai plugin any for Slurm 20.11.9";' >"$old/plugin.c"
     gcc -shared -fPIC -o "$old/spank_batchai.so" "$old/plugin.c"
     on_node n1 sh -c "sed 's,^required [^ ]*,required $old/spank_batchai.so,' $MINISLURM_DIR/etc/plugstack.conf >$old/plugstack.conf
         mount --bind $old/plugstack.conf $MINISLURM_DIR/etc/plugstack.conf

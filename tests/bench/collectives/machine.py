@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -42,6 +43,7 @@ class Stolen:
 
 def run(command, environment, limit):
     """(output, why it failed, or nothing). What has not ended in time is killed with all that it has started."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, too
     process = subprocess.Popen(command, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     late = False
