@@ -31,8 +31,9 @@ constexpr Entry kTable[kOptionCount] = {
     {"batchai-job", "FILE",
      "[batchai] run with the mounts, preparation and environment of a Batch AI job.json"},
     {"batchai-mount", "SOURCE:TARGET[:OPTIONS][,...]",
-     "[batchai] mount SOURCE (/directory, tmpfs or overlay=/directory) at TARGET below "
-     "$AZ_BATCHAI_JOB_MOUNT_ROOT; OPTIONS: ro, rw, noexec, size=N joined by '+'"},
+     "[batchai] mount SOURCE (/directory, tmpfs, overlay=/directory, squashfs=IMAGE, "
+     "volume=NAME[/DIRECTORY] or PROGRAM=PATH) at TARGET below $AZ_BATCHAI_JOB_MOUNT_ROOT; "
+     "OPTIONS: ro, rw, noexec, size=N joined by '+'"},
     {"batchai-prep", "COMMAND", "[batchai] run COMMAND once on every node before the job's script"},
     {"batchai-output", "DIR", "[batchai] directory of the preparation's log files"},
 };
