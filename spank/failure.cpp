@@ -54,8 +54,8 @@ void log_event(const slurm::Task& task, const char* what, const char* more) {
 void set(Line& line, const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line.text, sizeof line.text, format,
-              arguments);  // NOLINT: clang 14 does not see va_start
+    // NOLINTNEXTLINE: clang 14 does not see va_start
+    vsnprintf(line.text, sizeof line.text, format, arguments);
     va_end(arguments);
 }
 

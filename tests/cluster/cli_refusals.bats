@@ -195,7 +195,7 @@ edited() {
     # shellcheck disable=SC2046 # words
     run batchai $(create good.json) -c nc6cluster -A project --dry-run
     [ "$status" = 0 ]
-    [[ ${lines[0]} == "sbatch "*"--nodes=2"*"--gres=gpu:1 --account=project"* ]]
+    [[ ${lines[0]} == "sbatch "*"--nodes=2"*"--gres=gpu:1 --comment=batchai:"*" --account=project"* ]]
     [ "$before" = "$(submissions)" ]
 }
 
@@ -284,7 +284,7 @@ edited() {
     write_command limit.json 1 true
     jq '.properties |= (.constraints = {maxWallClockTime: "PT1H"} | .schedulingPriority = "low")' limit.json >job.json
     create=(job create "${scope[@]}" -n limit -f job.json --storage-account-name a --dry-run)
-    batchai "${create[@]}" 2>/dev/null | grep -q -e '--nice=100 --time=0-01:00:00'
+    batchai "${create[@]}" 2>/dev/null | grep -q -e '--nice=100 --comment=batchai:[^ ]*/limit --time=0-01:00:00'
     for words in "-t 5" "-t5" "--time 5" "--time=5" "--tim=5"; do
         # shellcheck disable=SC2086 # words
         batchai "${create[@]}" -- $words >command
