@@ -56,6 +56,17 @@ std::optional<Counter> preparation_of(const JobDirectory& directory) {
     return text == "started\n" ? Counter::preparation_interrupted : Counter::preparation_failed;
 }
 
+// The preparation is counted by whoever finishes the end: once.
+bool finish_counted(const JobDirectory& directory, const Counters& counters, Counter done,
+                    Counter not_done) {
+    const auto preparation = preparation_of(directory);  // finish() removes it
+    const bool finished = finish(directory);
+    std::vector<std::pair<Counter, std::uint64_t>> what{{finished ? done : not_done, 1}};
+    if (finished && preparation) what.emplace_back(*preparation, 1);
+    counters.add(what);
+    return finished;
+}
+
 // A job's directory, where its end was interrupted.
 std::optional<JobDirectory> open_interrupted(const std::string& job) {
     auto directory = JobDirectory::open(job, false);
@@ -76,13 +87,7 @@ void finish_all(const Counters& counters) {
             if (!directory) continue;
             tried.insert(job);
             again = true;
-            std::vector<std::pair<Counter, std::uint64_t>> what;
-            if (const auto preparation = preparation_of(*directory))
-                what.emplace_back(*preparation, 1);
-            const bool finished = finish(*directory);
-            what.emplace_back(finished ? Counter::swept : Counter::sweep_unfinished, 1);
-            if (!finished) what = {what.back()};  // the preparation is counted by who ends it
-            counters.add(what);
+            finish_counted(*directory, counters, Counter::swept, Counter::sweep_unfinished);
         }
 }
 
@@ -161,11 +166,7 @@ int tear_down(const std::string& job, const Counters& counters) {
                      kJobsDirectory, job.c_str());
     if (const auto directory = JobDirectory::open(job, true); directory) {
         (void)directory->touch(kEndingFile);  // the plugin has done so already, before our lock
-        std::vector<std::pair<Counter, std::uint64_t>> what;
-        if (const auto preparation = preparation_of(*directory)) what.emplace_back(*preparation, 1);
-        finished = finish(*directory);
-        what.emplace_back(finished ? Counter::ended : Counter::end_unfinished, 1);
-        counters.add(what);
+        finished = finish_counted(*directory, counters, Counter::ended, Counter::end_unfinished);
         if (!finished)
             std::fprintf(stderr,
                          "batchai-helper: %s: is not removed yet: it takes longer, or holds "
