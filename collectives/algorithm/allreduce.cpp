@@ -41,6 +41,7 @@ std::uint64_t Allreduce::plan() {
     const std::span<const Piece> pieces =
         in_pieces ? call_.pieces : std::span<const Piece>(&whole_, 1);
     data_ = Pieces(pieces, reduction_.element);
+    is_made_ = is_made(pieces);
     const std::size_t bytes = count_ * reduction_.element;
     streaming_ = pieces.back().send != pieces.back().receive && bytes >= kStreamFrom;
     per_chunk_ = context_.chunk_bytes(bytes) / reduction_.element;
@@ -49,6 +50,13 @@ std::uint64_t Allreduce::plan() {
         algorithm_ = context_.planner.choose(reduction_, {count_, per_chunk_, parts_});
     }
     return chunks_of(count_, per_chunk_);
+}
+
+// Whether the numbers of the only rank are the result, where it is to be.
+bool Allreduce::is_made(std::span<const Piece> pieces) const {
+    return topology().size == 1 && call_.vetoed == nullptr && scale_ == Scale{} &&
+           std::all_of(pieces.begin(), pieces.end(),
+                       [](const Piece& piece) { return piece.send == piece.receive; });
 }
 
 std::uint64_t Allreduce::plan_with_all() {
@@ -85,7 +93,7 @@ std::byte* Allreduce::out(std::uint64_t k, std::size_t element) const {
 
 // A reducer reads its own part where it is, if it is in one place.
 void Allreduce::copy_in(std::uint64_t k) {
-    if (placed_.sends()) return;
+    if (is_made_ || placed_.sends()) return;
     const Range all = chunk(k), mine = own(k);
     const bool in_place = data_.source(mine) != nullptr;
     const Range before{all.begin, in_place ? mine.begin : all.end}, after{mine.end, all.end};
@@ -104,7 +112,7 @@ bool Allreduce::can_work(std::uint64_t k) {
 }
 
 Exchange* Allreduce::work(std::uint64_t k) {
-    if (!reduces(k)) return nullptr;
+    if (is_made_ || !reduces(k)) return nullptr;
     const Range mine = own(k);
     find_inputs(k);
     std::byte* result = placed_.all() ? nullptr : out(k, mine.begin);
@@ -192,7 +200,7 @@ bool Allreduce::can_copy_out(std::uint64_t k) {
 }
 
 void Allreduce::copy_out(std::uint64_t k) {
-    if (!gets_result() || placed_.receives()) return;
+    if (is_made_ || !gets_result() || placed_.receives()) return;
     if (call_.vetoed != nullptr) {
         if (k == 0) *call_.vetoed = is_veto(call_.signature.type, out(0, 0));
         if (*call_.vetoed) return;

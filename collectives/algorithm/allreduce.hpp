@@ -73,6 +73,7 @@ class Allreduce final : public Pipeline {
         return call_.signature.kind != Kind::reduce || call_.signature.root == topology().rank;
     }
     bool keeps(std::uint64_t k) const;
+    bool is_made(std::span<const Piece> pieces) const;
     void find_inputs(std::uint64_t k);
     void find_targets(std::uint64_t k);
     void combine_for_node(std::byte* result, std::size_t total);
@@ -84,6 +85,7 @@ class Allreduce final : public Pipeline {
     Pieces data_;
     std::size_t count_ = 0, per_chunk_ = 0;
     int reducers_ = 1, parts_ = 1;             // of the node; that a chunk of the call is for
+    bool is_made_ = false;                     // nothing is to be copied or reduced
     bool streaming_ = false;                   // the receive buffer is larger than the caches
     Algorithm algorithm_ = Algorithm::direct;  // between nodes
     std::int32_t nothing_ = 0;                 // what a barrier reduces

@@ -24,6 +24,8 @@ namespace batchai::coll {
 struct Scale {
     double before = 1, after = 1;
     int divisor = 1;  // of an average: the number of ranks
+
+    bool operator==(const Scale&) const = default;
 };
 
 // out[i] = ((in[0][i] op in[1][i]) op in[2][i]) op ...; inputs >= 1. out may be one of the inputs
