@@ -6,6 +6,7 @@
 // that is not in all lines, and nothing can be started, nothing ever will be: all of it fails.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
