@@ -34,6 +34,15 @@ def _op(options):
                        % (wanted, ", ".join(sorted(_OPS))))
 
 
+def _gpu_of(results):
+    """The GPU of tensors, which may be in lists; None: they are in host memory."""
+    while isinstance(results, (list, tuple)):
+        if not results:
+            return None
+        results = results[0]
+    return results.device if results.is_cuda else None
+
+
 class _Waiter:
     """Sets futures once their operations have ended: in a thread, which begins with the first."""
 
@@ -56,7 +65,10 @@ class _Waiter:
 _waiter = _Waiter()
 
 
-class _Work(dist._Work if hasattr(dist, "_Work") else dist.Work):
+_TorchWork = dist._Work if hasattr(dist, "_Work") else dist.Work
+
+
+class _Work(_TorchWork):
     """An operation under way. finish(result) puts its result where torch wants it."""
 
     def __init__(self, handle, results, finish=None):
@@ -66,6 +78,8 @@ class _Work(dist._Work if hasattr(dist, "_Work") else dist.Work):
         self._ended = False
         self._error = None
         self._future = None
+        self._gpu = _gpu_of(results)
+        self._event = None  # in the stream in which the results came to be
 
     def wait(self, timeout=None):
         with self._lock:
@@ -76,11 +90,15 @@ class _Work(dist._Work if hasattr(dist, "_Work") else dist.Work):
                     if self._finish is not None:
                         with torch.no_grad():
                             self._finish(result)
+                    if self._gpu is not None:
+                        self._event = torch.cuda.current_stream(self._gpu).record_event()
                 except Exception as error:
                     self._error = error
                 self._handle = self._finish = None
         if self._error is not None:
             raise self._error
+        if self._event is not None:
+            torch.cuda.current_stream(self._gpu).wait_event(self._event)
         return True
 
     def is_completed(self):
@@ -101,7 +119,7 @@ class _Work(dist._Work if hasattr(dist, "_Work") else dist.Work):
     def get_future(self):
         """A future of the results, which is set as soon as the operation has ended."""
         if self._future is None:
-            self._future = torch.futures.Future()
+            self._future = torch.futures.Future(devices=[] if self._gpu is None else [self._gpu])
             _waiter.add(self)
         return self._future
 
@@ -113,6 +131,27 @@ class _Work(dist._Work if hasattr(dist, "_Work") else dist.Work):
             self._future.set_exception(error)
         else:
             self._future.set_result(self._results)
+
+
+class _Received(_TorchWork):
+    """A message for GPU memory, which comes to host memory first."""
+
+    def __init__(self, work, tensors, copies):
+        super().__init__()
+        self._work, self._tensors, self._copies = work, tensors, copies
+
+    def wait(self, timeout=None):
+        self._work.wait()
+        with torch.no_grad():
+            for tensor, copy in zip(self._tensors, self._copies):
+                tensor.copy_(copy)
+        return True
+
+    def is_completed(self):
+        return self._work.is_completed()
+
+    def _source_rank(self):
+        return self._work._source_rank()
 
 
 class _Exchange:
@@ -286,16 +325,24 @@ class ProcessGroup(dist.ProcessGroup):
         return _Work(handle, outputs, finish)
 
     def barrier(self, opts=None):
-        return self.allreduce([torch.zeros(1)])
+        return self.allreduce([torch.zeros(1, device="cpu")])
 
+    # Gloo sends what is in host memory.
     def send(self, tensors, rank, tag=0):
-        return self._messages.send(tensors, rank, tag)
+        return self._messages.send([tensor.cpu() for tensor in tensors], rank, tag)
 
     def recv(self, tensors, rank, tag=0):
-        return self._messages.recv(tensors, rank, tag)
+        return self._received(tensors, lambda to: self._messages.recv(to, rank, tag))
 
     def recv_anysource(self, tensors, tag=0):
-        return self._messages.recv_anysource(tensors, tag)
+        return self._received(tensors, lambda to: self._messages.recv_anysource(to, tag))
+
+    @staticmethod
+    def _received(tensors, receive):
+        if not tensors[0].is_cuda:
+            return receive(tensors)
+        copies = [torch.empty_like(tensor, device="cpu") for tensor in tensors]
+        return _Received(receive(copies), tensors, copies)
 
 
 def _make(store, rank, size, timeout):
