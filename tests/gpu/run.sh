@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [--bench [--json FILE]] [--build] - builds the collective library and its GPU tests, and runs them.
+# run.sh [--bench [--json FILE] | --suite CHECKOUT] [--build] - builds the collective library and its GPU tests, and runs them.
 # run.sh --pack FILE.tar.gz - collects, on Debian 12, what another machine needs for that.
 #
 #   --bench  measures instead, and prints figures beside their bounds; --json FILE: writes them too
+#   --suite  runs test_torch.py of a checkout of Horovod instead, on two ranks (needs pytest, mock, cloudpickle)
 #   --build  builds even where there is no GPU
 #
 # Needs a GPU of NVIDIA's, a CUDA toolkit and CMake; NCCL where it is found (a Python package of it will do), and for
@@ -27,11 +28,15 @@ what=tests always=no json=()
 while [ $# -gt 0 ]; do
     case $1 in
         -h | --help)
-            sed -n '3,15s/^# \{0,1\}//p' "$0"
+            sed -n '3,16s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
         --pack) exec "$here/pack.sh" "${2:?"run.sh: --pack needs a file"}" ;;
         --bench) what=bench ;;
+        --suite)
+            what=suite checkout=${2:?"run.sh: --suite needs a checkout of Horovod"}
+            shift
+            ;;
         --json)
             json=(--json "${2:?"run.sh: --json needs a file"}")
             shift
@@ -172,6 +177,10 @@ if [ $what = bench ]; then
     rc=$?
     [ $rc != 77 ] || [ -n "${BATCHAI_BUILD-}" ] || rc=0
     exit $rc
+fi
+
+if [ $what = suite ]; then
+    exec timeout 620 python3 "$here/horovod.py" "$libraries/libbatchai_collectives.so" "$programs/libgpu_ranks.so" "$checkout"
 fi
 
 rc=0
