@@ -14,8 +14,19 @@ namespace batchai::coll {
 namespace {
 
 // What is voted on, before the bytes of the response cache. Minima: all ranks agree to it.
-enum Vote : std::size_t { known, blocked, stuck, closing, content, digest, sum = digest + 16 };
-constexpr std::size_t kVotes = sum + 16;
+enum Vote : std::size_t {
+    known,
+    blocked,
+    stuck,
+    closing,
+    content,
+    unnamed,  // something without a name is in line; its number, and all of its key:
+    digest,
+    sum = digest + 16,
+    first_number = sum + 16,
+    first_key = first_number + 16
+};
+constexpr std::size_t kVotes = first_key + 16;
 
 // A value and its complement, whose minima fit together only where all ranks have the same value.
 void put(std::uint8_t* to, std::uint64_t value) {
@@ -77,6 +88,14 @@ void Negotiation::vote() {
     votes_[content] = !state_.wants_report;
     put(&votes_[digest], hash);
     put(&votes_[sum], unordered);
+    const auto first = std::find_if(line_.begin(), line_.end(), [](const Submission* submission) {
+        return !submission->named;
+    });
+    votes_[unnamed] = first != line_.end();
+    if (first != line_.end()) {
+        put(&votes_[first_number], hash_of((*first)->name()));
+        put(&votes_[first_key], hash_of((*first)->key));
+    }
 
     Signature signature;
     signature.kind = Kind::allreduce;
@@ -115,10 +134,17 @@ void Negotiation::count_votes() {
     }
     if (votes_[known] != 0 && finds_disagreement()) return say_length();
     if (votes_[known] != 0 && votes_[content] != 0) start_ready();
-    if (outcome_.start.empty() &&
-        (votes_[known] == 0 || votes_[content] == 0 || votes_[stuck] != 0)) {
+    if (outcome_.start.empty() && (votes_[known] == 0 || votes_[content] == 0 ||
+                                   votes_[stuck] != 0 || unnamed_ones_differ())) {
         say_length();
     }
+}
+
+// Whether a caller of each rank waits, and the first operations without a name have the same number
+// on all ranks and differ. A later submission would have another number.
+bool Negotiation::unnamed_ones_differ() const {
+    return votes_[blocked] != 0 && votes_[unnamed] != 0 && is_everybodys(&votes_[first_number]) &&
+           !is_everybodys(&votes_[first_key]);
 }
 
 // Whether all ranks have something in line under the same name, but not the same.

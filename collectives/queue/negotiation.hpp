@@ -8,9 +8,9 @@
 // and a byte for each operation of the
 // response cache: how often it is in line, as it may be without a name. Lines that are equal are
 // started as they are, in their order; what is in all lines, in the order of the cache. Only where
-// some rank has what the cache does not know, has joined, has something else under a name than
-// another rank, or where nobody can go on, the ranks exchange the lines themselves (judge.hpp), and
-// the cache learns them.
+// some rank has what the cache does not know, has joined, has something else under a name (or as
+// its first operation without one) than another rank, or where nobody can go on, the ranks exchange
+// the lines themselves (judge.hpp), and the cache learns them.
 //
 // Cost: a short allreduce; with new keys two allgathers more.
 #pragma once
@@ -67,6 +67,7 @@ class Negotiation {
     void vote();
     void count_votes();
     bool finds_disagreement() const;
+    bool unnamed_ones_differ() const;
     void start_ready();
     void take_part(const std::string& key);
     void say_length();

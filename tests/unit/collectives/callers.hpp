@@ -71,7 +71,9 @@ class Caller final : public Listener {
     }
     // One that counts how often it is called.
     void submit_own(const std::string& name) { submit(name, Wanted{}); }
-    void block(bool blocked) { dispatcher_.set_blocked(blocked); }
+    void block(bool blocked, bool only_caller = true) {
+        dispatcher_.set_blocked(blocked, only_caller);
+    }
     void close() { dispatcher_.close(); }
 
     // A driver asks how long to rest where nothing moves.

@@ -194,6 +194,25 @@ BOOST_AUTO_TEST_CASE(a_disagreement_about_known_operations_is_not_told_late) {
     job.train({"t"}, 11);
 }
 
+// The same of an operation without a name, while other threads of the ranks may submit something.
+BOOST_AUTO_TEST_CASE(a_disagreement_without_a_name_is_not_told_late) {
+    Job job({2, 1});
+    job.train({"noname.1"}, 10);
+    job.train({"noname.2"}, 11);
+    for (int r = 0; r < job.size(); ++r) {
+        job[r].submit("noname.3", r == 2 ? 11 : 10);
+        job[r].block(true, false);
+    }
+    const auto began = Dispatcher::Clock::now();
+    job.run();
+    BOOST_TEST((Dispatcher::Clock::now() - began < std::chrono::seconds(10)));
+    for (int r = 0; r < job.size(); ++r) {
+        BOOST_TEST(job[r].failure("noname.3") ==
+                   "noname.3: ranks disagree: rank 0 has allreduce (sum) of 10 float32, rank 2 has "
+                   "allreduce (sum) of 11 float32");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(ranks_that_wait_for_different_things_are_told) {
     Job job({1, 1});
     for (int r = 0; r < 2; ++r) {
