@@ -3,8 +3,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace batchai::launcher {
+namespace {
+
+// The size of the text up to the last such character; 0: it has none. A string_view's rfind()
+// looks at one byte after the other.
+std::size_t size_up_to_last(char character, std::string_view text) {
+    const void* last = ::memrchr(text.data(), character, text.size());
+    return last == nullptr
+               ? 0
+               : static_cast<std::size_t>(static_cast<const char*>(last) - text.data()) + 1;
+}
+
+}  // namespace
 
 std::string LineBuffer::add(std::string_view bytes) {
     if (bytes.empty()) return {};
@@ -13,8 +26,8 @@ std::string LineBuffer::add(std::string_view bytes) {
     const std::size_t known = pending_.empty() ? 0 : pending_.size() - 1;
     pending_.append(bytes);
     const std::string_view fresh = std::string_view(pending_).substr(known);
-    const std::size_t newline = fresh.rfind('\n') + 1;  // npos + 1 is 0
-    const std::size_t carriage = fresh.substr(0, fresh.size() - 1).rfind('\r') + 1;
+    const std::size_t newline = size_up_to_last('\n', fresh);
+    const std::size_t carriage = size_up_to_last('\r', fresh.substr(0, fresh.size() - 1));
     const std::size_t size = std::max(newline, carriage);
     if (size == 0) return {};
     std::string lines = pending_.substr(0, known + size);

@@ -97,7 +97,12 @@ void Ranks::add(int number, Source& source, Stream stream, std::string_view byte
     std::string lines = source.lines.add(bytes);
     const bool another_line = !lines.empty();
     pass(number, stream, std::move(lines));
-    if (source.lines.size() >= kBlock && pending() > kPending) pass_rest(number, source, stream);
+    source.in_pieces &= !another_line;
+    const std::size_t size = source.lines.size();
+    if (source.in_pieces ? size >= kPiece : size >= kBlock && pending() > kPending) {
+        source.in_pieces = true;
+        pass_rest(number, source, stream);
+    }
     if (source.lines.size() == 0) return source.rest->stop();
     if (!another_line && source.rest->active()) return;
     source.seen = 0;

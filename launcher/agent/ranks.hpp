@@ -58,6 +58,7 @@ class Ranks {
         LineBuffer lines;
         std::unique_ptr<Timer> rest;  // runs while lines has the beginning of one
         std::size_t seen = 0;         // bytes of it at the last look
+        bool in_pieces = false;       // its line has been passed on in part, for want of room
     };
     struct Rank {
         pid_t pid = -1;  // -1: ended
@@ -72,9 +73,10 @@ class Ranks {
     // Text without a line end, a prompt or a progress bar, is passed on after kRest. If it is a
     // block or more by then, it is taken for a long line: passed on once less than another block
     // has come in kLongRest. All such text of a node is kPending at most (and less than a block of
-    // each stream): a line that needs more is passed on in pieces.
+    // each stream): a line that needs more is passed on in pieces, from then on in small ones,
+    // which are on their way while the next one is read.
     static constexpr std::chrono::milliseconds kRest{200}, kLongRest{1000};
-    static constexpr std::size_t kBlock = 64 << 10, kPending = 16 << 20;
+    static constexpr std::size_t kBlock = 64 << 10, kPending = 16 << 20, kPiece = 1 << 20;
 
     void attach(int number, Source& source, Stream stream, sys::UniqueFd fd);
     // Reads what is there; false when nothing more will come.
