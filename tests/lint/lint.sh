@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh format|shell|license|negation|rooms|python|tidy - one check over the tracked sources. Exit 77: cannot run here.
+# lint.sh format|shell|license|negation|rooms|python|links|tidy - one check over the tracked sources. Exit 77: cannot run here.
 # tidy: only sources that were changed (not moved) since the commit $BATCHAI_TIDY_SINCE, if it is set.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -109,6 +109,10 @@ case $1 in
         mapfile -t rest < <(sources 'collectives/python/horovod/*.py' ':!collectives/python/horovod/torch/*')
         check 3.6- -- "${torch[@]}"
         check 2.7 3.5- -- "${rest[@]}"
+        ;;
+    links) # what the pages link to and name is there
+        need python3
+        python3 tests/lint/links.py
         ;;
     tidy)
         need clang-tidy-14
