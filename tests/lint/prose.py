@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""prose.py FILE... - what every text of this project keeps to.
+
+In Markdown, prose lines have at most 120 characters; tables, code and what cannot be broken may be
+longer. In Markdown and manuals, phrases that readers stumbled over do not come back: PHRASES says
+what to write instead. In sources the same holds for messages, which are string literals.
+Prints FILE:LINE: what is wrong. Exit: 1 where something is.
+"""
+import re
+import sys
+
+WIDTH = 120
+
+# A regular expression, and what to write instead.
+PHRASES = [
+    (r"\bbut for\b", "except"),
+    (r"\bnobody('s)?\b", "the rank, the agent, the user: the noun"),
+    (r"\bsomebody('s)?\b", "the rank, the agent, the user: the noun"),
+    (r"\bis no (number|file|directory|name|integer|job|path|word|user)\b", "is not a ..."),
+    (r"\bthe begin of\b", "the start of"),
+    (r"\bfor who\b", "for the program that"),
+    (r"\bwithout a word\b", "without a message"),
+]
+PHRASES = [(re.compile(pattern, re.IGNORECASE), better) for pattern, better in PHRASES]
+
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+# What a line of Markdown may have instead of prose: a table, a heading, HTML, a link alone.
+NO_PROSE = re.compile(r"\s*(\||#|<|!\[|\[[^\]]*\]: )")
+
+
+def stumbles(text):
+    for pattern, better in PHRASES:
+        found = pattern.search(text)
+        if found:
+            yield '"%s": write %s' % (found.group(), better)
+
+
+def of_markdown(lines):
+    """(number, what is wrong) of each line."""
+    fenced = False
+    for number, line in enumerate(lines, 1):
+        if re.match(r"\s*(```|~~~)", line):
+            fenced = not fenced
+        if fenced:
+            continue
+        for wrong in stumbles(re.sub(r"`[^`]*`", "", line)):
+            yield number, wrong
+        breakable = " " in re.sub(r"`[^`]*`|\[[^\]]*\]\([^)]*\)", "", line).strip()[:WIDTH]
+        if len(line) > WIDTH and breakable and not NO_PROSE.match(line):
+            yield number, "%d characters, more than %d" % (len(line), WIDTH)
+
+
+def of_manual(lines):
+    for number, line in enumerate(lines, 1):
+        if not line.startswith('.\\"'):
+            for wrong in stumbles(line):
+                yield number, wrong
+
+
+def of_source(lines):
+    for number, line in enumerate(lines, 1):
+        for literal in LITERAL.findall(line):
+            for wrong in stumbles(literal):
+                yield number, wrong
+
+
+def kind_of(name):
+    if name.endswith(".md"):
+        return of_markdown
+    if "/man/" in name:
+        return of_manual
+    return of_source
+
+
+def main(names):
+    bad = False
+    for name in names:
+        with open(name, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        for number, wrong in kind_of(name)(lines):
+            bad = True
+            print("%s:%d: %s" % (name, number, wrong))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
