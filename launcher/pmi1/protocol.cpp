@@ -56,7 +56,7 @@ Reaction Session::on_line(std::string_view line) {
         return {};
     }
     const std::string_view command = field(line, "cmd");
-    if (command.empty()) return broken("a line that is no command");
+    if (command.empty()) return broken("a line that is not a command");
     if (command == "abort") {
         return {Event::aborted, {}, number(field(line, "exitcode"), 1), {}};
     }

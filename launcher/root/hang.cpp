@@ -116,7 +116,7 @@ std::string describe(Group group, const RankMap& map) {
             return fmt::format("in no collective since {}, {} ago{}",
                                at.operation == 0 ? "init" : at.what, after, stopped);
         case Stage::left:
-            return fmt::format("through with the collective library, {} ago{}", after, stopped);
+            return fmt::format("left the collective library {} ago{}", after, stopped);
     }
     if (!at.inside) {
         return fmt::format("has started {} {} ago, and does not wait for it{}", at.what, after,
@@ -158,7 +158,10 @@ std::string summary(const std::vector<RankState>& states, const std::vector<int>
         return fmt::format("{} {} in a collective, and no rank is behind", name_ranks(waiting, map),
                            waiting.size() == 1 ? "is" : "are");
     }
-    if (waiting.empty()) return fmt::format("nobody but {} waits", name_ranks(awaited, map));
+    if (waiting.empty()) {
+        return fmt::format("only {} {}", name_ranks(awaited, map),
+                           awaited.size() == 1 ? "waits" : "wait");
+    }
     return fmt::format("{} {} for {}", name_ranks(waiting, map),
                        waiting.size() == 1 ? "waits" : "wait", name_ranks(awaited, map));
 }

@@ -104,7 +104,7 @@ void add_job(CLI::App& app, Options& options, Words& words) {
 void add_ranks(CLI::App& app, Options& options, Words& words) {
     group(app, "Ranks");
     app.add_option("-n,--ranks", options.ranks,
-                   "Ranks in all, dealt out evenly to the nodes as far as they have room")
+                   "Number of ranks, spread evenly over the nodes while they have room")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20));
     app.add_option("--ranks-per-node", options.ranks_per_node,
@@ -160,9 +160,10 @@ void add_ends(CLI::App& app, Options& options, Words& words) {
     group(app, "End of the job");
     app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
         ->type_name("SECONDS");
-    app.add_option("--hang-report", options.hang_report,
-                   "Say who waits for whom when no rank of the collective library has made "
-                   "progress for so long (default: 60; 0: never)")
+    app.add_option(
+           "--hang-report", options.hang_report,
+           "Report which ranks wait for which when no rank of the collective library has made "
+           "progress for so long (default: 60; 0: never)")
         ->type_name("SECONDS");
     app.add_option("--grace", options.grace,
                    "From a signal that ends the job until SIGKILL, to write a checkpoint "

@@ -43,7 +43,8 @@ bool requeue(const RequeuePolicy& policy, const Allocation& allocation, Cause ca
     if (!named) return false;
     const int before = allocation.restarts;
     if (before >= policy.most) {
-        say(fmt::format("not requeued: that was done {} times already (--max-requeues)", before));
+        say(fmt::format(
+            "not requeued: Slurm has requeued the job {} times already (--max-requeues)", before));
         return false;
     }
     if (job && job->end == SlurmJob::End::cancelled) {

@@ -149,7 +149,7 @@ starts_again() {
     submit -N1 -w n1 --open-mode=append --output=out \
         --wrap 'batchai-launch --requeue-on failure --max-requeues 1 -n 1 sh -c "echo begins; exit 3"; echo "code $?"; exec sleep 20'
     eventually starts_again 1
-    eventually said "not requeued: that was done 1 times already (--max-requeues)"
+    eventually said "not requeued: Slurm has requeued the job 1 times already (--max-requeues)"
     said "batchai-launch: requeueing job $job, 1 of 1 times"
     [ "$(grep -cx begins out)" = 2 ]
     eventually grep -qx 'code 3' out

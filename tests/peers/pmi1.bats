@@ -95,5 +95,5 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq "${1:-4}" ]; }
     [[ $output = *"batchai-launch: rank 2 on n2 aborted the job with code 1: broke the protocol of PMI-1: a line of over 4096 bytes"* ]]
     run launch "$check" say 2 "hello"
     [ "$status" -eq 1 ]
-    [[ $output = *"broke the protocol of PMI-1: a line that is no command"* ]]
+    [[ $output = *"broke the protocol of PMI-1: a line that is not a command"* ]]
 }

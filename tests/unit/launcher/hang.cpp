@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(without_anybody_waiting_there_is_nobody_to_wait_for) {
     const auto report = hang_report({at(0, Stage::idle), at(1, Stage::left, 3)}, kMap);
     expect(report,
            {"no rank waits in a collective", "  rank 0 (n1): in no collective since init, 31 s ago",
-            "  rank 1 (n1): through with the collective library, 31 s ago"});
+            "  rank 1 (n1): left the collective library 31 s ago"});
     expect_ranks(report.interesting, {0});
 }
 
