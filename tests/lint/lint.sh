@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh format|shell|license|negation|rooms|python|links|tidy - one check over the tracked sources. Exit 77: cannot run here.
+# lint.sh format|shell|license|negation|rooms|python|links|failures|tidy - one check over the tracked sources. Exit 77: cannot run here.
 # tidy: only sources that were changed (not moved) since the commit $BATCHAI_TIDY_SINCE, if it is set.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -113,6 +113,10 @@ case $1 in
     links) # what the pages link to and name is there
         need python3
         python3 tests/lint/links.py
+        ;;
+    failures) # each message of spank/ and launcher/ has a cause and a cure in docs/failures.md
+        need python3
+        python3 tests/lint/failures.py --check
         ;;
     tidy)
         need clang-tidy-14
