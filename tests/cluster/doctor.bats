@@ -298,7 +298,7 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
     policy '[paths]' "credentials = \"$place/policy\"" '[program.t]' "command = [\"$place/prog\"]" '[[allow]]' 'name = "t"' 'type = "fuse"' \
         'source = "x"' 'program = "t"' 'credentials = "store:key"'
     broken "chown 2001 prog" "error    program    @/prog: belongs to another user than root: chown root" \
-        "error    credentials @/policy/key: must be a file of root that nobody else can read (chmod 600)"
+        "error    credentials @/policy/key: must be a file of root that only root can read (chmod 600)"
 }
 
 @test "a home directory that is not there, and one that is another than elsewhere, are found" {

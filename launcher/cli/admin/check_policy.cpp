@@ -80,7 +80,7 @@ void check_stored(const std::string& path, Report& report) {
         report.error(file.error().message);
     else if (::fstat(file->get(), &info) != 0 || !S_ISREG(info.st_mode) ||
              (info.st_mode & 077) != 0)
-        report.error(path + ": must be a file of root that nobody else can read (chmod 600)");
+        report.error(path + ": must be a file of root that only root can read (chmod 600)");
     else
         report.ok(path);
 }
