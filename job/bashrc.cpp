@@ -20,7 +20,8 @@ constexpr char kAfter[] =
     R"("$batchai_bashrc"*) )"
     R"(printf '%s\n' "$batchai_now" | )"
     R"(tail -c +$(($(printf %s "$batchai_bashrc" | wc -c) + 1)) >../.bashrc || batchai_code=1 ;; )"
-    R"(*) echo 'batchai: .bashrc was changed other than at its end: the ranks do not read it' >&2 )"
+    R"(*) echo 'batchai: the preparation changed .bashrc elsewhere than at its end: )"
+    R"(the ranks do not read the change' >&2 )"
     R"(;; esac; fi; exit $batchai_code)";
 
 }  // namespace

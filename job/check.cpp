@@ -154,7 +154,7 @@ class Checker {
             const std::string& path = spec.inputs[i].path;
             if (is_in_mount_root(path) && !volume_of(spec, policy_, path))
                 say(Finding::Severity::warning, key,
-                    "'" + path + "' is on no volume of this job: there will be nothing");
+                    "'" + path + "' is on no volume of this job: the job will not find it");
             const auto there = login_path(spec, policy_, path);
             if (there && options_.is_missing && options_.is_missing(*there))
                 say(Finding::Severity::warning, key,
@@ -260,7 +260,8 @@ class Checker {
         if (!option.empty())
             say(Finding::Severity::note, path,
                 "'batchai job create' submits the job with " + option +
-                    ", if it is given no --nice or --qos; sbatch and 'batchai job run' do not");
+                    ", unless its command line has --nice or --qos; sbatch and 'batchai job run' "
+                    "do not");
         else if (priority == Priority::high)
             say(Finding::Severity::warning, path,
                 "ignored: there is no [priority.high] in " + policy_.file);
@@ -337,7 +338,7 @@ class Checker {
             expand(json.get<std::string>(), of_toolkit ? processes : job,
                    [&](const std::string& name) {
                        say(Finding::Severity::warning, path,
-                           "$" + name + " is not set in this job: it is replaced by nothing");
+                           "$" + name + " is not set in this job: an empty string replaces it");
                    });
         if (json.is_array())
             for (std::size_t i = 0; i < json.size(); ++i)

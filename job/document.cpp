@@ -78,7 +78,7 @@ class Scanner {
             const std::string key = Json::parse(skip_string()).get<std::string>();
             if (!seen.insert(key).second) {
                 at_ = key_at;
-                complain("the key stands here a second time");
+                complain("duplicate key");
                 return complain_inside(key);
             }
             const bool kept = json != nullptr && json->contains(key);

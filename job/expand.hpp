@@ -14,7 +14,8 @@ namespace batchai::job {
 
 using Environment = std::map<std::string, std::string>;
 
-// Called with the name of each variable that is replaced by nothing, as the service has none of it.
+// Called with the name of each variable that is replaced by an empty string, as the service has
+// none of it.
 using OnUnknown = std::function<void(const std::string& name)>;
 std::string expand(std::string_view text, const Environment& environment,
                    const OnUnknown& on_unknown = {});

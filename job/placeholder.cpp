@@ -32,7 +32,7 @@ sys::Result<std::vector<std::string>> expand_placeholders(const std::vector<std:
                 continue;
             }
             if (found->second.empty())
-                return sys::Error{"site policy: " + found->first + " stands for nothing here"};
+                return sys::Error{"site policy: " + found->first + " has no value here"};
             text += found->second;
             at += found->first.size();
         }

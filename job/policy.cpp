@@ -35,7 +35,8 @@ void read_source(Table& table, FileSystem& file_system) {
         case MountType::squashfs:
             return table.require_path("source", source);
         case MountType::tmpfs:
-            if (table.has("source")) table.error("source", "a tmpfs has none");
+            if (table.has("source"))
+                table.error("source", "a tmpfs has no source: remove this key");
             return;
         case MountType::nfs:
             table.require("source", source);
@@ -66,10 +67,11 @@ void check_options(Table& table, const char* key, MountType type,
              {"ro", "rw", "suid", "dev", "source", "addr", "ip", "uid", "gid", "cruid", "user",
               "username", "pass", "password", "domain", "credentials", "file_mode", "dir_mode"})
             if (name == reserved)
-                table.error(key, "'" + name +
-                                     "' is no option for here: batchai sets it by the job's user "
-                                     "and the keys read_only, credentials, file_mode and "
-                                     "directory_mode");
+                table.error(
+                    key, "'" + name +
+                             "' is not an option for this key: batchai sets it from the job's user "
+                             "and the keys read_only, credentials, file_mode and "
+                             "directory_mode");
         if (has_control(option)) table.error(key, "has a control character in it");
     }
 }
@@ -108,7 +110,7 @@ void refuse_job_credentials(Table& table, const FileSystem& file_system) {
     if (file_system.credentials.kind == CredentialsSource::Kind::job)
         table.error(
             "credentials",
-            "\"job\" is for [[share]] and [[blob_container]]: no other has an account's key");
+            "\"job\" is for [[share]] and [[blob_container]]: only they have an account's key");
 }
 
 FileSystem read_file_system(Table& table, const SitePolicy& policy) {
@@ -203,9 +205,10 @@ SecretPolicy read_secret(Table& table) {
     table.read("users", secret.users);
     const bool of_store = secret.source.kind == Kind::store;
     if (of_store && secret.users.empty())
-        table.error("users", "a secret of the store needs the users that may have it, or @GROUP");
+        table.error("users",
+                    "a secret of the store needs a list of the users or @GROUPs that may use it");
     if (!of_store && table.has("users"))
-        table.error("users", "a user's own file is for its owner's jobs only");
+        table.error("users", "remove this key: only its owner's jobs use a user's own file");
     table.finish();
     return secret;
 }

@@ -33,7 +33,7 @@ void read_word(Table& table, const std::string& key, std::string& word, const Wo
             key, "'" + word + "' is not " + (words.size() > 1 ? "one of " : "") + list_of(words));
 }
 
-// A word in braces that stands for nothing is a typing error.
+// An unknown word in braces is a typing error.
 ProgramPolicy read_program(Table& table, const Words& placeholders) {
     ProgramPolicy program;
     table.read("command", program.command);
@@ -41,7 +41,8 @@ ProgramPolicy read_program(Table& table, const Words& placeholders) {
         table.error("command", "expected an array: a program's absolute path and its arguments");
     for (const std::string& argument : program.command)
         if (const auto word = unknown_placeholder(argument, placeholders); !word.empty())
-            table.error("command", word + " stands for nothing: " + list_of(placeholders) + " do");
+            table.error("command",
+                        word + " is not a placeholder here: use " + list_of(placeholders));
     if (&placeholders == &kOfContainers) {
         table.read("shm_size", program.shm_size);
         if (!program.command.empty() && program.command[0].find("{env}") != std::string::npos)
@@ -73,7 +74,8 @@ std::map<std::string, ProgramPolicy> read_programs(Table& root) {
 std::map<std::string, ProgramPolicy> read_containers(Table& root) {
     auto containers = read_all(root, "container", kOfContainers);
     if (containers.count(kHost) != 0)
-        root.error("container", "'host' cannot be the name of one: it means none");
+        root.error("container",
+                   "a container cannot have the name 'host': it stands for no container");
     return containers;
 }
 
@@ -82,12 +84,13 @@ ImagePolicy read_image(Table& table, const std::map<std::string, ProgramPolicy>&
     table.require("name", image.name);
     table.read("run_on", image.run_on);
     if (!image.in_container()) {
-        if (table.has("image")) table.error("image", "only what runs in a container has one");
+        if (table.has("image"))
+            table.error("image",
+                        "only an entry that runs in a container has an image: remove this key");
     } else {
         if (containers.count(image.run_on) == 0)
             table.error("run_on",
-                        "is neither \"host\" nor the name of a container: there is no "
-                        "[container." +
+                        "is not \"host\" or the name of a container: there is no [container." +
                             image.run_on + "]");
         table.require("image", image.image);
         if (has_control(image.image)) table.error("image", "has a control character in it");

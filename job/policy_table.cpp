@@ -78,7 +78,7 @@ void Table::read_name(const std::string& key, std::string& target) {
 
 void Table::require(const std::string& key, std::string& target) {
     read_name(key, target);
-    if (table_.get(key) == nullptr) error(key, "required, but not there");
+    if (table_.get(key) == nullptr) error(key, "required, but missing");
 }
 
 void Table::read_path(const std::string& key, std::string& target) {
@@ -90,7 +90,7 @@ void Table::read_path(const std::string& key, std::string& target) {
 
 void Table::require_path(const std::string& key, std::string& target) {
     read_path(key, target);
-    if (table_.get(key) == nullptr) error(key, "required, but not there");
+    if (table_.get(key) == nullptr) error(key, "required, but missing");
 }
 
 std::vector<Table> Table::table(const std::string& key) {

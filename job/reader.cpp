@@ -81,7 +81,7 @@ void Reader::warning(const std::string& key, const std::string& message) {
 }
 
 void Reader::missing(const std::string& key) {
-    error(key, "required, but not there");
+    error(key, "required, but missing");
 }
 
 std::string Reader::string(const std::string& key) {

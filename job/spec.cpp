@@ -91,7 +91,7 @@ void check_variable(Reader& entry, const Variable& variable) {
         entry.error("name", "'" + name + "' is not a name of a variable");
     if (is_reserved(name)) entry.error("name", "'" + name + "' is set by batchai");
     if (is_slurms(name))
-        entry.error("name", "'" + name + "' is Slurm's or PMIx's to set, not the job's");
+        entry.error("name", "'" + name + "' is set by Slurm or PMIx: a job cannot set it");
     if (name.size() + variable.value.size() > kMaxVariable)
         entry.error("value", "longer than 64 KiB: put it into a file on a share");
 }

@@ -136,7 +136,7 @@ events() { cat "$record"/events-*.jsonl; }
     job 1 "$(mpi 'echo $OWN:' 1)" '"jobPreparation": { "commandLine": "echo export OWN=2 >~/.bashrc" }'
     launch
     [ "$(cat "$files/stdout.txt")" = : ]
-    [ "$(cat "$files/stderr-job_prep.txt")" = "batchai: .bashrc was changed other than at its end: the ranks do not read it" ]
+    [ "$(cat "$files/stderr-job_prep.txt")" = "batchai: the preparation changed .bashrc elsewhere than at its end: the ranks do not read the change" ]
 }
 
 @test "the job's variables and secrets reach the ranks" {

@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(warns_of_a_variable_that_the_job_does_not_have) {
             warnings += finding.path + ": " + finding.message + "\n";
     BOOST_TEST(warnings ==
                "properties.horovodSettings.commandLineArgs: $AZ_BATCHAI_INPUT_DATA is not set "
-               "in this job: it is replaced by nothing\n");
+               "in this job: an empty string replaces it\n");
 }
 
 BOOST_AUTO_TEST_CASE(warns_of_a_script_that_is_named_relative_to_nothing_the_user_knows) {

@@ -110,7 +110,7 @@ image = "it's {env} $A `B` {uid}"
                "p.toml:2:11: container.a.command: {env} cannot be in the program's path\n");
     BOOST_TEST(
         samples::contains(samples::complaints("[program.a]\ncommand = [\"/r\", \"{env}\"]\n"),
-                          "{env} stands for nothing"));
+                          "{env} has no value here"));
 }
 
 BOOST_AUTO_TEST_CASE(a_runtime_or_an_image_that_is_not_there_is_named) {
@@ -129,26 +129,29 @@ BOOST_AUTO_TEST_CASE(a_runtime_or_an_image_that_is_not_there_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_container_is_an_error_of_the_policy_where_it_stands) {
-    BOOST_TEST(samples::complaints("[container.a]\ncommand = [\"/r\", \"--bind={mount_rot}\"]\n") ==
-               "p.toml:2:11: container.a.command: {mount_rot} stands for nothing: {image}, "
-               "{mount_root}, {job_temp}, {directory}, {shm_size}, {env}, {uid} and {gid} do\n");
+    BOOST_TEST(
+        samples::complaints("[container.a]\ncommand = [\"/r\", \"--bind={mount_rot}\"]\n") ==
+        "p.toml:2:11: container.a.command: {mount_rot} is not a placeholder here: use {image}, "
+        "{mount_root}, {job_temp}, {directory}, {shm_size}, {env}, {uid} and {gid}\n");
     BOOST_TEST(samples::complaints("[program.a]\ncommand = [\"/r\", \"{image}\"]\n") ==
-               "p.toml:2:11: program.a.command: {image} stands for nothing: {source}, {target}, "
-               "{credentials}, {cache}, {uid} and {gid} do\n");
+               "p.toml:2:11: program.a.command: {image} is not a placeholder here: use {source}, "
+               "{target}, {credentials}, {cache}, {uid} and {gid}\n");
     BOOST_TEST(samples::complaints("[container.a]\ncommand = [\"ch-run\"]\n") ==
                "p.toml:2:11: container.a.command: expected an array: a program's absolute path and "
                "its arguments\n");
     BOOST_TEST(samples::complaints("[container.a]\nimage = \"x\"\ncommand = [\"/r\"]\n") ==
                "p.toml:2:9: container.a.image: unknown key\n");
     BOOST_TEST(samples::complaints("[container.host]\ncommand = [\"/r\"]\n") ==
-               "p.toml:1:1: container: 'host' cannot be the name of one: it means none\n");
+               "p.toml:1:1: container: a container cannot have the name 'host': it stands for no "
+               "container\n");
     BOOST_TEST(samples::complaints("[[image]]\nname = \"x\"\nimage = \"/x\"\n") ==
-               "p.toml:3:9: image[0].image: only what runs in a container has one\n");
+               "p.toml:3:9: image[0].image: only an entry that runs in a container has an image: "
+               "remove this key\n");
     const std::string container = "[container.a]\ncommand = [\"/r\", \"{image}\"]\n";
     const std::string image = "[[image]]\nname = \"x\"\nrun_on = \"a\"\n";
     BOOST_TEST(samples::complaints(image + "image = \"x\"\n" + container) == "");
     BOOST_TEST(samples::complaints(container + image) ==
-               "p.toml:3:1: image[0].image: required, but not there\n");
+               "p.toml:3:1: image[0].image: required, but missing\n");
     BOOST_TEST(samples::complaints(container + image + "image = \"\\n\"\n") ==
                "p.toml:6:9: image[0].image: has a control character in it\n");
 }

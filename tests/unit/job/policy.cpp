@@ -82,22 +82,21 @@ BOOST_AUTO_TEST_CASE(an_admins_typo_is_an_error_with_its_place) {
                    .find("share[0].source: '/data/../etc' is not an absolute path") !=
                std::string::npos);
     BOOST_TEST(findings("[[share]]\nsource = 3\n") ==
-               "p.toml:1:1: share[0].share: required, but not there\n"
+               "p.toml:1:1: share[0].share: required, but missing\n"
                "p.toml:2:10: share[0].source: expected a string\n");
     BOOST_TEST(findings("[cluster.a]\npartitoin = \"x\"\n") ==
                "p.toml:2:13: cluster.a.partitoin: unknown key; did you mean 'partition'?\n");
     BOOST_TEST(findings("[cluster]\na = 1\n") ==
                "p.toml:2:5: cluster.a: expected a table: [cluster.a]\n");
-    BOOST_TEST(findings("[[allow]]\n") == "p.toml:1:1: allow[0].source: required, but not there\n");
+    BOOST_TEST(findings("[[allow]]\n") == "p.toml:1:1: allow[0].source: required, but missing\n");
     BOOST_TEST(findings("[[allow]]\ntype = \"tmpfs\"\nsource = \"/x\"\n") ==
-               "p.toml:3:10: allow[0].source: a tmpfs has none\n");
+               "p.toml:3:10: allow[0].source: a tmpfs has no source: remove this key\n");
     BOOST_TEST(findings("[[allow]]\ntype = \"tmpfs\"\nmax_size = \"lots\"\n") ==
                "p.toml:3:12: allow[0].max_size: 'lots' is not a size such as 512M or 4G\n");
-    BOOST_TEST(
-        findings("[[image]]\nname = \"x\"\nrun_on = \"moon\"\n") ==
-        "p.toml:3:10: image[0].run_on: is neither \"host\" nor the name of a container: there "
-        "is no [container.moon]\n"
-        "p.toml:1:1: image[0].image: required, but not there\n");
+    BOOST_TEST(findings("[[image]]\nname = \"x\"\nrun_on = \"moon\"\n") ==
+               "p.toml:3:10: image[0].run_on: is not \"host\" or the name of a container: there is "
+               "no [container.moon]\n"
+               "p.toml:1:1: image[0].image: required, but missing\n");
     BOOST_TEST(findings("share = 1\n") ==
                "p.toml:1:9: share: expected an array of tables: [[share]]\n");
     BOOST_TEST(findings("[paths]\nmount_root = \"here\"\n") ==
@@ -135,10 +134,11 @@ BOOST_AUTO_TEST_CASE(a_remote_file_system_is_the_admins_to_the_last_option) {
     BOOST_TEST(share("type = \"cifs\"\nsource = \"//h\"\n") ==
                "p.toml:4:10: share[0].source: '//h' is not //HOST/SHARE\n");
     for (const char* option : {"username=me", "password=x", "uid=0", "suid", "rw"})
-        BOOST_TEST(share(cifs + "options = \"vers=3.1.1," + option + "\"\n").find("is no option") !=
-                       std::string::npos,
-                   option);
-    BOOST_TEST(share(cifs + "user_options = [\"uid\"]\n").find("'uid' is no option") !=
+        BOOST_TEST(
+            share(cifs + "options = \"vers=3.1.1," + option + "\"\n").find("is not an option") !=
+                std::string::npos,
+            option);
+    BOOST_TEST(share(cifs + "user_options = [\"uid\"]\n").find("'uid' is not an option") !=
                std::string::npos);
     BOOST_TEST(share("source = \"/x\"\noptions = \"a\"\n").find("only nfs and cifs") !=
                std::string::npos);
@@ -154,19 +154,19 @@ BOOST_AUTO_TEST_CASE(a_remote_file_system_is_the_admins_to_the_last_option) {
     for (const std::string table : {"[[allow]]\nname = \"x\"\n", "[[file_server]]\nname = \"x\"\n",
                                     "[[unmanaged]]\ncommand = \"x\"\n"})
         BOOST_TEST(findings(table + cifs + "credentials = \"job\"\n")
-                           .find("no other has an account's key") != std::string::npos,
+                           .find("only they have an account's key") != std::string::npos,
                    table);
     BOOST_TEST(share(cifs + "file_mode = \"0888\"\n").find("is not a mode") != std::string::npos);
     BOOST_TEST(share("type = \"fuse\"\nsource = \"x\"\nprogram = \"y\"\n") ==
                "p.toml:5:11: share[0].program: there is no [program.y]\n");
     BOOST_TEST(findings("[program.y]\ncommand = [\"y\"]\n") != "");  // not by PATH
     BOOST_TEST(findings("[program.y]\ncommand = [\"/y\", \"{source}:{}{ {a b} {uid}{targe}\"]\n") ==
-               "p.toml:2:11: program.y.command: {targe} stands for nothing: {source}, {target}, "
-               "{credentials}, {cache}, {uid} and {gid} do\n");
+               "p.toml:2:11: program.y.command: {targe} is not a placeholder here: use {source}, "
+               "{target}, {credentials}, {cache}, {uid} and {gid}\n");
     BOOST_TEST(findings("[program.y]\ncommand = \"/y\"\n").find("expected an array") !=
                std::string::npos);
     BOOST_TEST(findings("[[allow]]\n" + nfs) ==
-               "p.toml:1:1: allow[0].name: required, but not there\n");
+               "p.toml:1:1: allow[0].name: required, but missing\n");
 }
 
 BOOST_AUTO_TEST_CASE(every_kind_of_volume_is_looked_up_by_its_own_name) {

@@ -240,6 +240,6 @@ BOOST_AUTO_TEST_CASE(a_wrong_secret_of_the_policy_is_an_error_where_it_stands) {
                                  "secret[0].users: a secret of the store needs the users"));
     BOOST_TEST(
         samples::contains(samples::complaints(start + "file = \"user:x\"\nusers = [\"alice\"]\n"),
-                          "a user's own file is for its owner's jobs only"));
+                          "remove this key: only its owner's jobs use a user's own file"));
     BOOST_TEST(samples::contains(samples::complaints("[[secret]]\n"), "vault: required"));
 }

@@ -43,9 +43,9 @@ const Spoilt kSpoilt[] = {
      "job.json:4:22: properties.nodeCount: must be from 1 to 100000, is 100001"},
     {"\"nodeCount\": 4", "\"nodeCount\": 18446744073709551615",
      "job.json:4:22: properties.nodeCount: must be from 1 to 100000, is 18446744073709551615"},
-    {"\"nodeCount\": 4,", "", "job.json:3:19: properties.nodeCount: required, but not there"},
+    {"\"nodeCount\": 4,", "", "job.json:3:19: properties.nodeCount: required, but missing"},
     {"\"nodeCount\": 4,", "\"nodeCount\": null,",
-     "job.json:4:22: properties.nodeCount: required, but not there"},
+     "job.json:4:22: properties.nodeCount: required, but missing"},
     {"\"nodeCount\": 4", "\"nodeCount\": 99999999999999999999",
      "job.json:4:22: properties.nodeCount: must be from 1 to 100000, is 1e+20"},
     {"\"nodeCount\": 4", "\"nodeCount\": -1e999",
@@ -53,13 +53,13 @@ const Spoilt kSpoilt[] = {
     {"\"horovodSettings\"", "\"x\": [{\"a\": 1}, {\"b\": [0,2e308 ]}], \"horovodSettings\"",
      "properties.x[1].b[1]: a number that is too large"},
     {"\"stdOutErrPathPrefix\"", "\"stdOutErrPath\"",
-     "job.json:3:19: properties.stdOutErrPathPrefix: required, but not there"},
-    {"\"properties\"", "\"property\"", "job.json:1:1: properties: required, but not there"},
+     "job.json:3:19: properties.stdOutErrPathPrefix: required, but missing"},
+    {"\"properties\"", "\"property\"", "job.json:1:1: properties: required, but missing"},
     {"\"nodeCount\": 4,", "\"nodeCount\": 4, \"node\\u0043ount\": 2,",
-     "job.json:4:25: properties.nodeCount: the key stands here a second time"},
+     "job.json:4:25: properties.nodeCount: duplicate key"},
     {"\"nodeCount\": 4,",
      "\"x\": {\"a\": {\"b\": [1]}}, \"x\": {\"a\": [{\"c\": 2}]}, \"nodeCount\": 4,",
-     "properties.x: the key stands here a second time"},
+     "properties.x: duplicate key"},
     {"\"commandLineArgs\"", "\"processCount\": 0, \"commandLineArgs\"",
      "properties.horovodSettings.processCount: must be from 1 to 1000000, is 0"},
     {"\"commandLineArgs\"", "\"pythonInterpreterPath\": [], \"commandLineArgs\"",
@@ -69,11 +69,11 @@ const Spoilt kSpoilt[] = {
     {"\"horovodSettings\"", "\"customMpiSettings\": {\"commandLine\": \"x\"}, \"horovodSettings\"",
      "properties.customMpiSettings: a job has one toolkit, this is a second one"},
     {"\"jobPreparation\": {", "\"jobPreparation\": {}, \"x\": {",
-     "properties.jobPreparation.commandLine: required, but not there"},
+     "properties.jobPreparation.commandLine: required, but missing"},
     {"\"image\"", "\"images\"",
-     "properties.containerSettings.imageSourceRegistry.image: required, but not there"},
+     "properties.containerSettings.imageSourceRegistry.image: required, but missing"},
     {"\"jobPreparation\": {", "\"inputDirectories\": [{\"id\": \"A\"}], \"jobPreparation\": {",
-     "properties.inputDirectories[0].path: required, but not there"},
+     "properties.inputDirectories[0].path: required, but missing"},
     {"\"jobPreparation\": {",
      "\"inputDirectories\": [{\"id\": \"A\", \"path\": \"/" + std::string(4095, 'x') +
          "\"}], \"jobPreparation\": {",
@@ -114,9 +114,9 @@ const Spoilt kSpoilt[] = {
     {"net/myshare", "net//myshare", "azureFileUrl: '/myshare' is not a share"},
     {"\"nodeCount\": 4,", "\"nodeCount\": 4 ", "job.json:5:25: syntax error while parsing object"},
     {"\"nodeCount\": 4,", "\"nodeCount\": 4, \"nodeCount\": 2,",
-     "job.json:4:25: properties.nodeCount: the key stands here a second time"},
+     "job.json:4:25: properties.nodeCount: duplicate key"},
     {"\"pythonScriptFilePath\"", "\"pythonScriptPath\"",
-     "properties.horovodSettings.pythonScriptFilePath: required, but not there"},
+     "properties.horovodSettings.pythonScriptFilePath: required, but missing"},
     {"\"horovodSettings\"", "\"horovodSetting\"",
      "job.json:3:19: properties: no toolkit; batchai runs horovodSettings, customMpiSettings, "
      "customToolkitSettings, tensorFlowSettings, pyTorchSettings, cntkSettings, chainerSettings, "
@@ -128,7 +128,7 @@ const Spoilt kSpoilt[] = {
     {"net/myshare", "net/my/../share", "azureFileUrl: 'my/../share' is not a share"},
     {"\"azureFileUrl\": \"https://", "\"azureFileUrl\": \"", "azureFileUrl: expected https://"},
     {"\"azureFileShares\"", "\"fileServers\"",
-     "properties.mountVolumes.fileServers[0].fileServer: required, but not there"},
+     "properties.mountVolumes.fileServers[0].fileServer: required, but missing"},
     {"\"imageSourceRegistry\": {", "\"imageSourceRegistry\": 3, \"x\": {",
      "properties.containerSettings.imageSourceRegistry: expected an object, found a number"},
     {"\"jobPreparation\": {",
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(refuses_variables_that_would_keep_a_job_from_starting) {
     for (const char* name :
          {"SLURM_JOB_ID", "SRUN_DEBUG", "SBATCH_EXPORT", "PMIX_RANK", "PMI_RANK"})
         BOOST_TEST(errors_of(name, "1").find("environmentVariables[0].name: '" + std::string(name) +
-                                             "' is Slurm's or PMIx's to set, not the job's\n") !=
+                                             "' is set by Slurm or PMIx: a job cannot set it\n") !=
                    std::string::npos);
 }
 
@@ -207,12 +207,12 @@ BOOST_AUTO_TEST_CASE(reports_every_error_of_a_file) {
     std::string all;
     for (const Finding& finding : parsed.findings) all += finding.text() + "\n";
     BOOST_TEST(all ==
-               "j:2:9: properties.stdOutErrPathPrefix: required, but not there\n"
+               "j:2:9: properties.stdOutErrPathPrefix: required, but missing\n"
                "j:2:9: properties: no toolkit; batchai runs horovodSettings, customMpiSettings, "
                "customToolkitSettings, tensorFlowSettings, pyTorchSettings, cntkSettings, "
                "chainerSettings, caffeSettings, caffe2Settings\n"
                "j:2:47: properties.mountVolumes.azureFileShares[0].relativeMountPath: required, "
-               "but not there\n"
+               "but missing\n"
                "j:2:64: properties.mountVolumes.azureFileShares[0].azureFileUrl: expected a "
                "string, found a number\n"
                "j:2:83: properties.nodeCount: must be from 1 to 100000, is -1\n");

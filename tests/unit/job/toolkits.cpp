@@ -101,12 +101,12 @@ BOOST_AUTO_TEST_CASE(cntk_in_brainscript) {
 
 BOOST_AUTO_TEST_CASE(cntk_that_cannot_run_is_refused) {
     BOOST_TEST(has_text(errors_of(R"("cntkSettings": {})"),
-                        "properties.cntkSettings.configFilePath: required, but not there"));
+                        "properties.cntkSettings.configFilePath: required, but missing"));
     BOOST_TEST(has_text(errors_of(R"("cntkSettings": {"languageType": "R"})"),
                         "languageType: expected Python or BrainScript, found 'R'"));
     BOOST_TEST(
         has_text(errors_of(R"("cntkSettings": {"languageType": "Python", "configFilePath": "c"})"),
-                 "properties.cntkSettings.pythonScriptFilePath: required, but not there"));
+                 "properties.cntkSettings.pythonScriptFilePath: required, but missing"));
     BOOST_TEST(has_text(
         errors_of(R"("cntkSettings": {"configFilePath": "c", "pythonInterpreterPath": "python"})"),
         "warning: properties.cntkSettings.pythonInterpreterPath: ignored: the language is"));
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(caffe_with_a_script) {
                             "configFilePath": "s"})"),
                         "properties.caffeSettings.configFilePath: a Caffe job has either"));
     BOOST_TEST(has_text(errors_of(R"("caffeSettings": {})"),
-                        "properties.caffeSettings.configFilePath: required, but not there"));
+                        "properties.caffeSettings.configFilePath: required, but missing"));
 }
 
 BOOST_AUTO_TEST_CASE(caffe2) {
