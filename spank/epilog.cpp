@@ -27,9 +27,12 @@ int run_helper(const Site& site, const char* const* argv) {
     const int status = run(program);
     if (status == kTimedOut)
         slurm::say(
-            "batchai: batchai-helper did not end in time: the next end of a job goes on with it");
+            "batchai: batchai-helper did not end in time. The next job that ends on this node "
+            "continues the cleanup");
     if (status == kNotStarted || status == 127)
-        slurm::say("batchai: batchai-helper cannot be run: is batchai installed on this node?");
+        slurm::say(
+            "batchai: cannot run batchai-helper. Install batchai on this node, or correct libexec= "
+            "in plugstack.conf");
     char* const text = output.text();
     char* rest = text;
     while (char* const line = rest ? strsep(&rest, "\n") : nullptr)
@@ -53,7 +56,7 @@ void end_job(slurm::Handle spank, const Site& site) {
     const bool finished = run_helper(site, argv) == 0;
     char line[128];
     snprintf(line, sizeof line, "batchai: job %u, user %u: %s", job, slurm::job_user(spank),
-             finished ? "ended on this node" : "its end on this node is not finished");
+             finished ? "ended on this node" : "cleanup on this node is not finished");
     slurm::log_info(line);
 }
 

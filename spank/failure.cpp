@@ -63,8 +63,10 @@ bool has_failed(const slurm::Task& task, const char* name, int status, const Mem
                 int seconds, Line& why) {
     if (status == 0) return false;
     if (status == kNotStarted || status == 127) {
-        set(why, "batchai: %s: %s cannot be run: is batchai installed on this node?", task.node,
-            name);
+        set(why,
+            "batchai: %s: cannot run %s. Install batchai on this node, or correct libexec= in "
+            "plugstack.conf",
+            task.node, name);
         return true;
     }
     if (status == kTimedOut) {
@@ -85,7 +87,8 @@ bool has_failed(const slurm::Task& task, const char* name, int status, const Mem
     if (found)
         set(why, "%s", found);
     else if (status == 128 + SIGTERM)
-        set(why, "batchai: %s: %s was told to end: the job was cancelled or is out of time",
+        set(why,
+            "batchai: %s: %s was ended by SIGTERM: the job was cancelled or reached its time limit",
             task.node, name);
     else
         set(why, "batchai: %s: %s was ended by signal %d", task.node, name, status - 128);

@@ -132,8 +132,8 @@ bool check(const Site& site, const Options& given, const MemoryFile& answer) {
                  kCheckSeconds);
     else if (status == kNotStarted || status == 127)
         snprintf(line, sizeof line,
-                 "batchai: %s: cannot be run; libexec= in plugstack.conf names "
-                 "its directory",
+                 "batchai: %s: cannot be run. Install batchai on this machine, or correct libexec= "
+                 "in plugstack.conf",
                  path);
     else if (status >= 128)
         snprintf(line, sizeof line, "batchai: batchai-check was ended by signal %d", status - 128);
@@ -174,7 +174,8 @@ bool check_submission(slurm::Handle spank, const Site& site, bool allocator) {
     char* second = text ? strchr(text, '\n') : nullptr;
     char* end = second ? strchr(second + 1, '\n') : nullptr;
     if (!end) {
-        slurm::say("batchai: batchai-check gave no answer: is it of another version?");
+        slurm::say(
+            "batchai: batchai-check returned no answer. Install all of batchai from one release");
         free(text);
         return false;
     }

@@ -195,7 +195,7 @@ void prepare_node(const slurm::Task& task, const Site& site, const State& state,
     const int status = run_prep(task, site, state, input, output, "", seconds);
     if (!has_failed(task, "batchai-prep", status, output, seconds, line)) {
         once.note_success();
-        log_event(task, "its preparation has succeeded");
+        log_event(task, "job preparation succeeded");
         return;
     }
     if (!line.logged) log_failure(task, site, state, line);

@@ -28,7 +28,7 @@ struct PrepArguments {
     void for_each(Option&& option) {
         option("--output", output, "directory of the logs");
         option("--outside", outside,
-               "the same directory as messages name it (default: they name its files only)");
+               "path of that directory in messages (default: messages name only its files)");
         option("--node", log_node, "name of the node in the names of the logs");
         option("--name", node, "name of the node in messages (default: that of --node)");
         option("--timeout", seconds, "seconds after which the command is killed");
@@ -36,10 +36,10 @@ struct PrepArguments {
         option("--record", record, "directory of the job's record");
         option("--cache", cache_days,
                "days for which a preparation that has succeeded is not run again");
-        option("--mounts", mounts, "the job's mounts, for telling what is the same");
+        option("--mounts", mounts, "text that describes the job's mounts; --cache compares it");
         option("--expect", expect, "file that must exist afterwards");
         option("--failed", failed,
-               "runs nothing: logs this line, of a preparation that was killed");
+               "run nothing: only log this line, about a preparation that was killed");
     }
 };
 

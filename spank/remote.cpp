@@ -186,9 +186,9 @@ void enter_job(slurm::Handle spank, const Site& site) {
     const bool set_up = (directory || options.any()) && enter(task, site, options, directory);
     if (!set_up && noted)
         set(entered->failure,
-            "batchai: %s: job %u has --batchai-* options that this shell does not know, and "
-            "nothing has prepared this node: start a step from the job's own shell or script "
-            "first or, after salloc --no-shell, one with the job's options",
+            "batchai: %s: job %u has --batchai-* options that this shell does not know, and this "
+            "node is not prepared. First start a step from the job's own shell or script. After "
+            "salloc --no-shell, give the job's options to that step",
             task.node, task.job);
     else if (!set_up)
         entered = nullptr;

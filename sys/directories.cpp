@@ -163,9 +163,10 @@ Result<void> make_shared_directories(const std::string& path) {
         const std::string name = fs::path(level).filename();
         if (name.empty()) continue;  // the root directory
         if (const auto owner = foreign_link(at.get(), name.c_str()))
-            return Error{level + ": is a symbolic link of " + user_name(*owner) +
-                         ", which is not followed where all users can make one: ask for a "
-                         "directory in its place"};
+            return Error{level + ": is not followed: it is a symbolic link of " +
+                         user_name(*owner) +
+                         " in a directory that all users can write to. Ask for a directory in "
+                         "its place"};
         UniqueFd next = open_level(at.get(), name.c_str());
         if (!next) return errno == EACCES ? refusal(level) : errno_error(level);
         at = std::move(next);

@@ -32,7 +32,7 @@ Result<std::string> read_private_file(int file, uid_t owner, const std::string& 
     if (::fstat(file, &info) != 0) return errno_error(what);
     if (!S_ISREG(info.st_mode) || info.st_uid != owner || (info.st_mode & 077) != 0)
         return Error{what + ": must be a file of user " + std::to_string(owner) +
-                     " that nobody else can read (chmod 600)"};
+                     " that only this user can read (chmod 600)"};
     std::string text;
     char buffer[4096];
     for (;;) {
@@ -48,7 +48,7 @@ Result<std::string> read_private_file(int file, uid_t owner, const std::string& 
 Result<std::string> secret_of(std::string text, const std::string& what) {
     while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
     if (text.empty() || text.find('\0') != text.npos)
-        return Error{what + ": are empty or hold a null byte"};
+        return Error{what + ": empty, or contains a null byte"};
     return text;
 }
 

@@ -88,7 +88,8 @@ sys::Result<std::vector<std::string>> daemon_cgroups(std::string_view cgroups,
         const auto names = split(controllers, ',');
         const std::string found = find_in_mounts(mounts, names.empty() ? "" : names.front(), above);
         if (found.empty())
-            return sys::Error{"cgroup " + line + ": is mounted nowhere, so no daemon can leave it"};
+            return sys::Error{"cgroup " + line +
+                              ": is not mounted, so a FUSE program cannot leave the step's cgroup"};
         directories.push_back(found + (found.ends_with('/') ? "" : "/") + "batchai_" + job);
     }
     return directories;

@@ -73,14 +73,15 @@ void send_answer(int socket, char kind, const std::string& text,
     socket = dup2(socket, 3);
     close_range(4, ~0U, 0);
     if (!become(user) || getppid() != parent) {
-        send_answer(socket, 'E', "cannot take the user's rights", {});
+        send_answer(socket, 'E', "cannot change to the job's user", {});
         _exit(1);
     }
     auto answer = work();
     if (!answer)
         send_answer(socket, 'E', answer.error().message, {});
     else if (answer->files.size() > kMaximumFiles || answer->text.size() > kStateMaximum)
-        send_answer(socket, 'E', "the job asks for too much", {});
+        send_answer(socket, 'E', "the job has too many mount sources, or more than 1 MiB of text",
+                    {});
     else
         send_answer(socket, 'V', answer->text, answer->files);
     _exit(0);

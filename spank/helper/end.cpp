@@ -133,8 +133,8 @@ void finish_interrupted_ends(const Counters& counters) {
     if (count > kNamed) unfinished += " and others";
     // Of a job that ends now, the plugin may have set the mark and the helper not yet the lock.
     std::printf(
-        "batchai-helper: not finished are the ends of these jobs, a process in the background "
-        "goes on with them:%s\n",
+        "batchai-helper: cleanup is not finished for these jobs and continues in the "
+        "background:%s\n",
         unfinished.c_str());
     std::fflush(stdout);
     // Slurm ends what is left in the session when we have ended.
@@ -168,10 +168,11 @@ int tear_down(const std::string& job, const Counters& counters) {
         (void)directory->touch(kEndingFile);  // the plugin has done so already, before our lock
         finished = finish_counted(*directory, counters, Counter::ended, Counter::end_unfinished);
         if (!finished)
-            std::fprintf(stderr,
-                         "batchai-helper: %s: is not removed yet: it takes longer, or holds "
-                         "what is not the user's; a process in the background goes on\n",
-                         directory->state().get("job_temp").c_str());
+            std::fprintf(
+                stderr,
+                "batchai-helper: %s: is not removed yet: this takes longer, or it contains files "
+                "that its user cannot remove. Removal continues in the background\n",
+                directory->state().get("job_temp").c_str());
     }
     finish_interrupted_ends(counters);
     return finished ? 0 : 1;

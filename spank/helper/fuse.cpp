@@ -170,7 +170,8 @@ sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, con
     const auto answered = wait_for_answer(fuse.user, program.target, seconds);
     if (answered) return {};
     const std::string said = last_words(tail_of(program.log));
-    return said.empty() ? answered.error().in("the program has said nothing") : sys::Error{said};
+    return said.empty() ? answered.error().in("the program printed no error message")
+                        : sys::Error{said};
 }
 
 }  // namespace batchai::spank

@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
     }
     const char* number = std::getenv("_FUSE_COMMFD");
     if (number && send_device(std::atoi(number))) return 0;
-    std::perror("batchai-fusermount: no program of batchai-helper's is asking");
+    std::perror(
+        "batchai-fusermount: only a FUSE program that batchai-helper started can call this");
     return 1;
 }

@@ -37,10 +37,10 @@ int main(int argc, char** argv) {
                        : "expected CLUSTER-NUMBER, a directory's name below /run/batchai/jobs";
         });
     auto* attempt =
-        app.add_subcommand("try", "make everything that the site policy speaks of, for a moment");
+        app.add_subcommand("try", "try each mount of the site policy and remove it again");
     attempt->add_option("--policy", policy, "the site policy")->required();
-    auto* sweep = app.add_subcommand(
-        "sweep", "finish the ends of jobs that were interrupted; show version and policy");
+    auto* sweep =
+        app.add_subcommand("sweep", "finish interrupted cleanups of jobs; show version and policy");
     sweep->add_option("--policy", policy, "the site policy")->required();
     for (auto* verb : {set_up, tear_down, sweep})
         verb->add_option("--counters", counters,

@@ -87,7 +87,8 @@ sys::Result<sys::UniqueFd> make_squashfs(const job::Mount& mount, int image) {
     struct stat info = {};
     if (fstat(image, &info) != 0) return sys::errno_error("squashfs");
     if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
-        return sys::Error{"the image must be a file of root that nobody else can write to"};
+        return sys::Error{
+            "the image must be a file of root that only root can write to: chown root, chmod go-w"};
     const auto device = attach_loop(image);
     if (!device) return device.error();
     return make_file_system("squashfs", {{"source", device->path}, {"ro", "", true}}, mount);
@@ -217,7 +218,7 @@ sys::Result<void> show_temporary(int directory, int target, const Credentials& u
     struct stat info = {};
     if (fstat(directory, &info) != 0) return sys::errno_error("temporary directory");
     if (info.st_uid != user.uid || !is_in_this_namespace(directory))
-        return sys::Error{"the job's temporary directory was exchanged while it was made"};
+        return sys::Error{"another process replaced the job's temporary directory during set-up"};
     const auto copy = copy_tree(directory, {});
     if (!copy) return copy.error().in("temporary directory");
     if (auto attached = attach(copy->get(), target); !attached)

@@ -182,10 +182,10 @@ std::string to_bytes(const NodePlan& plan) {
 
 sys::Result<NodePlan> node_plan_from_bytes(std::string_view bytes) {
     auto plan = sys::decode_whole<NodePlan>(bytes, sys::Reader::Strings::without_zero);
-    if (!plan) return sys::Error{"plan: is not what the user's side of the helper writes"};
+    if (!plan) return sys::Error{"plan: malformed: not as batchai-helper's user process writes it"};
     for (const WantedSecret& secret : plan->secrets)
         if (!secret.variable.empty() && !job::is_variable_name(secret.variable))
-            return sys::Error{"plan: a secret for what is no variable's name"};
+            return sys::Error{"plan: a secret has no valid variable name"};
     return *std::move(plan);
 }
 

@@ -31,12 +31,12 @@ struct Trial {
 std::string why_not(const job::FileSystem& file_system) {
     using Kind = job::CredentialsSource::Kind;
     const auto kind = file_system.credentials.kind;
-    if (kind == Kind::user || kind == Kind::job) return "its credentials are a user's";
-    if (file_system.type == job::MountType::fuse) return "a program makes it for a job's user";
+    if (kind == Kind::user || kind == Kind::job) return "it needs a user's credentials";
+    if (file_system.type == job::MountType::fuse) return "its FUSE program runs as a job's user";
     std::error_code unknown;  // the trial says why
     if (file_system.type == job::MountType::squashfs &&
         std::filesystem::is_directory(file_system.source, unknown))
-        return "users name the images in it";
+        return "users choose the images in it";
     return {};
 }
 
@@ -88,10 +88,9 @@ sys::Result<Answer> explain(const std::string& path, int code) {
                         of_group ? "group" : "user", of_group ? info.st_gid : info.st_uid),
             {}};
     }
-    return Answer{path +
-                      ": user nobody cannot read it, by an access list or the server's rules: "
-                      "see that users can",
-                  {}};
+    return Answer{
+        path + ": an access list or the server does not let user nobody read it: give users access",
+        {}};
 }
 
 // As nobody: root opens nothing where a user may have put a link.

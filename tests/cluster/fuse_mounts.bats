@@ -127,7 +127,7 @@ SH
 volume=sshfs_wrong Permission denied
 volume=rclone_wrong logon is invalid
 volume=s3fs_wrong invalid credentials
-volume=true the program has said nothing
+volume=true the program printed no error message
 volume=nothing /no/such/program: No such file or directory
 squashfuse=$images/broken.sqsh squashfs image
 MOUNTS
@@ -139,7 +139,7 @@ MOUNTS
     install -m 644 -o alice "$MINISLURM_DIR/sshd/user" "$own/key"
     submit_alice -N 1 -o out --batchai-mount="volume=sshfs_own:data" --wrap 'echo own >$AZ_BATCHAI_JOB_MOUNT_ROOT/data/file'
     [ "$(wait_job "$job")" = FAILED ]
-    [[ $(one_line out) == *"credentials user:key: must be a file of user 2001 that nobody else can read (chmod 600)" ]]
+    [[ $(one_line out) == *"credentials user:key: must be a file of user 2001 that only this user can read (chmod 600)" ]]
     chmod 600 "$own/key"
     submit_alice -N 1 -o out --batchai-mount="volume=sshfs_own:data" --wrap 'echo own >$AZ_BATCHAI_JOB_MOUNT_ROOT/data/file'
     state=$(wait_job "$job")

@@ -24,7 +24,7 @@ is_over() { [ "$(log_lines n1 | grep -c '^ended on this node$')" = 1 ] && [ "$(l
     submit_alice -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t" --batchai-prep=true --wrap 'srun true'
     [ "$(wait_job "$job")" = COMPLETED ]
     eventually is_over
-    [ "$(log_lines n2)" = $'ended on this node\nits preparation has succeeded\nthis node is set up, mounts: 2' ]
+    [ "$(log_lines n2)" = $'ended on this node\njob preparation succeeded\nthis node is set up, mounts: 2' ]
     [ "$(log_lines n1)" = "$(log_lines n2)" ]
     [ ! -s out ]
 }
@@ -84,7 +84,7 @@ ends() { echo $(($(metric n1 'batchai_job_ends_total{result="finished"}') + $(me
     eventually swept
     scancel "$job"
     wait_job "$job" || true
-    grep -q "batchai-helper: not finished are the ends of these jobs, a process in the background goes on with them: mini-$job" "$MINISLURM_DIR/log/slurmd-n1.log"
+    grep -q "batchai-helper: cleanup is not finished for these jobs and continues in the background: mini-$job" "$MINISLURM_DIR/log/slurmd-n1.log"
     eventually node_is_up n1
 }
 

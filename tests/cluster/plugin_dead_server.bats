@@ -57,7 +57,7 @@ notes_are_gone() { [ -z "$(on_node n1 ls /run/batchai/jobs)$(on_node n2 ls /run/
         eventually asked n1
         scancel "$job"
         [ "$(wait_job "$job")" = CANCELLED ]
-        [ "$(grep '^batchai: ' out)" = "batchai: n1: batchai-helper was told to end: the job was cancelled or is out of time" ]
+        [ "$(grep '^batchai: ' out)" = "batchai: n1: batchai-helper was ended by SIGTERM: the job was cancelled or reached its time limit" ]
         [ ! -e started ]
         eventually notes_are_gone
         back

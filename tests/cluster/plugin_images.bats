@@ -53,7 +53,7 @@ no_loop_device() { ! losetup --list --noheadings -O BACK-FILE | grep -q "$images
     for image in alices open; do
         run as_alice srun -Q -N 1 -w n1 --batchai-mount="squashfs=$images/$image.sqsh:i" true
         [ "$status" = 1 ]
-        [[ $output == *"batchai: n1: mounting $images/$image.sqsh at i: the image must be a file of root that nobody else can write to"* ]]
+        [[ $output == *"batchai: n1: mounting $images/$image.sqsh at i: the image must be a file of root that only root can write to: chown root, chmod go-w"* ]]
     done
     rm "$images/alices.sqsh" "$images/open.sqsh"
 }

@@ -24,7 +24,7 @@ not_started() {
     # shellcheck disable=SC2053
     [[ $(grep '^batchai: ' out) == $1 ]]
 }
-told='batchai: n1: batchai-helper was told to end: the job was cancelled or is out of time'
+told='batchai: n1: batchai-helper was ended by SIGTERM: the job was cancelled or reached its time limit'
 cancelled='batchai: n?: *was cancelled*'
 
 @test "after kill -9 of slurmstepd during the set-up nothing is left" {

@@ -379,7 +379,7 @@ TOML
         state=$(wait_job "$job")
         case $mode in
             none) grep "credentials .*/own: No such file" out ;;
-            644) grep "credentials user:own: must be a file of user .* that nobody else can read" out ;;
+            644) grep "credentials user:own: must be a file of user .* that only this user can read" out ;;
             600) [ "$state" = COMPLETED ] ;;
         esac
         rm -rf "$share/out" "$(alice_home)/.local"
@@ -412,5 +412,5 @@ TOML
     [ "$state" = COMPLETED ]
     [ "$printed" = $'first|the second\nline\nfirst|the second\nline' ]
     [ "$second" = FAILED ]
-    grep -E '^batchai: n[12]: credentials user:two: are empty or hold a null byte$' empty.out
+    grep -E '^batchai: n[12]: credentials user:two: empty, or contains a null byte$' empty.out
 }

@@ -54,9 +54,9 @@ BOOST_AUTO_TEST_CASE(without_slurms_cgroups_there_is_nothing_to_leave) {
 BOOST_AUTO_TEST_CASE(a_hierarchy_that_is_mounted_nowhere_is_an_error) {
     const auto found = daemon_cgroups("7:devices:/slurm/uid_1/job_17\n", kMounts, "mini-17");
     BOOST_REQUIRE(!found);
-    BOOST_TEST(
-        found.error().message ==
-        "cgroup 7:devices:/slurm/uid_1/job_17: is mounted nowhere, so no daemon can leave it");
+    BOOST_TEST(found.error().message ==
+               "cgroup 7:devices:/slurm/uid_1/job_17: is not mounted, so a FUSE program cannot "
+               "leave the step's cgroup");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_credentials_file_is_its_owners_alone) {
     for (const mode_t mode : {0644U, 0640U, 0604U}) {
         chmod((directory / "site").c_str(), mode);
         BOOST_REQUIRE(!read());
-        BOOST_TEST(read().error().message.find("nobody else can read") != std::string::npos);
+        BOOST_TEST(read().error().message.find("only this user can read") != std::string::npos);
     }
     std::filesystem::rename(directory / "site", directory / "other");
     chmod((directory / "other").c_str(), 0600);

@@ -225,8 +225,9 @@ BOOST_FIXTURE_TEST_CASE(another_users_symbolic_link_is_not_followed, Share) {
     fs::create_symlink(target, share + "/a");
     BOOST_REQUIRE(::lchown((share + "/a").c_str(), kMallory.uid, kMallory.uid) == 0);
     BOOST_TEST(fails(kAlice,
-                     share + "/a: is a symbolic link of user 2003, which is not followed where all "
-                             "users can make one: ask for a directory in its place",
+                     share +
+                         "/a: is not followed: it is a symbolic link of user 2003 in a directory "
+                         "that all users can write to. Ask for a directory in its place",
                      [&] { return make_shared_directories(share + "/a/b"); }));
     BOOST_TEST(fs::is_empty(target));
     // The admin's link may lead to more space.

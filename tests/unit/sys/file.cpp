@@ -103,6 +103,6 @@ BOOST_AUTO_TEST_CASE(a_secret_that_no_variable_can_have_is_refused) {
     for (const std::string& text : {std::string(), std::string("\r\n"), std::string("a\0b", 3)}) {
         const auto secret = secret_of(text, "it");
         BOOST_REQUIRE(!secret);
-        BOOST_TEST(secret.error().message == "it: are empty or hold a null byte");
+        BOOST_TEST(secret.error().message == "it: empty, or contains a null byte");
     }
 }
