@@ -13,7 +13,7 @@
 namespace batchai::spank {
 namespace {
 
-// Root's alone, so its names are safe to follow.
+// Only root can write to the directory, so its names are safe to follow.
 struct NotePath {
     explicit NotePath(uint32_t job) {
         snprintf(text, sizeof text, "%s/%s", kAskedDirectory, JobName(slurm::cluster(), job).text);

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which jobs asked for something, on each of their nodes: an empty file CLUSTER-NUMBER of the job's
-// user in kAskedDirectory, made by the job's prolog and removed by its epilog. A step from a shell
-// that knows nothing of the job's options ("srun --jobid" after "salloc --no-shell", a second
-// terminal) learns from it that a node without a state is one that was not prepared.
+// Notes about the jobs that have --batchai-* options, on each of their nodes. A note is an empty
+// file CLUSTER-NUMBER in kAskedDirectory that belongs to the job's user. The job's prolog makes it,
+// its epilog removes it. It serves a step from a shell that does not know the job's options ("srun
+// --jobid" after "salloc --no-shell", a second terminal). If such a step finds a note and no state,
+// the node is not prepared.
 //
-// The note says that, and nothing of the options: Slurm may run no prolog for a job whose number
-// slurmd still knows, so a note can be an older job's, and must not set anything up.
+// The note does not hold the options and must not set anything up: it can be an older job's,
+// because Slurm may run no prolog for a job whose number slurmd still knows.
 #pragma once
 
 #include "spank/options.hpp"
 
 namespace batchai::spank {
 
-// job_prolog. Never fails: Slurm would drain the node.
+// Called in job_prolog. Never fails, because Slurm would drain the node.
 void note_options(slurm::Handle);
 
-// As root. True: this user's job has a note on this node.
+// True: this user's job has a note on this node. Call as root.
 bool asked(const slurm::Task&);
 
-// job_epilog.
+// Called in job_epilog.
 void forget_options(uint32_t job);
 
 }  // namespace batchai::spank

@@ -13,7 +13,7 @@
 namespace batchai::spank {
 namespace {
 
-// What the helper prints, line by line, goes to slurmd's log. Returns its exit status.
+// Runs the helper and writes each line of its output to slurmd's log. Returns its exit status.
 int run_helper(const Site& site, const char* const* argv) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-helper", site.libexec);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What has no task: the end of a job on a node, and the start of slurmd. Neither ever fails: Slurm
-// would drain the node. What could not be removed in time is removed in the background.
+// The plugin's work outside of tasks: the end of a job on a node, and the start of slurmd. Neither
+// call fails, because Slurm would drain the node. A background process removes what takes too long.
 #pragma once
 
 #include "spank/options.hpp"
 
 namespace batchai::spank {
 
-// job_epilog. A job that never used the plugin: one failing open().
+// Called in job_epilog. For a job that never used the plugin it costs one open().
 void end_job(slurm::Handle, const Site&);
 
-// init in slurmd: removes what jobs left whose end was interrupted, and logs version and policy.
+// Called in init of slurmd. Finishes interrupted ends of jobs, and logs version and policy.
 void sweep(const Site&);
 
 }  // namespace batchai::spank

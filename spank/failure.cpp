@@ -13,9 +13,8 @@
 namespace batchai::spank {
 namespace {
 
-// At a step's first failure srun ends the others, and may then drop what is still under way from
-// any of them: our line is on its way from slurmstepd to srun before srun can know that we have
-// failed.
+// At a step's first failure srun ends the other tasks, and may then drop output that is still on
+// its way. So wait until slurmstepd has read our line, before srun can learn of the failure.
 void let_pass(int fd) {
     struct stat info;
     if (fstat(fd, &info) != 0 || !S_ISFIFO(info.st_mode)) return;
@@ -25,8 +24,8 @@ void let_pass(int fd) {
     usleep(20'000);
 }
 
-// What is printed by the user's processes, or looks like a line of ours, may command a terminal.
-// letters: those beyond ASCII stay.
+// Replaces bytes that could control a terminal: the line may come from the user's processes.
+// letters: bytes beyond ASCII stay.
 void make_harmless(char* line, bool letters) {
     for (; *line; ++line) {
         const auto byte = static_cast<unsigned char>(*line);

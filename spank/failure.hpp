@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a task fails on a node: one line, by the first task there, and the end of the task's process.
-// That fails the job without harm to the node whatever the plugin's line in plugstack.conf says.
-// For task_init only: Slurm's own process still waits to release a task in task_init_privileged,
-// and would complain about one that is gone.
+// Fails a task: the first task of the job on the node prints one line, and the task's process ends.
+// This fails the job and leaves the node in service, whether the plugin's line in plugstack.conf
+// says required or optional. Call in task_init only: in task_init_privileged Slurm still waits for
+// the task, and would report one that is gone.
 #pragma once
 
 #include "spank/process.hpp"
@@ -12,20 +12,20 @@
 
 namespace batchai::spank {
 
-// A line with the job and its user to the log.
+// Writes a line with the job and its user to slurmd's log.
 void log_event(const slurm::Task&, const char* what, const char* more = "");
 
 [[noreturn]] void fail(const slurm::Task&, const char* line);
-// A failure's line, cut where it is too long.
+// The line of a failure. A line that is too long is cut.
 struct Line {
     char text[kLineMaximum] = {};
-    bool logged = false;  // "batchai: ...", of a program of ours, which has logged it too
+    bool logged = false;  // one of our programs wrote it ("batchai: ...") and has logged it
 };
 __attribute__((format(printf, 2, 3))) void set(Line&, const char* format, ...);
 
-// Whether one of our programs did not succeed, and why: its own line where it has one. output: what
-// it wrote; the line is the first that starts with "batchai: ", else the last. A node that was
-// cancelled because another one failed may have written first: its line is the last choice.
+// True if one of our programs failed; why is then set. output: what the program wrote. The line is
+// its first one that starts with "batchai: ", else its last one. A line about a cancelled
+// preparation is used only if there is no other, because another node failed first.
 bool has_failed(const slurm::Task&, const char* name, int status, const MemoryFile& output,
                 int seconds, Line& why);
 

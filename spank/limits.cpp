@@ -17,7 +17,7 @@ constexpr Limit kLimits[kLimitCount] = {
     {"AS", RLIMIT_AS, 0},
 };
 
-// "1024", or "U1024" where the user asked for it (--propagate).
+// "1024", or "U1024" if the user asked for it (--propagate).
 bool parse(const char* text, rlim_t& value) {
     if (*text == 'U') ++text;
     if (*text < '0' || *text > '9') return false;

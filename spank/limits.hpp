@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The resource limits that come with a job from its submission (PropagateResourceLimits): Slurm
-// puts them into a task's environment, SLURM_RLIMIT_NOFILE=1024, and applies them, soft limits
-// only, after task_init. What the plugin starts for the job before that gets them here. A limit
-// that has no variable is not handed over.
+// The resource limits of a job's submission (PropagateResourceLimits). Slurm puts them into a
+// task's environment, such as SLURM_RLIMIT_NOFILE=1024, and applies them as soft limits after
+// task_init. Programs that the plugin starts before that get them here. A limit without a variable
+// is not passed on.
 //
-// Shared by the plugin and batchai-prep: no C++ library.
+// The plugin and batchai-prep share this header, so it needs no C++ library.
 #pragma once
 
 #include <sys/resource.h>
@@ -20,10 +20,11 @@ struct Limit {
 
 inline constexpr int kLimitCount = 10;
 
-// Fills in those of an environment; returns how many there are.
+// Fills in the limits of an environment. Returns their number.
 int submitted_limits(char* const* environment, Limit (&limits)[kLimitCount]);
 
-// Sets this process's soft limit. False: it stays as it is, above the hard limit as a rule.
+// Sets this process's soft limit. False: the limit is unchanged, usually because it is above the
+// hard limit.
 bool apply(const Limit& limit);
 
 }  // namespace batchai::spank

@@ -11,14 +11,15 @@
 namespace batchai::spank {
 namespace {
 
-// Where Slurm keeps the options that a job was submitted with, for programs inside of it.
+// The variables in which Slurm keeps a job's options for programs inside the job.
 constexpr const char* kSlurmsVariables[kOptionCount] = {
     "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_job",
     "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_mount",
     "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_prep",
     "SLURM_SPANK__SLURM_SPANK_OPTION_batchai_batchai_output"};
 
-// The job in whose environment srun was started, 0: none. Later srun changes SLURM_JOB_ID itself.
+// The job in whose environment srun was started; 0: none. Recorded here because srun changes
+// SLURM_JOB_ID later.
 uint32_t job_of_environment;
 
 // Slurm gives each component of a heterogeneous job a number.
@@ -32,8 +33,8 @@ bool is_component(uint32_t job) {
     }
 }
 
-// True for a variable of a job: the first kind has its options; the others, of a task, say where
-// its files are.
+// True for a variable that belongs to a job. Variables of the first kind hold the job's options,
+// the others name the files of a task.
 bool is_of_job(const char* entry, bool of_task) {
     constexpr const char* kStarts[] = {"SLURM_SPANK_BATCHAI_", "AZ_BATCHAI_", "AZ_BATCH_HOST_LIST=",
                                        "BATCHAI_JOB_FILE=", "BATCHAI_NODE_READY="};
@@ -46,9 +47,9 @@ bool is_of_job(const char* entry, bool of_task) {
 
 enum class Leave { remove, empty };
 
-// Removes what the environment has of the job around us, or makes it empty.
+// Removes the variables of the surrounding job from the environment, or makes them empty.
 void leave_surrounding_job(Leave how) {
-    // What no task has set is the user's own.
+    // A value that no task has set is the user's own.
     const bool of_task = find_variable(environ, "BATCHAI_NODE_READY") != nullptr;
     for (size_t i = 0; environ[i];) {
         char name[256];
@@ -84,7 +85,8 @@ bool has_option_for_set_up_job(const Options& given) {
     return found;
 }
 
-// An option whose value is empty: often a variable that is not set. A line for each.
+// True if an option has an empty value, often from a variable that is not set. Prints a line for
+// each.
 bool has_empty(const Options& given) {
     bool found = false;
     for (int i = 0; i < kOptionCount; ++i) {
@@ -106,12 +108,12 @@ bool too_long(const Options& given) {
     return true;
 }
 
-// Runs batchai-check, which prints what is to travel in each option's place. False: it said why
-// not.
+// Runs batchai-check, which prints the values that go to the nodes. False: it has printed why not.
 bool check(const Site& site, const Options& given, const MemoryFile& answer) {
     char path[4096];
     snprintf(path, sizeof path, "%s/batchai-check", site.libexec);
-    // A command cannot be checked, and every user of the machine can see arguments.
+    // --batchai-prep is left out: a command cannot be checked, and every user of the machine can
+    // see arguments.
     constexpr const char* kFlags[kOptionCount] = {"--job", "--mount", nullptr, "--output"};
     const char* argv[4 + 2 * kOptionCount] = {"batchai-check", "--policy", site.policy};
     int argc = 3;
@@ -154,8 +156,8 @@ void forget_submission(bool allocator) {
 
 void forget_other_job(slurm::Handle spank) {
     const uint32_t job = slurm::job_number(spank);
-    // srun has copied its environment: what is changed now reaches the tasks, what is removed
-    // stays.
+    // srun has already copied its environment: a changed variable reaches the tasks, a removed one
+    // stays in the copy.
     if (job_of_environment != 0 && job != job_of_environment && !is_component(job))
         leave_surrounding_job(Leave::empty);
 }

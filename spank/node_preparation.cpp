@@ -16,7 +16,7 @@ bool starts_with(const char* text, const char* start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-// Of Slurm's variables srun gets only these: others (SLURM_NTASKS_PER_GPU, …) would be taken for
+// srun gets only these of Slurm's variables. It would take others, such as SLURM_NTASKS_PER_GPU, as
 // options of the step, and some contradict ours.
 bool for_all_nodes_step(const char* entry) {
     if (starts_with(entry, "SLURM_CONF=") || starts_with(entry, "SLURM_JOB_ID=") ||
@@ -39,17 +39,17 @@ bool spreads_gpus(char* const* environment) {
     return false;
 }
 
-// What the step runs, once its node is prepared. A node without the plugin runs it as well, and is
-// known by the mount root that is missing (launcher/common/readiness.hpp).
-// It sleeps so that srun has the line before it knows of the failure (failure.cpp, let_pass).
+// The step's command on a prepared node. A node without the plugin runs it too, and has no mount
+// root (launcher/common/readiness.hpp). It sleeps so that srun has the line before it learns of the
+// failure (failure.cpp, let_pass).
 constexpr char kIsReady[] =
     "while read -r mount; do case $mount in *\" - tmpfs batchai-$SLURM_JOB_ID-\"*) exit 0; esac; "
     "done </proc/self/mountinfo; echo \"batchai: $SLURMD_NODENAME: the plugin is not active here: "
     "the node's plugstack.conf lacks its line\" >&2; /bin/sleep 1; exit 1";
 
-// Runs batchai-prep, which reads note and command from input (the note may quote the command, and
-// every user sees arguments), or logs a failure that it could not log itself. Nothing of the user's
-// that it starts holds a file of ours.
+// Runs batchai-prep, or has it log a failure that it could not log itself. batchai-prep reads note
+// and command from input: the note may quote the command, and every user can see arguments. The
+// user's processes inherit no file of ours.
 int run_prep(const slurm::Task& task, const Site& site, const State& state, const MemoryFile& input,
              const MemoryFile& output, const char* failure, int seconds) {
     char path[4096];
@@ -153,7 +153,7 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     Program program = {BATCHAI_SRUN, argv, const_cast<char* const*>(environment)};
     program.err = output.fd();
     program.seconds = seconds;
-    program.limits = task.environment;  // those of srun are those of its tasks
+    program.limits = task.environment;  // srun's limits are those of its tasks
     const int status = run(program);
     free(environment);
     if (!has_failed(task, "srun", status, output, seconds, line)) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Job preparation from a task's place (task_init): batchai-prep is run once on each node of a job,
-// and in a batch job on all of them before the script. A failure ends the task (failure.hpp).
+// Runs the job preparation from a task (task_init): batchai-prep runs once on each node of a job.
+// In a batch job it runs on all nodes before the script. A failure ends the task (failure.hpp).
 #pragma once
 
 #include "spank/once.hpp"
@@ -10,11 +10,12 @@
 
 namespace batchai::spank {
 
-// From the batch script's task: one step over all nodes, whose tasks the plugin enters and prepares
-// as any others; the step itself does nothing.
+// Called in the batch script's task. Starts one step over all nodes. The plugin sets up and
+// prepares the step's tasks like any others; the step's own command does nothing.
 void prepare_all_nodes(const slurm::Task&, const Site&, const State&, int seconds);
 
-// Prepares this node unless that is done, or waits for the task that is at it.
+// Prepares this node. If another task prepares it, waits for that task; if the node is prepared,
+// returns.
 void prepare_node(const slurm::Task&, const Site&, const State&, const Once&, int seconds);
 
 }  // namespace batchai::spank

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The user's options, the admin's arguments in plugstack.conf, and how the options travel from the
-// login node to the nodes.
+// The user's options, the admin's arguments in plugstack.conf, and the variables that carry the
+// options from the login node to the nodes.
 #pragma once
 
 #include "spank/protocol.hpp"
@@ -9,7 +9,7 @@
 
 namespace batchai::spank {
 
-// The user's options of a job; null where not given.
+// The user's options of a job. An option that is not given is null.
 struct Options {
     const char* value[kOptionCount] = {};
 
@@ -25,11 +25,11 @@ struct Site {
 };
 Site site(int argc, char** argv);
 
-// The helper's option before site.counters. Null, which ends the arguments, without counters: a
-// helper that is being upgraded may not know the option.
+// The helper's option before site.counters. Without counters it is null, which ends the arguments:
+// during an upgrade an older helper may not know the option.
 const char* counters_option(const Site&);
 
-// Says which of them the plugin does not know.
+// Logs the arguments that the plugin does not know.
 void name_unknown_words(int argc, char** argv);
 
 // Makes the options known to srun, sbatch, salloc and slurmstepd. Call from `init`.
@@ -41,7 +41,7 @@ Options given_options();
 // The options that a job has carried from its submission in its environment.
 Options carried_options(char* const* environment);
 
-// On a node: those carried, else those given to this step.
+// On a node: the carried options, else those given to this step.
 Options node_options(char* const* environment);
 
 // The value of a variable of an environment; null where it has none.

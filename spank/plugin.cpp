@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Slurm calls. All of it is here; each callback hands over to the part for its context.
+// All functions that Slurm calls. Each passes on to the part of the plugin for its context.
 //
 // This library holds no thread, exception, C++ library or global constructor: Slurm loads it into
 // srun, sbatch, slurmd and each slurmstepd. Remote `init`, `init_post_opt` and `user_init` must not
@@ -21,7 +21,7 @@ extern "C" {
 using batchai::spank::site;
 namespace slurm = batchai::spank::slurm;
 
-// Found in the file by `batchai admin check`, as what(1) finds such a text. Not exported.
+// `batchai admin check` finds this text in the file, as what(1) does. It is not exported.
 __attribute__((used)) static const char built_for[] =
     "@(#)batchai plugin " BATCHAI_VERSION " for Slurm " BATCHAI_SLURM;
 
@@ -54,8 +54,8 @@ BATCHAI_EXPORT int slurm_spank_init(spank_t spank, int argc, char** argv) {
 BATCHAI_EXPORT int slurm_spank_init_post_opt(spank_t spank, int argc, char** argv) {
     const slurm::Context context = slurm::context();
     if (context != slurm::Context::srun && context != slurm::Context::allocator) return 0;
-    // Nothing is submitted yet, and the user has been told why: end here. A return value would add
-    // Slurm's own lines, and would not hold where plugstack.conf says "optional".
+    // Nothing is submitted yet, and the user has the message, so end here. A return value would add
+    // Slurm's own lines, and has no effect if plugstack.conf says "optional".
     if (!batchai::spank::check_submission(spank, site(argc, argv),
                                           context == slurm::Context::allocator))
         exit(1);

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PrepArguments: the options of batchai-prep, for the plugin, which writes its command line, and
-// for batchai-prep, which reads it. The plugin has no C++ library, so there is no header of it
-// here, and Text and Number are what each side works with. (batchai-launch, of another room, writes
-// some of these options itself: launcher/root/job_file_run.cpp.)
+// PrepArguments: the options of batchai-prep. The plugin writes this command line, and batchai-prep
+// reads it. The plugin has no C++ library, so this header includes none of it: each side chooses
+// its types for Text and Number. batchai-launch writes some of these options itself
+// (launcher/root/job_file_run.cpp).
 #pragma once
 
 namespace batchai::spank {
 
 template <class Text, class Number = Text>
 struct PrepArguments {
-    Text output{};     // directory of the logs, which is there
+    Text output{};     // directory of the logs; it must exist
     Text outside{};    // the same without the job's mounts; empty: messages name files only
     Text log_node{};   // in the names of the logs; empty in a one-node job
     Text node{};       // in messages
-    Number seconds{};  // after which the command is killed
-    Text directory{};  // where the command runs; empty: where this runs
+    Number seconds{};  // time limit of the command
+    Text directory{};  // where the command runs; empty: the current directory
     Text record{};     // record directory; empty: none
-    // As long a preparation that has succeeded is not run again; 0: it always runs.
+    // Days for which a preparation that succeeded is not run again. 0: it always runs.
     Number cache_days{};
-    Text mounts{};  // a text that is the same where the job's mounts are
+    Text mounts{};  // a text that is equal for equal mounts
     Text expect{};  // file that must exist afterwards; empty: none
     Text failed{};  // log this line of a preparation that was killed, and run nothing
 

@@ -71,7 +71,8 @@ namespace {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
 
-    // Copies above the standard numbers first: one of them may stand in another's place.
+    // Copy the descriptors above the standard numbers first: one of them may have a number that
+    // another one needs.
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int wanted[4] = {program.in, program.out, program.err, program.extra};
     for (int& fd : wanted) fd = fcntl(fd >= 0 ? fd : null, F_DUPFD_CLOEXEC, 10);
@@ -105,8 +106,8 @@ bool wait_until(int pidfd, int seconds) {
     }
 }
 
-// While it lives, this process can wait for its children. One whose parent has ignored SIGCHLD
-// ignores it too, and the kernel then reaps the children.
+// While an object of this class exists, this process can wait for its children. If its parent
+// ignored SIGCHLD, this process does so too, and the kernel then reaps the children.
 class WaitingForChildren {
   public:
     WaitingForChildren() {
@@ -153,7 +154,7 @@ int run(const Program& program) {
     if (pidfd >= 0) close(pidfd);
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return kNotStarted;  // somebody else's SIGCHLD handling took it
+        if (errno != EINTR) return kNotStarted;  // another SIGCHLD handler took it
     if (!ended) return kTimedOut;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts the plugin's programs and waits for them, with a deadline. Used inside srun, sbatch,
-// slurmd and slurmstepd: no thread, no signal handler, nothing inherited but what is named here.
+// Starts the plugin's programs and waits for them, with a deadline. It runs inside srun, sbatch,
+// slurmd and slurmstepd. So it starts no thread and sets no signal handler, and a program inherits
+// only the descriptors named here.
 #pragma once
 
 #include <stddef.h>
 
 namespace batchai::spank {
 
-// The owner of a file in memory: what a program reads from or writes to.
+// A file in memory, from which a program reads or to which it writes.
 class MemoryFile {
   public:
     MemoryFile();
@@ -20,15 +21,16 @@ class MemoryFile {
     void add(const char* data, size_t length);
     void add_field(const char* name, const char* value);  // "name=value" and a zero byte
     void rewind();
-    // All of it, zero-terminated, to be freed by the caller; null without memory.
+    // The whole text, zero-terminated; the caller frees it. Null if there is no memory.
     char* text() const;
 
   private:
     int fd_ = -1;
 };
 
-// While it lives, we die with our parent, slurmstepd: once that is killed, the job may be over at
-// any time, and what we set up would stay. Not for what the user runs, so not for longer.
+// While an object of this class exists, this process dies with its parent, slurmstepd. After
+// slurmstepd is killed, the job may be over at any time, and what we set up would stay. The user's
+// programs must not have this, so destroy the object before they start.
 class DyingWithParent {
   public:
     DyingWithParent();
@@ -46,12 +48,13 @@ struct Program {
     int err = -1;
     int extra = -1;  // becomes file descriptor 3
     int seconds = 0;
-    char* const* limits = nullptr;  // the environment that its resource limits are in
+    char* const* limits = nullptr;  // environment with the program's resource limits
 };
 
-// Runs it to its end. Its process name is its own, it dies with us, its signals are default and not
-// blocked (Slurm blocks some in task_init_privileged, and never signals what is called slurmstepd).
-// Returns its exit status, 128+N for a signal, kTimedOut after the deadline, kNotStarted.
+// Runs the program and waits for its end. It has its own process name, because Slurm never signals
+// a process called slurmstepd. It dies with this process. Its signals have their default actions
+// and are not blocked (Slurm blocks some in task_init_privileged). Returns its exit status, 128+N
+// for a signal, kTimedOut after the deadline, or kNotStarted.
 inline constexpr int kTimedOut = -1;
 inline constexpr int kNotStarted = -2;
 int run(const Program& program);

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the plugin and its helpers say to each other. Shared by both sides, so: constants only, and
-// no header that needs the C++ library.
+// The messages between the plugin and its helpers. Both sides share this header, so it holds
+// constants only and includes no header that needs the C++ library.
 //
-// Everything is a list of strings, each ended by a zero byte, "name=value" where not said
-// otherwise.
+// Every message is a list of strings. Each string ends with a zero byte, and is "name=value" unless
+// stated otherwise.
 //
 // Request (plugin to `batchai-helper setup`, on standard input): name (of its directory), id, uid,
 // gid, groups, restart, step (the process of the step's slurmstepd), node, hosts, gpus, submit_dir,
 // in_place, array_task (may be empty), and the user's options under the names of kOptionNames.
 //
-// State (kStateFile in the job's directory, root only): what later tasks of the job need. uid,
-// restart and submitted (a time, of slurmctld's) say whose it is (helper/submission.hpp); result
-// (running, ready or failed), message (of a failure); gid and job_temp for the job's end; the
-// options again, so that a step that asks for others is noticed; when ready also
-// namespace, nodes, prepare, script, timeout, cache (days), mounts (as a text), logs, logs_outside
-// (the same without the job's mounts), record, log_node, note and command. Then an empty string and
-// the task's environment.
+// State (kStateFile in the job's directory, for root only): what later tasks of the job need. uid,
+// restart and submitted (slurmctld's time) identify the submission (helper/submission.hpp). result
+// is running, ready or failed; message is the line of a failure. gid and job_temp are for the job's
+// end. The options are in it again, so that the plugin notices a step that gives others. If result
+// is ready, it also has namespace, nodes, prepare, script, timeout, cache (days), mounts (as a
+// text), logs, logs_outside (the same without the job's mounts), record, log_node, note and
+// command. An empty string follows, then the task's environment.
 #pragma once
 
 namespace batchai::spank {
 
-// One directory per job, CLUSTER-NUMBER, 0700, inside a private self-bind of kBaseDirectory, 0711:
-// mounts of jobs may be below. A leftover whose number another submission has by now gets a name
-// with ".N" behind it.
+// Each job has a directory CLUSTER-NUMBER, 0700, inside a private self-bind of kBaseDirectory. That
+// one is 0711, because mounts of jobs may be below it. If another submission has the number now,
+// the leftover of the old one gets the name with ".N" at its end.
 inline constexpr char kBaseDirectory[] = "/run/batchai";
 inline constexpr char kLockFile[] = "/run/batchai/lock";  // while the self-bind is made
 inline constexpr char kEndsFile[] = "/run/batchai/ends";  // while interrupted ends are finished
@@ -37,16 +37,17 @@ inline constexpr char kWitnessFile[] = "witness";          // see helper/submiss
 inline constexpr char kPinFile[] = "namespace";            // the mount namespace is bound here
 inline constexpr char kPreparationFile[] = "preparation";  // see once.hpp
 inline constexpr char kDaemonsFile[] = "daemons";          // see helper/daemon_notes.hpp
-// Marks a directory whose job is over: made by the plugin at the job's end, or by the helper for a
-// leftover, with or without the directory's lock. Removed last: if an end is interrupted, the next
-// end of a job or start of slurmd goes on with it.
+// Marks a directory whose job is over. The plugin makes it at the job's end, or the helper for a
+// leftover, with or without the directory's lock. It is removed last: if an end is interrupted, the
+// next end of a job or start of slurmd continues it.
 inline constexpr char kEndingFile[] = "ending";
 
 // The user's options. kOptionNames are the names in requests and states.
 enum Option { kJob, kMount, kPrep, kOutput, kOptionCount };
 inline constexpr const char* kOptionNames[kOptionCount] = {"job", "mount", "prep", "output"};
 
-// Where the options travel to the nodes: Slurm puts SLURM_SPANK_ before what sbatch hands over.
+// The variables that carry the options to the nodes. Slurm puts SLURM_SPANK_ before the names that
+// sbatch passes on.
 inline constexpr const char* kOptionVariables[kOptionCount] = {
     "SLURM_SPANK_BATCHAI_JOB", "SLURM_SPANK_BATCHAI_MOUNT", "SLURM_SPANK_BATCHAI_PREP",
     "SLURM_SPANK_BATCHAI_OUTPUT"};
@@ -58,14 +59,14 @@ inline constexpr char kArrayTaskVariable[] = "SLURM_SPANK_BATCHAI_ARRAY_TASK";
 inline constexpr unsigned kOptionsMaximum = 64 * 1024;
 inline constexpr unsigned kStateMaximum = 1024 * 1024;
 
-// A failure's line; what is longer is cut.
+// The longest line of a failure; a longer one is cut.
 inline constexpr unsigned kLineMaximum = 4096;
-// In the line of a preparation that was told to end.
+// Part of the line of a preparation that was cancelled.
 inline constexpr char kCancelled[] = "job preparation was cancelled";
 
-// Deadlines in seconds; job preparation has the policy's. That of the set-up is above all of the
-// helper's own together: 30 each to plan, open sources and make files, 120 at most to mount, 150
-// for slurmctld's answer, 40 for what an earlier run has left, 50 for a failure.
+// Deadlines in seconds. The policy has that of the job preparation. That of the set-up is larger
+// than the sum of the helper's own: 30 each to plan, open sources and make files, 120 to mount, 150
+// for slurmctld's answer, 40 for leftovers of an earlier run, 50 for a failure.
 inline constexpr int kCheckSeconds = 60;
 inline constexpr int kSetupSeconds = 480;
 inline constexpr int kTeardownSeconds = 90;

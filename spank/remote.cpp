@@ -21,8 +21,9 @@
 namespace batchai::spank {
 namespace {
 
-// What enter_job leaves for prepare_job, which Slurm calls next in the same process. Made there, so
-// that nothing is constructed or destroyed when Slurm loads and unloads the plugin.
+// enter_job passes this to prepare_job, which Slurm calls next in the same process. It is
+// constructed in place, so that nothing is constructed or destroyed when Slurm loads and unloads
+// the plugin.
 struct Entered {
     State state;
     Once preparation;
@@ -108,7 +109,7 @@ bool set_up(const slurm::Task& task, const Site& site, const Options& options, L
     const char* argv[] = {"batchai-helper",      "setup",       "--policy", site.policy,
                           counters_option(site), site.counters, nullptr};
     char search[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-    char configuration[4096] = "";  // slurmstepd's own: what the helper asks is this cluster's
+    char configuration[4096] = "";  // slurmstepd's own, so that the helper asks this cluster
     if (const char* file = getenv("SLURM_CONF"))
         snprintf(configuration, sizeof configuration, "SLURM_CONF=%s", file);
     char* const environment[] = {search, *configuration ? configuration : nullptr, nullptr};
@@ -139,7 +140,7 @@ void log_mounts(const slurm::Task& task, const State& state) {
 }
 
 // Reads the state and enters the job's namespace, or sets the failure. False: the job has no
-// options, and the state under its number was another submission's.
+// options, and the state belongs to another submission with the same number.
 bool enter(const slurm::Task& task, const Site& site, const Options& options,
            Descriptor& directory) {
     if (is_known(task, directory)) return true;
@@ -157,7 +158,7 @@ bool enter(const slurm::Task& task, const Site& site, const Options& options,
     return true;
 }
 
-// What else can be wrong with a job whose state has been read.
+// Sets the failure for other errors of a job whose state is read.
 void check(const slurm::Task& task, const Options& options, const Descriptor& directory) {
     const State& state = entered->state;
     Line& failure = entered->failure;
@@ -210,7 +211,7 @@ void prepare_job(slurm::Handle spank, const Site& site) {
         slurm::set_environment(spank, name, equals + 1);
     });
     const slurm::Task task = slurm::task(spank);  // with the variables just set
-    // batchai-prep keeps the policy's time itself; ours is for a batchai-prep that does not.
+    // batchai-prep enforces the policy's time limit. This one is for a batchai-prep that hangs.
     const int seconds = atoi(state.field("timeout")) + 30;
     const bool all_nodes = strcmp(state.field("prepare"), "all-nodes") == 0;
     if (task.batch_script && all_nodes && atoi(state.field("nodes")) > 1)

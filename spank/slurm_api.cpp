@@ -51,7 +51,8 @@ Task task(Handle spank) {
     spank_get_item(spank, S_JOB_ARRAY_TASK_ID, &task.array_task);
     spank_get_item(spank, S_JOB_SUPPLEMENTARY_GIDS, &groups, &task.group_count);
     spank_get_item(spank, S_JOB_ENV, &task.environment);
-    // slurmstepd's own: in the job's environment it may be that of the node where srun runs.
+    // From slurmstepd's environment: the job's environment may have the name of the node where srun
+    // runs.
     if (const char* node = getenv("SLURMD_NODENAME")) task.node = node;
     task.cluster = cluster();
     task.groups = groups;
@@ -85,7 +86,7 @@ bool set_job_variable(Handle spank, const char* name, const char* value) {
 }
 
 char* expand_hosts(const char* list) {
-    // The list is in the user's environment: a forged one must not fill the memory.
+    // The list comes from the user's environment. A forged one must not use up the memory.
     constexpr int kMaximum = 1 << 16;
     auto* hosts = slurm_hostlist_create(list);  // in 22.05 hostlist_t is the pointer itself
     if (hosts && slurm_hostlist_count(hosts) > kMaximum) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the plugin asks of Slurm, and nothing else of Slurm is used. slurm_api.cpp is the real one;
-// the unit tests have their own.
+// The only interface between the plugin and Slurm. slurm_api.cpp implements it with Slurm's
+// library; the unit tests have their own implementation.
 #pragma once
 
 #include <stdint.h>
@@ -24,12 +24,12 @@ struct Task {
     uid_t uid = 0;
     gid_t gid = 0;
     uint32_t restart = 0;
-    const char* cluster = "";  // Slurm's name of it
+    const char* cluster = "";  // Slurm's name of the cluster
     const char* node = "";     // Slurm's name of this node
     bool batch_script = false;
     bool first_on_node = false;
-    // Known in the batch script's task only: Slurm gives a step what the environment says, where
-    // another job's may have been left.
+    // Known only in the batch script's task. For a step, Slurm takes the value from the
+    // environment, where another job may have left one.
     bool in_array = false;
     uint32_t array_task = 0;
     const gid_t* groups = nullptr;
@@ -38,7 +38,7 @@ struct Task {
 };
 Task task(Handle);
 
-// The name of the cluster whose Slurm has loaded us, as its configuration has it.
+// The name of the cluster whose Slurm has loaded the plugin, from its configuration.
 const char* cluster();
 
 // The job's number, in prolog and epilog and in srun's local_user_init. 0: unknown.
@@ -52,8 +52,8 @@ bool set_environment(Handle, const char* name, const char* value);
 // SLURM_SPANK_<name> in every step of the job that is being submitted.
 bool set_job_variable(Handle, const char* name, const char* value);
 
-// "n[1-2]" becomes "n1,n2"; owned by the caller (free). Null when it is no
-// list or one of more than 65536 hosts.
+// "n[1-2]" becomes "n1,n2". The caller frees the result. Null: not a list, or more than 65536
+// hosts.
 char* expand_hosts(const char* list);
 
 // One line to the user (on a node: the task's stderr) and to the log.

@@ -35,11 +35,11 @@ class State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
-    // Reads <directory>/state. False: there is none, or it is another user's, or of an earlier run
-    // of a requeued job.
+    // Reads <directory>/state. False: there is none, or it belongs to another user or to an earlier
+    // run of a requeued job.
     bool read(int directory, uid_t uid, uint32_t restart);
 
-    // A field's value; empty when there is no such field.
+    // A field's value; empty if the field is missing.
     const char* field(const char* name) const;
     bool ready() const;
     bool failed() const;
@@ -65,11 +65,11 @@ struct JobName {
     char text[128];
 };
 
-// The job's directory; negative: there is none.
+// The job's directory. Negative: it does not exist.
 int open_job_directory(const JobName&);
 
-// True while the process lives that was there when slurmctld was last asked whose the state is
-// (helper/submission.hpp): the job's number can have been given to no other submission since.
+// True while the witness process lives: it was alive when slurmctld last said whose the state is
+// (helper/submission.hpp). Slurm gives the job's number to no other submission as long as it lives.
 bool has_witness(int directory);
 
 }  // namespace batchai::spank

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// batchai-check: what can be said of the plugin's options before a job is submitted. Run on the
-// login node by sbatch, salloc and srun, as the user. Prints two lines: the job file's snapshot and
-// the output directory, each empty where there is none.
+// batchai-check: checks the plugin's options before a submission. sbatch, salloc and srun run it on
+// the login node, as the user. It prints two lines, the job file's snapshot and the output
+// directory; a line is empty if there is none.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -42,7 +42,8 @@ void say(const std::string& line) {
     std::fprintf(stderr, "batchai: %s\n", sys::printable(line).c_str());
 }
 
-// The job's name by its file's: what a name may not have becomes '_', what is too long is cut.
+// The job's name, made from its file's name: characters that a name may not have become '_', and a
+// long name is cut.
 std::string job_name(const std::string& file) {
     std::string name = std::filesystem::path(file).stem();
     for (char& c : name)
@@ -51,7 +52,7 @@ std::string job_name(const std::string& file) {
     return job::is_object_name(name) ? name : "job";
 }
 
-// Seen from where we are; nothing after the reason was printed.
+// The path, absolute. Nothing after an error, which is printed.
 std::optional<std::string> absolute_path(const char* option, const std::string& path) {
     std::error_code error;
     const auto absolute = std::filesystem::absolute(path, error);
@@ -60,7 +61,7 @@ std::optional<std::string> absolute_path(const char* option, const std::string& 
     return std::nullopt;
 }
 
-// As this machine sees it, or as the job file says it.
+// Prints the job's output directory as this machine sees it, or else as the job file names it.
 void say_output(const job::JobSpec& spec, const job::SitePolicy& policy,
                 const job::Identity& identity) {
     const auto directory = job::login_stdouterr_directory(spec, policy, identity);
@@ -69,7 +70,7 @@ void say_output(const job::JobSpec& spec, const job::SitePolicy& policy,
                                                 job::output_segment(identity) + "/stdouterr"));
 }
 
-// The snapshot's path; empty after the reasons were printed.
+// The snapshot's path. Empty after errors, which are printed.
 std::string check_job_file(const std::string& file, const job::SitePolicy& policy) {
     const auto text = spank::read_regular_file(file, job::kMaxJobBytes);
     if (!text) {
@@ -89,7 +90,8 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     const bool is_snapshot = parsed.spec && parsed.spec->identity;
     for (const auto& finding : parsed.findings) {
         const bool note = finding.severity == job::Finding::Severity::note;
-        if (!note || !is_snapshot) say(finding.text());  // `batchai job create` has said the notes
+        if (!note || !is_snapshot)
+            say(finding.text());  // `batchai job create` has printed the notes
     }
     if (!parsed.spec) return "";
     const auto submission = spank::parent_submission();
@@ -104,7 +106,7 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     if (is_snapshot) identity = *parsed.spec->identity;
     const auto path = absolute_path("--batchai-job", file);
     if (!path) return "";
-    if (submission.is_test) return *path;  // it leaves no record
+    if (submission.is_test) return *path;  // it makes no record
     auto snapshot = job::write_snapshot(*text, *path, identity, "");
     if (!snapshot) {
         say("--batchai-job: " + snapshot.error().message);

@@ -117,15 +117,15 @@ bool one_of(std::string_view text, const std::array<std::string_view, N>& list) 
     return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// Slurm takes the start of a long option's name for the name, from where no other option has it.
+// Slurm accepts the start of a long option's name, if no other option starts like it.
 bool is_short_for(std::string_view text, std::string_view name, std::size_t from) {
     return text.size() >= from && name.starts_with(text);
 }
 
-// What the options among the words say.
+// The result of reading the options.
 struct Reading {
     std::string nodes;        // the last -N; empty: none
-    std::string first_other;  // the first word that is no option nor an option's value
+    std::string first_other;  // the first word that is not an option or an option's value
     bool is_test = false;
     bool is_array = false;
     bool moves = false;      // --chdir
@@ -211,8 +211,8 @@ bool ends_component(const std::string& word) {
     return word == "hetjob" || word == "packjob";
 }
 
-// Of a batch script, up to its first command, and of its first component only. A quote there is
-// more than this reads.
+// Reads the #SBATCH lines of a batch script up to its first command, and only of its first
+// component. It does not interpret quotes.
 Reading read_script(const std::string& path) {
     const auto text = sys::read_file(path, kMaximum);
     Reading all;

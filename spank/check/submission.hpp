@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The submission that asked for a check, by the words of sbatch, salloc or srun, batchai-check's
-// parent, by the #SBATCH lines of its script, and by Slurm's variables. Slurm tells a plugin
-// nothing of it before the job runs. What it is not certain of, because it does not know an option,
-// it does not say.
+// Finds out how sbatch, salloc or srun, the parent of batchai-check, was called: from its command
+// line, the #SBATCH lines of its script, and Slurm's variables. Slurm itself tells a plugin nothing
+// of this before the job runs. A value that is not certain, because an option is unknown, is left
+// out.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct Submission {
     bool is_sbatch = false;
     bool is_test = false;             // --test-only: nothing will run
     bool is_array = false;            // --array: each task has an output directory of its own
-    std::optional<AskedNodes> nodes;  // nothing: it is not known
+    std::optional<AskedNodes> nodes;  // nothing: unknown
 };
 
 // words: with the program's name first.

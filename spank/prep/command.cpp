@@ -22,14 +22,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Every user of a node sees arguments, so the shell reads its command from descriptor 3. The
-// command itself runs without the descriptor, and its messages and $0 are those of `bash -c`.
+// The shell reads its command from descriptor 3, because every user of a node can see arguments.
+// The command itself runs without the descriptor, and its messages and $0 are those of `bash -c`.
 constexpr int kCommandDescriptor = 3;
 // A shell whose program signal N has ended exits with 128 + N.
 constexpr int kShellSignal = 128;
 constexpr char kShell[] = "[ -r /proc/self/fd/3 ] && eval \"$(</proc/self/fd/3)\" 3<&-";
 
-// The signals that we wait for, blocked as long as this lives.
+// Blocks the signals that we wait for, until this object is destroyed.
 class Signals {
   public:
     Signals() {
@@ -61,7 +61,8 @@ class Signals {
     }
 
     // The signal that tells us to end, after signal `number` has ended the command or its program;
-    // 0 where none comes. Slurm signals the processes of a step in turn, so ours may be the later.
+    // 0: none comes. Slurm signals the processes of a step one after the other, so ours may come
+    // later.
     int told_to_end(int number) const {
         if (number != SIGTERM && number != SIGINT && number != SIGHUP) return 0;
         const auto deadline = Clock::now() + std::chrono::seconds(1);
@@ -74,8 +75,8 @@ class Signals {
     sys::UniqueFd fd_;
 };
 
-// What Slurm does to a task after us: the limits of the submission, without the variables that
-// carry them.
+// Does what Slurm does to a task later: sets the limits of the submission, and removes the
+// variables that carry them.
 void apply_limits() {
     Limit limits[kLimitCount];
     const int count = submitted_limits(environ, limits);
@@ -108,7 +109,8 @@ sys::Result<sys::UniqueFd> in_memory(const std::string& text) {
     _exit(127);
 }
 
-// Kills the group, then whoever has left it: orphans of the command become our children.
+// Kills the process group, then the processes that have left it: orphans of the command become our
+// children.
 void kill_all(pid_t group) {
     kill(-group, SIGKILL);
     const std::string list = "/proc/self/task/" + std::to_string(getpid()) + "/children";

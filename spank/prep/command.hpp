@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one shell command with a deadline. Everything that it has started is killed with it when the
-// time is over or when we are told to end (SIGTERM, SIGINT, SIGHUP), and when we are killed.
+// Runs one shell command with a deadline. It kills all processes of the command at the deadline,
+// when this process gets SIGTERM, SIGINT or SIGHUP, and when this process is killed.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ struct CommandEnd {
     int code = 0;  // exit code or signal
 };
 
-// As `bash -c command`, without the command in any process's arguments; standard input empty, its
-// outputs to the two files, with the resource limits that our environment holds (limits.hpp).
-// Single-threaded callers only.
+// Runs `bash -c command` without the command in any process's arguments. Its standard input is
+// empty, its outputs go to the two files, and it has the resource limits of our environment
+// (limits.hpp). The caller must have one thread only.
 sys::Result<CommandEnd> run_command(const std::string& command, int out, int err, int seconds);
 
 }  // namespace batchai::spank

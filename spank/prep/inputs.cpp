@@ -21,9 +21,9 @@ using Environment = std::map<std::string, std::string>;
 
 constexpr std::size_t kWordMaximum = 1000;
 constexpr std::size_t kDirectoryMaximum = 8;
-constexpr std::size_t kScriptMaximum = 1024 * 1024;  // in what is larger nothing is looked for
+constexpr std::size_t kScriptMaximum = 1024 * 1024;  // a larger file is not read
 
-// How the names of variables begin that differ from one job or login to the next.
+// Prefixes of variables that differ from one job or login to the next.
 constexpr std::array<std::string_view, 33> kPassing{"AZ_BATCHAI_JOB_TEMP",
                                                     "AZ_BATCHAI_SHARED_JOB_TEMP",
                                                     "AZ_BATCHAI_STDOUTERR_DIR",
@@ -58,7 +58,7 @@ constexpr std::array<std::string_view, 33> kPassing{"AZ_BATCHAI_JOB_TEMP",
                                                     "PWD",
                                                     "OLDPWD"};
 
-// A file's text; empty where it cannot be had.
+// A file's text; empty if it cannot be read.
 std::string text_of(const std::string& path, std::size_t limit) {
     auto text = sys::read_file(path, limit);
     return text ? *std::move(text) : std::string();
@@ -73,7 +73,7 @@ bool is_of_a_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// $NAME and ${NAME} replaced, as a shell would; of the shell's other expansions none.
+// Replaces $NAME and ${NAME} as a shell does, and no other expansions.
 std::string expand(std::string_view text, const Environment& environment) {
     std::string result;
     while (!text.empty()) {
@@ -98,7 +98,7 @@ struct Word {
     bool written = false;  // follows a ">"
 };
 
-// The words of a command, cut wherever the shell could.
+// The words of a command, split at every place where the shell could split.
 std::vector<Word> words_of(const std::string& command, const Environment& environment) {
     constexpr char kBetween[] = " \t\r\n;&|()<>\"'`=,:";
     const std::string text = expand(command, environment);
@@ -183,7 +183,7 @@ Inputs inputs_of(const std::string& command, const std::string& node, const std:
     for (const auto& [name, value] : environment)
         if (name != "_" && (!is_passing(name) || mentions.find(name) != mentions.npos))
             parts.add(name + "=" + value);
-    // Its path is the same in all jobs, and its text is made of these.
+    // The host file has the same path in all jobs, and its text comes from this variable.
     if (mentions.find("AZ_BATCHAI_MPI_HOST_FILE") != mentions.npos)
         if (const auto hosts = environment.find("AZ_BATCH_HOST_LIST"); hosts != environment.end())
             parts.add(hosts->second);

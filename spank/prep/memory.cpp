@@ -23,7 +23,7 @@ std::string cache_directory() {
     return {};
 }
 
-// The directory, made where it is missing; empty where somebody else could write to it.
+// The directory, which is made if it is missing. Empty if another user could write to it.
 std::string own_directory() {
     std::string directory = cache_directory();
     if (directory.empty()) return {};

@@ -65,7 +65,7 @@ class Logs {
     const Preparation& what_;
 };
 
-// A text that begins with a log's path, with the path that the user can open.
+// Replaces a log's path at the start of a text by the path that the user can open.
 std::string outside(const Preparation& what, const std::string& text) {
     const std::string rest = text.substr(what.output.size() + 1);
     return what.outside.empty() ? rest : what.outside + "/" + rest;
@@ -86,8 +86,8 @@ std::string describe(const CommandEnd& end, int seconds) {
            (seconds == 1 ? " second" : " seconds") + ", the site's limit";
 }
 
-// The submission's limits that the command cannot have here, a line each: no failure, as for a
-// task.
+// The submission's limits that this node does not allow, a line each. They are not a failure, as
+// for a task.
 void note_limits(const Logs& logs) {
     Limit limits[kLimitCount];
     const int count = submitted_limits(environ, limits);
@@ -131,8 +131,8 @@ std::string end_of(const std::string& path) {
     return text;
 }
 
-// The end of what the command said, of its errors first, as the service's log had it: each line
-// after ">>>".
+// The last lines of the command's output, its errors first, as the service's log had them: each
+// line after ">>>".
 std::string last_lines(const Outputs& outputs) {
     std::string text = end_of(outputs.err_path);
     if (text.empty()) text = end_of(outputs.out_path);
@@ -159,8 +159,8 @@ sys::Result<void> run(const Preparation& what, const Logs& logs, const Outputs& 
     return {};
 }
 
-// What the command has left for this job alone: in its temporary directory, or in the directory
-// where it ran there. Another job needs the command again.
+// True if the command left files for this job only: in its temporary directory, or in the directory
+// in which it ran there. Another job must run the command again.
 std::set<std::string> left_for_job() {
     std::set<std::string> names;
     const char* temporary = std::getenv("AZ_BATCHAI_JOB_TEMP");
@@ -173,7 +173,7 @@ std::set<std::string> left_for_job() {
     return names;
 }
 
-// Runs the command, unless the same one has succeeded not long ago.
+// Runs the command, unless an equal one succeeded within the policy's days.
 sys::Result<void> run_or_skip(const Preparation& what, const Logs& logs, const Outputs& outputs) {
     if (what.cache_days == 0) return run(what, logs, outputs);
     const auto inputs = [&what] {

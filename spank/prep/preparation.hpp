@@ -18,10 +18,10 @@ struct Preparation : PrepArguments<std::string, int> {
     std::string note;     // line of the site policy about the command; empty: none
 };
 
-// The error is the one line for the user, already in the logs.
+// The error is the line for the user. It is in the logs already.
 sys::Result<void> prepare(const Preparation&);
 
-// Logs the line of a failure, and an event of it, for a preparation that was killed.
+// Logs the line of a failure and its event, for a preparation that was killed.
 void log_failure(const Preparation&, const std::string& line);
 
 }  // namespace batchai::spank
