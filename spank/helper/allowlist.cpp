@@ -29,8 +29,8 @@ bool is_big_enough(const job::FileSystem& entry, const job::Mount& mount) {
     return size && limit && *size <= *limit;
 }
 
-// The admin's directories and images without symbolic links, in the order of the entries; empty
-// where there is none. In a process of its own: the server of one of them may be dead.
+// The sources of the entries without symbolic links, in the order of the entries; an empty text if
+// one does not exist. It runs in a process of its own, because a source's server may be dead.
 sys::Result<std::vector<std::string>> resolve(const Entries& entries) {
     const Credentials self{geteuid(), getegid(), {}};
     const auto answer = as_user(
@@ -58,9 +58,9 @@ Entries covering(const Entries& entries, const std::vector<std::string>& paths,
     return found;
 }
 
-// The entries that cover a source. It has no symbolic link in it, so one that is within an entry's
-// source by name is so in truth, and nothing has to be looked up: a dead server under one entry
-// must not hold up the jobs of others.
+// The entries that cover a source. The source's path has no symbolic link. So if it lies below an
+// entry's source by name, it does so in fact, and no other path is looked up. A dead server under
+// one entry must not delay jobs that use another.
 sys::Result<Entries> entries_for(const job::Mount& mount, const std::string& source,
                                  const job::SitePolicy& policy) {
     const job::MountType type = job::type_of(mount);
@@ -79,7 +79,8 @@ sys::Result<Entries> entries_for(const job::Mount& mount, const std::string& sou
     return covering(entries, *paths, source);
 }
 
-// By the entry that the plan names: source and options are the policy's.
+// Approves a remote mount by the entry that the plan names. Source and options come from the
+// policy.
 sys::Result<job::Mount> approve_remote(job::Mount mount, const job::SitePolicy& policy) {
     auto& remote = *job::part_of<job::Remote>(mount);
     const auto* entry = entry_of(mount, policy);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The last word on a mount, with root's rights and the policy alone: what the user's side planned
-// is held against the [[share]] and [[allow]] entries again, by the directory that was really
-// opened.
+// Decides as root, by the policy alone, whether a mount is allowed. It compares the user's plan
+// with the [[share]] and [[allow]] entries again, using the directory that was opened and not its
+// name.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace batchai::spank {
 
-// source: the path of the directory or image that was opened with the user's rights, symbolic links
-// resolved; empty for tmpfs. Returns the mount as it may be made: read-only where the policy says
-// so. Of a remote mount everything but what the entry leaves to jobs is the entry's.
+// source: the path of the directory or image that was opened with the user's rights, without
+// symbolic links; empty for tmpfs. Returns the mount as it may be made, read-only if the policy
+// says so. For a remote mount, the entry gives all values except those that it leaves to jobs.
 sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
                                 const job::SitePolicy&);
 
-// The entry that a remote mount names; nullptr for another mount, and for a name that the policy
-// does not have.
+// The entry that a remote mount names. nullptr for another kind of mount, and if the policy has no
+// such entry.
 const job::FileSystem* entry_of(const job::Mount&, const job::SitePolicy&);
 
 }  // namespace batchai::spank

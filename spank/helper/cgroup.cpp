@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kProcMaximum = 16 * 1024 * 1024;
 
-// What lies above Slurm's "uid_1000" or "job_17" in a cgroup's path; empty: Slurm made none.
+// The part above Slurm's "uid_1000" or "job_17" in a cgroup's path. Empty: Slurm made none.
 std::string above_the_job(std::string_view path) {
     std::string above;
     for (const auto& name : split(path, '/')) {
@@ -27,8 +27,8 @@ std::string above_the_job(std::string_view path) {
     return {};
 }
 
-// Where a path of the hierarchy is found: the first mount of it that holds the path. The controller
-// is "freezer", "name=systemd" and so on, or empty for version 2.
+// The directory of a path of the hierarchy: below the first mount that contains the path. The
+// controller is "freezer", "name=systemd" and so on, or empty for version 2.
 std::string find_in_mounts(std::string_view mounts, const std::string& controller,
                            const std::string& path) {
     for (const auto& line : split(mounts, '\n')) {

@@ -60,7 +60,7 @@ std::uint64_t value(const Counts& counts, Counter counter) {
     return counts[static_cast<std::size_t>(counter)];
 }
 
-// By the directory's descriptor: nobody can exchange what is written and renamed.
+// Writes and renames by the directory's descriptor, so that no user can exchange the file.
 sys::Result<void> publish(const std::string& directory, const std::string& text) {
     const auto opened = sys::open_trusted(directory, {.flags = O_RDONLY | O_DIRECTORY});
     if (!opened) return opened.error();
@@ -79,8 +79,8 @@ sys::Result<void> count(const std::string& directory,
                         const std::vector<std::pair<Counter, std::uint64_t>>& what) {
     const sys::UniqueFd kept(open(kCountersFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!kept) return sys::errno_error(kCountersFile);
-    // Who holds the lock may be frozen with a user's step, or wait for a server: a count is lost
-    // rather than a job kept waiting.
+    // The process with the lock may be frozen with a user's step, or wait for a server. Then lose a
+    // count instead of delaying a job.
     for (int tries = 0; flock(kept.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
         if (errno != EWOULDBLOCK || tries == kLockTries) return sys::errno_error(kCountersFile);
         usleep(kLockMicroseconds);
@@ -113,7 +113,7 @@ std::string metrics_text(const Counts& counts) {
     return text;
 }
 
-// All lines have one length, so a write replaces the text as a whole.
+// All lines have the same length, so a write replaces the whole text.
 std::string kept_text(const Counts& counts) {
     std::string text;
     for (const std::uint64_t number : counts) text += fmt::format("{:020}\n", number);

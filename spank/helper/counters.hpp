@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What root has done for jobs on this node, counted since it was booted, for Prometheus: a text
+// Counters of root's work for jobs on this node since its boot, for Prometheus. They go to a text
 // file that the textfile collector of node_exporter reads. Only with counters=DIRECTORY in the
 // plugin's line.
 #pragma once
@@ -17,10 +17,10 @@ namespace batchai::spank {
 
 enum class Counter : std::uint8_t {
     set_up,         // nodes that were set up for a job
-    set_up_failed,  // and those that could not be
+    set_up_failed,  // nodes whose set-up failed
     mounts,
     mounts_failed,
-    prepared,  // preparations of jobs that are over, by their result
+    prepared,  // preparations, by result, counted at the job's end
     preparation_failed,
     preparation_interrupted,
     ended,  // ends of jobs
@@ -36,9 +36,9 @@ class Counters {
     // An empty directory: nothing is counted.
     explicit Counters(std::string directory) : directory_(std::move(directory)) {}
 
-    // Adds to the numbers of this node, and replaces the file batchai.prom in the directory, which
-    // root alone can change. What is wrong is said on standard error: no job fails for it. As root,
-    // outside of jobs' namespaces.
+    // Adds to the counters of this node, and replaces the file batchai.prom in the directory, which
+    // only root may be able to change. Errors go to standard error, and no job fails for them. Call
+    // as root, outside of jobs' namespaces.
     void add(const std::vector<std::pair<Counter, std::uint64_t>>& what) const;
 
   private:
@@ -48,7 +48,8 @@ class Counters {
 // In the text format of Prometheus.
 std::string metrics_text(const Counts&);
 
-// The numbers as the node keeps them, and back: what cannot be read counts from 0.
+// The text in which the node keeps the counters, and the reverse. A text that cannot be read counts
+// as 0.
 std::string kept_text(const Counts&);
 Counts kept_counts(const std::string& text);
 

@@ -29,17 +29,16 @@ bool become(const Credentials& user) {
             return false;
         if (user.uid != 0 && setuid(0) == 0) return false;
     }
-    const rlimit no_core = {1, 1};  // bytes; 0 does not keep it from a program in core_pattern
+    const rlimit no_core = {1, 1};  // bytes; 0 does not stop a program in core_pattern
     setrlimit(RLIMIT_CORE, &no_core);
     umask(022);
-    // After the change of user, which clears the one and sets the other to fs.suid_dumpable: this
-    // process has a copy of root's memory.
+    // Set both after the change of user, which clears the first and sets the second to
+    // fs.suid_dumpable. This process has a copy of root's memory.
     return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&
            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-// Answers are sent as one stream: 'V' and the text, with the files on the first byte; or 'E' and
-// why.
+// An answer is one stream: 'V', the text, and the files on the first byte; or 'E' and the error.
 void send_answer(int socket, char kind, const std::string& text,
                  const std::vector<sys::UniqueFd>& files) {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaximumFiles)] = {};
@@ -69,7 +68,7 @@ void send_answer(int socket, char kind, const std::string& text,
 
 [[noreturn]] void serve(int socket, const Credentials& user, pid_t parent,
                         const std::function<sys::Result<Answer>()>& work) {
-    // Root's open files are not the user's.
+    // The user's process must not have root's open files.
     socket = dup2(socket, 3);
     close_range(4, ~0U, 0);
     if (!become(user) || getppid() != parent) {
@@ -147,7 +146,7 @@ sys::Result<Answer> as_user(const Credentials& user, int seconds,
 
     auto answer = receive(ours.get(), seconds);
     kill(child, SIGKILL);                    // done, or too late
-    if (answer) waitpid(child, nullptr, 0);  // one that is stuck in a file system ends when it can
+    if (answer) waitpid(child, nullptr, 0);  // after a timeout it may be stuck in a file system
     if (!answer) return what.empty() ? answer.error() : answer.error().in(what);
     if (answer->text.empty()) return sys::Error{"the process with the user's rights died"};
     const char kind = answer->text.front();

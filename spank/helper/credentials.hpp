@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work with the rights of the job's user: files that a user names are opened, read and written, and
-// JSON is parsed, in a child process without root's rights. Where the helper is not root (a cluster
-// inside a user namespace) it is the user already, and nothing is given up.
+// Runs work with the rights of the job's user, in a child process: it opens, reads and writes files
+// that a user names, and parses JSON. If the helper is not root (a cluster inside a user
+// namespace), it is the user already and changes nothing.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +19,9 @@ namespace batchai::spank {
 // The uid nobody and the gid nogroup. No user has them.
 inline constexpr unsigned kNobodyId = 65534;
 
-// A gid that no other living process has: made of the process's own number, in a range that belongs
-// to this project (batchai.toml(5)). Linux counts processes to 2^22 at most. The range ends at
-// 2^31, above what directory services and containers give away.
+// A gid that no other living process has: the process's number plus the start of a range that
+// belongs to this project (batchai.toml(5)). Linux has at most 2^22 process numbers. The range ends
+// at 2^31, above the ids that directory services and containers use.
 inline constexpr gid_t kOwnGroups = 0x7fc00000;
 constexpr gid_t own_group(pid_t process) {
     return kOwnGroups + static_cast<gid_t>(process);
@@ -32,13 +32,13 @@ struct Credentials {
     gid_t gid = 0;
     std::vector<gid_t> groups;
 
-    // Only the effective uid is the user's, which counts for files; the real and saved one are
-    // nobody's. So the user cannot signal or trace the process, and it cannot be root again.
-    // A FUSE file system without allow_other is closed to it.
+    // Only the effective uid, which counts for files, is the user's; the real and saved ones are
+    // nobody's. So the user cannot signal or trace the process, and the process cannot become root
+    // again. It has no access to a FUSE file system without allow_other.
     bool out_of_reach = false;
 };
 
-// What the child hands back: text (at most 1 MiB) and open files (at most kMaximumFiles).
+// The result of the child: text (at most 1 MiB) and open files (at most kMaximumFiles).
 struct Answer {
     std::string text;
     std::vector<sys::UniqueFd> files;
@@ -46,8 +46,8 @@ struct Answer {
 inline constexpr std::size_t kMaximumFiles = 64;
 
 // Runs work in a child as the user and returns its answer or its error. A child that takes longer
-// than the seconds is killed: a user's file may be on a dead server. what: what it works on, for
-// the message then.
+// than the seconds is killed, because a user's file may be on a dead server. what: the object of
+// the work, for the message about the time limit.
 sys::Result<Answer> as_user(const Credentials&, int seconds,
                             const std::function<sys::Result<Answer>()>& work,
                             const std::string& what = "");

@@ -33,7 +33,7 @@ constexpr char kHome[] = "/home";  // below our own directory in the small tmpfs
 constexpr char kFuseDevice[] = "/dev/fuse";
 constexpr char kSearchPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// Does nothing where the target is the source already: /bin may be /usr/bin.
+// Does nothing if the target is the source already: /bin may be /usr/bin.
 sys::Result<void> bind_over(const std::string& source, const std::string& target) {
     struct stat wanted = {};
     struct stat found = {};
@@ -46,7 +46,8 @@ sys::Result<void> bind_over(const std::string& source, const std::string& target
     return {};
 }
 
-// Where only root may open it (0600), a copy that all may: to open it gives no access to any mount.
+// If only root may open /dev/fuse (0600), makes a copy that all may open: opening it gives no
+// access to a mount.
 sys::Result<void> open_device_to_all(const std::string& directory) {
     struct stat info = {};
     if (stat(kFuseDevice, &info) != 0) return sys::errno_error(kFuseDevice);
@@ -57,7 +58,7 @@ sys::Result<void> open_device_to_all(const std::string& directory) {
     return bind_over(copy, kFuseDevice);
 }
 
-// Under both names: first in PATH, and in place of what libfuse starts by its full path.
+// Shows it under both names: first in PATH, and in place of the full path that libfuse starts.
 sys::Result<void> offer_fusermount(const std::string& program, const std::string& directory) {
     for (const char* name : {"fusermount", "fusermount3"}) {
         const std::string link = directory + "/" + name;
@@ -71,14 +72,14 @@ sys::Result<void> offer_fusermount(const std::string& program, const std::string
     return {};
 }
 
-// The mount namespace, which is new, as the program finds it. The directory of our own in the small
-// tmpfs is named so that no target is in its way.
+// Prepares the program's new mount namespace. Our directory in the small tmpfs has a name that no
+// target has.
 sys::Result<void> furnish(const DaemonProgram& program, const std::string& own) {
     if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
         return sys::errno_error("making the mounts of the program private");
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
         return sys::errno_error("/proc");
-    // In a namespace of Slurm's, the job's mounts, its own among them, are already there.
+    // A namespace of Slurm has the job's mounts already, among them this one.
     while (umount2(program.mount_root.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
     }
     if (mount("batchai", program.mount_root.c_str(), "tmpfs", MS_NOSUID,
@@ -114,7 +115,7 @@ sys::Result<void> take_users_rights(const Credentials& user, gid_t own) {
     return {};
 }
 
-// Nothing of ours but what the program is meant to have.
+// Closes every descriptor except those that the program gets.
 sys::Result<void> keep_descriptors(const DaemonProgram& program) {
     const sys::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
     if (!null) return sys::errno_error("/dev/null");
@@ -127,7 +128,7 @@ sys::Result<void> keep_descriptors(const DaemonProgram& program) {
                 {program.device, kFuseDescriptor},
                 {program.credentials, kCredentialsDescriptor}};
     int copies[std::size(kept)];
-    // Copies first: one of them may stand in another's place.
+    // Copy the descriptors first: one of them may have a number that another one needs.
     for (std::size_t i = 0; i < std::size(kept); ++i)
         copies[i] = kept[i].from < 0 ? -1 : fcntl(kept[i].from, F_DUPFD_CLOEXEC, 200);
     for (std::size_t i = 0; i < std::size(kept); ++i)
@@ -155,7 +156,7 @@ void reset_process() {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    // Of 1 byte: with 0, a dump is still piped to a program that is the system's core_pattern.
+    // 1 byte: with 0, the kernel still pipes a dump to a program in core_pattern.
     const rlimit no_core = {1, 1};
     setrlimit(RLIMIT_CORE, &no_core);
     (void)chdir("/");
@@ -179,7 +180,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return all;
 }
 
-// As process 1 of the PID namespace; outside, our number is another one.
+// Runs as process 1 of the PID namespace; outside it has another number.
 sys::Error become(const DaemonProgram& program, pid_t number) {
     const std::string own = program.mount_root + "/.batchai";
     const auto variables = environment(program, own);
@@ -193,7 +194,7 @@ sys::Error become(const DaemonProgram& program, pid_t number) {
     return sys::errno_error(program.command.front());
 }
 
-// Waits for our number on the host, which our parent sends once we are in the job's notes. If the
+// Waits for our number on the host. The parent sends it after the job's notes have it. If the
 // parent dies first, this process ends.
 [[noreturn]] void serve(int socket, const DaemonProgram& program) {
     pid_t number = -1;
@@ -209,9 +210,9 @@ struct Started {
     int error = 0;
 };
 
-// In a child, whose end makes the daemon nobody's.
+// Runs in a child. After its end, init is the daemon's parent.
 [[noreturn]] void start_in_new_namespaces(int socket, const DaemonProgram& program) {
-    // The lock of the job's directory, among others, is not theirs.
+    // The daemon must not inherit our descriptors, such as the lock of the job's directory.
     close_all_but({socket, program.host, program.device, program.credentials, program.log});
     Started started;
     if (setns(program.host, CLONE_NEWNS) == 0 && unshare(CLONE_NEWNS | CLONE_NEWPID) == 0)

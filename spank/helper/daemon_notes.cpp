@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// For a program that was told to end, and for the kernel to end one that was killed.
+// Time limit for a program to end after SIGTERM, and for the kernel to end it after SIGKILL.
 constexpr int kLastSeconds = 3;
 
 std::string boot_name() {
@@ -45,7 +45,7 @@ sys::Result<void> note(const JobDirectory& directory, const char* name, const st
     return directory.append(kDaemonsFile, entry);
 }
 
-// A descriptor of the process, if it is still the one that was meant.
+// A descriptor of the process, if the number still belongs to it.
 sys::UniqueFd open_process(const ProcessIdentity& wanted) {
     sys::UniqueFd process(pidfd_open(wanted.pid, 0));
     if (!process) return process;
@@ -76,18 +76,18 @@ void send_signal(const std::vector<sys::UniqueFd>& processes, int number) {
     for (const auto& process : processes) pidfd_send_signal(process.get(), number, nullptr, 0);
 }
 
-// Waits until the daemons have written what is left. What is in use is taken away all the same.
+// Unmounts, and waits until the daemons have written their data. A busy mount is detached.
 [[noreturn]] void unmount(int space, const std::vector<std::string>& mounts) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (setns(space, CLONE_NEWNS) != 0) _exit(1);
-    close_range(3, ~0U, 0);  // we may be left behind, and must hold none of our maker's locks then
+    close_range(3, ~0U, 0);  // the parent may leave us behind: keep none of its locks
     for (auto path = mounts.rbegin(); path != mounts.rend(); ++path)
         if (umount2(path->c_str(), UMOUNT_NOFOLLOW) != 0 && errno == EBUSY)
             umount2(path->c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
     _exit(0);
 }
 
-// A process of its own in the job's namespace, which may have to be left behind.
+// Runs in a process of its own in the job's namespace, because it may hang there.
 class Unmounting {
   public:
     Unmounting(const JobDirectory& directory, const std::vector<std::string>& mounts) {
@@ -130,7 +130,7 @@ std::optional<ProcessIdentity> identity_from_text(const std::string& text) {
 }
 
 std::string start_time(std::string_view stat) {
-    // The second field, the name in brackets, may have anything in it.
+    // The second field, the name in brackets, can have any character.
     const auto name_end = stat.rfind(')');
     if (name_end == stat.npos) return {};
     const auto fields = split(stat.substr(name_end + 1), ' ');
@@ -170,7 +170,7 @@ sys::Result<void> note_fuse_mount(const JobDirectory& directory, const std::stri
 void end_daemons(const JobDirectory& directory, int seconds) {
     const Fields notes = directory.read(kDaemonsFile);
     const auto mounts = notes.all("mount");
-    if (mounts.empty()) return;  // they are noted first
+    if (mounts.empty()) return;  // a mount is noted before its daemon and cgroup
     std::vector<sys::UniqueFd> daemons;
     for (const auto& text : notes.all("daemon")) {
         const auto identity = identity_from_text(text);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which daemons, cgroups and FUSE mounts a job has on this node, for whoever ends them: noted in
-// the job's directory before each comes to be. A process is known by its number, the time of its
-// start and the boot of the machine: a number alone may be another process's by now.
+// The notes about a job's daemons, cgroups and FUSE mounts on this node. They are in the job's
+// directory, and each is written before the thing is made, so that the job's end finds it. A
+// process is identified by its number, its start time and the boot of the machine, because another
+// process may have the number later.
 #pragma once
 
 #include <sys/types.h>
@@ -25,23 +26,23 @@ struct ProcessIdentity {
 std::string to_text(const ProcessIdentity&);
 std::optional<ProcessIdentity> identity_from_text(const std::string& text);
 
-// The time of the start in the text of /proc/PID/stat; empty when there is none.
+// The start time in the text of /proc/PID/stat; empty if there is none.
 std::string start_time(std::string_view stat);
 
-// Of a process that cannot end meanwhile.
+// Identifies a process that cannot end during the call.
 sys::Result<ProcessIdentity> identify(pid_t pid);
 
-// Whether the process with that number is the one that was meant.
+// True if the process with that number is the one that was identified.
 bool is_alive(const ProcessIdentity&);
 
 sys::Result<void> note_daemon(const JobDirectory&, pid_t pid);
 sys::Result<void> note_cgroup(const JobDirectory&, const std::string& directory);
 sys::Result<void> note_fuse_mount(const JobDirectory&, const std::string& path);
 
-// Unmounts the job's FUSE mounts, so that the daemons write out what they hold and end; those that
-// have not within the seconds are told to, then killed. Where the job has no pinned namespace, it
-// is Slurm's, which takes it away with the mounts. To be called when the job's processes are gone,
-// before its namespace is.
+// Unmounts the job's FUSE mounts, so that the daemons write their data and end. A daemon that has
+// not ended within the seconds gets SIGTERM, then SIGKILL. A job without a pinned namespace is in
+// Slurm's, which Slurm removes with its mounts. Call it after the job's processes have ended and
+// before the namespace is removed.
 void end_daemons(const JobDirectory&, int seconds);
 
 }  // namespace batchai::spank

@@ -26,12 +26,13 @@ namespace {
 
 // Time limit for removing a temporary directory. A background process removes the rest.
 constexpr int kRemoveSeconds = 30;
-// For a FUSE program to write to its server what it still holds.
+// Time limit for a FUSE program to write its data to its server.
 constexpr int kDaemonSeconds = 20;
 // For all interrupted ends together, in the background.
 constexpr int kFinishSeconds = 600;
 
-// False: it is still there, for it takes longer or holds what the user has no right to remove.
+// False: the directory still exists, because removal takes longer or the user may not remove a
+// part.
 bool remove_as(const Credentials& owner, const std::string& path, int seconds) {
     if (seconds <= 0) return false;
     return as_user(owner, seconds,
@@ -48,7 +49,7 @@ bool finish(const JobDirectory& directory) {
     return true;
 }
 
-// How the preparation has ended, by the plugin's file about it (once.hpp); nothing: there was none.
+// The result of the preparation in the plugin's file (once.hpp). Nothing: there was none.
 std::optional<Counter> preparation_of(const JobDirectory& directory) {
     const std::string text = read_or_empty(directory.fd(), kPreparationFile);
     if (text.empty()) return std::nullopt;
@@ -56,7 +57,7 @@ std::optional<Counter> preparation_of(const JobDirectory& directory) {
     return text == "started\n" ? Counter::preparation_interrupted : Counter::preparation_failed;
 }
 
-// The preparation is counted by whoever finishes the end: once.
+// Counts the preparation once, in the process that finishes the end.
 bool finish_counted(const JobDirectory& directory, const Counters& counters, Counter done,
                     Counter not_done) {
     const auto preparation = preparation_of(directory);  // finish() removes it
@@ -67,15 +68,16 @@ bool finish_counted(const JobDirectory& directory, const Counters& counters, Cou
     return finished;
 }
 
-// A job's directory, where its end was interrupted.
+// Opens a job's directory if its end was interrupted.
 std::optional<JobDirectory> open_interrupted(const std::string& job) {
     auto directory = JobDirectory::open(job, false);
-    // Without a state, and not locked: killed before the first or after the last step.
+    // No state and no lock: the process was killed before the first step or after the last one.
     if (directory && !directory->has(kEndingFile) && directory->has(kStateFile)) directory.reset();
     return directory;
 }
 
-// Each job once, also those whose end is interrupted meanwhile: their ends start no second process.
+// Finishes each job once, also jobs whose end is interrupted meanwhile: their ends start no second
+// process.
 void finish_all(const Counters& counters) {
     const sys::UniqueFd lock(open(kEndsFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
@@ -131,13 +133,13 @@ void finish_interrupted_ends(const Counters& counters) {
         if (open_interrupted(job) && ++count <= kNamed) unfinished += " " + job;
     if (count == 0) return;
     if (count > kNamed) unfinished += " and others";
-    // Of a job that ends now, the plugin may have set the mark and the helper not yet the lock.
+    // A job that ends now may have the plugin's mark but not yet the helper's lock.
     std::printf(
         "batchai-helper: cleanup is not finished for these jobs and continues in the "
         "background:%s\n",
         unfinished.c_str());
     std::fflush(stdout);
-    // Slurm ends what is left in the session when we have ended.
+    // The child leaves our session: Slurm ends all processes of the session after our end.
     const pid_t starter = fork();
     if (starter != 0) {
         waitpid(starter, nullptr, 0);
@@ -145,7 +147,7 @@ void finish_interrupted_ends(const Counters& counters) {
     }
     setsid();
     if (fork() != 0) _exit(0);
-    alarm(kFinishSeconds);  // what is left then is for the next one
+    alarm(kFinishSeconds);  // the next process continues
     const int null = open("/dev/null", O_RDWR);
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, standard);
     close_range(3, ~0U, 0);
@@ -160,12 +162,12 @@ int tear_down(const std::string& job, const Counters& counters) {
                      std::strerror(errno));
         return 1;
     }
-    unlink((std::string(kAskedDirectory) + "/" + job).c_str());  // the plugin does, if it is told
+    unlink((std::string(kAskedDirectory) + "/" + job).c_str());  // the plugin does it in its epilog
     if (access((std::string(kJobsDirectory) + "/" + job).c_str(), F_OK) != 0)
         std::fprintf(stderr, "batchai-helper: %s/%s: there is no such job on this node\n",
                      kJobsDirectory, job.c_str());
     if (const auto directory = JobDirectory::open(job, true); directory) {
-        (void)directory->touch(kEndingFile);  // the plugin has done so already, before our lock
+        (void)directory->touch(kEndingFile);  // the plugin has done it before our lock
         finished = finish_counted(*directory, counters, Counter::ended, Counter::end_unfinished);
         if (!finished)
             std::fprintf(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fields: the zero-terminated "name=value" lists of spank/protocol.hpp. A name may occur several
-// times. Values can hold anything but a zero byte, so nothing is quoted and nothing can be misread.
+// times. A value can hold any character except a zero byte, so values need no quoting.
 #pragma once
 
 #include <string>
@@ -14,13 +14,14 @@ namespace batchai::spank {
 
 class Fields {
   public:
-    // Refuses a list whose last entry is not ended or that has an entry without '='.
+    // Refuses a list whose last entry has no zero byte at its end, or that has an entry without
+    // '='.
     static sys::Result<Fields> parse(std::string_view text);
 
     void add(std::string_view name, std::string_view value);
     void add(std::string_view name, long long number);
 
-    // The first value of that name; empty when there is none.
+    // The first value of that name; empty if there is none.
     std::string get(std::string_view name) const;
     std::vector<std::string> all(std::string_view name) const;
     // A number between 0 and 2^32 - 1.

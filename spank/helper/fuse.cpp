@@ -27,8 +27,8 @@ namespace {
 constexpr off_t kLogTail = 4096;
 constexpr std::size_t kWordsMaximum = 1000;
 
-// By process 1 of the program's PID namespace, not "self": ssh, started by sshfs, has closed its
-// own.
+// The path uses process 1 of the program's PID namespace, not "self": ssh, a child of sshfs, closes
+// its descriptors.
 std::string credentials_path() {
     return fmt::format("/proc/1/fd/{}", kCredentialsDescriptor);
 }
@@ -83,8 +83,9 @@ sys::Result<std::string> fusermount_path() {
     return self.substr(0, self.rfind('/') + 1) + "batchai-fusermount";
 }
 
-// Answered by the program; or the error of its end, after which nobody has /dev/fuse open. Some,
-// such as rclone, ask their server only when they have to: for a name that is not there, any must.
+// Waits for the program's first answer. After the program's end no process has /dev/fuse open, and
+// the call fails. Some programs, such as rclone, ask their server only when they must: the name of
+// a missing file makes every program ask.
 sys::Result<void> wait_for_answer(const Credentials& user, const std::string& path, int seconds) {
     const auto now = [] { return std::chrono::steady_clock::now(); };
     const auto deadline = now() + std::chrono::seconds(seconds);
@@ -124,14 +125,14 @@ sys::Result<std::vector<std::string>> expand_command(const std::vector<std::stri
                                                        {"{cache}", values.cache},
                                                        {"{uid}", std::to_string(values.uid)},
                                                        {"{gid}", std::to_string(values.gid)}});
-    if (!expanded)  // all but the credentials are there
+    if (!expanded)  // only the credentials can be missing
         return sys::Error{"site policy: the program needs credentials for '" + values.source + "'"};
     return expanded;
 }
 
 sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, const FuseHost& host) {
     std::string name = fuse.mount.target;
-    std::ranges::replace(name, '/', '+');  // which no target has in it
+    std::ranges::replace(name, '/', '+');  // a character that no target has
     name = host.job_temp + "/mount-" + name;
     DaemonProgram program;
     program.user = fuse.user;
@@ -166,7 +167,7 @@ sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, con
     if (auto noted = note_fuse_mount(host.directory, program.target); !noted) return noted;
     if (auto attached = attach(mount->get(), target); !attached) return attached;
     if (auto started = start_daemon(program, host.directory); !started) return started;
-    device.reset();  // or the mount would outlive the program
+    device.reset();  // otherwise the mount would outlive the program
     const auto answered = wait_for_answer(fuse.user, program.target, seconds);
     if (answered) return {};
     const std::string said = last_words(tail_of(program.log));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FUSE mounts: root opens /dev/fuse and mounts, so that no program with a set-user-ID bit is
-// needed; the policy's program serves the mount as the user (daemon.hpp) until the job's end.
-// nosuid and nodev always. Who may do what in it, the kernel decides by owners and modes.
+// FUSE mounts. Root opens /dev/fuse and mounts, so that no program with a set-user-ID bit is
+// needed. The policy's program serves the mount as the user (daemon.hpp) until the job's end.
+// Mounts are always nosuid and nodev. The kernel checks access by owners and modes.
 #pragma once
 
 #include <sys/types.h>
@@ -17,11 +17,11 @@
 
 namespace batchai::spank {
 
-// Of the job whose mounts are made.
+// The job whose mounts are made.
 struct FuseHost {
     const JobDirectory& directory;
-    int host = -1;         // the mount namespace of before the job's
-    std::string job_temp;  // the user's; caches and logs are kept there
+    int host = -1;         // the mount namespace before the job's
+    std::string job_temp;  // the user's; it holds caches and logs
 };
 
 struct FuseMount {
@@ -34,11 +34,11 @@ struct FuseMount {
     Credentials user;
 };
 
-// Mounts on target, an open directory, and waits until the program has answered once. Called in the
-// job's namespace. The error is what the program has said last.
+// Mounts on target, an open directory, and waits until the program has answered once. Call it in
+// the job's namespace. The error is the last output of the program.
 sys::Result<void> mount_fuse(const FuseMount&, int target, int seconds, const FuseHost&);
 
-// What a program's command is made of.
+// The values of a command's placeholders.
 struct CommandValues {
     std::string source;
     std::string target;
@@ -48,13 +48,13 @@ struct CommandValues {
     gid_t gid = 0;
 };
 
-// Puts {source}, {target}, {credentials}, {cache}, {uid} and {gid} in. Refused: a source that the
-// program would take for an option, a program that expects credentials where there are none.
+// Replaces {source}, {target}, {credentials}, {cache}, {uid} and {gid}. An error: a source that the
+// program would take for an option, or {credentials} without credentials.
 sys::Result<std::vector<std::string>> expand_command(const std::vector<std::string>&,
                                                      const CommandValues&);
 
-// The last two lines of a log that are not empty, as one, fit for a message. The last alone is
-// often the consequence of the one before.
+// The last two lines of a log that are not empty, joined for a message. The last line alone is
+// often only the consequence of the one before.
 std::string last_words(std::string_view log);
 
 }  // namespace batchai::spank

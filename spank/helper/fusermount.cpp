@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// batchai-fusermount: what FUSE programs find in place of fusermount (daemon.hpp). They ask it for
-// a mount, as libfuse 2 and 3 and the Go libraries do where they are not root, and get the open
-// /dev/fuse of the mount that batchai-helper has made already: sent as fusermount does, over the
-// socket whose number is in _FUSE_COMMFD. A request to unmount (-u) is granted and changes nothing:
-// the helper unmounts. Has no privileges and needs none.
+// batchai-fusermount: FUSE programs find it in place of fusermount (daemon.hpp). They ask it for a
+// mount, as libfuse 2 and 3 and the Go libraries do without root. batchai-helper has made the mount
+// already, and this program sends its open /dev/fuse, as fusermount does, over the socket whose
+// number is in _FUSE_COMMFD. It answers a request to unmount (-u) with success and does nothing,
+// because the helper unmounts. It has no privileges and needs none.
 #include <sys/socket.h>
 #include <unistd.h>
 

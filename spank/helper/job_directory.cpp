@@ -28,8 +28,8 @@ bool is_at(int fd, const std::string& path) {
            opened.st_ino == found.st_ino && opened.st_dev == found.st_dev;
 }
 
-// Locked and still there; or nothing. The process that held the lock before may have removed it or
-// set it aside.
+// Locks the directory. Nothing if it is gone: the process that had the lock before may have removed
+// it or set it aside.
 sys::UniqueFd open_locked(const std::string& path, bool wait, bool& busy) {
     sys::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     busy = false;
@@ -80,7 +80,7 @@ Fields JobDirectory::state() const {
     if (!file) return {};
     auto text = read_all(file.get(), kStateMaximum);
     if (!text) return {};
-    // The environment after the empty string is for the plugin alone.
+    // Only the plugin reads the environment after the empty string.
     const auto end = text->find(std::string_view("\0\0", 2));
     if (end != std::string::npos) text->resize(end + 1);
     auto fields = Fields::parse(*text);
@@ -119,7 +119,7 @@ Fields JobDirectory::read(const char* file) const {
     const sys::UniqueFd begin(openat(fd(), file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     auto text = begin ? read_all(begin.get(), kStateMaximum) : sys::Result<std::string>("");
     if (!text) return {};
-    text->resize(text->rfind('\0') + 1);  // without an entry that somebody could not finish
+    text->resize(text->rfind('\0') + 1);  // drop an entry whose writer was interrupted
     auto fields = Fields::parse(*text);
     return fields ? *std::move(fields) : Fields();
 }
@@ -150,7 +150,7 @@ sys::Result<void> JobDirectory::set_aside() {
 }
 
 void JobDirectory::clear() const {
-    // "ending" last: as long as it is there, a sweep comes back.
+    // Remove "ending" last: as long as it exists, a sweep tries again.
     for (const char* file : {kStateFile, kNewFile, kWitnessFile, kPreparationFile, kDaemonsFile,
                              kPinFile, kEndingFile})
         unlinkat(fd(), file, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JobDirectory: /run/batchai/jobs/<cluster>-<number>, root's notes about a job on this node
-// (spank/protocol.hpp), held under an exclusive lock that the kernel releases when the helper dies.
-// Only fixed names are ever written or removed in it, relative to its descriptor.
+// (spank/protocol.hpp). It holds an exclusive lock, which the kernel releases when the helper dies.
+// It writes and removes only fixed names in the directory, relative to its descriptor.
 #pragma once
 
 #include <optional>
@@ -18,11 +18,10 @@ namespace batchai::spank {
 
 class JobDirectory {
   public:
-    // Creates the directory where there is none and waits for its lock.
+    // Creates the directory if it does not exist, and waits for its lock.
     static sys::Result<JobDirectory> create(const std::string& name);
 
-    // Nothing when there is no such directory, or when another process works in it and wait is
-    // false.
+    // Nothing if there is no such directory, or if another process works in it and wait is false.
     static std::optional<JobDirectory> open(const std::string& name, bool wait);
 
     // The names of all directories.
@@ -32,14 +31,14 @@ class JobDirectory {
     std::string path(const char* file) const;
     int fd() const { return fd_.get(); }
 
-    // The state that was written last; empty fields when there is none.
+    // The state that was written last; empty fields if there is none.
     Fields state() const;
     sys::Result<void> write_state(const Fields&, const std::vector<std::string>& environment) const;
 
-    // Writes a file anew: readers find the text of before or this one.
+    // Replaces a file: readers find either the old or the new text.
     sys::Result<void> replace(const char* file, std::string_view text) const;
 
-    // A file to which entries are added: each is there as a whole or not at all.
+    // Adds an entry to a file: readers find all of it or nothing.
     sys::Result<void> append(const char* file, const Fields&) const;
     Fields read(const char* file) const;
 
@@ -47,12 +46,12 @@ class JobDirectory {
     sys::Result<void> touch(const char* file) const;
     bool has(const char* file) const;
 
-    // Gives the name free: the directory, marked as one whose end was begun, gets another one.
+    // Renames the directory, so that its name is free, and marks it as one whose end was begun.
     sys::Result<void> set_aside();
 
-    // The files go; the directory stays for a new set-up.
+    // Removes the files. The directory stays for a new set-up.
     void clear() const;
-    // The directory goes as well.
+    // Removes the files and the directory.
     void remove() const;
 
   private:

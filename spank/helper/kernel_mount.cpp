@@ -15,7 +15,7 @@ std::uint64_t attributes_of(const job::Mount& mount) {
     return attributes;
 }
 
-// The kernel's last complaint about a file system that is being made, else the errno's text.
+// The kernel's last message about a file system that is being made, else the errno's text.
 sys::Error complaint(int context, const std::string& what) {
     const sys::Error by_number = sys::errno_error(what);
     std::string last;

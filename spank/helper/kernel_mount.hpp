@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// File systems of the kernel by the calls of Linux 5.2 (fsopen, fsconfig, fsmount, move_mount):
-// every parameter goes alone, so that nothing in it can be taken for another one, and what the
-// kernel says of a failure is read and passed on. Call as root.
+// Mounts file systems of the kernel with the calls of Linux 5.2 (fsopen, fsconfig, fsmount,
+// move_mount). Each parameter is passed separately, so a value cannot be taken for another
+// parameter. An error has the kernel's own message. Call as root.
 #pragma once
 
 #include <string>
@@ -23,18 +23,18 @@ struct Parameter {
 // "vers=4.2" or "soft".
 Parameter parameter_of(const std::string& option);
 
-// A mount that is nowhere yet: it is gone with its descriptor unless attach() puts it somewhere.
-// Its attributes are those that the job's mount must have, nosuid and nodev always.
+// A mount that is not attached. It ends with its descriptor unless attach() attaches it. It has the
+// attributes of the job's mount, and is always nosuid and nodev.
 sys::Result<sys::UniqueFd> make_file_system(const std::string& type, const std::vector<Parameter>&,
                                             const job::Mount&);
 
-// A copy of the directory's tree of mounts, as the job may have it.
+// A copy of the directory's tree of mounts, with the attributes of the job's mount.
 sys::Result<sys::UniqueFd> copy_tree(int directory, const job::Mount&);
 
-// From now on, for a mount that is nowhere yet.
+// Makes a mount read-only that is not attached yet.
 sys::Result<void> set_read_only(int mount);
 
-// Puts a mount on an open directory.
+// Attaches a mount to an open directory.
 sys::Result<void> attach(int mount, int target);
 
 }  // namespace batchai::spank

@@ -21,7 +21,7 @@ sys::Result<LoopDevice> attach_loop(int image) {
         config.fd = static_cast<__u32>(image);
         config.info.lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR;
         if (ioctl(device.fd.get(), LOOP_CONFIGURE, &config) == 0) return device;
-        if (errno != EBUSY) return sys::errno_error(device.path);  // somebody was faster
+        if (errno != EBUSY) return sys::errno_error(device.path);  // another process took it
     }
     return sys::Error{"no loop device is free"};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An image file as a block device, for file systems that the kernel mounts from one.
+// Makes an image file a block device, for file systems that the kernel mounts from one.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// batchai-helper: what the plugin needs root for. Run by slurmd and slurmstepd only; has no
-// set-user-ID bit and gives nobody any rights.
+// batchai-helper: the part of the plugin that needs root. Only slurmd and slurmstepd run it. It has
+// no set-user-ID bit and gives no user any rights.
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@
 
 int main(int argc, char** argv) {
     const mode_t users_umask = umask(022);  // Slurm has set it for the task
-    prctl(PR_SET_DUMPABLE, 0);              // a core would have the passwords of shares in it
+    prctl(PR_SET_DUMPABLE, 0);              // a core dump would contain passwords
     CLI::App app(
         "Mounts a job's shares in a namespace of its own. Run by the Slurm plugin, not by hand.",
         "batchai-helper");

@@ -33,8 +33,7 @@ std::vector<Parameter> tmpfs_parameters(const std::string& size, const Credentia
             {"size", std::to_string(*job::parse_size(size))}};
 }
 
-// The directories of the job's targets, in a tmpfs of root's that is attached once they are all
-// there.
+// The directories of the job's targets, in a tmpfs of root that is attached when all exist.
 class Targets {
   public:
     explicit Targets(sys::UniqueFd root) : root_(std::move(root)) {}
@@ -82,7 +81,7 @@ sys::Result<Targets> make_targets(const std::string& source) {
     return Targets(*std::move(root));
 }
 
-// The kernel reads an image's structures as root: it gets none that a user can have made.
+// The kernel reads an image's structures as root, so a user must not be able to write them.
 sys::Result<sys::UniqueFd> make_squashfs(const job::Mount& mount, int image) {
     struct stat info = {};
     if (fstat(image, &info) != 0) return sys::errno_error("squashfs");
@@ -94,7 +93,7 @@ sys::Result<sys::UniqueFd> make_squashfs(const job::Mount& mount, int image) {
     return make_file_system("squashfs", {{"source", device->path}, {"ro", "", true}}, mount);
 }
 
-// In a process of its own: a server may never answer.
+// Runs in a process of its own, because a server may never answer.
 sys::Result<sys::UniqueFd> make_remote(const job::Mount& mount, int file,
                                        const job::SitePolicy& policy, const Credentials& user,
                                        int seconds) {
@@ -139,8 +138,8 @@ sys::Result<sys::UniqueFd> make_detached(const job::Mount& mount, int file,
 // A mount that the policy allows, with its source and its directory open.
 struct Approved {
     job::Mount mount;
-    int file = -1;     // what the user has opened for it; -1: nothing
-    std::string path;  // of that file; empty where there is none, or where it holds credentials
+    int file = -1;     // file that the user's process opened; -1: none
+    std::string path;  // of that file; empty: none, or it holds credentials
     sys::UniqueFd target;
 };
 
@@ -213,7 +212,7 @@ class Maker {
     Clock::time_point deadline_;
 };
 
-// The user's own directory, at the path that it has on all nodes.
+// Shows the user's temporary directory at the path that it has on all nodes.
 sys::Result<void> show_temporary(int directory, int target, const Credentials& user) {
     struct stat info = {};
     if (fstat(directory, &info) != 0) return sys::errno_error("temporary directory");
@@ -256,7 +255,7 @@ sys::Result<void> make_mounts(const std::vector<job::Mount>& mounts,
         approved->target = *std::move(target);
         all.push_back(*std::move(approved));
     }
-    // In this namespace, which may be Slurm's.
+    // Mounts in the current namespace, which may be Slurm's.
     const auto root =
         sys::open_trusted(policy.mount_root, {.flags = O_PATH | O_DIRECTORY, .makes = true});
     if (!root) return root.error().in("site policy: paths.mount_root");

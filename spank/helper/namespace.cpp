@@ -52,13 +52,13 @@ sys::Result<void> make_own_directory(const char* path, mode_t mode) {
     if (lstat(path, &info) != 0) return sys::errno_error(path);
     if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
         return sys::Error{std::string(path) + ": not a directory that only root can write to"};
-    // One of an earlier version may be open to more.
+    // The directory of an earlier version may have a wider mode.
     if ((info.st_mode & 0777) != mode && chmod(path, mode) != 0) return sys::errno_error(path);
     return {};
 }
 
-// The process that stays in the old namespace and pins the new ones of its parent, on request: a
-// byte asks, an errno comes back.
+// A process that stays in the old namespace and, on request, pins its parent's new one: it reads a
+// byte and answers with an errno.
 class Pinner {
   public:
     explicit Pinner(const std::string& pin) {
@@ -99,7 +99,7 @@ class Pinner {
     pid_t child_ = -1;
 };
 
-// Where this process may run: -1 (anywhere), then each CPU alone.
+// The CPUs to try: -1 (any), then each CPU alone.
 std::vector<int> cpus_to_try(const cpu_set_t& allowed) {
     std::vector<int> cpus = {-1};
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
@@ -107,14 +107,14 @@ std::vector<int> cpus_to_try(const cpu_set_t& allowed) {
     return cpus;
 }
 
-// The number of a namespace; 0: there is none, or its process has ended.
+// The number of a namespace. 0: there is none, or its process has ended.
 ino_t number_of(const std::string& space) {
     struct stat info = {};
     return stat(space.c_str(), &info) == 0 ? info.st_ino : 0;
 }
 
-// The user who has made the outermost user namespace, below ours, that a mount namespace belongs
-// to; 0: it belongs to ours.
+// The user that made the outermost user namespace below ours to which a mount namespace belongs. 0:
+// it belongs to ours.
 uid_t maker_of(const sys::UniqueFd& space) {
     sys::UniqueFd users(ioctl(space.get(), NS_GET_USERNS));
     uid_t maker = 0;
@@ -133,9 +133,9 @@ void for_each_number(const std::string& path, F f) {
         if (const int number = std::atoi(entry->d_name); number > 0) f(number);
 }
 
-// A round over all threads, for each may be in a namespace of its own, and the first of a process
-// may have ended. Linux gives a namespace's number that is free to the next new one at once, so a
-// namespace is kept, by a descriptor, for as long as something is concluded from its number.
+// One pass over all threads: each may be in a namespace of its own, and the first thread of a
+// process may have ended. Linux gives a free namespace number to the next new namespace. So keep a
+// namespace open by a descriptor while its number is used.
 class Killing {
   public:
     Killing(ino_t pinned, uid_t user, const std::string& source, Clock::time_point deadline)
@@ -171,7 +171,7 @@ class Killing {
         const bool has_mounts = known != spaces_.end() ? known->second.has_mounts
                                                        : has_mounts_of_job(kept, number, thread);
         if (has_mounts) {
-            // The process's number may be another one's by now.
+            // Another process may have the number by now.
             const sys::UniqueFd same(pidfd_open(process, 0));
             if (same && number_of(path) == number)
                 pidfd_send_signal(same.get(), SIGKILL, nullptr, 0);
@@ -199,7 +199,7 @@ class Killing {
         if (number == pinned_) return true;
         if (source_.empty()) return false;
         const uid_t maker = maker_of(space);
-        // The table is that of the namespace that the thread is in by the end.
+        // The table belongs to the namespace in which the thread is at the end of the read.
         return (maker == 0 || maker == user_) && shows_source(thread + "/mountinfo") &&
                number_of(thread + "/ns/mnt") == number;
     }
@@ -218,8 +218,8 @@ class Killing {
 
 sys::Result<void> prepare_base() {
     if (auto made = make_own_directory(kBaseDirectory, 0711); !made) return made;
-    // One inode, be it found under the mount or in it. Whoever can open a file can lock it, so only
-    // root can.
+    // The file has one inode, under the mount and in it. A process that can open a file can lock
+    // it, so only root may open it.
     const sys::UniqueFd lock(open(kLockFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!lock || flock(lock.get(), LOCK_EX) != 0) return sys::errno_error(kLockFile);
     if (!is_mount_point(kBaseDirectory)) {
@@ -266,8 +266,8 @@ std::string root_mount_source(const std::string& job_temp) {
 bool kill_processes(const JobDirectory& directory, uid_t user, const std::string& root_source) {
     const ino_t pinned = is_pinned(directory) ? number_of(directory.path(kPinFile)) : 0;
     if (pinned == 0 && root_source.empty()) return true;
-    // Again until none is left: one may have forked meanwhile. One that waits for a dead server is
-    // never gone, so the rounds are bounded.
+    // Repeat until no process is left: one may have forked meanwhile. A process that waits for a
+    // dead server never ends, so the number of rounds is limited.
     const auto deadline = Clock::now() + kKilling;
     for (int round = 0; round < 100; ++round) {
         const auto found = Killing(pinned, user, root_source, deadline).run();
@@ -294,7 +294,8 @@ bool is_in_this_namespace(int fd) {
 }
 
 bool is_shared_mount(const std::string& path) {
-    // The mount with the longest mount point that holds path; the last such line is the topmost.
+    // Takes the mount with the longest mount point that contains path; the last such line is the
+    // topmost mount.
     std::ifstream mounts("/proc/self/mountinfo");
     std::size_t longest = 0;
     bool shared = false;

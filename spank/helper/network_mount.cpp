@@ -59,7 +59,7 @@ std::string cifs_host(const std::string& source) {
     return source.substr(2, source.find('/', 2) - 2);
 }
 
-// The site's options, then those of the job that it permits: the kernel takes the last.
+// The site's options, then those that it permits to the job, because the kernel takes the last one.
 std::vector<Parameter> options_of(const job::ClientOptions& own,
                                   const job::FileSystem& file_system) {
     std::vector<Parameter> parameters;
@@ -118,7 +118,7 @@ sys::Result<std::vector<Parameter>> cifs_parameters(const job::Cifs& mount,
     std::vector<Parameter> parameters = {{"source", mount.source}, {"ip", route->server}};
     const auto options = options_of(mount, file_system);
     parameters.insert(parameters.end(), options.begin(), options.end());
-    // The job's user owns everything in it: nobody else is in the job's mounts.
+    // The job's user owns all files: only the job sees its mounts.
     parameters.push_back({"uid", std::to_string(user.uid)});
     parameters.push_back({"gid", std::to_string(user.gid)});
     parameters.push_back({"forceuid", "", true});

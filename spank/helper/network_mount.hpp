@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernel's NFS and CIFS clients are told: what mount.nfs(8) and mount.cifs(8) would tell
-// them, without a program that a secret would have to be handed to.
+// The options for the kernel's NFS and CIFS clients: those that mount.nfs(8) and mount.cifs(8)
+// would pass, without a program that would need the secret.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct Login {
 };
 sys::Result<Login> parse_login(const std::string& text);
 
-// The mount must be approved (allowlist.hpp). Both look the server's name up: call in a process
-// that may be killed. NFS without a version is 4.2.
+// The mount must be approved (allowlist.hpp). Both functions look up the server's name, so call
+// them in a process that can be killed. NFS without a version is 4.2.
 sys::Result<std::vector<Parameter>> nfs_parameters(const job::Nfs&, const job::FileSystem&);
 sys::Result<std::vector<Parameter>> cifs_parameters(const job::Cifs&, const job::FileSystem&,
                                                     const Credentials& user, const Login*);

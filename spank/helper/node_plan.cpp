@@ -51,7 +51,7 @@ sys::Result<job::JobSpec> read_snapshot(const std::string& path) {
     return *std::move(parsed.spec);
 }
 
-// The snapshot that runs here: that of the submission or, in a job array, the task's own.
+// The snapshot that runs here: the submission's, or in a job array the task's own.
 sys::Result<std::string> snapshot_of(const Request& request) {
     if (!request.array_task) return request.job_file;
     if (const auto spec = read_snapshot(request.job_file); !spec) return spec.error();
@@ -92,7 +92,7 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
     plan.log_directory = job::stdouterr_directory(spec, *spec.identity, environment);
     plan.shared_directory = job::shared_part(plan.log_directory);
     plan.outputs = job::directories_to_make(spec, *spec.identity, environment);
-    plan.outputs.erase(plan.outputs.begin());  // the one above
+    plan.outputs.erase(plan.outputs.begin());  // the log directory, which is there already
     const bool one = spec.node_count == 1 && request.hosts.size() == 1;
     plan.log_node = one ? "" : request.node;
     const auto preparation = job::resolve_preparation(policy, spec);
@@ -118,7 +118,8 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
             nodes(spec.node_count), request.hosts.size(), spec.node_count);
 }
 
-// Logs in the directory of the submission, or below it: what this node lacks is not made anew.
+// Logs go to the directory of the submission, or below it. If this node does not have that
+// directory, it is not made.
 void require_submit_directory(const Request& request, NodePlan& plan) {
     const std::string& directory = request.submit_directory;
     std::error_code error;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NodePlan: what a job needs on this node, worked out from its options, its job file and the
-// policy. Made with the user's rights; root takes it over as bytes and checks the mounts again.
+// NodePlan: the mounts, directories, variables and commands of a job on this node, from its
+// options, its job file and the policy. A process with the user's rights makes it. Root reads it as
+// bytes and checks the mounts again.
 #pragma once
 
 #include <string>
@@ -18,8 +19,8 @@ namespace batchai::spank {
 
 // A secret that root reads for the job, as the site policy says.
 struct WantedSecret {
-    std::string variable;  // that gets it; empty: the account's key of a mount
-    std::string target;    // of that mount
+    std::string variable;  // that gets the secret; empty: it is the key of a mount
+    std::string target;    // target of that mount
     job::SecretReference reference;
 
     bool operator==(const WantedSecret&) const = default;
@@ -34,7 +35,7 @@ struct NodePlan {
     std::vector<WantedSecret> secrets;
     std::vector<std::string> environment;     // "NAME=VALUE"
     std::string log_directory;                // as the job sees it; empty: none
-    std::string shared_directory;             // the part of it that is no job's own; empty: none
+    std::string shared_directory;             // the part that several jobs share; empty: none
     std::vector<job::JobsDirectory> outputs;  // the job's outputDirectories
     std::string log_node;                     // in the names of the logs; empty in a one-node job
     std::string record;                       // the record directory; empty: none
@@ -55,20 +56,21 @@ struct NodePlan {
     }
 };
 
-// Call with the user's rights. An error is a job file that cannot be used at all; what is found out
-// later is the plan's failure, so that it can be written to the job's logs.
+// Call with the user's rights. An error is a job file that cannot be used at all. Later errors go
+// into the plan's failure, so that they can be written to the job's logs.
 sys::Result<NodePlan> make_node_plan(const Request&, const job::SitePolicy&);
 
-// The job's temporary directory, as the node has it. In /tmp, where everybody may make directories,
-// nobody can have made it before. The job itself finds it at job::kTemporary below the mount root.
+// The path of the job's temporary directory on the node. All users may make directories in /tmp, so
+// the name is random and no user can have made it before. The job finds it at job::kTemporary below
+// the mount root.
 std::string job_temp(const Request&, const job::SitePolicy&);
 
-// For root's side, which believes nothing in it. The error: bytes that no plan makes.
+// For root, which trusts no value in it. The error: bytes that are not a plan.
 std::string to_bytes(const NodePlan&);
 sys::Result<NodePlan> node_plan_from_bytes(std::string_view bytes);
 
-// A path as the job sees it, seen without the job's mounts: from a node where they are not made.
-// Empty: it is on a mount that exists in the job only. job_temp: as above.
+// Turns a path as the job sees it into the path without the job's mounts. Empty: only the job has
+// that mount. job_temp: as above.
 std::string outside_path(const std::string& path, const NodePlan&, const job::SitePolicy&,
                          const std::string& job_temp);
 

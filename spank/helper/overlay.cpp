@@ -32,8 +32,8 @@ sys::Result<void> copy_attribute(const std::string& from, int to, const std::str
     if (size >= 0 &&
         fsetxattr(to, name.c_str(), value.data(), static_cast<std::size_t>(size), 0) == 0)
         return {};
-    // Access lists are "system." attributes. A security module checks the source itself, and not
-    // every kernel's tmpfs takes the others, which decide nothing.
+    // Access lists are "system." attributes. A security module checks the source itself. Some
+    // kernels' tmpfs does not take the other attributes, which do not decide about access.
     if (!name.starts_with("system.")) return {};
     return sys::Error{"the source has the attribute " + name +
                       ", which an overlay cannot keep: mount the source with bind"};
@@ -44,7 +44,7 @@ sys::Result<void> copy_access(int from, int to) {
     if (fstat(from, &info) != 0) return sys::errno_error("the source");
     if (fchown(to, info.st_uid, info.st_gid) != 0 || fchmod(to, info.st_mode & 07777) != 0)
         return sys::errno_error("the overlay's upper directory");
-    const std::string source = fd_path(from);  // opened for reference only, so not by fgetxattr
+    const std::string source = fd_path(from);  // O_PATH, so fgetxattr does not work
     const auto names = attribute_names(source);
     if (!names) return names.error();
     for (const auto& name : *names)

@@ -19,7 +19,7 @@ namespace {
 
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-// The directory of that name. A user's own one is made accessible.
+// Opens the directory of that name. A directory of the user is made accessible first.
 sys::UniqueFd open_here(int at, const char* name) {
     struct open_how how = {};
     how.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -31,8 +31,8 @@ sys::UniqueFd open_here(int at, const char* name) {
     return sys::UniqueFd(open(self.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-// Empties a directory, the top, in constant space: files go, and what is in its directories is
-// removed or, where it is a directory with something in it, moved up into the top.
+// Empties a directory, the top, in constant space. It removes files and empty directories, and
+// moves directories with entries up into the top.
 class Emptying {
   public:
     explicit Emptying(int top) : top_(top) {}
@@ -49,8 +49,8 @@ class Emptying {
     }
 
   private:
-    // Removes what can be removed at once; f(directory, name) is for the rest, which is
-    // directories.
+    // Removes the entries that can be removed at once. f(directory, name) handles the rest, which
+    // are directories.
     template <class F>
     void for_each_rest(sys::UniqueFd fd, F f) {
         const Directory directory(fd ? fdopendir(fd.get()) : nullptr, closedir);
@@ -94,7 +94,7 @@ bool remove_tree(const std::string& path) {
         open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const sys::UniqueFd top = open_here(parent.get(), name.c_str());
     if (top) Emptying(top.get()).run();
-    // Or what the user has put in its place.
+    // This may also be another file that the user put in its place.
     return unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR) == 0 ||
            unlinkat(parent.get(), name.c_str(), 0) == 0 || errno == ENOENT;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Request: what the plugin asks `batchai-helper setup` for (spank/protocol.hpp). The options in it
-// are the user's words, forged perhaps; numbers and ids come from Slurm.
+// Request: the plugin's request to `batchai-helper setup` (spank/protocol.hpp). The options in it
+// come from the user and may be forged. Numbers and ids come from Slurm.
 #pragma once
 
 #include <optional>
@@ -25,12 +25,11 @@ struct Request {
     int gpus = 0;
     std::string submit_directory;
     std::optional<unsigned> array_task;  // the number of this task of a job array
-    std::string
-        secret;  // of this set-up: part of a name that nobody can guess; not from the plugin
+    std::string secret;     // random part of a name, of this set-up; not from the plugin
     mode_t umask = 022;     // of the user; not from the plugin
-    bool in_place = false;  // Slurm has given the job a mount namespace: use that one
+    bool in_place = false;  // use the mount namespace that Slurm gave the job
 
-    // The user's options; empty where not given.
+    // The user's options; empty if not given.
     std::string job_file;
     std::string mounts;
     std::string preparation;

@@ -15,11 +15,12 @@ sys::Result<std::string> read_stored(const std::string& path) {
     return sys::read_private_file(file->get(), geteuid(), "site policy: credentials " + path);
 }
 
-// A user who can exchange the program would get the store's secret.
+// A user that can exchange the program could read the store's secret.
 sys::Result<void> check_receiver(const job::FileSystem& file_system,
                                  const job::SitePolicy& policy) {
     const auto program = policy.programs.find(file_system.program);
-    if (program == policy.programs.end()) return {};  // the kernel's, or said elsewhere
+    if (program == policy.programs.end())
+        return {};  // a file system of the kernel, or an error reported elsewhere
     const auto file = sys::open_trusted(program->second.command.front());
     if (!file)
         return file.error().in("site policy: program " + file_system.program +

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a mount's credentials are read: files that their owner alone can read. They are in memory
-// and in pipes to the kernel or a program only; no path, argument, variable, message or state of
-// ours has anything of them.
+// Reads a mount's credentials from files that only their owner can read. Credentials are only in
+// memory and in pipes to the kernel or a program, and in no path, argument, variable, message or
+// state.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@
 
 namespace batchai::spank {
 
-// What the FileSystem's credentials say: of the store, of the user's file (opened as the user:
-// file), or of the job. The file must belong to root or to owner, a regular file of mode 0600 or
-// less. Of the store's file, and of a program that gets its content, only root may be able to
-// change a component of the path. kind none: empty.
+// Reads the credentials that the FileSystem names: from the store, from the user's file (opened as
+// the user: file), or from the job. The file must be a regular file of root or of owner, with mode
+// 0600 or less. Only root may be able to change a component of the path of a store's file, and of a
+// program that gets it. kind none: empty.
 sys::Result<std::string> read_credentials(const job::Mount&, const job::FileSystem&,
                                           const job::SitePolicy&, int file, uid_t owner);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `batchai-helper setup`, run by the plugin as root in the task's place, for the first task of a
-// job on a node; later ones find the state and need no helper.
+// `batchai-helper setup`. The plugin runs it as root for the first task of a job on a node. Later
+// tasks find the state and need no helper.
 #include "spank/helper/setup.hpp"
 
 #include <fcntl.h>
@@ -62,7 +62,7 @@ class Setup {
           policy_file_(policy_file),
           submission_(submission) {}
 
-    // Everything; the state is written in any case.
+    // Does the whole set-up. It writes the state in any case.
     sys::Result<void> run(const Counters& counters) {
         auto done = run();
         if (done)
@@ -74,11 +74,11 @@ class Setup {
 
   private:
     sys::Result<void> run() {
-        // The namespace of before, where the state and the pin are.
+        // The namespace before this one, which has the state and the pin.
         const sys::UniqueFd home(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
         auto done = set_up(home.get());
         if (!home || setns(home.get(), CLONE_NEWNS) != 0) done = sys::errno_error("setns");
-        // The answer has been on its way meanwhile.
+        // slurmctld answers in the background meanwhile.
         const auto submitted = submission_.wait();
         if (submitted)
             submitted_ = *submitted;
@@ -106,8 +106,8 @@ class Setup {
         if (auto read = read_secrets(); !read) return read;
         // If we are killed after this point, cleanup needs this state.
         if (auto noted = write_state("running", ""); !noted) return noted;
-        // Where a job file's processes start, too: Slurm changes to a step's directory before the
-        // step has the job's mounts.
+        // Make the start directory of a job file's processes here too: Slurm changes to a step's
+        // directory before the step has the job's mounts.
         const std::string working =
             fmt::format("{}/{}/{}", policy_.mount_root, job::kTemporary, job::kWorking);
         if (auto made = sys::open_trusted(working, {.flags = O_PATH | O_DIRECTORY, .makes = true});
@@ -149,8 +149,8 @@ class Setup {
         return plan_.image.empty() ? sys::Result<void>() : contain();
     }
 
-    // The user's own files are read as the user: they may be on a dead server. The site's are for
-    // the users of their entry only.
+    // A process with the user's rights reads the user's own files, because they may be on a dead
+    // server. Only the users of an entry get the site's.
     sys::Result<void> read_secrets() {
         if (plan_.secrets.empty()) return {};
         std::vector<const job::SecretPolicy*> entries;
@@ -203,8 +203,8 @@ class Setup {
         }
     }
 
-    // The preparation into the job's container. Of the plan only the image's name counts: what it
-    // means, and what runs it, are the policy's.
+    // Puts the preparation into the job's container. Only the image's name comes from the plan. The
+    // policy says what the name means and what runs it.
     sys::Result<void> contain() {
         auto image = job::resolve_image(policy_, plan_.image);
         if (!image) return image.error();
@@ -226,7 +226,8 @@ class Setup {
         return names;
     }
 
-    // As the user. The temporary directory comes first: what serves a mount keeps its files there.
+    // Runs as the user. Makes the temporary directory first, because a FUSE program keeps its files
+    // there.
     sys::Result<Answer> open_sources() const {
         if (mkdir(job_temp_.c_str(), 0700) != 0) return sys::errno_error(job_temp_);
         Answer answer;
@@ -245,7 +246,7 @@ class Setup {
         return answer;
     }
 
-    // As the user, in the job's namespace.
+    // Runs as the user, in the job's namespace.
     sys::Result<Answer> make_user_files() const {
         if (auto there = job::check_container(policy_, image_); !there) return there.error();
         const std::string hosts = job::host_file(request_.hosts, std::max(request_.gpus, 1));
@@ -273,7 +274,7 @@ class Setup {
         return Answer{};
     }
 
-    // As the user, with the user's umask.
+    // Runs as the user, with the user's umask.
     sys::Result<void> make_output_directory(const std::string& shared,
                                             const std::string& path) const {
         const sys::Umask users(request_.umask);
@@ -282,7 +283,7 @@ class Setup {
         return sys::make_directories(path);
     }
 
-    // As the user: the first to come writes it.
+    // Runs as the user. The first node writes the file.
     void note_job_id() const {
         const std::string path = plan_.record + "/slurm_job_id";
         const sys::UniqueFd file(
@@ -294,8 +295,8 @@ class Setup {
         return outside_path(path, plan_, policy_, job_temp_);
     }
 
-    // The failure where the user looks for it: the execution log and the record. Its line is
-    // printed in any case, so what fails here is not said.
+    // Writes the failure to the execution log and the record. Errors here are ignored, because the
+    // line is printed in any case.
     void report(const std::string& line) const {
         if (plan_.log_directory.empty() && plan_.record.empty()) return;
         (void)as_user(request_.user, kUserSeconds, [&]() -> sys::Result<Answer> {
@@ -347,8 +348,8 @@ class Setup {
         return directory_.write_state(fields, plan_.environment);
     }
 
-    // The same for jobs that find the same: what a job fills and nobody after it sees bears the
-    // job's own name.
+    // A text that is equal for jobs with equal mounts. A mount that only this job writes to has the
+    // job's own name in it.
     std::string mounts_text() const {
         std::string text = request_.in_place ? "/tmp of " + job_temp_ + "\n" : "";
         for (const auto& mount : plan_.mounts) {
@@ -374,7 +375,7 @@ class Setup {
     std::string submitted_;  // empty until slurmctld has answered
     std::string job_temp_;   // empty until planned
     bool in_place_ = false;
-    unsigned failed_mounts_ = 0;  // the first that fails ends the set-up
+    unsigned failed_mounts_ = 0;  // the first failed mount ends the set-up
 };
 
 bool is_complete(const JobDirectory& directory, const Fields& state) {
@@ -389,8 +390,8 @@ bool is_same_run(const Fields& state, const Request& request) {
     return uid && *uid == request.user.uid && restart && *restart == request.restart;
 }
 
-// True when an earlier task of this run of the job has set this node up, or has found that it
-// cannot be: of this submission, by the witness or else by slurmctld's word.
+// True if an earlier task of this run of the job has set this node up, or has failed to. The
+// witness, or else slurmctld, says that the state is of this submission.
 sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& request,
                             std::optional<SubmissionTime>& submission) {
     const Fields state = directory.state();
@@ -406,8 +407,9 @@ sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& reques
     return true;
 }
 
-// Removes what an interrupted set-up, an earlier run of the job or an earlier submission with its
-// number has left. Files that take longer or are another user's are set aside for the background.
+// Removes leftovers of an interrupted set-up, of an earlier run of the job, or of an earlier
+// submission with its number. If removal takes longer, or they are another user's, they are set
+// aside for the background process.
 sys::Result<JobDirectory> clear(JobDirectory directory, const Request& request,
                                 const Counters& counters) {
     const auto uid = directory.state().number("uid");
@@ -432,15 +434,15 @@ sys::Result<void> set_up(Request request, const std::string& policy_file,
     const auto done = is_set_up(*directory, request, submission);
     if (!done) return done.error();
     if (*done) return {};
-    // A step that is attached from outside has no options to finish a set-up with, and must not run
-    // without the mounts.
+    // A step that was attached from outside has no options to finish a set-up with, and must not
+    // run without the mounts.
     if (!request.has_options() && is_same_run(directory->state(), request) &&
         directory->state().get("result") == "running")
         return sys::Error{
             "the set-up of the job was interrupted on this node: end the job and submit it again"};
     directory = clear(*std::move(directory), request, counters);
     if (!directory) return directory.error();
-    // Then the empty directory stays: it leads the job's end to what was set aside.
+    // The empty directory stays, so that the job's end finds what was set aside.
     if (!request.has_options()) return {};
     return Setup(request, *directory, policy_file, *submission).run(counters);
 }

@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kDeadline{150};  // Slurm fails over to a backup after 120
 constexpr std::chrono::milliseconds kAgain{500};
 constexpr std::size_t kAnswerMaximum = 1024 * 1024;
-constexpr int kSignalled = 128;  // exit codes from here on: ended by a signal
+constexpr int kSignalled = 128;  // this and higher exit codes: ended by a signal
 
 sys::Program squeue(unsigned job, int output) {
     sys::Program program{{BATCHAI_SQUEUE, "--local", "--noheader", "--states=all",
@@ -47,7 +47,8 @@ std::string first_line(std::string text) {
     return text.empty() ? "squeue did not answer" : text;
 }
 
-// Users choose the arguments of set-user-ID programs, which belong to root too: the program counts.
+// Users choose the arguments of set-user-ID programs, which belong to root too. So compare the
+// program.
 bool is_same_program(pid_t one, pid_t other) {
     struct stat a = {};
     struct stat b = {};
@@ -56,8 +57,8 @@ bool is_same_program(pid_t one, pid_t other) {
            a.st_dev == b.st_dev;
 }
 
-// Slurm names its processes so: "slurmstepd: [17.extern]". step: another slurmstepd. -1: there is
-// none.
+// The process that Slurm names "slurmstepd: [17.extern]". step: another slurmstepd of the job. -1:
+// there is none.
 pid_t find_extern_step(unsigned job, pid_t step) {
     const std::string wanted = fmt::format("slurmstepd: [{}.extern]", job);
     const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which submission a job's number stands for. slurmctld gives a number out again once it has lost
-// its state, and each cluster has its own numbers. A state on a node, with a job's mounts and
-// secrets in it, therefore belongs to a cluster, a number, a user, a restart count and the time of
-// the submission. slurmctld alone says that time: what a step's environment says, its user says.
+// Finds out which submission a job's number belongs to. slurmctld reuses a number after it has lost
+// its state, and each cluster has its own numbers. A state on a node holds a job's mounts and
+// secrets. So it belongs to a cluster, a number, a user, a restart count and the time of the
+// submission. Only slurmctld says that time: the user can change a step's environment.
 //
-// slurmctld is asked while a node is set up. From then on a witness spares the question: a
-// slurmstepd of the job that has lived on since. Slurm gives no number out again while one of its
-// steps runs. Where Slurm has an extern step (PrologFlags=Contain), that is the witness, for the
-// job's whole life; else it is the step of the set-up, and once that has ended, the next step asks
-// and is the witness.
+// The helper asks slurmctld while it sets a node up. After that a witness replaces the question: a
+// slurmstepd of the job that has been running since. Slurm reuses no number while one of the job's
+// steps runs. With an extern step (PrologFlags=Contain), that step is the witness, for the job's
+// whole life. Otherwise the step of the set-up is the witness. After it has ended, the next step
+// asks again and becomes the witness.
 #pragma once
 
 #include <sys/types.h>
@@ -24,13 +24,13 @@
 
 namespace batchai::spank {
 
-// A question to slurmctld, through squeue(1): when was the job submitted? Asked when it is made,
-// answered in the background. Nothing of it remains when this is destroyed.
+// Asks slurmctld, through squeue(1), when the job was submitted. The constructor asks, and the
+// answer comes in the background. The destructor ends the question.
 class SubmissionTime {
   public:
     explicit SubmissionTime(unsigned job);
 
-    // Waits for the answer: seconds since the epoch. While slurmctld cannot be reached, asks again
+    // Waits for the answer: seconds since the epoch. If slurmctld does not answer, it asks again
     // for up to 150 seconds.
     sys::Result<std::string> wait();
 
@@ -44,13 +44,14 @@ class SubmissionTime {
     std::string time_;  // empty until answered
 };
 
-// The time in the lines "NUMBER TIME" that squeue prints for a job; empty: none of them is its.
+// The time in the lines "NUMBER TIME" that squeue prints for a job. Empty: none of the lines is the
+// job's.
 std::string submission_time(const std::string& lines, unsigned job);
 
 // True while the witness lives.
 bool has_witness(const JobDirectory&);
 
-// From now on: the job's extern step or, where it has none, the slurmstepd with that number.
+// Makes the job's extern step the witness or, if it has none, the slurmstepd with that number.
 sys::Result<void> note_witness(const JobDirectory&, unsigned job, pid_t step);
 
 }  // namespace batchai::spank

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `batchai-helper sweep`, run by the plugin where slurmd starts: has ends of jobs that were
-// interrupted, by a reboot too, finished in the background, and prints the version and policy for
-// slurmd's log.
+// `batchai-helper sweep`. The plugin runs it at the start of slurmd. It has interrupted ends of
+// jobs finished in the background, also ends that a reboot interrupted. It prints the version and
+// policy for slurmd's log.
 #include <cstdio>
 
 #include "spank/helper/end.hpp"
@@ -16,7 +16,7 @@
 namespace batchai::spank {
 namespace {
 
-// A namespace that is not pinned any more is one from before a reboot.
+// A namespace that is not pinned any more is from before a reboot.
 void mark_jobs_from_before_a_reboot() {
     for (const auto& job : JobDirectory::all()) {
         const auto directory = JobDirectory::open(job, false);

@@ -25,7 +25,7 @@ const Credentials kNobody{kNobodyId, kNobodyId, {}};
 struct Trial {
     std::string what;
     job::Mount mount;
-    std::string cannot;  // why this one cannot be tried; empty: it can
+    std::string cannot;  // why this mount cannot be tried; empty: it can
 };
 
 std::string why_not(const job::FileSystem& file_system) {
@@ -33,7 +33,7 @@ std::string why_not(const job::FileSystem& file_system) {
     const auto kind = file_system.credentials.kind;
     if (kind == Kind::user || kind == Kind::job) return "it needs a user's credentials";
     if (file_system.type == job::MountType::fuse) return "its FUSE program runs as a job's user";
-    std::error_code unknown;  // the trial says why
+    std::error_code unknown;  // the trial reports the error
     if (file_system.type == job::MountType::squashfs &&
         std::filesystem::is_directory(file_system.source, unknown))
         return "users choose the images in it";
@@ -65,8 +65,8 @@ bool can_read(const std::string& path) {
     return access(path.c_str(), S_ISDIR(info.st_mode) ? R_OK | X_OK : R_OK) == 0;
 }
 
-// Why nobody, who has the rights that all users have, cannot read a path. An answer: a warning, for
-// some users can, or may.
+// The reason for which user nobody, with the rights of every user, cannot read a path. An answer
+// without an error is a warning: some users can read it, or may be able to.
 sys::Result<Answer> explain(const std::string& path, int code) {
     if (code != EACCES) return sys::errno_error(path, code);
     for (std::size_t end = 0; end != path.npos;) {
@@ -93,7 +93,7 @@ sys::Result<Answer> explain(const std::string& path, int code) {
         {}};
 }
 
-// As nobody: root opens nothing where a user may have put a link.
+// Opens the source as user nobody, because root must not follow a link that a user may have made.
 sys::Result<Answer> open_as_nobody(const job::Mount& mount, const job::SitePolicy& policy) {
     const std::string path = job::source_of(mount);
     if (!can_read(path)) return explain(path, errno);
@@ -111,14 +111,14 @@ sys::Result<void> enter_new_namespace() {
     return {};
 }
 
-// In a process of its own, which may hang.
+// Tries the mount root in a process of its own, which may hang.
 sys::Result<Answer> make_root(const job::SitePolicy& policy, const Credentials& user) {
     if (auto entered = enter_new_namespace(); !entered) return entered.error();
     if (auto made = make_mounts({}, {}, policy, user, nullptr); !made) return made.error();
     return Answer{};
 }
 
-// The same.
+// Tries a mount in a process of its own, which may hang.
 sys::Result<Answer> make(const job::Mount& mount, const job::SitePolicy& policy,
                          const Credentials& user) {
     if (auto entered = enter_new_namespace(); !entered) return entered.error();
@@ -137,7 +137,7 @@ sys::Result<Answer> make(const job::Mount& mount, const job::SitePolicy& policy,
     });
 }
 
-// As setup makes a job's.
+// Makes a temporary directory as setup does for a job.
 sys::Result<Answer> make_temporary_directory(const std::string& below) {
     std::string path = below + "/batchai-trial-XXXXXX";
     if (mkdtemp(path.data()) == nullptr) return sys::errno_error("as nobody");
@@ -145,7 +145,7 @@ sys::Result<Answer> make_temporary_directory(const std::string& below) {
     return Answer{};
 }
 
-// Prints how it went. False: it failed.
+// Prints the result of a trial. False: it failed.
 bool say(const std::string& what, const sys::Result<Answer>& done) {
     const std::string why = done ? done->text : done.error().message;
     std::printf("%s %s\n",

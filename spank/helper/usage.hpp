@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What batchai-helper, batchai-prep and batchai-check do about a command line that asks for help or
-// cannot be understood.
+// Prints help and usage errors of batchai-helper, batchai-prep and batchai-check.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +11,8 @@
 
 namespace batchai::spank {
 
-// Prints it and returns the exit code: 0, or 2 for wrong usage, whose words may be anybody's.
+// Prints it and returns the exit code: 0, or 2 for wrong usage. The words on the command line may
+// come from any user.
 inline int explain_usage(const CLI::App& app, const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream err;
