@@ -7,11 +7,11 @@ namespace batchai::job {
 
 namespace {
 
-// The command runs in a subshell: it may exit. All of it is one line, so that the shell's messages
-// count the lines of the command. The paths are written so that the preparation's memory
-// (spank/prep/inputs.hpp) does not take them for files and variables that the command depends on.
-// Any shell reads it: an image's bash may be another one. What was added is cut off by tail: the
-// shells take the square of a long file's size for ${now#before}.
+// The command runs in a subshell, because it may exit. The whole text is one line, so that the
+// shell's messages count the command's own lines. The paths are written in parts, so that the
+// preparation's memory (spank/prep/inputs.hpp) does not take them for files and variables of the
+// command. Any shell must be able to read it: an image may have another bash. tail cuts off the
+// added text, because ${now#before} takes quadratic time on a long file.
 constexpr char kBefore[] = R"(batchai_file=~/.bash; batchai_file="${batchai_file}rc"; )"
                            R"(batchai_bashrc=$(cat "$batchai_file" 2>/dev/null); (eval )";
 constexpr char kAfter[] =

@@ -15,7 +15,7 @@ namespace batchai::job {
 
 namespace {
 
-// Whether shell text is the name of one file, relative to where the job starts.
+// True if shell text is the name of one file, relative to the directory in which the job starts.
 bool is_relative_file(const std::string& text) {
     return !text.empty() && text.find_first_of(" \t\n\"'`$\\;&|<>()*?[]{}#!") == text.npos &&
            std::string_view("/-~").find(text.front()) == std::string_view::npos;
@@ -59,7 +59,8 @@ class Checker {
         say(Finding::Severity::error, path, message);
     }
 
-    // Of a file with errors: what the policy says of the rest, so that both are said at once.
+    // Checks the rest of a file with errors against the policy, so that the user sees all errors at
+    // once.
     void check_what_is_right() {
         check_volumes();
         const bool wrong_volumes = is_wrong("properties.mountVolumes");
@@ -100,7 +101,7 @@ class Checker {
         }
     }
 
-    // Of what the job would set on its mount, what the site does not let it.
+    // Warns of options of a mount that the site does not let jobs set.
     void check_options(const Volume& volume, const FileSystem& file_system) {
         for (const auto& option : grant_options(file_system, volume.mount_options).ignored)
             say(Finding::Severity::warning, volume.key + ".mountOptions",
@@ -173,7 +174,7 @@ class Checker {
         }
     }
 
-    // Only its own line knows what a container sees besides mounts and temporary directories.
+    // Only the container's own command says which other directories it has.
     void tell_container_of(const OutputDirectory& output) {
         const auto image = resolve_image(policy_, *parsed_.spec);
         if (!image || !image->in_container() || output.path_prefix.starts_with('$')) return;
@@ -182,8 +183,8 @@ class Checker {
                 "] of " + policy_.file + " binds it: ask the site's admin");
     }
 
-    // Whether the user can make directories in a prefix, where the login node can tell. shared: the
-    // part of the directory that is no job's own, where it is known already.
+    // Checks that the user can make directories in a prefix, if the login node can tell. shared:
+    // the part of the directory that several jobs share, if it is known already.
     void check_writable(const std::string& path, const std::string& prefix,
                         const std::string& shared) {
         const JobSpec& spec = *parsed_.spec;
@@ -197,7 +198,7 @@ class Checker {
         if (!writable) error(path, writable.error().message);
     }
 
-    // Whether the login node and the job see the same owners and modes on the volume.
+    // True if the login node and the job see the same owners and modes on the volume.
     bool has_modes_of_share(const Volume& volume) const {
         const auto found = resolve_volume(policy_, volume);
         if (!found) return false;
@@ -301,13 +302,14 @@ class Checker {
                 "'" + named +
                     "' is looked for in $AZ_BATCHAI_JOB_TEMP/wd, where the job starts: write "
                     "$AZ_BATCHAI_JOB_MOUNT_ROOT/... for a file of a share");
-        // Where the script is, a shell may have to say.
+        // Only a shell may be able to tell where the script is.
         Environment variables = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "/"},
                                  {"AZ_BATCHAI_MOUNT_ROOT", "/"}};
         for (const InputDirectory& input : spec.inputs)
             variables["AZ_BATCHAI_INPUT_" + input.id] = expand(input.path, variables);
         if (!options_.file_exists || script_path(spec, variables, {}).empty()) return;
-        // As the file says them: a directory of the login node begins with the mount root's name.
+        // Use the paths of the file: a directory of the login node starts with the mount root's
+        // name.
         Environment inputs = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "$AZ_BATCHAI_JOB_MOUNT_ROOT"},
                               {"AZ_BATCHAI_MOUNT_ROOT", "$AZ_BATCHAI_MOUNT_ROOT"}};
         for (const InputDirectory& input : spec.inputs)
@@ -318,8 +320,8 @@ class Checker {
             error(key, "'" + script + "' is not a file there: upload it to " + *path);
     }
 
-    // Variables that the job will not have: the service made nothing of them, as a shell does.
-    // Those of a toolkit are its processes' only.
+    // Warns of variables that the job will not have: the service replaced them by an empty string,
+    // as a shell does. A toolkit's variables exist only in its processes.
     void check_variables() {
         Environment job = job_environment(*parsed_.spec, {}, {});
         for (const OutputDirectory& output : parsed_.spec->outputs)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that can be said of a job file before it is submitted: `batchai job check`, `batchai
-// job create` and the plugin's checker run exactly this.
+// Checks a job file before its submission. `batchai job check`, `batchai job create` and the
+// plugin's checker all run exactly this check.
 #pragma once
 
 #include <functional>
@@ -15,28 +15,29 @@ namespace batchai::job {
 
 struct CheckOptions {
     std::optional<std::string> storage_account;  // replaces <AZURE_BATCHAI_STORAGE_ACCOUNT>
-    std::string storage_key;           // of shares and containers for which the file gives none
-    std::optional<int> cluster_nodes;  // the largest nodeCount there is, where known
-    // True when a path is a regular file on the login node; empty: paths are not looked at.
+    std::string storage_key;           // of shares and containers without a key in the file
+    std::optional<int> cluster_nodes;  // largest possible nodeCount, if known
+    // True if a path is a regular file on the login node. Empty: paths are not checked.
     std::function<bool(const std::string&)> file_exists;
-    // True when a script that the job file names without a directory of the job is put there by its
-    // name; empty: none is.
+    // True if a script that the job file names without a directory of the job will be found by its
+    // name. Empty: no script is.
     std::function<bool(const std::string&)> is_brought;
-    // True when nothing is at a path of the login node; empty: not looked at.
+    // True if nothing exists at a path of the login node. Empty: paths are not checked.
     std::function<bool(const std::string&)> is_missing;
-    // Why the user cannot make directories in a path of the login node (sys::check_writable);
-    // empty: not looked at. With an identity, the path of all its directories is looked at.
+    // The reason for which the user cannot make directories in a path of the login node
+    // (sys::check_writable). Empty: paths are not checked. With an identity, the path of all its
+    // directories is checked.
     std::function<sys::Result<void>(const std::string& base, const std::string& path)> writable;
     std::optional<sys::UserNames>
-        user;                          // who submits; empty: who may use a secret is not looked at
-    std::optional<Identity> identity;  // of a file that is no snapshot
+        user;  // the submitting user; empty: the users of a secret are not checked
+    std::optional<Identity> identity;  // for a file that is not a snapshot
 };
 
-// Parses text and holds it against the policy: unknown share or image, nodeCount over the cluster,
-// standard output on no volume, are errors; so are, where the login node can see their shares, a
-// script or a directory to mount that does not exist and an output directory that the user cannot
-// make; what the site does differently (image, preparation) is a
-// note. Findings point into the file.
+// Parses text and compares it with the policy. Errors are an unknown share or image, a nodeCount
+// above the cluster's, and standard output on no volume. If the login node can see the shares,
+// errors are also a script or a directory to mount that does not exist, and an output directory
+// that the user cannot make. A note names each thing that the site does differently (image,
+// preparation). Findings have their place in the file.
 ParsedJob check_job(const std::string& text, const std::string& file_name, const SitePolicy&,
                     const CheckOptions&);
 

@@ -14,20 +14,20 @@ namespace batchai::job {
 
 namespace {
 
-// The container of an image that has one. parse_policy lets no image name another.
+// The container of an image that has one. parse_policy ensures that it exists.
 sys::Result<const ProgramPolicy*> runtime_of(const SitePolicy& policy, const ImagePolicy& image) {
     const auto found = policy.containers.find(image.run_on);
     if (found != policy.containers.end()) return &found->second;
     return sys::Error{"site policy: there is no [container." + image.run_on + "]"};
 }
 
-// What the container's shell does: an argument that held the command would be seen by every user of
-// the node. The runtime passes the environment on, as for ranks.
+// The script of the container's shell. The command is not an argument, because every user of the
+// node could see it. The runtime passes on the environment, as for ranks.
 constexpr char kInContainer[] =
     "eval \"unset BATCHAI_PREPARATION; "
     "${BATCHAI_PREPARATION:?not passed on by the container runtime}\"";
 
-// The command as one line of bash: Enroot takes the environment for lines.
+// The command as one line of bash, because Enroot reads the environment line by line.
 std::string one_line(const std::string& command) {
     if (command.find('\n') == command.npos) return command;
     std::string line = "eval $'";
@@ -44,9 +44,9 @@ bool names_variables(const std::string& word) {
     return word.find(kEachName) != word.npos;
 }
 
-// A shell's script that runs the command, whose words with {env} stand once for each variable of
-// the environment, with its name. Only the process itself has its whole environment, so a shell in
-// its place makes the words and becomes the runtime.
+// A shell script that runs the command, and repeats its words with {env} for each variable of the
+// environment, with the variable's name. Only the process itself has its whole environment. So a
+// shell starts in its place, makes the words and becomes the runtime.
 sys::Result<std::string> naming_script(const std::vector<std::string>& command,
                                        const Placeholders& placeholders) {
     std::string script = "batchai_words=()";
@@ -57,7 +57,7 @@ sys::Result<std::string> naming_script(const std::vector<std::string>& command,
             end = word.find(kEachName, begin);
             parts.push_back(word.substr(begin, end - begin));
         }
-        // Part by part: what stands in a value is not looked at.
+        // Replace part by part, so that no value is searched.
         const auto expanded = expand_placeholders(parts, placeholders);
         if (!expanded) return expanded.error();
         std::string quoted = sys::shell_quoted(expanded->front());

@@ -10,19 +10,19 @@ namespace batchai::job {
 namespace {
 
 constexpr int kMaxDepth = 64;
-constexpr std::size_t kMaxMessage = 200;  // nlohmann quotes the whole token that it stumbled over
+constexpr std::size_t kMaxMessage = 200;  // nlohmann quotes the whole token at which it stopped
 
-// Walks over text that is known to be JSON, and over its values beside it, and notes where each
-// value begins. Of a key that stands in an object twice only the last value was kept: what is in
-// the first may have no value beside it. Nor has anything in a text with a number that no type can
-// hold, of which nlohmann says neither place nor key.
+// Scans a text that is valid JSON, together with its parsed values, and records where each value
+// begins. If an object has a key twice, only the last value was kept, so the first text may have no
+// value. A text with a number that no type can hold has no values at all, because nlohmann gives
+// neither place nor key of that number.
 class Scanner {
   public:
     Scanner(std::string_view text, std::unordered_map<const Json*, std::size_t>& offsets)
         : text_(text), offsets_(offsets) {}
 
-    // False at the first repeated key, number that is too large, or where the nesting is too deep:
-    // see complaint.
+    // False at the first repeated key, at a number that is too large, and if the nesting is too
+    // deep: see complaint.
     bool value(const Json* json, int depth) {
         const char first = text_[begin_of_next()];
         if (json != nullptr) offsets_[json] = at_;
@@ -57,7 +57,7 @@ class Scanner {
         return false;
     }
 
-    // Skips what lies between tokens, commas and colons included: that they are right is known.
+    // Skips the text between tokens, also commas and colons, which are known to be right.
     std::size_t begin_of_next() {
         at_ = std::min(text_.find_first_not_of(" \t\r\n,:", at_), text_.size() - 1);
         return at_;
@@ -103,7 +103,7 @@ class Scanner {
     std::size_t at_ = 0;
 };
 
-// A mistake of the text, and where.
+// A mistake in the text, and its place.
 struct Mistake {
     std::size_t offset = 0;
     std::string message;
@@ -114,18 +114,18 @@ bool is_utf16(std::string_view text) {
            (text.size() >= 2 && (text[0] == '\0') != (text[1] == '\0'));
 }
 
-// The last character before a place that is no space; npos: none.
+// The last character before a place that is not a space; npos: none.
 std::size_t before(std::string_view text, std::size_t offset) {
     return offset == 0 ? text.npos : text.find_last_not_of(" \t\r\n", offset - 1);
 }
 
-// Mistakes that people make, by the place where nlohmann gave up.
+// Recognises common mistakes by the place at which nlohmann stopped.
 std::optional<Mistake> known_mistake(std::string_view text, std::size_t offset) {
     const std::string_view rest = text.substr(std::min(offset, text.size()));
     if (rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#'))
         return Mistake{offset,
                        "a comment: JSON has no comments; a key named \"comment\" is ignored here"};
-    // Of a character of several bytes, nlohmann names the first or a later one.
+    // For a character of several bytes, nlohmann names the first or a later byte.
     for (std::size_t back = 0; back <= 2 && back <= offset; ++back)
         for (const char* quote : {"\u201c", "\u201d", "\u201e", "\u2018", "\u2019"})
             if (text.substr(offset - back).starts_with(quote))
@@ -178,7 +178,7 @@ std::optional<Document> Document::parse(std::string_view text, const std::string
             known_mistake(text, offset).value_or(Mistake{offset, syntax_message(error.what())});
         return refuse(mistake.offset, "", mistake.message);
     } catch (const Json::out_of_range&) {
-        // A number that no type can hold: the scanner finds it.
+        // A number that no type can hold. The scanner finds its place.
     }
     Scanner scanner(text, document.offsets_);
     if (scanner.value(document.root_.get(), 0)) return document;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A JSON text together with the place of every value in it, so that a finding about
-// "properties.nodeCount" can say line and column, which nlohmann-json does not keep. The text is
-// walked a second time, beside the values that nlohmann-json has made of it.
+// A JSON text with the place of every value in it, so that a finding about "properties.nodeCount"
+// has a line and a column. nlohmann-json does not keep places. So the text is scanned a second
+// time, together with the values of nlohmann-json.
 //
 // Private to job/. Limits: 1 MiB of text, 64 levels.
 #pragma once
@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 
 class Document {
   public:
-    // Nothing, and findings, when the text is not JSON, is too large or repeats a key.
+    // Nothing, and findings, if the text is not JSON, is too large or repeats a key.
     static std::optional<Document> parse(std::string_view text, const std::string& file_name,
                                          std::vector<Finding>& findings);
 
@@ -32,7 +32,7 @@ class Document {
 
     // A finding about the value at a path
     // ("properties.mountVolumes.azureFileShares[0].azureFileUrl"), or about the nearest value
-    // around it when there is none.
+    // around it if there is none.
     Finding finding(Finding::Severity severity, const std::string& path,
                     const std::string& message) const;
 
@@ -41,20 +41,20 @@ class Document {
     Finding at(std::size_t offset) const;
     const Json& nearest(std::string_view path) const;
 
-    std::unique_ptr<Json> root_;  // apart, so that values stay where they are
+    std::unique_ptr<Json> root_;  // on the heap, so that values keep their addresses
     std::string file_name_;
     std::vector<std::size_t> line_starts_;
     std::unordered_map<const Json*, std::size_t> offsets_;  // of values
 };
 
-// By place in the file.
+// Sorts by place in the file.
 void sort(std::vector<Finding>& findings);
 
-// parse_job for a text that is parsed already.
+// Like parse_job, for a text that is parsed already.
 ParsedJob parse_job(const Document& document);
 
-// The same, with what could be read where the findings have an error: its keys are as if they were
-// not there.
+// The same, but also returns a partial result if findings have an error. Keys with errors are left
+// out.
 JobSpec read_job(const Document& document, std::vector<Finding>& findings);
 
 }  // namespace batchai::job

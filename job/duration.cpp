@@ -13,7 +13,7 @@ namespace {
 
 constexpr long kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour;
 
-// Takes a number of at most nine digits off the start of text.
+// Removes a number of at most nine digits from the start of text.
 std::optional<long> take_number(std::string_view& text) {
     const std::size_t end = text.find_first_not_of("0123456789");
     const std::string_view digits = text.substr(0, end);
@@ -24,7 +24,7 @@ std::optional<long> take_number(std::string_view& text) {
     return number;
 }
 
-// Takes ".5" off the start of text, if it is there: 0.5.
+// Removes ".5" from the start of text, if it is there: 0.5.
 double take_fraction(std::string_view& text) {
     if (!text.starts_with('.') && !text.starts_with(',')) return 0;
     const std::size_t end = std::min(text.find_first_not_of("0123456789", 1), text.size());

@@ -10,8 +10,8 @@
 
 namespace batchai::job {
 
-// In seconds, from 1 to kMaxDuration; a unit may have a fraction (PT1.5H), of seconds it is cut
-// off. Years and months have no fixed length and are none.
+// In seconds, from 1 to kMaxDuration. A unit may have a fraction (PT1.5H); fractions of seconds are
+// cut off. Years and months are refused, because they have no fixed length.
 inline constexpr long kMaxDuration = 366L * 24 * 3600;
 std::optional<long> parse_duration(std::string_view text);
 

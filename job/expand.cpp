@@ -7,7 +7,7 @@ namespace batchai::job {
 
 namespace {
 
-// Variables that name one another may grow without end. A value that does not fit counts as
+// Variables that refer to each other may grow without end. A value that does not fit counts as
 // unknown.
 constexpr std::size_t kMaxExpanded = 1 << 20;
 

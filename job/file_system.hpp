@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FileSystem: something that can be mounted, in the admin's words; what the policy's tables that
-// name a source have in common. What a job may add to it only narrows it.
+// FileSystem: a file system to mount, as the admin describes it. All tables of the policy with a
+// source have these keys. Options of a job only restrict it.
 #pragma once
 
 #include <optional>
@@ -17,20 +17,20 @@ std::string name_of(MountType);
 std::optional<MountType> mount_type(std::string_view name);
 std::string mount_type_names();  // "bind, tmpfs, ... and fuse"
 
-// Made by a server or a program: root takes every word of it from the policy.
+// True if a server or a program provides the mount. Root then takes all values from the policy.
 inline bool is_remote(MountType type) {
     return type == MountType::nfs || type == MountType::cifs || type == MountType::fuse;
 }
 
-// Made by a client in the kernel, which has options.
+// True if a client in the kernel makes the mount, with options.
 inline bool has_options(MountType type) {
     return type == MountType::nfs || type == MountType::cifs;
 }
 
-// "0755"; nothing for what is no mode of reading, writing and executing.
+// "0755". Nothing if the text is not a mode of reading, writing and executing.
 std::optional<unsigned> parse_mode(const std::string& text);
 
-// Where a mount's secret is read.
+// The place of a mount's secret.
 struct CredentialsSource {
     enum class Kind {
         none,
@@ -49,21 +49,21 @@ struct FileSystem {
     // cifs: //HOST/SHARE; fuse: what the program takes for one; tmpfs: empty.
     std::string source;
     std::vector<std::string> options;       // nfs, cifs: the kernel's, "vers=4.2"
-    std::vector<std::string> user_options;  // keys of those that a job may set too
+    std::vector<std::string> user_options;  // keys of options that a job may set too
     CredentialsSource credentials;
     std::string program;          // fuse: a [program.NAME]
-    bool read_only = false;       // only read-only
+    bool read_only = false;       // every mount is read-only
     std::string max_size = "1G";  // tmpfs and overlay's upper: limit of size=
     unsigned file_mode = 0777;    // cifs: the most that a job's fileMode gives
     unsigned directory_mode = 0777;
 };
 
-// The source with what a job names below it: "//host/share" and "a/b" are "//host/share/a/b".
+// The source and a job's directory below it: "//host/share" and "a/b" are "//host/share/a/b".
 std::string source_below(const FileSystem&, const std::string& directory);
 
-// A job's mountOptions ("rw,vers=3", "-o big_writes --use-https=true") held against the policy.
+// A job's mountOptions ("rw,vers=3", "-o big_writes --use-https=true"), checked by the policy.
 struct GrantedOptions {
-    std::vector<std::string> options;  // as they stand, for the kernel
+    std::vector<std::string> options;  // unchanged, for the kernel
     std::vector<std::string> ignored;
     bool read_only = false;
 };

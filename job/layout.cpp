@@ -64,7 +64,7 @@ std::optional<std::string> below_mount_root(const std::string& path) {
             const std::string below = path.substr(root.size());
             if (("/" + below + "/").find("/../") != below.npos || below.find('$') != below.npos)
                 return std::nullopt;
-            // "//" and "." go, and a leading slash is no more than a separator.
+            // Drop "//" and ".". A leading slash is only a separator.
             const auto normal = std::filesystem::path("/" + below).lexically_normal();
             return without_trailing_slashes(normal.relative_path());
         }

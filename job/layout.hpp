@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a job's files are: the service's output layout, seen from a node and from the login node.
+// The paths of a job's files in the service's output layout, on a node and on the login node.
 //   {stdOutErrPathPrefix}/{segment}/stdouterr
 //   {pathPrefix}/{segment}/outputs[/{pathSuffix}]      of each of outputDirectories
 // segment is {subscription}/{resource group}/workspaces/{ws}/experiments/{exp}/jobs/{job}/{uuid}.
@@ -19,11 +19,10 @@ namespace batchai::job {
 // jobOutputDirectoryPathSegment. The resource group is lower-cased, as the service did.
 std::string output_segment(const Identity&);
 
-// AZ_BATCHAI_STDOUTERR_DIR on a node; environment must hold AZ_BATCHAI_JOB_MOUNT_ROOT.
+// AZ_BATCHAI_STDOUTERR_DIR on a node. environment must contain AZ_BATCHAI_JOB_MOUNT_ROOT.
 std::string stdouterr_directory(const JobSpec&, const Identity&, const Environment&);
 
-// A directory that is made for a job, and the part of its path that is no job's own: jobs of
-// several users share it.
+// A directory that is made for a job, and the part of its path that jobs of several users share.
 struct JobsDirectory {
     std::string path;
     std::string shared;
@@ -34,34 +33,35 @@ struct JobsDirectory {
     }
 };
 
-// AZ_BATCHAI_OUTPUT_<id>; environment as above. With createNew=false shared is empty and the path
-// is pathPrefix/pathSuffix as it is.
+// AZ_BATCHAI_OUTPUT_<id>; environment as above. With createNew=false, shared is empty and the path
+// is pathPrefix/pathSuffix unchanged.
 JobsDirectory output_directory(const OutputDirectory&, const Identity&, const Environment&);
-// Those that are to be made, with the stdouterr directory first.
+// The directories to make, the stdouterr directory first.
 std::vector<JobsDirectory> directories_to_make(const JobSpec&, const Identity&, const Environment&);
 
-// The part of a stdouterr directory that is no job's own.
+// The part of a stdouterr directory that several jobs share.
 std::string shared_part(const std::string& stdouterr);
 
-// Whether the site lets the job's outputDirectories be where they are to be: on a volume of the
-// job, in its temporary directories, or below the directory of an [[allow]] entry of type bind that
-// jobs may write to. The error is about one of them, which it names.
+// Checks that the site allows the places of the job's outputDirectories: on a volume of the job, in
+// its temporary directories, or below the directory of an [[allow]] entry of type bind that jobs
+// may write to. Each error names its directory.
 struct RefusedOutput {
     const OutputDirectory* directory = nullptr;
     std::string message;
 };
 std::vector<RefusedOutput> refused_outputs(const JobSpec&, const SitePolicy&);
 
-// What follows $AZ_BATCHAI_JOB_MOUNT_ROOT/ (or $AZ_BATCHAI_MOUNT_ROOT/) in a path of the job file;
-// nothing when it does not begin so, or goes on with ".." or with a variable.
+// The part after $AZ_BATCHAI_JOB_MOUNT_ROOT/ (or $AZ_BATCHAI_MOUNT_ROOT/) in a path of the job
+// file. Nothing if the path does not start with it, or if the part has ".." or a variable.
 std::optional<std::string> below_mount_root(const std::string& path);
 
-// $AZ_BATCHAI_JOB_TEMP below the mount root: the same path on all nodes, and another directory on
-// each. No mount of a job may be there.
+// $AZ_BATCHAI_JOB_TEMP below the mount root. It has the same path on all nodes, and is a different
+// directory on each. No mount of a job may be there.
 inline constexpr char kTemporary[] = ".temp";
-// Where the preparation and the processes of a job file start, below $AZ_BATCHAI_JOB_TEMP.
+// The directory below $AZ_BATCHAI_JOB_TEMP in which the preparation and the processes of a job file
+// start.
 inline constexpr char kWorking[] = "wd";
-// Whether a mount of a job may be there, below the mount root.
+// True if a mount of a job may be at this path below the mount root.
 bool is_mount_target(const std::string& path);
 
 // The variables of the job that name a directory.
@@ -69,28 +69,28 @@ inline constexpr const char* kDirectoryVariables[] = {
     "AZ_BATCHAI_JOB_MOUNT_ROOT", "AZ_BATCHAI_MOUNT_ROOT", "AZ_BATCHAI_JOB_TEMP",
     "AZ_BATCHAI_JOB_TEMP_DIR", "AZ_BATCHAI_SHARED_JOB_TEMP"};
 
-// Whether a job's output may go below a path of the job file: it is absolute, or begins with the
-// variable of a directory (mount root, temporary directories); it holds no other variable, no "..",
-// no control character.
+// True if a job's output may go below a path of the job file. The path must be absolute, or start
+// with the variable of a directory (mount root, temporary directories). It must have no other
+// variable, no ".." and no control character.
 bool is_output_prefix(const std::string& path);
 
-// Whether a path of the job file begins with the variable of the mount root; and what to say of one
-// that does and that no volume covers.
+// True if a path of the job file starts with the variable of the mount root. The second is the
+// message for such a path that no volume covers.
 bool is_in_mount_root(const std::string& path);
 std::string no_volume(const std::string& path);
 
-// The volume (volumes_of) that such a path is on.
+// The volume (volumes_of) of such a path.
 std::optional<Volume> volume_of(const JobSpec&, const SitePolicy&, const std::string& path);
 
 // A path of the job file (it starts with $AZ_BATCHAI_JOB_MOUNT_ROOT/<relativeMountPath>/…) as the
-// login node sees it; nothing when it is on no share or the share has no login_path.
+// login node sees it. Nothing if it is on no share, or the share has no login_path.
 std::optional<std::string> login_path(const JobSpec&, const SitePolicy&, const std::string& path);
 
 // The stdouterr directory as the login node sees it.
 std::optional<std::string> login_stdouterr_directory(const JobSpec&, const SitePolicy&,
                                                      const Identity&);
 
-// An output directory, and nothing for an id that the job does not have.
+// An output directory on the login node. Nothing for an id that the job does not have.
 std::optional<std::string> login_output_directory(const JobSpec&, const SitePolicy&,
                                                   const Identity&, const OutputDirectory&);
 

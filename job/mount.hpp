@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mount: one mount of a job on a node, as the policy makes it of what the job asks for. The user's
-// side plans mounts, and root's helper checks and makes them.
+// Mount: one mount of a job on a node, which the policy makes from the job's request. A process
+// with the user's rights plans mounts, and root's helper checks and makes them.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace batchai::job {
 
-// Parts of a mount. The user's side opens a Local's source, with the user's rights.
+// Parts of a mount. A process with the user's rights opens the source of a Local.
 struct Local {
     std::string source;  // the directory or image
     bool operator==(const Local&) const = default;
@@ -32,7 +32,7 @@ struct InMemory {
     }
 };
 
-// Made by a server or a program, from the policy's entry.
+// A mount that a server or a program provides, from the policy's entry.
 struct Remote {
     EntryName entry;
     std::string directory;  // below the entry's source
@@ -75,7 +75,7 @@ struct Tmpfs : InMemory {
     bool operator==(const Tmpfs&) const = default;
 };
 
-// The source is the lower directory.
+// The source is the overlay's lower directory.
 struct Overlay : Local, InMemory {
     static constexpr MountType kType = MountType::overlay;
     bool operator==(const Overlay&) const = default;
@@ -137,7 +137,7 @@ struct Mount {
     }
 };
 
-// A part of a mount; nullptr when its kind does not have that part. Part may also be a kind.
+// A part of a mount. nullptr if its kind does not have that part. Part may also be a kind.
 template <class Part>
 Part* part_of(Mount& mount) {
     return std::visit(
@@ -156,10 +156,10 @@ const Part* part_of(const Mount& mount) {
 
 MountType type_of(const Mount&);
 
-// Of a local or a remote mount; empty for a tmpfs.
+// The source of a local or a remote mount; empty for a tmpfs.
 std::string source_of(const Mount&);
 
-// The mount of what lies below an entry's source. It has no target yet, and no size.
+// The mount of a directory below an entry's source. It has no target yet, and no size.
 Mount mount_of(const EntryName&, const FileSystem&, const std::string& directory);
 
 }  // namespace batchai::job

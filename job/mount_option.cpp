@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of --batchai-mount (plan.hpp). Lexical only; the root helper looks at symbolic links and
-// owners again, on the node.
+// Parses the text of --batchai-mount (plan.hpp). It checks text only. The root helper checks
+// symbolic links and owners on the node.
 #include <algorithm>
 
 #include "job/layout.hpp"
@@ -13,10 +13,10 @@ namespace batchai::job {
 
 namespace {
 
-// What a SOURCE says: how it is mounted, and which path or name it gives.
+// The parts of a SOURCE: the type of the mount, and its path or name.
 struct Source {
     MountType type = MountType::bind;
-    std::string path;     // absolute; a volume's: below it
+    std::string path;     // absolute; for a volume: below it
     std::string volume;   // of volume=NAME
     std::string program;  // of PROGRAM=/path
 };
@@ -63,7 +63,7 @@ sys::Result<Source> parse_source(const std::string& text, const SitePolicy& poli
     return source;
 }
 
-// Options only narrow what the entry allows.
+// Options only restrict the entry.
 sys::Result<void> parse_options(const std::string& text, const FileSystem& allow, Mount& mount) {
     InMemory* const memory = part_of<InMemory>(mount);
     bool writable = false;
@@ -87,8 +87,7 @@ sys::Result<void> parse_options(const std::string& text, const FileSystem& allow
     return {};
 }
 
-// Holds a mount against the entry that allows it: read-only where it must be, a size within the
-// limit.
+// Checks a mount by the entry that allows it: read-only if it must be, and a size within the limit.
 sys::Result<void> limit(const FileSystem& allow, Mount& mount) {
     if (allow.read_only) mount.read_only = true;
     InMemory* const memory = part_of<InMemory>(mount);
@@ -109,7 +108,7 @@ bool covers(const AllowPolicy& allow, const Source& source) {
     return source.type == MountType::tmpfs || is_within(source.path, file_system.source);
 }
 
-// The entry that covers a source, the closest one if there are several; or nullptr.
+// The entry that covers a source, or nullptr. If several do, the closest one.
 const AllowPolicy* allowing(const SitePolicy& policy, const Source& source) {
     const AllowPolicy* closest = nullptr;
     for (const AllowPolicy& allow : policy.allowed) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mounts (mount.hpp), and which of them a job file's volumes become (plan.hpp).
+// Mounts (mount.hpp), and the mounts for a job file's volumes (plan.hpp).
 #include "job/plan.hpp"
 
 namespace batchai::job {
@@ -13,7 +13,7 @@ std::string join(const std::vector<std::string>& options) {
     return text;
 }
 
-// A key of the account that the job file does not give.
+// True if the mount needs an account key that the job file does not have.
 bool lacks_key(const Volume& volume, const FileSystem& file_system) {
     return file_system.credentials.kind == CredentialsSource::Kind::job &&
            (volume.account.empty() || (volume.account_key.empty() && !volume.key_reference));

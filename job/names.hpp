@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which strings of a job file may become names of files, variables and objects.
+// Checks of strings in a job file that become names of files, variables and objects.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,29 @@
 
 namespace batchai::job {
 
-// Components of [A-Za-z0-9_.-] separated by single slashes, none of them "." or "..", none starting
-// with '-'; at most 255 bytes each, 1024 in all. What a job may name on a node.
+// Components of [A-Za-z0-9_.-] with single slashes between them. No component is "." or "..", or
+// starts with '-'. At most 255 bytes each and 1024 in all. A job may use such a path on a node.
 bool is_relative_path(std::string_view text);
 
-// Any names but "." and ".." between single slashes, the first at the start; no control characters.
+// Names between single slashes, with a slash at the start. No name is "." or "..", and none has a
+// control character.
 bool is_absolute_path(std::string_view text);
 
-// Whether a path is a directory or below it, going by the names alone.
+// True if a path is a directory or below it, by the names alone.
 bool is_within(const std::string& path, const std::string& directory);
 
-// Whether a text has a control character in it, such as the end of a line.
+// True if a text has a control character, such as the end of a line.
 bool has_control(std::string_view text);
 
 // [A-Za-z_][A-Za-z0-9_]*
 bool is_variable_name(std::string_view text);
 
-// The service's pattern for names of groups, workspaces, jobs: [-\w.]{1,64}, but not "." and "..".
+// The service's pattern for names of groups, workspaces and jobs: [-\w.]{1,64}, except "." and
+// "..".
 inline constexpr std::size_t kObjectNameMaximum = 64;
 bool is_object_name(std::string_view text);
 
-// Of letters of ASCII only.
+// Changes ASCII letters only.
 std::string lower_case(std::string text);
 bool equal_but_case(std::string_view a, std::string_view b);
 

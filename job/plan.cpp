@@ -33,7 +33,7 @@ Environment job_environment(const JobSpec& spec, const Identity& identity,
         {"AZ_BATCHAI_MPI_HOST_FILE", context.job_temp + "/hostfile"},
         {"AZ_BATCH_HOST_LIST", join(context.hosts, ",")},
     };
-    // Azure Batch's own port; scripts cut it off.
+    // Azure Batch's own port. Scripts cut it off.
     if (!context.hosts.empty())
         environment["AZ_BATCH_MASTER_NODE"] = context.hosts.front() + ":6000";
     environment["AZ_BATCHAI_STDOUTERR_DIR"] = stdouterr_directory(spec, identity, environment);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a job, a policy and an allocation to what runs: mounts, environment, ranks and command. Pure
-// functions, called with the same inputs on every node, so that the plugin and the launcher agree.
+// Plans a job from its file, the policy and the allocation: mounts, environment, ranks and
+// commands. These are pure functions. Plugin and launcher call them with the same inputs on every
+// node, so their results agree.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@
 
 namespace batchai::job {
 
-// The job's mountVolumes as mounts, and one of them alone.
+// Turns the job's mountVolumes into mounts, and one of them alone.
 sys::Result<Mount> plan_mount(const Volume&, const SitePolicy&);
 sys::Result<std::vector<Mount>> plan_mounts(const JobSpec&, const SitePolicy&);
 
@@ -24,7 +25,7 @@ sys::Result<std::vector<Mount>> plan_mounts(const JobSpec&, const SitePolicy&);
 // (is_relative_path: never with ".."). Refused unless an [[allow]] entry covers it.
 sys::Result<std::vector<Mount>> parse_mounts(const std::string& option, const SitePolicy&);
 
-// What is known on a node of an allocation.
+// The facts that are known on a node of an allocation.
 struct NodeContext {
     std::string mount_root;          // AZ_BATCHAI_JOB_MOUNT_ROOT
     std::string job_temp;            // AZ_BATCHAI_JOB_TEMP, exists
@@ -35,30 +36,30 @@ struct NodeContext {
 };
 
 // All AZ_BATCHAI_* variables that are the same for each process of a node, then the job's
-// environmentVariables and secrets (expanded).
+// environmentVariables and secrets, expanded.
 Environment job_environment(const JobSpec&, const Identity&, const NodeContext&);
 
 // The text of $AZ_BATCHAI_MPI_HOST_FILE, in Open MPI's syntax.
 std::string host_file(const std::vector<std::string>& hosts, int slots);
 
-// Where the script or the configuration of a job's toolkit is, to look whether it is there; empty
-// when there is none, when the path is relative, holds what only a shell can resolve (quotes,
-// globs, other variables), or may be one of the image's.
+// The path of the script or the configuration of a job's toolkit, for a check that it exists. Empty
+// if there is none, if the path is relative, if only a shell can resolve it (quotes, globs, other
+// variables), or if it may be in the image.
 std::string script_path(const JobSpec&, const Environment&, const ImagePolicy&);
 
 enum class Placement {
-    spread,     // dealt out to the nodes, as far as each has room
+    spread,     // spread over the nodes, as far as each has room
     in_turn,    // one on each node in turn, after all others
     first_node  // one script on the first node, which starts others itself
 };
 
-// Processes of a job that run the same command. In variables and output stand
+// Processes of a job that run the same command. Variables and output may contain
 //   {index}       the process's number in its group, from first_index
 //   {place}       the same number, from 0
 //   {hosts:A,B}   HOST:PORT of each process of the groups A and B, with commas between
 //   {json:A}      the same as a JSON array
 //   {first}       HOST:PORT at the node of the job's first process
-//   {launch}      a text that is this launch's own
+//   {launch}      a text that differs for each launch
 // and, in variables, $AZ_BATCHAI_ variables of the job.
 struct ProcessGroup {
     std::string name;  // for {hosts:...}; often empty
@@ -66,15 +67,15 @@ struct ProcessGroup {
     int first_index = 0;
     Placement placement = Placement::spread;
     bool is_mpi = false;  // ranks of MPI: they read what the preparation adds to ~/.bashrc
-    bool serves = false;  // ends with the processes of the other groups, however it ends
+    bool serves = false;  // ends with the other groups; its own end is no failure
     std::string command;  // for `bash -c`
     Environment variables;
     std::string output;  // "wk-{index}": its output is in stdout-wk-0.txt and stderr-wk-0.txt;
                          // empty: in the job's stdout.txt and stderr.txt
 };
 
-// What batchai-launch starts for a job file; ranks are numbered in this order. gpus_per_node: in
-// the allocation's node order.
+// The processes that batchai-launch starts for a job file. Ranks are numbered in this order.
+// gpus_per_node: in the allocation's node order.
 std::vector<ProcessGroup> plan_launch(const JobSpec&, const SitePolicy&,
                                       const std::vector<int>& gpus_per_node);
 

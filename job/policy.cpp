@@ -57,7 +57,7 @@ void read_source(Table& table, FileSystem& file_system) {
     if (has_control(source)) table.error("source", "has a control character in it");
 }
 
-// What root decides in any case, or what is secret, is no option.
+// Refuses options that root always sets, and options with secrets.
 void check_options(Table& table, const char* key, MountType type,
                    const std::vector<std::string>& options) {
     if (table.has(key) && !has_options(type)) table.error(key, "only nfs and cifs have options");
@@ -105,7 +105,7 @@ void read_credentials(Table& table, FileSystem& file_system) {
         table.error("credentials", "only cifs and fuse have credentials");
 }
 
-// An account's key comes with a share or a container only.
+// Only a share or a container has an account's key.
 void refuse_job_credentials(Table& table, const FileSystem& file_system) {
     if (file_system.credentials.kind == CredentialsSource::Kind::job)
         table.error(
@@ -136,7 +136,8 @@ FileSystem read_file_system(Table& table, const SitePolicy& policy) {
     return file_system;
 }
 
-// Volumes of the cluster are mounted in every job, so none may lie at or below another one's path.
+// Volumes of the cluster are mounted in every job, so none may be at, above or below another one's
+// path.
 void refuse_overlap(Table& table, const VolumePolicy& volume, const SitePolicy& policy) {
     for (const VolumePolicy& other : policy.volumes) {
         if (other.kind != Volume::Kind::cluster) continue;
@@ -146,8 +147,7 @@ void refuse_overlap(Table& table, const VolumePolicy& volume, const SitePolicy& 
     }
 }
 
-// A table that gives one of Azure's names a meaning. The keys of names: {of the account, of the
-// rest}.
+// A table that maps one of Azure's names. The keys of names: {of the account, of the rest}.
 VolumePolicy read_volume(Table& table, Volume::Kind kind, const char* name,
                          const SitePolicy& policy) {
     VolumePolicy volume;
@@ -213,7 +213,7 @@ SecretPolicy read_secret(Table& table) {
     return secret;
 }
 
-// Users may only give way: a negative value is the operators' to set.
+// A user may only lower a priority. Only operators may set a negative value.
 constexpr int kMostNice = 2'147'483'645;
 
 PriorityPolicy read_priority(Table& table) {
@@ -274,7 +274,7 @@ void read_sections(Table& root, SitePolicy& policy) {
         job.read("exclusive", policy.exclusive);
         job.finish();
     }
-    // Before what names them.
+    // Read these before the tables that name them.
     policy.programs = read_programs(root);
     policy.containers = read_containers(root);
     for (const auto& [key, name, kind] : kVolumeTables)

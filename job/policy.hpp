@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SitePolicy: what the admin allows and what Azure's names mean on this site; read from a TOML file
-// (etc/batchai.toml is the commented original). Default deny: a share, image or mount that the
-// policy does not name is refused.
+// SitePolicy: the mounts, images and commands that the admin allows, and the site's replacement for
+// each of Azure's names. It is read from a TOML file (etc/batchai.toml is the commented original).
+// A share, image or mount that the policy does not name is refused.
 #pragma once
 
 #include <map>
@@ -18,29 +18,28 @@
 
 namespace batchai::job {
 
-// [[share]], [[blob_container]], [[file_server]], [[unmanaged]]: what one of the service's volumes
-// is here. [[cluster_volume]]: what every job sees below $AZ_BATCHAI_MOUNT_ROOT, as the service's
-// clusters had it.
+// [[share]], [[blob_container]], [[file_server]], [[unmanaged]]: the site's storage for one of the
+// service's volumes. [[cluster_volume]]: a volume that every job has below $AZ_BATCHAI_MOUNT_ROOT,
+// as the service's clusters had it.
 struct VolumePolicy {
     Volume::Kind kind = Volume::Kind::share;
     std::string account = "*";  // glob over the account's name
-    // Of the share, container or server; unmanaged: glob over the command; cluster: where it is.
+    // Name of the share, container or server; unmanaged: glob over the command; cluster: its path.
     std::string name;
-    std::string
-        login_path;  // the same directory seen from the login node; empty: not reachable there
+    std::string login_path;  // the same directory on the login node; empty: not reachable there
     FileSystem file_system;
 };
 
-// [program.NAME]: a FUSE program, which stays in the foreground; [container.NAME]: what runs the
-// command after it in an image. command is no shell's: in its arguments {source}, {image} and
-// others are replaced (batchai.toml(5)).
+// [program.NAME]: a FUSE program, which stays in the foreground. [container.NAME]: a program that
+// runs the command after it in an image. No shell reads command. Placeholders such as {source} and
+// {image} are replaced in its arguments (batchai.toml(5)).
 struct ProgramPolicy {
     std::vector<std::string> command;
-    // Of a container: {shm_size} where the job file has no shmSize. Docker's own default.
+    // Containers: {shm_size} if the job file has no shmSize. Docker's own default.
     std::string shm_size = "64M";
 };
 
-// [[image]]: what a container image name means here.
+// [[image]]: how the site runs jobs of a container image.
 inline constexpr char kHost[] = "host";
 struct ImagePolicy {
     std::string name;            // glob over the image's name
@@ -53,36 +52,36 @@ struct ImagePolicy {
     bool in_container() const { return run_on != kHost; }
 };
 
-// [[preparation]]: a preparation command line that the site runs differently.
+// [[preparation]]: a preparation command line that the site replaces.
 struct PreparationPolicy {
     std::string command;  // glob over the job's whole command line
-    std::string replace;  // what runs instead; empty: nothing
+    std::string replace;  // the command that runs instead; empty: nothing
     std::string say;
 };
 
-// [[allow]]: a mount that users may ask for with --batchai-mount. What they may add to it (ro,
-// noexec, size within max_size, a path below it) only narrows it.
+// [[allow]]: a mount that users may ask for with --batchai-mount. Their options (ro, noexec, size
+// within max_size, a path below it) only restrict it.
 struct AllowPolicy {
-    std::string name;  // of one that a server or a program makes: volume=NAME
+    std::string name;  // for volume=NAME, if a server or a program provides the mount
     FileSystem file_system;
 };
 
-// [[secret]]: where a secret of a key vault is here.
+// [[secret]]: the file with a secret of a key vault.
 struct SecretPolicy {
     std::string vault;         // glob over the vault's name
     std::string url;           // glob over secretUrl
     CredentialsSource source;  // store:NAME or user:NAME
-    // Of the store: the only users whose jobs get it, by name, and groups as "@NAME".
+    // For the store: names of the users whose jobs get the secret, and groups as "@NAME".
     std::vector<std::string> users;
 };
 
-// [priority.NAME]: what a job file's schedulingPriority is here; one of the two.
+// [priority.NAME]: the sbatch option for a job file's schedulingPriority; one of the two.
 struct PriorityPolicy {
     std::optional<int> nice;
     std::string qos;
 };
 
-// [cluster.NAME]: what a Batch AI cluster is here.
+// [cluster.NAME]: the site's nodes for a Batch AI cluster.
 struct ClusterPolicy {
     std::string partition;  // empty: the default one
     std::string vm_size;    // shown in tables
@@ -119,11 +118,11 @@ struct ParsedPolicy {
     std::vector<Finding> findings;  // unknown keys are errors here: an admin's typo must not pass
 };
 
-// Everything that can be mounted.
+// Every file system of the policy.
 std::vector<const FileSystem*> file_systems(const SitePolicy&);
 
-// What tells an entry of the policy from the others: what its table says about where it is. A plan
-// names by it the entry that a remote mount is made from.
+// Identifies an entry of the policy by its table and the keys that name it. A plan names the entry
+// of a remote mount by it.
 struct EntryName {
     std::string table;  // "[[share]]"
     std::string account;
@@ -144,31 +143,31 @@ const FileSystem* find_entry(const SitePolicy&, const EntryName&);
 
 ParsedPolicy parse_policy(std::string_view text, const std::string& file_name);
 
-// Reads and parses a policy; the error is all findings, a line each.
+// Reads and parses a policy. The error has one line for each finding.
 sys::Result<SitePolicy> load_policy(const std::string& file);
 
 // The policy file for an unprivileged program: $BATCHAI_POLICY, else /etc/batchai/batchai.toml.
 // Root's helper never calls this; it takes the path from plugstack.conf only.
 std::string default_policy_file();
 
-// The job's volumes, and the site's cluster volumes. A volume of the job replaces one of the site's
-// at the same place, around it or below it.
+// The job's volumes and the site's cluster volumes. A volume of the job replaces a cluster volume
+// at the same path, above it or below it.
 std::vector<Volume> volumes_of(const JobSpec&, const SitePolicy&);
 
-// How the policy reads the parts of a job. Errors name the policy key that is missing.
+// Resolves the parts of a job by the policy. Errors name the missing key of the policy.
 sys::Result<const VolumePolicy*> resolve_volume(const SitePolicy&, const Volume&);
 sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const std::string& image);
 sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const JobSpec&);  // without one: the host
 
 sys::Result<const SecretPolicy*> resolve_secret(const SitePolicy&, const SecretReference&);
-// An error where the secret is the site's and not for this user.
+// An error if the secret is the site's and this user may not use it.
 sys::Result<void> may_use(const SecretPolicy&, const SecretReference&, const sys::UserNames&);
 
 // The option of sbatch for a job's priority, "--nice=100" or "--qos=urgent"; empty: none.
 std::string priority_option(const SitePolicy&, Priority);
 
 struct Preparation {
-    std::string command;  // with what notes additions to ~/.bashrc; empty: nothing to run
+    std::string command;  // with the code that keeps additions to ~/.bashrc; empty: none
     std::string note;     // one line for the user when the policy changed the command, else empty
 };
 Preparation resolve_preparation(const SitePolicy&, const JobSpec&);

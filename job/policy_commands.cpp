@@ -25,7 +25,7 @@ std::string list_of(const Words& words) {
     return text;
 }
 
-// A key that takes some words only; left out, the default.
+// A key that takes only some words. Without it the default stays.
 void read_word(Table& table, const std::string& key, std::string& word, const Words& words) {
     table.read(key, word);
     if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end())

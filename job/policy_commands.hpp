@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of the site policy that name programs to run, [program.NAME] and [container.NAME], and
+// Reads the tables of the site policy that name programs, [program.NAME] and [container.NAME], and
 // [[image]], which names a container. Private to job/.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace batchai::job {
 std::map<std::string, ProgramPolicy> read_programs(Table& root);
 std::map<std::string, ProgramPolicy> read_containers(Table& root);
 
-// containers: those that the policy has.
+// containers: all containers of the policy.
 ImagePolicy read_image(Table&, const std::map<std::string, ProgramPolicy>& containers);
 
 }  // namespace batchai::job

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Table: typed access to one table of the policy; as Reader is for a job file, but an unknown key
-// is an error: an admin's typo must not pass. Private to job/.
+// Table: typed access to one table of the policy. It is like Reader for a job file, but an unknown
+// key is an error, because an admin's typing error must not pass. Private to job/.
 #pragma once
 
-// toml++ 3.3 asserts that a key begins with one of its letters, which an admin's text may break.
-// Without the assertion it says so.
+// toml++ 3.3 asserts that a key starts with one of its letters, which an admin's text may violate.
+// Without the assertion it reports an error.
 #define TOML_ASSERT(expr) static_cast<void>(0)
 #include <toml++/toml.h>
 
@@ -26,14 +26,14 @@ class Table {
     void error(const std::string& key, const std::string& message);
     bool has(const std::string& key);
 
-    // Each leaves the target as it is where the key is absent.
+    // Each leaves the target unchanged if the key is absent.
     void read(const std::string& key, std::string& target);
     void read(const std::string& key, bool& target);
     void read(const std::string& key, int& target, int least, int most);
     void read(const std::string& key, std::vector<std::string>& target);  // an array of strings
     void read_mode(const std::string& key, unsigned& target);             // "0755"
 
-    // A string that is not empty where it is there.
+    // A string. An empty one is an error.
     void read_name(const std::string& key, std::string& target);
     void require(const std::string& key, std::string& target);
 
@@ -45,7 +45,7 @@ class Table {
     std::vector<Table> tables(const std::string& key);  // [[key]], any number
     std::vector<std::string> keys() const;
 
-    // Complains of the keys that nobody asked for.
+    // Reports the keys that no call has read.
     void finish();
 
   private:

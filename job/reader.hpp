@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reader: typed access to one object of a job file. Each call names a key, checks its type and
-// notes it as known; finish() warns of the keys that nobody asked for. All complaints end up in one
-// list of findings.
+// Reader: typed access to one object of a job file. Each call reads a key, checks its type and
+// notes it as known. finish() warns of the keys that no call has read. All errors and warnings go
+// into one list of findings.
 //
 // Private to job/. A value of null counts as absent, as in the service's own output.
 #pragma once
@@ -32,7 +32,7 @@ class Reader {
     void warning(const std::string& key, const std::string& message);
     void missing(const std::string& key);
 
-    // Empty when absent or of another type; the latter is an error.
+    // Empty if the key is absent or of another type. Another type is an error.
     std::string string(const std::string& key);
     std::string required_string(const std::string& key);  // absent or empty: an error
     std::optional<bool> boolean(const std::string& key);
@@ -41,11 +41,11 @@ class Reader {
     std::optional<Reader> required_object(const std::string& key);
     std::vector<Reader> objects(const std::string& key);  // an array of objects
 
-    // Keys that mean nothing here and are right all the same.
+    // Keys without an effect that are right all the same.
     void ignore(std::initializer_list<const char*> keys);
-    // A key that has no effect here, and why: a warning where it is there.
+    // Warns of a key that has no effect here, and says why.
     void warn_ignored(const std::string& key, const std::string& why);
-    // Warns of unknown keys; "did you mean" when a known one is close.
+    // Warns of unknown keys, with "did you mean" if a known one is similar.
     void finish();
 
   private:
@@ -58,7 +58,7 @@ class Reader {
     std::set<std::string> known_;
 };
 
-// "comment2", "$comment": for people.
+// "comment2", "$comment": comments for people.
 bool is_comment(const std::string& key);
 
 // The candidate within two edits of word, else empty.

@@ -25,7 +25,8 @@ constexpr std::size_t kMaxRecordBytes = 4 << 20;
 constexpr std::array<const char*, 6> kKinds = {"mounted", "preparing", "prepared",
                                                "started", "finished",  "failed"};
 
-// Bytes of a failing program may be in a message: what is not UTF-8 is replaced, not thrown about.
+// A message may have bytes of a failing program. Bytes that are not UTF-8 are replaced; they must
+// not cause an exception.
 std::string line_of(const OrderedJson& json) {
     return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happened to a job: events written by its nodes and the launcher's result, in the record
-// directory (docs/architecture.md, Contracts), read by `batchai job show`.
+// The history of a job in its record directory (docs/architecture.md, Contracts): events, which the
+// job's nodes write, and the launcher's result. `batchai job show` reads both.
 //
-// One file per node, appended with single small writes, so no two machines write one file. Call as
-// the job's user.
+// Each node appends to its own file with single small writes, so no two machines write to one file.
+// Call as the job's user.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace batchai::job {
 
-// In place of a node's name: the event is of the job as a whole. No host is named so.
+// In place of a node's name, for an event of the whole job. No host has this name.
 inline constexpr char kNoNode[] = "launch_";
 
 struct Event {
@@ -32,28 +32,28 @@ struct Event {
 // Appends to <directory>/events-<node>.jsonl.
 sys::Result<void> append_event(const std::string& directory, const Event&);
 
-// All nodes' events by time. Lines that cannot be read (a torn write) are left out.
+// All nodes' events, sorted by time. A line that cannot be read (a torn write) is left out.
 std::vector<Event> read_events(const std::string& directory);
 
-// <directory>/result.json, written by batchai-launch when it ends.
+// <directory>/result.json, which batchai-launch writes at its end.
 struct JobResult {
     double start_time = 0;
     double end_time = 0;
     int exit_code = 0;
     std::string failure;       // the first failure's line; empty on success
-    std::string node = {};     // where it happened; empty: no one place
+    std::string node = {};     // the node of the failure; empty: no single node
     std::string details = {};  // the lines below it: process, last lines of stderr, other ranks
 };
 sys::Result<void> write_result(const std::string& directory, const JobResult&);
 std::optional<JobResult> read_result(const std::string& directory);
 
-// Opens a regular file in a stdouterr directory. Users share the directories above the job's own:
-// an error if another user has put a link in the job's place, or in that of its stdouterr
+// Opens a regular file in a stdouterr directory. Users share the directories above the job's own.
+// It is an error if another user has put a link in place of the job's directory or its stdouterr
 // directory.
 sys::Result<sys::UniqueFd> open_log(const std::string& path, int flags);
 
-// The job's stdout.txt, empty, and stderr.txt with the line, for a job that has failed before its
-// processes; what is in them stays. Best effort.
+// Makes an empty stdout.txt, and a stderr.txt with the line, for a job that failed before its
+// processes started. Existing files keep their text. Best effort.
 void leave_outputs(const std::string& directory, const std::string& line);
 
 // Appends "2018/08/02 12:11:44 text" to a log in the stdouterr directory (created 0644).

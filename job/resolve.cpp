@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the site policy reads the parts of a job (policy.hpp). Globs are fnmatch(3)'s, over whole
+// Resolves the parts of a job by the site policy (policy.hpp). Globs are fnmatch(3)'s, over whole
 // strings.
 #include <fnmatch.h>
 
@@ -119,7 +119,7 @@ sys::Result<ImagePolicy> resolve_image(const SitePolicy& policy, const JobSpec& 
 }
 
 std::string priority_option(const SitePolicy& policy, Priority priority) {
-    // Any user may give way to others.
+    // Any user may lower a job's priority.
     constexpr int kNiceOfLow = 100;
     const auto found = policy.priorities.find(priority);
     if (found != policy.priorities.end())
@@ -133,7 +133,7 @@ Preparation resolve_preparation(const SitePolicy& policy, const JobSpec& spec) {
     preparation.command = spec.preparation_command.value_or("");
     if (preparation.command.empty()) return preparation;
     for (const PreparationPolicy& candidate : policy.preparations) {
-        // A literal match first: a command line may hold characters that mean something in a glob.
+        // Compare literally first: a command line may have characters with a meaning in a glob.
         if (candidate.command != preparation.command &&
             !matches(candidate.command, preparation.command))
             continue;

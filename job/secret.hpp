@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Secrets of a key vault that a job file refers to: here each is a file, which the site policy
-// names in [[secret]]. Private to job/, but for resolve_secret and may_use (policy.hpp).
+// Secrets of a key vault that a job file refers to. Here each secret is a file, which the site
+// policy names in [[secret]]. Private to job/, except resolve_secret and may_use (policy.hpp).
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace batchai::job {
 
-// {"sourceVault": {"id": ".../vaults/NAME"}, "secretUrl": "https://..."} at a key; nothing if it is
-// not there.
+// {"sourceVault": {"id": ".../vaults/NAME"}, "secretUrl": "https://..."} at a key. Nothing if the
+// key is missing.
 std::optional<SecretReference> read_secret_reference(Reader&, const std::string& key);
 
 // "secret 'https://v.vault.azure.net/secrets/key' of vault 'v'".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes of what is in memory: "512M", "4G".
+// Sizes of memory: "512M", "4G".
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace batchai::job {
 
-// Bytes of digits with an optional K, M or G (powers of 1024); nothing for anything else, zero, or
-// more than 2^53.
+// Bytes, from digits with an optional K, M or G (powers of 1024). Nothing for other text, for zero,
+// and above 2^53.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-// As docker's --shm-size has it: units in either case, with an optional "b" after them ("16gb").
+// Like docker's --shm-size: units in either case, with an optional "b" after them ("16gb").
 std::optional<std::uint64_t> parse_docker_size(std::string_view text);
 
 }  // namespace batchai::job

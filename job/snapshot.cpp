@@ -13,7 +13,7 @@ namespace batchai::job {
 
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;  // the snapshot's keys stand as the user's did
+using OrderedJson = nlohmann::ordered_json;  // the snapshot keeps the order of the user's keys
 
 sys::Result<std::string> new_uuid() {
     auto uuid = sys::read_file("/proc/sys/kernel/random/uuid", 64);
@@ -63,7 +63,7 @@ OrderedJson identity_json(const Identity& identity) {
             {"cluster", identity.cluster}};
 }
 
-// A snapshot that lies where write_snapshot puts it.
+// True for a snapshot at the path of write_snapshot.
 bool is_in_place(const std::string& file_name, const Identity& identity,
                  const std::string& records) {
     std::error_code ignored;
@@ -72,7 +72,7 @@ bool is_in_place(const std::string& file_name, const Identity& identity,
 }
 
 sys::Result<std::string> store(const OrderedJson& root, const std::string& record) {
-    if (auto made = sys::make_directories(record, 0700); !made)  // the user's alone
+    if (auto made = sys::make_directories(record, 0700); !made)  // only the user may read it
         return made.error().in("record directory");
     const std::string path = record + "/job.json";
     if (auto written = sys::write_file(
@@ -107,7 +107,7 @@ sys::Result<std::string> write_snapshot(const std::string& text, const std::stri
     if (!parsed.spec) return sys::Error{file_name + ": not a job file"};
     if (parsed.spec->identity) {
         if (is_in_place(file_name, *parsed.spec->identity, records)) return file_name;
-        identity.uuid.clear();  // that record is another job's
+        identity.uuid.clear();  // that record belongs to another job
     }
     if (identity.uuid.empty()) {
         const auto uuid = new_uuid();

@@ -20,8 +20,8 @@ namespace batchai::job {
 namespace {
 
 constexpr int kMaxNodes = 100'000;
-// Linux refuses to start a program with a variable of 128 KiB; those named in a value may double
-// it.
+// Linux refuses to start a program with a variable of 128 KiB. Variables in a value may double its
+// length.
 constexpr std::size_t kMaxVariable = 64 << 10;
 constexpr std::size_t kMaxPath = 4095;
 
@@ -30,7 +30,7 @@ void read_toolkit(Reader& properties, JobSpec& spec) {
     for (const Toolkit& toolkit : toolkits()) {
         auto settings = properties.object(toolkit.key);
         if (!settings) {
-            if (properties.has(toolkit.key)) ++found;  // of a wrong type: said already
+            if (properties.has(toolkit.key)) ++found;  // a wrong type is reported already
             continue;
         }
         if (++found > 1)
@@ -73,14 +73,14 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
                        [&](const char* prefix) { return text.rfind(prefix, 0) == 0; });
 }
 
-// Variables that say where a job's files are: one that the user sets would contradict them.
+// Variables with the paths of a job's files. A value of the user would contradict them.
 bool is_reserved(const std::string& name) {
     return starts_with_any(name, {"AZ_BATCHAI_"}) || name == "AZ_BATCH_HOST_LIST" ||
            name == "AZ_BATCH_MASTER_NODE" || name == "BATCHAI_JOB_FILE" ||
            name == "BATCHAI_POLICY" || name == "BATCHAI_NODE_READY";
 }
 
-// Those by which Slurm and PMIx tell a process which job and rank it is.
+// Variables by which Slurm and PMIx tell a process its job and rank.
 bool is_slurms(const std::string& name) {
     return starts_with_any(name, {"SLURM_", "SRUN_", "SBATCH_", "SALLOC_", "PMIX_", "PMI_"});
 }
@@ -96,7 +96,7 @@ void check_variable(Reader& entry, const Variable& variable) {
         entry.error("value", "longer than 64 KiB: put it into a file on a share");
 }
 
-// secret: the value may be that of a reference.
+// secret: the value may come from a reference.
 std::vector<Variable> read_variables(Reader& properties, const std::string& key, bool secret) {
     std::vector<Variable> variables;
     for (Reader& entry : properties.objects(key)) {
@@ -162,8 +162,8 @@ void read_inputs(Reader& properties, JobSpec& spec) {
     }
 }
 
-// A prefix with the paths of input directories in place of their variables: the volume that it is
-// on is known by its name alone.
+// Replaces variables of input directories in a prefix by their paths, because only the path's name
+// identifies its volume.
 std::string with_inputs(const std::string& prefix, const JobSpec& spec) {
     Environment variables;
     for (const char* name : kDirectoryVariables) variables[name] = std::string("$") + name;
@@ -171,7 +171,7 @@ std::string with_inputs(const std::string& prefix, const JobSpec& spec) {
         variables["AZ_BATCHAI_INPUT_" + input.id] = input.path;
     std::string unknown;
     std::string text = expand(prefix, variables, [&](const std::string& name) { unknown = name; });
-    return unknown.empty() ? text : prefix;  // another variable: refused as it is
+    return unknown.empty() ? text : prefix;  // another variable: refused unchanged
 }
 
 OutputDirectory read_output(Reader& entry, const JobSpec& spec, std::set<std::string>& ids) {
@@ -238,7 +238,7 @@ void read_priority(Reader& properties, JobSpec& spec) {
         properties.error(key, "'" + text + "' is not one of low, normal and high");
 }
 
-// What the service knew and batchai does not carry out.
+// Warns of keys that the service used and batchai ignores.
 void read_the_rest(Reader& properties) {
     properties.warn_ignored("priority", "of an early version: use schedulingPriority");
     properties.warn_ignored("experimentName", "name the experiment with --experiment");
@@ -246,8 +246,8 @@ void read_the_rest(Reader& properties) {
     properties.warn_ignored("toolType", "the toolkit's settings say which it is");
 }
 
-// An absolute path; it may begin with a directory's variable or an input directory's, and holds no
-// other.
+// An absolute path. It may start with the variable of a directory or of an input directory, and has
+// no other variable.
 std::string read_output_prefix(Reader& properties, const JobSpec& spec) {
     const char* const key = "stdOutErrPathPrefix";
     const std::string prefix = with_inputs(properties.required_string(key), spec);
@@ -294,7 +294,7 @@ std::string Finding::text() const {
     if (severity == Severity::warning) text += "warning: ";
     if (!path.empty()) text += path + ": ";
     text += message;
-    // Names and values of the file are quoted in it: it stays one line all the same.
+    // It quotes names and values of the file, and stays one line.
     return sys::printable(text);
 }
 

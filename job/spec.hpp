@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JobSpec: what a Batch AI job asks for, as a value. Made by parse_job from a job.json of any of
-// the service's API versions; everything later (policy, plan, layout) works on this value only.
+// JobSpec: the contents of a Batch AI job file, as a value. parse_job makes it from a job.json of
+// any of the service's API versions. All later code (policy, plan, layout) uses only this value.
 //
-// Strings keep their $AZ_BATCHAI_* variables ($AZ_LEARNING_*, as they were called before September
-// 2017, has become that); expand.hpp replaces them once a node's values are known. Source:
+// Strings keep their $AZ_BATCHAI_* variables; expand.hpp replaces them when a node's values are
+// known. $AZ_LEARNING_*, the names before September 2017, have become AZ_BATCHAI_*. Source:
 // Microsoft.BatchAI 2018-05-01 JobCreateParameters.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace batchai::job {
 
-// A secret of a key vault, which a job file names in the place of a value.
+// A secret of a key vault, which a job file names instead of a value.
 struct SecretReference {
     std::string vault;  // the last name of sourceVault.id
     std::string url;    // secretUrl
@@ -37,14 +37,14 @@ struct Variable {
     std::optional<SecretReference> reference = std::nullopt;  // valueSecretReference
 };
 
-// One of mountVolumes: what the job wants mounted, by the name that Azure knew it by, and where.
+// One of mountVolumes: the volume's name in Azure and its path in the job.
 struct Volume {
     enum class Kind {
         share,  // azureFileShares[]: https://ACCOUNT.file.core.windows.net/NAME[/DIRECTORY]
         blob_container,  // azureBlobFileSystems[]: the container NAME of ACCOUNT
         file_server,     // fileServers[]: DIRECTORY (sourceDirectory) of the server NAME
         unmanaged,       // unmanagedFileSystems[]: the mountCommand NAME
-        cluster          // of no job file: what the site mounts in every job, at NAME
+        cluster          // in no job file: the site mounts it in every job, at NAME
     };
     Kind kind = Kind::share;
     std::string account;  // empty: still the <AZURE_BATCHAI_STORAGE_ACCOUNT> placeholder
@@ -65,7 +65,7 @@ std::string name_of(Volume::Kind);  // "share", "blob container", ...
 // "share 'data' of account 'a'", "file server 'nfs1'".
 std::string describe(const Volume&);
 
-// The settings of a job's toolkit, whichever it is: each fills in what it has (job/toolkit/).
+// The settings of a job's toolkit. Each toolkit fills in the members that it has (job/toolkit/).
 struct ToolkitSettings {
     std::string type;              // the service's toolType: "horovod"; empty: none yet
     std::string key;               // "properties.horovodSettings"
@@ -98,7 +98,7 @@ struct OutputDirectory {
     std::string key;          // where in the job file: "properties.outputDirectories[0]"
 };
 
-// The name under which the job is known; a level of its output path each.
+// The job's full name. Each part is a level of its output path.
 struct Identity {
     std::string subscription = "slurm";
     std::string resource_group = "default";
@@ -131,13 +131,13 @@ struct JobSpec {
     std::optional<Identity> identity;      // present: the file is a snapshot
 };
 
-// One finding in a job file. path is the JSON path of the key ("properties.nodeCount"). A note says
-// what the site makes of something that is right.
+// One finding in a job file. path is the JSON path of the key ("properties.nodeCount"). A note
+// explains how the site treats a valid value.
 struct Finding {
     enum class Severity { note, warning, error };
     Severity severity = Severity::error;
     std::string file;
-    int line = 0;    // 1-based; 0 when the finding is about no place in the file
+    int line = 0;    // 1-based; 0: the finding has no place in the file
     int column = 0;  // 1-based, in bytes
     std::string path;
     std::string message;
@@ -154,7 +154,7 @@ struct ParsedJob {
 
 bool has_error(const std::vector<Finding>& findings);
 
-// A job file is no larger; parse_job refuses what is.
+// The largest job file. parse_job refuses a larger one.
 inline constexpr std::size_t kMaxJobBytes = 1 << 20;
 
 // Parses the text of a job.json. file_name is used in the findings only. Unknown keys are

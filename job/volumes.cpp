@@ -49,7 +49,7 @@ void read_account(Reader& reader, Volume& volume) {
     credentials->finish();
 }
 
-// What may become a part of a message's line.
+// A text that may become part of a line of a message.
 std::string read_line(Reader& reader, const char* key) {
     const std::string text = reader.string(key);
     if (has_control(text))

@@ -12,16 +12,17 @@
 
 namespace batchai::job {
 
-// What --storage-account-name and --storage-account-key fill in.
+// The values of --storage-account-name and --storage-account-key.
 inline constexpr std::string_view kAccountPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
 inline constexpr std::string_view kKeyPlaceholder = "<AZURE_BATCHAI_STORAGE_KEY>";
 
-// All four kinds, in the file's order within each. Two volumes at one place are an error.
+// Reads all four kinds, in the file's order within each. Two volumes at one path are an error.
 std::vector<Volume> read_volumes(Reader& properties);
 
-// What a job file leaves to its user. The account takes its placeholder's place. The key is the
-// account's, or, if none is named, that of the only account of the volumes; it goes where its
-// placeholder stands and where a volume of that account has none. No other server gets to see it.
+// Fills in the values that a job file leaves to its user. The account replaces its placeholder. The
+// key is the named account's or, if none is named, that of the only account of the volumes. It
+// replaces its placeholder, and is the key of a volume of that account that has none. No other
+// server gets the key.
 void fill_in(std::vector<Volume>&, const std::string& account, const std::string& key);
 
 }  // namespace batchai::job

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Encoding of a message between two processes of this project: integers and doubles in the
-// machine's own byte order (all nodes of a job are of one kind), strings and lists with their
-// length in front, variants with the number of their case. A struct is encoded by its
+// Encodes a message between two processes of this project. Integers and doubles are in the
+// machine's own byte order, because all nodes of a job are of one kind. Strings and lists have
+// their length in front, variants the number of their case. A struct is encoded by its
 // `fields(archive)`, which names its members once for both directions.
 //
-// The bytes may come from a process that is not trusted: a Reader never reads past its bytes, and
+// The bytes may come from a process that is not trusted: a Reader never reads beyond its bytes, and
 // never holds more items than bytes. After a short or malformed message ok() is false.
 #pragma once
 
@@ -67,8 +67,8 @@ class Writer {
 
 class Reader {
   public:
-    // What a string may hold. A string that goes on after a zero byte is one name in a comparison
-    // and another one in a system call.
+    // The strings that a Reader accepts. A comparison reads beyond a zero byte in a string, and a
+    // system call does not, so they could see different names.
     enum class Strings { any, without_zero };
 
     explicit Reader(std::string_view bytes, Strings strings = Strings::any)
@@ -78,7 +78,7 @@ class Reader {
     void operator()(T&... values) {
         (get(values), ...);
     }
-    // True when everything asked for was there.
+    // True if every value so far was in the message.
     bool ok() const { return ok_; }
     bool is_at_end() const { return rest_.empty(); }
 
@@ -146,7 +146,7 @@ class Reader {
     bool ok_ = true;
 };
 
-// False when the message was short or malformed; its fields are not to be used then.
+// False if the message was short or malformed. Its fields must not be used then.
 template <class Message>
 bool decode(Reader& reader, Message& message) {
     message.fields(reader);
@@ -160,7 +160,7 @@ std::string encode(const Message& message) {
     return writer.take();
 }
 
-// The whole of a message; nothing when the bytes are short or malformed, or more than the message.
+// Decodes a whole message. Nothing if the bytes are short or malformed, or longer than the message.
 template <class Message>
 std::optional<Message> decode_whole(std::string_view bytes,
                                     Reader::Strings strings = Reader::Strings::any) {

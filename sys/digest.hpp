@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For telling whether two machines have the same file, or two jobs the same inputs.
+// Digests, which tell whether two machines have the same file, or two jobs the same inputs.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace batchai::sys {
 // SHA-256 (FIPS 180-4) of a regular file, as 64 hexadecimal digits: what sha256sum(1) prints.
 Result<std::string> file_sha256(const std::string& path);
 
-// The same of a text.
+// The same for a text.
 std::string sha256(std::string_view text);
 
 }  // namespace batchai::sys

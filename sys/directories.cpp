@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int kDirectory = O_PATH | O_DIRECTORY | O_CLOEXEC;
 constexpr mode_t kCopied = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
-// Another first user may be about to give a directory its group.
+// Another user's process may be about to give a new directory its group.
 constexpr int kTries = 5;
 constexpr useconds_t kBetweenTries = 20000;
 
@@ -33,7 +33,7 @@ std::string user_name(uid_t uid) {
     return entry != nullptr ? entry->pw_name : "user " + std::to_string(uid);
 }
 
-// A path and all that lead to it, the shortest first.
+// A path and all directories above it, the shortest first.
 std::vector<std::string> levels_of(const std::string& path) {
     std::vector<std::string> levels;
     fs::path level;
@@ -44,9 +44,9 @@ std::vector<std::string> levels_of(const std::string& path) {
     return levels;
 }
 
-// Why no directory can be made in the last level of a path that is there. Levels that the same
-// owner has made below a directory open to this process lack its mode, or its group: the remedy
-// names them all.
+// The error if no directory can be made in the last level of an existing path. Levels that the same
+// owner made below a directory open to this process lack its mode or its group. The remedy names
+// all of these levels.
 Error refusal(const std::string& path) {
     std::string last, open, closed;
     struct stat above = {}, info = {};
@@ -69,7 +69,7 @@ Error refusal(const std::string& path) {
     const std::string name = user_name(owner);
     const std::string line =
         last + ": belongs to " + name + ", and you may not make directories in it: ";
-    if (open.empty() || closed.empty() || owner == 0)  // the admin's are closed on purpose
+    if (open.empty() || closed.empty() || owner == 0)  // the admin closes directories on purpose
         return Error{line + "use another directory"};
     const std::string as_above = " --reference=" + shell_quoted(open) + closed;
     return Error{line + "ask " + name + " to run '" +
@@ -81,8 +81,8 @@ bool has_acl(int directory, const char* kind) {
     return getxattr(path.c_str(), kind, nullptr, 0) > 0;
 }
 
-// Gives a directory that we have just made its group and mode. Others can write to the directory
-// above and may have exchanged it: what is not as we made it is left alone.
+// Gives its group and mode to a directory that we have just made. Other users can write to the
+// directory above and may have exchanged it, so a directory that differs from ours is left alone.
 void give_group(int at, const char* name, mode_t made, gid_t group, mode_t mode) {
     const UniqueFd fd(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat info = {};
@@ -93,16 +93,16 @@ void give_group(int at, const char* name, mode_t made, gid_t group, mode_t mode)
         (void)fchmod(fd.get(), mode);
 }
 
-// mkdirat(2), with the sharing of the directory above. The umask is lifted rather than the mode
-// changed afterwards: so no other process sees the directory closed, and there is no second look at
-// a name that may lead elsewhere by then.
+// mkdirat(2), with the permissions of the directory above. It lifts the umask and does not change
+// the mode afterwards. So no other process sees the directory closed, and no name is looked up
+// twice.
 int make_shared_level(int at, const char* name) {
     struct stat above = {};
     if (fstat(at, &above) != 0) return -1;
     if ((above.st_mode & (S_IWGRP | S_IWOTH)) == 0) return mkdirat(at, name, 0777);
     const Umask none(0);
     const mode_t mode = (above.st_mode & kCopied) | S_IRWXU;
-    // What all others have too can be given to any group.
+    // Permissions that all others have too can be given to any group.
     const mode_t common = mode & ~(S_IRWXG & ~((mode & S_IRWXO) << 3));
     // The kernel gives the group and the ACL of the directory above.
     if (has_acl(at, "system.posix_acl_default")) return mkdirat(at, name, mode);
@@ -115,8 +115,9 @@ int make_shared_level(int at, const char* name) {
     return 0;
 }
 
-// The owner of a symbolic link that the kernel does not follow where fs.protected_symlinks is set,
-// which it is not everywhere: of another user, in a directory in which all users make files.
+// The owner of a symbolic link that the kernel does not follow if fs.protected_symlinks is set:
+// another user's link, in a directory in which all users make files. That setting is not set
+// everywhere.
 std::optional<uid_t> foreign_link(int at, const char* name) {
     struct stat above = {}, link = {};
     if (fstat(at, &above) != 0 || (above.st_mode & S_ISVTX) == 0 ||
@@ -128,9 +129,9 @@ std::optional<uid_t> foreign_link(int at, const char* name) {
     return link.st_uid;
 }
 
-// Makes one level, or finds it there; empty, and errno, where neither succeeds. It is made before
-// it is looked for: an NFS server may still show a directory that was removed on its side, and
-// nothing can be made below that one.
+// Makes one level, or finds it; empty, with errno, if neither succeeds. It makes the level before
+// it looks for it: an NFS server may still show a directory that was removed on its side, and then
+// no directory can be made below.
 UniqueFd open_level(int at, const char* name) {
     for (int i = 1;; ++i) {
         const int code = make_shared_level(at, name) == 0 || errno == EEXIST ? 0 : errno;
@@ -148,7 +149,7 @@ Result<void> make_directories(const std::string& path, mode_t mode) {
     for (const std::string& level : levels_of(path)) {
         if (mkdir(level.c_str(), mode) == 0 || errno == EEXIST) continue;
         const int code = errno;
-        // A read-only file system says EROFS even where the directory is.
+        // A read-only file system reports EROFS even if the directory exists.
         if (std::error_code ignored; fs::is_directory(level, ignored)) continue;
         return code == EACCES ? refusal(level) : errno_error(level, code);
     }

@@ -28,7 +28,7 @@ Result<void> write_all(int fd, std::string_view text) {
     return {};
 }
 
-// NFS says only here that a disk is full or a quota used up.
+// NFS reports only here that a disk is full or a quota is used up.
 Result<void> close_written(UniqueFd fd) {
     if (::close(fd.release()) != 0) return errno_error("close");
     return {};
@@ -48,7 +48,7 @@ Error error_of(int code) {
     return {std::strerror(code)};
 }
 
-// Where the symbolic link leads, as it says, if the user or root has made it.
+// The target of the symbolic link, if the user or root has made it.
 Result<std::string> target_of_own_link(int directory, const std::string& name) {
     const UniqueFd link(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
@@ -75,7 +75,7 @@ Result<UniqueFd> only_regular(UniqueFd fd, const std::string& path) {
 
 }  // namespace
 
-// O_NONBLOCK: the other end of a FIFO, which may never come, is not waited for.
+// O_NONBLOCK: do not wait for the other end of a FIFO, which may never come.
 Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode) {
     return only_regular(UniqueFd(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode)), path);
 }

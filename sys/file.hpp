@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole files as strings. Reads are limited, writes replace a file at once or not at all. What is
-// no regular file (a FIFO, a device) is refused, and never waited for.
+// Reads and writes whole files as strings. Reads have a limit. Writes replace a file at once or not
+// at all. A file that is not regular (a FIFO, a device) is refused without waiting.
 #pragma once
 
 #include <sys/types.h>
@@ -15,31 +15,32 @@
 
 namespace batchai::sys {
 
-// open(2), of a regular file only; O_CLOEXEC, and O_NONBLOCK, which means nothing to such a file.
+// open(2), for a regular file only. Adds O_CLOEXEC, and O_NONBLOCK, which has no effect on such a
+// file.
 Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode = 0);
 
-// openat(2) for a name that this program has chosen, where others may write too: a symbolic link is
-// followed if its owner is the user or root, and is an error if it is another user's. Errors do not
+// openat(2) for a name that this program has chosen, in a directory that others may write to. It
+// follows a symbolic link of the user or of root. A link of another user is an error. Errors do not
 // name the file.
 Result<UniqueFd> open_own(int directory, const std::string& name, int flags, mode_t mode = 0);
 
-// open_regular of a path below a directory that other users may write to: every directory below
-// base is opened as open_own opens it, so that no other user's link leads elsewhere, and the file
-// itself may be no link. An empty base is the root directory.
+// open_regular for a path below a directory that other users may write to. It opens every directory
+// below base like open_own, so that no other user's link is followed. The file itself must not be a
+// link. An empty base is the root directory.
 Result<UniqueFd> open_regular_below(const std::string& base, const std::string& path, int flags,
                                     mode_t mode = 0);
 
-// The file's bytes; an error when it holds more than limit bytes.
+// The file's bytes. More than limit bytes are an error.
 Result<std::string> read_file(const std::string& path, std::size_t limit);
 
-// Whether path is, or leads to, a regular file.
+// True if path is, or leads to, a regular file.
 bool is_regular_file(const std::string& path);
 
-// Whether there is nothing at path. False where the user may not look.
+// True if nothing exists at path. False if the user may not look.
 bool is_missing(const std::string& path);
 
-// Writes a file beside path, waits until it is on the disk, and renames it over path. What others
-// read is the old or the new one.
+// Writes a file beside path, waits until it is on the disk, and renames it to path. Readers see the
+// old file or the new one.
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode);
 
 // Appends text, with one write unless the disk is full; creates the file with mode, less the umask.

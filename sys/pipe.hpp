@@ -9,7 +9,7 @@
 
 namespace batchai::sys {
 
-// Both ends of a pipe, closed in a program that is started by execve.
+// Both ends of a pipe. execve closes them in a new program.
 struct Pipe {
     UniqueFd read, write;
 };

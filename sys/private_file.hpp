@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that hold a secret: their owner alone can read them.
+// Reads files with a secret, which only their owner can read.
 #pragma once
 
 #include <sys/types.h>
@@ -12,18 +12,18 @@
 
 namespace batchai::sys {
 
-// How such a file is opened.
+// The flags to open such a file with.
 extern const int kPrivateOpenFlags;
 
-// The calling user's own ~/.config/batchai/credentials/NAME.
+// Opens the calling user's own ~/.config/batchai/credentials/NAME.
 Result<UniqueFd> open_own_credentials(const std::string& name);
 
-// The text of an open file, 64 KiB at most: a regular file of the owner's, of mode 0600 or less.
-// Errors name it as what.
+// The text of an open file, 64 KiB at most. It must be a regular file of owner with mode 0600 or
+// less. what: its name in errors.
 Result<std::string> read_private_file(int file, uid_t owner, const std::string& what);
 
-// The secret that a file's text is, to be a variable's value: without the ends of lines after it.
-// An empty one, and one with a null byte, is an error, which names it as what.
+// The secret in a file's text, as a variable's value: without line ends after it. An empty one, and
+// one with a null byte, is an error. what: its name in errors.
 Result<std::string> secret_of(std::string text, const std::string& what);
 
 // The secret in the calling user's own file.

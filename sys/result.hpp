@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Result<T>: a value or the reason there is none. The project's only error convention.
+// Result<T>: a value, or the reason for its absence. The project's only error convention.
 //
 // A function that can fail returns Result<T>; each layer adds context once, from the outside in:
 //   if (!text) return text.error().in("reading " + path);   // "reading /etc/x: no such file"
-// Only `main` and the SPANK boundary print. Shaped like P0323 (std::expected, which g++ 12 lacks
-// in C++20). Thread-safety: as the value inside. Never throws but for std::bad_alloc.
+// Only `main` and the SPANK boundary print. Shaped like P0323 (std::expected, which g++ 12 lacks in
+// C++20). It is as thread-safe as the value inside. It throws only std::bad_alloc.
 #pragma once
 
 #include <cerrno>
@@ -19,7 +19,7 @@ namespace batchai::sys {
 struct Error {
     std::string message;
 
-    // The same error, said from one layer further out: "context: message".
+    // The same error with the context of the caller: "context: message".
     Error in(const std::string& context) const { return Error{context + ": " + message}; }
 };
 

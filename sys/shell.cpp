@@ -11,7 +11,7 @@
 namespace batchai::sys {
 namespace {
 
-// $'...': every byte that is not plain ASCII by its number.
+// $'...': every byte that is not plain ASCII becomes its number.
 std::string ansi_c_quoted(const std::string& word) {
     std::string quoted = "$'";
     for (const char c : word) {

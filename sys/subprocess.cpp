@@ -24,10 +24,10 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return result;
 }
 
-// Of a program that something else has reaped, or that no one could.
+// The code of a program that another part of the process has reaped.
 constexpr int kUnknownCode = 255;
 
-// In the child, which could not become the program.
+// In the child, if it could not execute the program.
 [[noreturn]] void give_up(int failure) {
     const int why = errno;
     (void)!::write(failure, &why, sizeof why);
@@ -41,7 +41,8 @@ constexpr int kUnknownCode = 255;
     if (program.death_signal != 0) ::prctl(PR_SET_PDEATHSIG, program.death_signal);
     if (::getppid() != parent) ::_exit(1);
     if (program.mask != nullptr) ::sigprocmask(SIG_SETMASK, program.mask, nullptr);
-    // Copies above the standard numbers first: one of them may stand in another's place.
+    // Copy the descriptors above the standard numbers first: one of them may have a number that
+    // another one needs.
     std::array<int, 3> wanted{program.in, program.out, program.err};
     for (int& fd : wanted)
         if (fd >= 0 && (fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) give_up(failure);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Subprocess: the owner of a program that this process has started. The program is killed and
-// reaped at the latest when its owner is destroyed. It is for a program that is asked something and
-// answers with its output and its exit code. These fork by themselves, for a reason each:
+// Subprocess: the owner of a program that this process has started. Its destructor kills the
+// program, if it still runs, and reaps it. It is for a program that answers one question with its
+// output and its exit code. These parts fork by themselves, each for a reason:
 //
 // - spank/process.cpp: the plugin has no C++ library;
 // - launcher/agent (ranks, guard) and launcher/root/starter.cpp: a process with an event loop reaps
 //   its children there, and agents outlive the launcher to clean up;
-// - spank/prep/command.cpp: kills all that the command has started, as a group and as orphans;
+// - spank/prep/command.cpp: kills all processes of the command, as a group and as orphans;
 // - spank/helper/credentials.cpp, namespace.cpp and daemon_notes.cpp: a child with other rights or
 //   in another namespace executes no program, and may be left behind in a dead file system;
-// - spank/helper/daemon.cpp and end.cpp: the process belongs to nobody, and outlives the helper.
+// - spank/helper/daemon.cpp and end.cpp: init becomes the parent, and it outlives the helper.
 #pragma once
 
 #include <signal.h>
@@ -28,13 +28,13 @@ namespace batchai::sys {
 
 struct Program {
     std::vector<std::string> argv;  // the first is a path, or a name that is on the PATH
-    // "NAME=VALUE" each; nothing: as this process has it.
+    // "NAME=VALUE" each. Nothing: this process's environment.
     std::optional<std::vector<std::string>> environment = std::nullopt;
-    // What becomes standard input, output and error; -1: as this process has it.
+    // Standard input, output and error of the program; -1: those of this process.
     int in = -1;
     int out = -1;
     int err = -1;
-    // The program gets no other descriptor. Otherwise those without FD_CLOEXEC are its too.
+    // True: the program gets no other descriptor. False: it also gets those without FD_CLOEXEC.
     bool closes_others = false;
     int death_signal = 0;            // sent to it when the thread that starts it ends; 0: none
     const sigset_t* mask = nullptr;  // of blocked signals; nullptr: as this thread has it
@@ -42,7 +42,7 @@ struct Program {
 
 class Subprocess {
   public:
-    // The error: argv[0], and why it could not be executed.
+    // The error names argv[0] and the reason why it cannot be executed.
     static Result<Subprocess> start(const Program&);
 
     Subprocess(Subprocess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
@@ -53,8 +53,8 @@ class Subprocess {
 
     pid_t pid() const { return pid_; }  // -1 once it is reaped
 
-    // Its exit code as a shell has it: 128 + N after signal N; 255 if something else has reaped it.
-    // Call these until one has returned it.
+    // Its exit code as a shell reports it: 128 + N after signal N; 255 if another part of the
+    // process has reaped it. Call these until one has returned the code.
     int wait();
     std::optional<int> test();  // nothing: it runs
 
@@ -67,11 +67,11 @@ class Subprocess {
     pid_t pid_;
 };
 
-// From a status of wait(2), as a shell has it.
+// The exit code for a status of wait(2), as a shell reports it.
 int exit_code_of(int status);
 
-// What comes out of the descriptors until all writers have closed them, or until the deadline; of
-// each at most the maximum.
+// The data from each descriptor, until all writers have closed them or until the deadline. At most
+// maximum bytes of each.
 std::vector<std::string> read_until(
     const std::vector<int>& descriptors,
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max(),

@@ -58,7 +58,7 @@ Result<inet_diag_msg> ask_kernel(const sockaddr_in& from, const sockaddr_in& to)
     } reply{};
     ssize_t size = -1;
     if (netlink && ::send(netlink.get(), &request, sizeof request, 0) == sizeof request) {
-        // The kernel has answered before send() returns.
+        // The kernel answers before send() returns.
         size = ::recv(netlink.get(), &reply, sizeof reply, MSG_DONTWAIT);
     }
     if (size < 0) return errno_error("sock_diag");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which user holds an end of a TCP connection within this machine: for a server whose protocol does
-// not authenticate its clients. The kernel looks up the one connection (sock_diag(7)) in about
-// 10 us, however many connections there are; reading /proc/net/tcp takes milliseconds.
+// Finds the user that holds an end of a TCP connection within this machine, for a server whose
+// protocol does not authenticate its clients. The kernel looks up this one connection
+// (sock_diag(7)) in about 10 us, however many connections there are; reading /proc/net/tcp takes
+// milliseconds.
 //
-// IPv4 only. An end in another network namespace, or on another machine, is not found. The user is
-// the one who made the socket; a process may pass its socket on. Thread-safe; keeps nothing.
+// IPv4 only. It does not find an end in another network namespace, or on another machine. The user
+// is the one that made the socket; a process may pass its socket on. Thread-safe, without state.
 #pragma once
 
 #include <sys/types.h>
@@ -16,11 +17,11 @@ namespace batchai::sys {
 
 enum class End { own, other };
 
-// An error where the socket is not connected, where no open socket of this machine is that end, and
-// where the kernel lacks sock_diag for TCP.
+// An error if the socket is not connected, if no open socket of this machine is that end, or if the
+// kernel lacks sock_diag for TCP.
 Result<uid_t> tcp_owner(int socket, End end);
 
-// Whether a process of our own user holds the other end. False also after an error.
+// True if a process of our own user holds the other end. False also after an error.
 bool is_own_peer(int socket);
 
 }  // namespace batchai::sys

@@ -14,7 +14,8 @@ namespace {
 constexpr int kReference = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 constexpr int kMostLinks = 40;  // as in the kernel
 
-// Adds a path's names to those that are still to be entered. The last of rest is entered next.
+// Adds a path's names to the names that are still to be entered. The last one of rest is entered
+// next.
 void put_before(const std::string& path, std::vector<std::string>& rest) {
     std::vector<std::string> names;
     std::istringstream text(path);
@@ -48,7 +49,7 @@ Result<void> check(const struct stat& info, const std::string& path) {
                  (S_ISDIR(info.st_mode) ? ", or use another directory" : "")};
 }
 
-// As a directory first: only so is one mounted that automount(8) is in charge of.
+// Try to open it as a directory first: only that makes automount(8) mount it.
 UniqueFd open_one(int at, const std::string& name) {
     UniqueFd fd(openat(at, name.c_str(), kReference | O_DIRECTORY));
     if (!fd && errno == ENOTDIR) fd.reset(openat(at, name.c_str(), kReference));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// UniqueFd: the owner of one file descriptor. Move-only; closes on destruction; release() hands
-// the descriptor over. close() is not retried on EINTR: on Linux the descriptor is gone by then.
+// UniqueFd: the owner of one file descriptor. It is move-only and closes in its destructor;
+// release() gives the descriptor to the caller. close() is not retried on EINTR, because on Linux
+// the descriptor is closed by then.
 #pragma once
 
 #include <unistd.h>

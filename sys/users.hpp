@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names of users and groups, as the system's databases have them.
+// Names of users and groups, from the system's databases.
 #pragma once
 
 #include <sys/types.h>
@@ -11,14 +11,14 @@
 namespace batchai::sys {
 
 struct UserNames {
-    std::string name;  // the number, where the user has none
+    std::string name;  // the number, if the user has no name
     std::vector<std::string> groups;
 };
 
 // Groups without a name are left out.
 UserNames names_of(uid_t user, const std::vector<gid_t>& groups);
 
-// Of this process.
+// The user and groups of this process.
 UserNames own_names();
 
 }  // namespace batchai::sys

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // caffe2Settings: `python SCRIPT ARGUMENTS` once on each node. AZ_BATCHAI_TASK_INDEX is the
-// process's shard; they meet in $AZ_BATCHAI_SHARED_JOB_TEMP. Each has an output file of its own.
+// process's shard. The processes find each other in $AZ_BATCHAI_SHARED_JOB_TEMP. Each has an output
+// file of its own.
 #include "job/reader.hpp"
 #include "job/toolkit/toolkit.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// chainerSettings: `python SCRIPT ARGUMENTS` on processCount ranks of MPI, which ChainerMN uses
+// chainerSettings: `python SCRIPT ARGUMENTS` on processCount ranks of MPI. ChainerMN uses MPI
 // through mpi4py.
 #include "job/toolkit/toolkit.hpp"
 

@@ -3,7 +3,7 @@
 // cntkSettings, on processCount ranks of MPI, in one of two languages:
 //   Python:      python SCRIPT ARGUMENTS
 //   BrainScript: cntk configFile=CONFIG ARGUMENTS
-// Without languageType, the file that is named decides. Keras takes CNTK as its backend.
+// Without languageType, the given file decides the language. Keras uses CNTK as its backend.
 #include "job/names.hpp"
 #include "job/reader.hpp"
 #include "job/toolkit/toolkit.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// customToolkitSettings: a command line, once, on the first node. It starts MPI itself if it wants,
-// with $AZ_BATCHAI_MPI_HOST_FILE or Slurm's variables, on all nodes of the job.
+// customToolkitSettings: a command line, once, on the first node. It may start MPI itself, with
+// $AZ_BATCHAI_MPI_HOST_FILE or Slurm's variables, on all nodes of the job.
 #include "job/reader.hpp"
 #include "job/toolkit/toolkit.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 void read(Reader& reader, ToolkitSettings& settings) {
     settings.command_line = reader.required_string("commandLine");
-    // Public job files have it.
+    // Public job files have this key.
     reader.warn_ignored("processCount", "the command starts its processes itself");
 }
 

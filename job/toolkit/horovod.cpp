@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// horovodSettings: `python SCRIPT ARGUMENTS` on processCount ranks, which Horovod, or MPI below it,
-// brings together.
+// horovodSettings: `python SCRIPT ARGUMENTS` on processCount ranks. Horovod, or MPI below it,
+// connects the ranks.
 #include "job/toolkit/toolkit.hpp"
 
 namespace batchai::job {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pyTorchSettings: `python SCRIPT ARGUMENTS` on processCount ranks, which torch.distributed brings
-// together by communicationBackend:
+// pyTorchSettings: `python SCRIPT ARGUMENTS` on processCount ranks. torch.distributed connects the
+// ranks by communicationBackend:
 //   MPI:             as MPI does. One output for all ranks.
 //   Gloo:            init_process_group(init_method="file://...") in the shared directory.
 //   TCP, NCCL, none: init_process_group(init_method="tcp://...") at the first rank's node.
-// All but MPI's have AZ_BATCHAI_TASK_INDEX, their rank, and an output file of their own. The
-// service had no NCCL.
+// With every backend except MPI, ranks have AZ_BATCHAI_TASK_INDEX, their rank, and an output file
+// of their own. The service had no NCCL.
 #include <algorithm>
 
 #include "job/names.hpp"

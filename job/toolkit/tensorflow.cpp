@@ -4,12 +4,12 @@
 //   master   worker 0, always there           masterCommandLineArgs           stdout-wk-0.txt
 //   worker   workers 1 to workerCount-1       workerCommandLineArgs           stdout-wk-<i>.txt
 //   ps       parameterServerCount of them     parameterServerCommandLineArgs  stdout-ps-<i>.txt
-// workerCount is the number of nodes if the file does not say it, parameterServerCount 1 if there
-// are several workers. A parameter server never ends by itself: it ends with the last worker.
+// workerCount defaults to the number of nodes, and parameterServerCount to 1 if there are several
+// workers. A parameter server never ends by itself: it ends with the last worker.
 //
-// Each finds its number in AZ_BATCHAI_TASK_INDEX, all workers (the master first) in
-// AZ_BATCHAI_WORKER_HOSTS and all parameter servers in AZ_BATCHAI_PS_HOSTS. In TF_CONFIG, which
-// counts the master as no worker, it is the chief.
+// Each process finds its number in AZ_BATCHAI_TASK_INDEX, all workers (the master first) in
+// AZ_BATCHAI_WORKER_HOSTS, and all parameter servers in AZ_BATCHAI_PS_HOSTS. TF_CONFIG does not
+// count the master as a worker: there it is the chief.
 #include <functional>
 
 #include "job/reader.hpp"
@@ -30,7 +30,7 @@ void read(Reader& reader, ToolkitSettings& settings) {
     settings.server_count = reader.integer("parameterServerCount", 0, kMaxTasks);
 }
 
-// A group's variables; type and its place are what TF_CONFIG calls it.
+// A group's variables. type is the group's name in TF_CONFIG.
 Environment variables_of(const std::string& type, const std::string& cluster) {
     return {{"AZ_BATCHAI_TASK_INDEX", "{index}"},
             {"AZ_BATCHAI_PS_HOSTS", "{hosts:ps}"},
