@@ -133,7 +133,7 @@ JSON
 
 hold_runs() { [ "$(az batchai job show -n hold -g batchai.recipes -w recipe_workspace -e exp --query executionState -o tsv)" = running ]; }
 
-@test "a volume of a cluster that the policy does not allow is left out, and said" {
+@test "a cluster's volume that the policy does not allow is left out with a note" {
     batchai cluster create -n mounts --afs-name other --afs-mount-path external --setup-task 'apt install x' >said 2>noted
     [ "$(jq -r '.nodeSetup.setupTask.commandLine' said)" = 'apt install x' ]
     grep -q 'the setup task is recorded and not run' noted
@@ -145,7 +145,7 @@ hold_runs() { [ "$(az batchai job show -n hold -g batchai.recipes -w recipe_work
     [ "$(batchai job file stream -j without -f stdout.txt 2>/dev/null)" = myshare ]
 }
 
-@test "what is wrong with a file stands at its place when a cluster adds volumes" {
+@test "a finding keeps its place in the file when a cluster adds volumes" {
     batchai cluster create -n mounts --afs-name myshare --afs-mount-path more
     write_command job.json 1 true
     jq '.properties.nodeCount = "1"' job.json >bad.json

@@ -106,7 +106,7 @@ END
     refused_with '*cluster big: not found*' cluster show -n big
 }
 
-@test "what is not in the way of anybody may be created twice" {
+@test "a group may be created twice" {
     batchai group create --name g
     batchai group create --name g
     [ "$(batchai group list --query 'length(@)')" = 1 ]

@@ -109,7 +109,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     scontrol update NodeName=n1,n2 State=RESUME
 }
 
-@test "a job's state survives Slurm's memory of it" {
+@test "a job's state is known after Slurm has forgotten the job" {
     start kept 1 'exit 4'
     run ! batchai job wait "${scope[@]}" -n kept
     id=$(batchai job show "${scope[@]}" -n kept --query slurm.jobId)
@@ -120,7 +120,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     [ "$(batchai job show -n 4000000 --query executionInfo.exitCode)" = 4 ]
 }
 
-@test "a job's name passes for no state, and what the user set for squeue hides no job" {
+@test "a job's name is not taken for a state, and the user's squeue settings hide no job" {
     write_command plain.json 1 'sleep 60'
     sed -i 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' plain.json
     submit_alice -N 1 -o out -J 'x JobState=COMPLETED ExitCode=0:0' --comment 'JobState=FAILED' --batchai-job=plain.json \
@@ -157,13 +157,13 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     done
 }
 
-@test "a job created in a task of an array is none" {
+@test "a job created in an array task is no array task" {
     SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=9 start alone 1 'env | grep ^SLURM_ARRAY || echo none'
     batchai job wait "${scope[@]}" -n alone
     [ "$(batchai job file stream "${scope[@]}" -j alone -f stdout.txt 2>/dev/null)" = none ]
 }
 
-@test "what runs is a snapshot: editing the job file changes nothing" {
+@test "the job runs a snapshot: editing the job file changes nothing" {
     scontrol update NodeName=n1,n2 State=DRAIN Reason=test
     start edited 1 'echo before'
     sed -i s/before/after/ edited.json
@@ -227,7 +227,7 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     jq -e '.executionInfo.errors[0].message == "Slurm no longer knows the job and it left no result"' said.unknown
 }
 
-@test "a time limit above the partition's is cut to it, and said" {
+@test "a time limit above the partition's is cut to it with a note" {
     scontrol update PartitionName=mini MaxTime=20
     write_command long.json 1 true
     jq '.properties.constraints = {maxWallClockTime: "PT5H"}' long.json >job.json
@@ -246,7 +246,7 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     [ "$(grep '^tsv' list | cut -f2)" = succeeded ]
 }
 
-@test "a job that is known is not lost to a home that is read-only" {
+@test "a known job is shown if the history cannot be written" {
     start known 1 true
     wait_job "$(batchai job show "${scope[@]}" -n known --query slurm.jobId)"
     data=$(alice_home)/.local/share/batchai

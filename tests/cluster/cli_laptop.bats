@@ -65,7 +65,7 @@ local_run() {
     [[ $output == *"site policy $PWD/none: No such file"* ]]
 }
 
-@test "what is not understood is named first, with what was probably meant" {
+@test "an unknown word is named first, with the word that was probably meant" {
     run -2 batchai job craete -n x
     [[ $output == "batchai: craete: no such command of 'batchai job'; did you mean 'create'?"* ]]
     run -2 batchai job create --config-flie x

@@ -37,7 +37,7 @@ quietly() {
     }
 }
 
-@test "a name on batchai's command line is not printed as it is" {
+@test "a name on batchai's command line is printed with escapes" {
     write_job good.json 1
     quietly batchai "$name"
     quietly batchai job "$name"
@@ -56,7 +56,7 @@ quietly() {
     quietly batchai admin check --plugstack "$work/$name" --json
 }
 
-@test "what a job file says is not printed as it is" {
+@test "text of a job file is printed with escapes" {
     write_job good.json 1
     WORDS=$words jq '.properties[env.WORDS] = 1
         | .properties.mountVolumes.azureFileShares[0].azureFileUrl = "https://a.file.core.windows.net/" + env.WORDS' good.json >"$name.json"
@@ -72,7 +72,7 @@ quietly() {
     harmless said
 }
 
-@test "a file's name is not printed as it is, in a table or as JSON, and is the same in JSON" {
+@test "a file's name is printed with escapes, and its JSON value is the same" {
     start files 1 "touch \"\$AZ_BATCHAI_STDOUTERR_DIR/\$(printf '%b' '$(printf %s "$name" | od -An -v -to1 | tr -d '\n' | sed 's/ /\\0/g')')\""
     batchai job wait "${scope[@]}" -n files
     file=$(find "$(stdouterr)" -name 'x*')
@@ -88,7 +88,7 @@ quietly() {
     quietly batchai storage file download --share-name myshare --account-name a -p "$name" --dest .
 }
 
-@test "what a user asks the plugin for is not printed or logged as it is" {
+@test "a user's plugin options are printed and logged with escapes" {
     local turned=$'x\u009b31m\u202egnp' # of C0 the options take none
     mkdir "$open/$turned"
     for option in "mount=$secret/$turned:x" "mount=tmpfs:x:$turned" "mount=$open/$turned/none:x" "mount=tmpfs:$turned,tmpfs:$turned" \
@@ -114,7 +114,7 @@ quietly() {
     [ "$(grep -c 'u009b31m.*u202egnp' shown.json)" -ge 2 ] # the prefix and the error
 }
 
-@test "the launcher's messages have no name in them as it is, and a rank's own output passes unchanged" {
+@test "the launcher's messages print names with escapes, and a rank's own output passes unchanged" {
     quietly batchai-launch "--$name"
     quietly batchai-launch --local 1 -- "./$name"
     quietly batchai-launch --local 1 --interface "$name" -- true

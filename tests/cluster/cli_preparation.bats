@@ -112,7 +112,7 @@ fails_with() {
     fails_with "$job" n1 "batchai: n1: *$open*"
 }
 
-@test "what a failed preparation has said is not left out of what job wait prints" {
+@test "job wait prints the output of a failed preparation" {
     create told 1 "echo early; echo no such package >&2; exit 3"
     run ! batchai job wait "${scope[@]}" -n told
     [[ $output == *$'last lines of its stderr:\n    no such package\n'* ]]

@@ -179,7 +179,7 @@ edited() {
     batchai job wait "${scope[@]}" -n twice
 }
 
-@test "what Slurm refuses, in Slurm's words, and the name stays free" {
+@test "a refusal of Slurm, in Slurm's words, and the name stays free" {
     write_job good.json 2
     before=$(submissions)
     run batchai job create "${scope[@]}" -n slurm -f good.json --time nonsense
@@ -210,7 +210,7 @@ edited() {
     [ "$before" = "$(find "$MINISLURM_DIR" -maxdepth 1 | sort)" ]
 }
 
-@test "a download over a device, and whatever would be waited for in vain" {
+@test "a download over a device, and each use of a FIFO" {
     echo x >file
     batchai storage file upload -s myshare --source file
     run batchai storage file download -s myshare --path file --dest /dev/null
@@ -227,7 +227,7 @@ edited() {
     [[ $output == *"not a regular file" ]]
 }
 
-@test "without a site policy nothing is done, and its name is said" {
+@test "without a site policy nothing is done, and its path is named" {
     write_job good.json 2
     BATCHAI_POLICY=$work/none run batchai job check good.json
     [ "$status" = 3 ]

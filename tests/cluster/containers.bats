@@ -121,7 +121,7 @@ TOML
 
 @test "scancel ends what runs in the container, preparation and ranks" { check_scancel; }
 
-@test "an image or a runtime that a node lacks is named before anything runs" {
+@test "an image or a runtime that a node lacks is named before the job runs" {
     on_node n1 cp -r "$image" /tmp/image
     container_job local 2 customMpi true true
     run_job
@@ -137,7 +137,7 @@ TOML
     [[ $output = *"error    image      local: /tmp/image: No such file or directory"* ]]
 }
 
-@test "which image it is and what runs it is the site's to say, not the user's" {
+@test "only the site chooses the image and its runtime" {
     sed "s|^image = .*|image = \"/\"|" "$BATCHAI_POLICY" >policy.toml
     container_job busybox:1.35 1 customMpi 'cat /inside' 'cat /inside'
     BATCHAI_POLICY=$work/policy.toml run_job

@@ -70,7 +70,7 @@ broken() {
 }
 policy() { printf '%s\n' "$@" >>policy/batchai.toml; }
 
-@test "a good machine has nothing that is not in order" {
+@test "a good machine has no finding" {
     run look
     echo "$output"
     [ "$status" -eq 0 ]
@@ -107,7 +107,7 @@ policy() { printf '%s\n' "$@" >>policy/batchai.toml; }
         "warning  processes  ProctrackType is proctrack/linuxproc: a process that hides can outlive its job and keep the job's mounts. Set proctrack/cgroup in slurm.conf"
 }
 
-@test "a Slurm that tells no node of a job's start is found" {
+@test "a Slurm without PrologFlags=Contain is found" {
     broken "sed -i 's/Alloc,Contain/(null)/' slurm/configuration" \
         "warning  prolog     PrologFlags lacks Contain: a step from a shell that does not know its job's options (srun --jobid) can run without the job's mounts. Set PrologFlags=Contain in slurm.conf"
 }

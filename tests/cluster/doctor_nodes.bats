@@ -20,7 +20,7 @@ doctor() { timeout 120 batchai admin doctor --nodes "$@"; }
 # the_table NODES: what is not ok, and not a matter of every node here: the checkout may be a user's, and Slurm has no cgroups.
 the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyped'" -e ' is no directory here' -e ': belongs to another user than root' -e 'others can write to it'; }
 
-@test "the doctor asks all nodes, and what they have in common is one line" {
+@test "the doctor asks all nodes, and an equal finding is one line" {
     run doctor 'n[1-3]' --home "$MINISLURM_DIR/home/alice"
     echo "$output"
     [ "$status" -eq 1 ] # for the word in the plugin's line

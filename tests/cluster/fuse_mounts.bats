@@ -133,7 +133,7 @@ squashfuse=$images/broken.sqsh squashfs image
 MOUNTS
 }
 
-@test "the user's own key is used, if nobody else can read it" {
+@test "the user's own key is used, if only the user can read it" {
     own=$(alice_home)/.config/batchai/credentials
     as_alice mkdir -p "$own"
     install -m 644 -o alice "$MINISLURM_DIR/sshd/user" "$own/key"
@@ -148,7 +148,7 @@ MOUNTS
     [ "$(cat "$served/file")" = own ]
 }
 
-@test "what is written right before the job's end arrives at the server" {
+@test "data written right before the job's end arrives at the server" {
     for mount in sshfs rclone_smb rclone_sftp s3fs; do
         submit_alice -N 1 -o out --batchai-mount="volume=$mount:data" \
             --wrap 'exec head -c 6000000 /dev/zero >$AZ_BATCHAI_JOB_MOUNT_ROOT/data/last'
@@ -192,7 +192,7 @@ no_daemons() { [ -z "$(daemons)" ]; }
     [ "$state" = CANCELLED ]
 }
 
-@test "neither a secret nor a program's open files are shown to anybody" {
+@test "no other user sees a secret or a program's open files" {
     write_script job.sh 'touch started' 'sleep 1000'
     submit_alice -N 1 -o out --batchai-mount="volume=sshfs:ssh,volume=rclone_smb:rclone,volume=s3fs:s3" job.sh
     eventually test -e started

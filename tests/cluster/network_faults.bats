@@ -90,7 +90,7 @@ nobody_is_99() { on_node n1 ip neigh replace 10.87.0.99 lladdr 02:00:00:00:00:99
     deadline=100 eventually nothing_left
 }
 
-@test "what has a share's password leaves no core" {
+@test "a process with a share's password leaves no core dump" {
     nobody_is_99
     echo "$work/core.%e.%p" >/proc/sys/kernel/core_pattern
     on_node n1 prlimit --core=unlimited --pid "$(cat "$MINISLURM_DIR/node/n1/slurmd.pid")"

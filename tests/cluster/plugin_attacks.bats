@@ -112,7 +112,7 @@ not_in_ps() {
     [ "$output" = "" ]
 }
 
-@test "a mount of a user's own that shows an allowed path is not taken for it" {
+@test "a user's own mount at an allowed path is not taken for the allowed directory" {
     need_root
     on_node n1 setpriv --reuid alice --regid alice --init-groups unshare --user --map-root-user --mount \
         python3 "$BATCHAI_SOURCE/tests/cluster/detached_tree.py" "$data/sub" "$work/where" &
@@ -140,7 +140,7 @@ not_in_ps() {
     wait $holders || true
 }
 
-@test "variables that imitate the plugin's own give nothing" {
+@test "forged variables of the plugin have no effect" {
     for forged in BATCHAI_NODE_READY=1 AZ_BATCHAI_JOB_MOUNT_ROOT="$secret" BATCHAI_POLICY=/dev/null \
         SLURM_SPANK_BATCHAI_MOUNT="$secret:a" SPANK_BATCHAI_MOUNT="$secret:a" _SLURM_SPANK_OPTION_batchai_batchai_mount="$secret:a"; do
         run as_alice env "$forged" srun -Q -w n1 --batchai-mount="$data:b:ro" sh -c 'cat /run/batchai/mnt/a/file; echo "$AZ_BATCHAI_JOB_MOUNT_ROOT"'
@@ -209,7 +209,7 @@ not_in_ps() {
     [[ $(one_line out) == "batchai: n1: share 'other' of account 'account' is unknown here: "* ]]
 }
 
-@test "set-user-ID programs and devices on a mount give nothing" {
+@test "set-user-ID programs and devices on a mount have no effect" {
     need_root
     cp /usr/bin/id "$open/id" && chmod 4755 "$open/id"
     mknod "$open/null" c 1 3 && chmod 666 "$open/null"

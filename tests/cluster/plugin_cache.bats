@@ -40,7 +40,7 @@ times() { wc -l <prepared; }
     done
 }
 
-@test "what the line says to remove makes the preparation run again" {
+@test "removing the file that the log names makes the preparation run again" {
     prepare 'echo x >>prepared'
     prepare 'echo x >>prepared'
     [ "$(times)" = 1 ]
@@ -49,7 +49,7 @@ times() { wc -l <prepared; }
     [ "$(times)" = 2 ]
 }
 
-@test "another command, file, variable, directory or mount is another preparation" {
+@test "a change of command, file, variable, directory or mount makes the preparation run again" {
     mkdir -m 777 elsewhere
     write_script prep.sh "echo x >>$work/prepared"
     command="bash $work/prep.sh"
@@ -108,7 +108,7 @@ times() { wc -l <prepared; }
     [ "$(times)" = 3 ]
 }
 
-@test "what goes with the job is made anew by each job" {
+@test "a preparation that writes to the job's own directories runs in each job" {
     write_script prep.sh "echo x >>$work/prepared; touch \$AZ_BATCHAI_JOB_TEMP/data"
     for command in 'echo x >>prepared; touch $AZ_BATCHAI_JOB_TEMP/data' "bash $work/prep.sh"; do
         rm -f prepared
@@ -124,7 +124,7 @@ times() { wc -l <prepared; }
     done
 }
 
-@test "the script that a preparation has made is made again where it is gone" {
+@test "a preparation runs again if the script that it made is gone" {
     write_job job.json 1 "echo x >>$work/prepared; touch \$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code/made.py" \
         '$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code/made.py'
     chmod 777 "$share/code"
@@ -150,7 +150,7 @@ times() { wc -l <prepared; }
     [ "$(times)" = "$before" ]
 }
 
-@test "what is kept is the user's alone and holds no secret" {
+@test "only the user can read the preparation's record, and it holds no secret" {
     write_job job.json 1 "echo x >>$work/prepared"
     jq '.properties.secrets = [{"name": "TOKEN", "value": "verysecret"}]' job.json >secret.json
     for run in 1 2; do

@@ -90,7 +90,7 @@ ctypes.CDLL(None).pthread_exit(None)'"
     no_roots_of_jobs
 }
 
-@test "the end of a job ends no process whose namespace has got the number of one that was ended" {
+@test "the end of a job spares a process whose namespace reuses the number of an ended one" {
     need_root
     spaces=$BATCHAI_SOURCE/tests/cluster/namespaces.py
     write_script job.sh "setsid /usr/bin/python3 $spaces many $work/many >/dev/null 2>&1 &" "while [ ! -e roots.there ] || [ ! -e bobs.there ]; do sleep 0.1; done"
@@ -167,7 +167,7 @@ is_over() { ! runs "$1"; }
 holds_lock() { [ -n "$(on_node_named '^sleep 1005')" ]; }
 tearing_down() { [ -n "$(on_node_named "^batchai-helper teardown --job mini-$job")" ]; }
 
-@test "what a user could not remove is not removed for her, and its note stays until it is gone" {
+@test "files that the user could not remove stay, and the job's note stays until they are gone" {
     need_root
     on_node n1 sh -c 'cd /tmp && mkdir -p -m 777 project project/theirs && mkdir -m 700 project/theirs/private && touch project/theirs/private/data && chown -R bob: project'
     as_alice srun -w n1 --batchai-mount="$data:a:ro" sh -c 'mv /tmp/project/theirs /tmp/batchai-$SLURM_JOB_ID-*/ && mkdir -p $AZ_BATCHAI_JOB_TEMP/own/deep && chmod 0 $AZ_BATCHAI_JOB_TEMP/own'
@@ -185,7 +185,7 @@ tearing_down() { [ -n "$(on_node_named "^batchai-helper teardown --job mini-$job
 
 last_job() { on_node n1 sh -c 'ls /run/batchai/jobs'; }
 
-@test "what a reboot left is removed when slurmd starts" {
+@test "leftovers of a reboot are removed when slurmd starts" {
     need_root
     on_node n1 mkdir -m 700 /run/batchai/jobs/mini-4000001
     on_node n1 sh -c 'printf "restart=0\0namespace=own\0\0" >/run/batchai/jobs/mini-4000001/state; touch /run/batchai/jobs/mini-4000001/namespace'

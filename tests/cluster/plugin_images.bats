@@ -45,7 +45,7 @@ no_loop_device() { ! losetup --list --noheadings -O BACK-FILE | grep -q "$images
     [ "$(cat out)" = data ]
 }
 
-@test "an image that a user can have made is not given to the kernel" {
+@test "the kernel mounts no image that a user could have written" {
     cp "$images/site.sqsh" "$images/alices.sqsh"
     chown alice "$images/alices.sqsh"
     cp "$images/site.sqsh" "$images/open.sqsh"

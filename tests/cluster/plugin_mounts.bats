@@ -217,7 +217,7 @@ forged() {
     [[ $output == *"batchai: n1: mount source: "*"Permission denied"* && $output != *ran* ]]
 }
 
-@test "a policy that others can write to is not believed" { # more of it: plugin_trust.bats
+@test "a policy that others can write to is refused" { # more of it: plugin_trust.bats
     chmod 666 "$MINISLURM_DIR/batchai.toml"
     run as_alice srun --batchai-mount="$open:x" sh -c 'echo ran'
     chmod 644 "$MINISLURM_DIR/batchai.toml"

@@ -63,7 +63,7 @@ leave_job() {
     assert_clean
 }
 
-@test "nothing in a job's environment makes it the submission that had its number before" {
+@test "no variable of a job makes it pass for an earlier submission with its number" {
     leave_job --batchai-mount=tmpfs:t
     submitted=$(on_node n1 sed -z -n 's/^submitted=//p' /run/batchai/jobs/mini-1/state | tr -d '\0')
     [ "$submitted" -gt 0 ]

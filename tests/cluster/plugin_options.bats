@@ -159,7 +159,7 @@ setup() { enter_work; }
     [ "$output" = "batchai: --batchai-output: logs: the current directory: No such file or directory" ]
 }
 
-@test "a policy with a mistake is said to the user who would be refused" {
+@test "a mistake in the policy is reported to the user of the refused job" {
     echo 'nonsense = [' >>"$MINISLURM_DIR/batchai.toml"
     run refused as_alice sbatch --batchai-prep=true --wrap true
     make_site
@@ -167,7 +167,7 @@ setup() { enter_work; }
     [[ $output == *batchai.toml* ]]
 }
 
-@test "srun in a job that is set up cannot set it up otherwise" {
+@test "srun in a job cannot set the job up with other options" {
     run as_alice salloc -N 1 --batchai-mount="$open:a" srun --batchai-mount="$data:b:ro" true
     [ "$status" != 0 ]
     [[ $output == *"batchai: --batchai-mount: the job is set up already: give the option to sbatch or salloc"* ]]
@@ -183,20 +183,20 @@ os.execvp(sys.argv[1], sys.argv[1:])' sbatch -N 1 -o out --batchai-job=job.json 
     [ "$(wait_job "${BASH_REMATCH[1]}")" = COMPLETED ]
 }
 
-@test "the nodes of a step are not taken for those of the job that its job file wants" {
+@test "a step's node count is not compared with the job file's nodeCount" {
     write_job job.json 2
     run as_alice salloc -Q -N 2 srun -Q -N 1 --batchai-job=job.json true
     [[ $output != *"the submission asks for"* ]]
 }
 
-@test "a job file's node count is not held against a later component's -N, which Slurm reads behind hetjob" {
+@test "a job file's nodeCount is not compared with the -N of a component after hetjob" {
     write_job job.json 1
     write_script job.sh '#SBATCH -N1' '  # an indented comment' '   ' '#SBATCH hetjob' '#SBATCH -N2' true
     run as_alice sbatch --test-only --batchai-job=job.json job.sh
     [[ $output != *"the submission asks for"* ]]
 }
 
-@test "the output of an array is said per task, by each form of its option" {
+@test "sbatch prints the output of each array task, for each form of --array" {
     write_job job.json 1
     for form in --array=0-1 --arr=0-1; do
         run as_alice sbatch -H -N 1 -o out "$form" --batchai-job=job.json --wrap true

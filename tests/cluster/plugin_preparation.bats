@@ -199,7 +199,7 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     [ ! -e started ]
 }
 
-@test "the failure of one node is the job's line, not what it did to the others" {
+@test "the job's line is that of the failed node, not of the nodes that were cancelled" {
     submit_alice -N 2 -o out --batchai-output="$work/logs" --batchai-prep='[ $(hostname) = n1 ] || exit 3; trap "sleep 1; exit 1" TERM; sleep 1000 & wait' --wrap 'touch started'
     failed_with "batchai: n2: job preparation failed with exit code 3; see $work/logs/stderr-job_prep-n2.txt" out
     [ ! -e started ]
@@ -301,7 +301,7 @@ queue_is_empty() { [ -z "$(squeue -h)" ]; }
     [ "$(grep -c '^batchai: n1: job preparation failed with exit code 7' <<<"$output")" = 2 ]
 }
 
-@test "a failure holds where the plugin is optional" {
+@test "a failure fails the job if the plugin is optional too" {
     need_root
     sed -i s/required/optional/ "$MINISLURM_DIR/etc/plugstack.conf"
     run as_alice srun --batchai-prep='exit 7' sh -c 'echo ran'

@@ -33,7 +33,7 @@ registered() {
 # What a node's boot does where /tmp is in memory, or the site's tmpfiles.d says so.
 empty_tmp() { on_node "$1" sh -c 'rm -rf /tmp/batchai-*'; }
 
-@test "a node that loses power under a job has nothing of it when it is back, and neither has the other node" {
+@test "after a node loses power, no node has leftovers of its job" {
     for ((i = 0; i < rounds; i++)); do
         running_job --no-requeue
         power_off n1
@@ -93,7 +93,7 @@ runs_again() {
     done
 }
 
-@test "a job whose end the plugin was never told of is removed by hand" {
+@test "a job whose end the plugin missed is removed by hand" {
     running_job
     on_node n1 mount --bind /dev/null "$MINISLURM_DIR/etc/plugstack.conf"
     scancel "$job"

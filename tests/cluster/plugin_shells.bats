@@ -25,7 +25,7 @@ attached() { as_alice srun -Q --jobid "$job" --overlap "$@" 2>&1; }
 # What the prolog noted on the node, if anything.
 noted_on() { on_node "$1" sh -c '! [ -d /run/batchai/asked ] || ls /run/batchai/asked'; }
 
-@test "a step from another shell does not start on a node that nothing has prepared" {
+@test "a step from another shell does not start on a node that is not prepared" {
     allocate -N 2 --batchai-mount="$mounts"
     run attached -N 2 sh -c 'touch started'
     scancel "$job"
@@ -68,7 +68,7 @@ noted_on() { on_node "$1" sh -c '! [ -d /run/batchai/asked ] || ls /run/batchai/
     [ "$output" = ran ]
 }
 
-@test "what a prolog noted of another user's job, or of an earlier one, does not keep a job from running" {
+@test "a prolog's note of another user's job, or of an earlier one, does not stop a job" {
     need_root
     # Numbers that have not been given out yet: another user's note is not heeded, one of an earlier job goes.
     allocate -N 1 -w n1

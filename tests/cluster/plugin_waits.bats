@@ -60,7 +60,7 @@ is_gone() { on_node n1 test ! -e "$rest"; }
     [ "$(wait_job "$job")" = CANCELLED ]
 }
 
-@test "the end of a job does not wait for what another user has left" {
+@test "the end of a job does not wait for another user's leftovers" {
     left_by_alice
     held 'batchai-helper teardown' "$temp"
     for _ in 1 2; do
@@ -74,7 +74,7 @@ is_gone() { on_node n1 test ! -e "$rest"; }
     eventually is_gone
 }
 
-@test "the start of a job does not wait for what another user has left" {
+@test "the start of a job does not wait for another user's leftovers" {
     left_by_alice
     held 'batchai-helper' "$temp"
     submit_as bob -N 1 -o /dev/null --batchai-mount=tmpfs:t --wrap 'touch started.bob; sleep 1000'
@@ -87,7 +87,7 @@ is_gone() { on_node n1 test ! -e "$rest"; }
     eventually is_gone
 }
 
-@test "the start of slurmd does not wait for what users have left" {
+@test "the start of slurmd does not wait for users' leftovers" {
     left_by_alice
     held 'batchai-helper sweep' "$temp"
     on_node n1 "$libexec/batchai-helper" sweep --policy "$MINISLURM_DIR/batchai.toml"

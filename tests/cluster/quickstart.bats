@@ -119,7 +119,7 @@ END
     grep -qx "$PWD/second 2" second/build/release/made
 }
 
-@test "who may install nothing is told what an admin types" {
+@test "a user who may not install packages is shown the admin's command" {
     mkdir "$BATS_TEST_TMPDIR/bin"
     printf '#!/bin/sh\necho 1000\n' >"$BATS_TEST_TMPDIR/bin/id"
     printf '#!/bin/sh\n' >"$BATS_TEST_TMPDIR/bin/dpkg-query"
