@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # install-packages.sh build|run|plugin|test [--names] - the Debian packages that batchai needs, by name.
 #
-#   build    to compile it
-#   run      build, and what the quick start runs: Slurm, Python, PyTorch
-#   plugin   build, Slurm, and what the plugin's and the launcher's tests need
-#   test     all of these, and what tests/run.sh needs besides
-#   --names  prints them and installs nothing
+#   build    packages to compile it
+#   run      build, and the packages of the quick start: Slurm, Python, PyTorch
+#   plugin   build, Slurm, and the packages for the plugin's and the launcher's tests
+#   test     all of these, and the other packages for tests/run.sh
+#   --names  prints the names and installs nothing
 #
 # For Debian 12, the baseline. Debian 13 and newer have no clang 14: there, lint and fuzz tests are skipped.
-# Installs only what is missing, as root or through sudo; does nothing when nothing is.
+# Installs only missing packages, as root or through sudo.
 set -euo pipefail
 
 # CUDA and NCCL, for collectives on GPUs, are optional, and NVIDIA's own packages.
@@ -34,7 +34,7 @@ slurm=(
 )
 run=(
     python3-torch python3-h5py python3-numpy
-    libopenblas0-openmp # PyTorch trains twice as fast as with the reference BLAS that it comes with
+    libopenblas0-openmp # PyTorch trains twice as fast with it as with the reference BLAS
 )
 plugin=(
     bats procps jq
@@ -42,19 +42,19 @@ plugin=(
     squashfs-tools # images to mount
     fuse3 sshfs rclone squashfuse s3fs # programs that mount
     openssh-server samba # what sshfs and rclone mount
-    curl # a client of what Horovod's ranks ask
+    curl # a client for the server that Horovod's ranks use
     strace # kills the root helper at each of its system calls
-    openmpi-bin libopenmpi-dev python3-mpi4py # what a job's script starts; unmodified MPI programs
+    openmpi-bin libopenmpi-dev python3-mpi4py # launchers in a job's script; unmodified MPI programs
 )
 test=(
     libboost-test-dev
-    mpich libmpich-dev # MPI programs of another kind; Open MPI stays what mpicc and mpirun are
-    libgloo-dev # what the collectives are measured beside, with both MPIs and PyTorch
+    mpich libmpich-dev # programs of another MPI; mpicc and mpirun stay Open MPI's
+    libgloo-dev # benchmarks compare the collectives with it, both MPIs and PyTorch
     gdb # stacks of ranks that hang
     python3-pip # fetches newer libraries for tests/peers/wheels.sh and environments.sh
     shellcheck
     ccache
-    charliecloud-runtime busybox-static # a job's container, and what is in it
+    charliecloud-runtime busybox-static # a job's container, and its contents
     podman runc uidmap # another runtime of it; runc works with cgroups of version 1 too
     user-mode-linux kmod # a kernel with network file systems, for tests/guest
     nfs-ganesha nfs-ganesha-vfs rpcbind # its servers, besides samba
@@ -105,7 +105,7 @@ if [ "$(id -u)" != 0 ]; then
     }
     as_root=(sudo)
 fi
-# No daemon, neither Slurm's nor a server for the tests, is started.
+# Start no daemon of Slurm and no server for the tests.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# quickstart.sh - train the walk-through's network on four Slurm nodes, from nothing.
+# quickstart.sh - train the walk-through's network on four Slurm nodes, on an empty machine.
 #
 #   contrib/quickstart.sh [--keep] [--framework keras|torch] [--python PATH]
 #
-# On Debian 12, as root or as a user who can sudo (for the packages only): installs what is missing,
-# builds batchai, starts a throw-away four-node Slurm on this machine and runs a Batch AI job.json on it,
-# unchanged, in the walk-through's own words. Where namespaces are not permitted the same file runs with
-# `batchai job run --local` instead.
+# Needs Debian 12, and root or a user with sudo (for the packages only). Installs missing packages, builds
+# batchai, starts a temporary four-node Slurm on this machine and runs a Batch AI job.json on it, unchanged,
+# with the walk-through's own commands. If namespaces are not permitted, `batchai job run --local` runs the
+# same file instead.
 #
 #   --keep        leave the cluster up afterwards, with a shell in it
-#   --framework   what trains: Keras 3 on TensorFlow, or PyTorch (default: Keras if the Python has both, else PyTorch)
+#   --framework   trains with Keras 3 on TensorFlow, or with PyTorch (default: Keras if the Python has both, else PyTorch)
 #   --python      the Python that trains (default: /usr/bin/python3, for which PyTorch is installed if it is missing)
 #
 # Exit: 0 if the job succeeded, the model exists and validation accuracy is at least 70 %; 1 otherwise.
@@ -54,7 +54,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# Whether the Python has TensorFlow and Keras 3. Importing them would take seconds.
+# True if the Python has TensorFlow and Keras 3. Importing them would take seconds.
 has_keras() {
     "$python" -c 'import importlib.metadata, importlib.util, sys
 keras = importlib.metadata.version("keras")
@@ -73,7 +73,7 @@ elif [ -z "$framework" ]; then
     framework=keras
     has_keras || framework=torch why=", because it has no TensorFlow with Keras 3"
 fi
-# What /usr/bin/python3 lacks is installed.
+# Missing packages of /usr/bin/python3 are installed.
 [ "$framework" != torch ] || [ "$python" = /usr/bin/python3 ] || has_torch ||
     die "$python has no PyTorch: install PyTorch, NumPy and h5py for it, or name another Python by --python"
 case $framework in
@@ -107,7 +107,7 @@ prepare() {
 in_experiment=(--resource-group batchai.horovod --workspace batchaidev)
 job=("${in_experiment[@]}" --experiment cifar --name cifar_distributed)
 
-# The walk-through up to the job, in its own words.
+# The walk-through's own commands up to the job.
 set_the_scene() {
     run batchai group create --name batchai.horovod --location eastus
     run batchai workspace create "${in_experiment[@]}"
@@ -127,7 +127,7 @@ set_the_scene() {
 
 # Submits to Slurm and follows the output until the job ends.
 run_on_cluster() {
-    # Each of the four nodes believes that all of this machine is its own.
+    # Each of the four nodes would use all cores of this machine.
     export OMP_NUM_THREADS=$((($(nproc) + 3) / 4))
     run batchai job create --cluster nc6cluster "${job[@]}" \
         --config-file job.json --storage-account-name mystorageaccount
@@ -142,7 +142,7 @@ run_on_cluster() {
     run batchai job wait "${job[@]}"
 }
 
-# The same file on this machine alone: four agents here play the nodes.
+# The same file on this machine alone: four agents simulate the nodes.
 run_locally() {
     run batchai job run --local "${job[@]}" \
         --config-file job.json --storage-account-name mystorageaccount &
@@ -152,7 +152,7 @@ run_locally() {
     wait $running
 }
 
-# What the job left: its files, its accuracy, its model. Fails unless all of it is there and good enough.
+# Shows the job's files, accuracy and model. Fails if one is missing or the accuracy is too low.
 show_result() {
     local state accuracy model=$work/keras_cifar10_trained_model.h5
     run batchai job file list "${job[@]}" --output table
@@ -183,7 +183,7 @@ walk_through() { # cluster | local
 }
 
 if [ $where = cluster ]; then
-    cp "$work/batchai.toml" "$MINISLURM_DIR/" # where only root can change it, whoever owns the checkout
+    cp "$work/batchai.toml" "$MINISLURM_DIR/" # only root can change it there; a user may own the checkout
     rc=0
     walk_through cluster || rc=1
     if [ $keep = yes ]; then
@@ -194,7 +194,7 @@ if [ $where = cluster ]; then
 fi
 
 mkdir -p "$root/build"
-exec 9>"$root/build/quickstart.lock" # held by a build too that outlives a killed quick start
+exec 9>"$root/build/quickstart.lock" # a build that outlives a killed quick start holds it too
 flock -n 9 || {
     echo "waiting for another quick start in $root to end"
     flock 9
@@ -204,7 +204,7 @@ say "a four-node Slurm on this machine"
 again=(--inside --framework "$framework" --python "$python")
 [ $keep = no ] || again+=(--keep)
 rc=0
-# With a parent-death signal the cluster ends with this script, whatever ends it.
+# The parent-death signal ends the cluster with this script, also after kill -9.
 setpriv --pdeathsig KILL "$root/contrib/minislurm" -n 4 -g 1 \
     -p "required $build/lib/spank_batchai.so policy=/run/minislurm/batchai.toml libexec=$build/bin" \
     -- "$root/contrib/quickstart.sh" "${again[@]}" 9>&- || rc=$?

@@ -128,13 +128,13 @@ wait_for_nodes() {
 # not_up LOGFILE...: says why the cluster did not come up.
 not_up() {
     tail -q -n 4 "$@" >&2
-    die 69 "the cluster did not come up; the daemons' last words are above"
+    die 69 "the cluster did not come up; the last lines of the daemons' logs are above"
 }
 
 # make_private PARENT: from here on, mounts and /proc are the cluster's own.
 make_private() {
     local key value
-    # /proc is still the host's: where our parent is gone already, nobody would ever end us.
+    # /proc is still the host's: if our parent has ended already, no process would ever end us.
     while read -r key value && [ "$key" != PPid: ]; do :; done </proc/self/status
     [ "$value" = "$1" ] || exit 1
     [ -z "$keep" ] || keep=$(readlink -f "$keep")
@@ -143,7 +143,7 @@ make_private() {
     mount -t tmpfs -o mode=755 tmpfs /run
     mkdir -p /run/munge "$dir"/{etc,log,state,dev,home,node}
     [ -z "$keep" ] || mount --bind "$keep" "$dir/log"
-    # What a Slurm job, from which we might have been started, told its processes.
+    # Variables of a Slurm job that may have started us.
     unset "${!SLURM_@}" "${!SBATCH_@}" "${!SALLOC_@}" "${!PMIX_@}" "${!PMI_@}"
     export SLURM_CONF=$dir/etc/slurm.conf MINISLURM_DIR=$dir PATH
 }

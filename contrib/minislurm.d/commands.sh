@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # variables and die are contrib/minislurm's
 #
-# minislurm link, kill and exec: what can be done to the nodes of a running cluster. Run by anybody on
-# the login node who may enter the nodes' namespaces; not from inside a node.
+# minislurm link, kill and exec: commands for the nodes of a running cluster. Any user on the login node that
+# may enter the nodes' namespaces can run them, but not from inside a node.
 
 # Prints the process number of a node's process 1.
 node_pid() {

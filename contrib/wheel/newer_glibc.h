@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that batchai calls and that the wheel's glibc does not have. Every source of the wheel
-// includes this file first.
+// Functions that batchai calls and that the wheel's glibc lacks. Every source of the wheel includes
+// this file first.
 #pragma once
 
 #include <sys/types.h>
