@@ -24,8 +24,8 @@ CLI::Validator name_validator(const std::string& also) {
                                          also.find(static_cast<char>(c)) != std::string::npos;
                               });
             if (good) return {};
-            return "'" + text + "' is no name: 1 to 64 letters, digits, '-' and '_'" +
-                   (also.empty() ? "" : " and '" + also + "'") + ", the first no '-'";
+            return "'" + text + "' is not a name: 1 to 64 letters, digits, '-' and '_'" +
+                   (also.empty() ? "" : " and '" + also + "'") + ", and the first is not '-'";
         },
         "NAME");
 }
@@ -56,7 +56,7 @@ const CLI::Validator kSharePath(path_complaint, "PATH");
 const CLI::Validator kDirectory(
     [](const std::string& path) {
         const bool is_nothing = path.find_first_not_of('/') == std::string::npos || path == ".";
-        return is_nothing ? "'" + path + "' is no name of a directory" : path_complaint(path);
+        return is_nothing ? "'" + path + "' is not a name of a directory" : path_complaint(path);
     },
     "PATH");
 

@@ -52,8 +52,8 @@ void build_command(CLI::App& command, Session& session) {
     add_workspaces(*add_noun(command, "workspace", "workspaces: names"), session);
     add_experiments(*add_noun(command, "experiment", "experiments: names that group jobs"),
                     session);
-    add_policy(*add_noun(command, "policy", "what a job file needs of the site"), session);
-    add_admin(*add_noun(command, "admin", "for those who run the cluster"), session);
+    add_policy(*add_noun(command, "policy", "policy entries for a job file"), session);
+    add_admin(*add_noun(command, "admin", "for the admins of the cluster"), session);
     add_completion(command, session);
 }
 

@@ -114,7 +114,7 @@ void silence_notes() {
 bool confirmed(bool yes, const std::string& question) {
     if (yes) return true;
     if (isatty(STDIN_FILENO) == 0) {
-        note("cannot ask '" + question + "' without a terminal: say --yes");
+        note("cannot ask '" + question + "' without a terminal: give --yes");
         return false;
     }
     std::cerr << one_line(question) << " (y/n): " << std::flush;

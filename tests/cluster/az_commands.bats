@@ -140,7 +140,7 @@ hold_runs() { [ "$(az batchai job show -n hold -g batchai.recipes -w recipe_work
     # shellcheck disable=SC2016 # the service's variable
     write_command job.json 1 'ls "$AZ_BATCHAI_MOUNT_ROOT"'
     batchai job create -n without -c mounts -f job.json --storage-account-name a >said 2>noted
-    grep -q "cluster mounts: is used without a volume of it: share 'other'" noted
+    grep -q "cluster mounts: one of its volumes is left out: share 'other'" noted
     batchai job wait -n without
     [ "$(batchai job file stream -j without -f stdout.txt 2>/dev/null)" = myshare ]
 }

@@ -65,7 +65,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
 @test "job file stream does not leave the job's output directory" {
     start nothing 1 true
     refused_with '*must stay below*' job file stream "${scope[@]}" -j nothing -p ../.. -f stdout.txt
-    refused_with '*a name, no path*' job file stream "${scope[@]}" -j nothing -f ../stdout.txt
+    refused_with '*must be a name*' job file stream "${scope[@]}" -j nothing -f ../stdout.txt
     batchai job wait "${scope[@]}" -n nothing
 }
 
@@ -258,7 +258,7 @@ with sqlite3.connect(sys.argv[1]) as history:
 END
     batchai job show "${scope[@]}" -n known >shown 2>said
     [ "$(jq -r .executionState shown)" = succeeded ]
-    [ "$(cat said)" = "batchai: $data/history.db: disk is full; how jobs have ended is not kept there" ]
+    [ "$(cat said)" = "batchai: $data/history.db: disk is full; the ends of jobs are not recorded there" ]
     batchai job list "${scope[@]}" >list 2>said
     [ "$(jq -r '.[] | select(.name == "known").executionState' list)" = succeeded ]
     [ "$(wc -l <said)" = 1 ]

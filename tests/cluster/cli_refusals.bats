@@ -163,7 +163,7 @@ edited() {
 @test "a name that is no name" {
     write_job good.json 2
     refused_with '*no name*' job create -n ../x -f good.json
-    refused_with "*'-x' is no name*" job create -n -x -f good.json
+    refused_with "*'-x' is not a name*" job create -n -x -f good.json
     refused_with '*no name*' job create -n x -w ../../w -f good.json
     refused_with '*no such command*' job crate -n x
     refused_with '*required*' job create -n x
@@ -206,7 +206,7 @@ edited() {
     refused_with "*--path: '../file' must stay below the share*" storage file download -s myshare --path ../file
     refused_with "*--path: '..' must stay below the share*" storage file list -s myshare --path ..
     refused_with "*--name: '../up' must stay below the share*" storage directory create -s myshare -n ../up
-    refused_with "*--name: '' is no name of a directory*" storage directory create -s myshare -n ''
+    refused_with "*--name: '' is not a name of a directory*" storage directory create -s myshare -n ''
     [ "$before" = "$(find "$MINISLURM_DIR" -maxdepth 1 | sort)" ]
 }
 
@@ -239,7 +239,7 @@ edited() {
     # shellcheck disable=SC2046 # words
     run env PATH="$BATCHAI_BUILD/bin" "$BATCHAI_BUILD/bin/batchai" $(create good.json)
     [ "$status" = 3 ]
-    [[ $output == *"is Slurm installed"* ]]
+    [[ $output == *"install Slurm's commands"* ]]
 }
 
 @test "without jp --query says so" {

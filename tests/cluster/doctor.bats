@@ -134,7 +134,7 @@ without='without() { mkdir hole && mknod "hole/$1" c 0 0 && mount -t overlay -o 
 
 @test "an 'optional' line is found, with what it means" {
     broken "sed -i s/required/optional/ etc/plugstack.conf" \
-        "warning  plugstack  @/etc/plugstack.conf:1: 'optional': where the plugin cannot be loaded, jobs run without their mounts and preparation, and nothing says so. Write 'required'"
+        "warning  plugstack  @/etc/plugstack.conf:1: 'optional': where the plugin cannot be loaded, jobs run without their mounts and preparation, without a message. Write 'required'"
 }
 
 @test "an unknown word in the plugin's line is found" {
@@ -154,12 +154,12 @@ without='without() { mkdir hole && mknod "hole/$1" c 0 0 && mount -t overlay -o 
 
 @test "a plugstack.conf that every user can write to is found" {
     broken "chmod o+w etc/plugstack.conf" \
-        "error    plugstack  @/etc/plugstack.conf: every user can write to it, and so have root load any plugin. Run chmod o-w on it"
+        "error    plugstack  @/etc/plugstack.conf: every user can write to it, and so make root load any plugin. Run chmod o-w on it"
 }
 
 @test "a directory above plugstack.conf that every user can write to is found" {
     broken "chmod o+w etc" \
-        "error    plugstack  @/etc: every user can write to it, and so have root load any plugin. Run chmod o-w on it"
+        "error    plugstack  @/etc: every user can write to it, and so make root load any plugin. Run chmod o-w on it"
 }
 
 @test "a line that Slurm reads otherwise than it looks is found" {
@@ -185,7 +185,7 @@ without='without() { mkdir hole && mknod "hole/$1" c 0 0 && mount -t overlay -o 
 
 @test "a file in the plugin's place is found" {
     broken "cp /bin/true lib/spank_batchai.so" \
-        "error    plugin     @/lib/spank_batchai.so: does not say what it was built for: it is no plugin of batchai, or of an older one. Install the plugin of this batchai, built for this Slurm"
+        "error    plugin     @/lib/spank_batchai.so: names no Slurm release: it is not a plugin of batchai, or an old one. Install the plugin of this batchai, built for this Slurm"
 }
 
 @test "a library that the plugin lacks is found" {
@@ -207,7 +207,7 @@ without='without() { mkdir hole && mknod "hole/$1" c 0 0 && mount -t overlay -o 
 
 @test "a damaged helper is found" {
     broken "truncate -s 64 libexec/batchai-check" \
-        "error    libraries  @/libexec/batchai-check: is no program of this machine: it is damaged, or of another architecture. Install the packages that have them, or build batchai on this machine"
+        "error    libraries  @/libexec/batchai-check: cannot run on this machine: it is damaged, or built for another architecture. Install the packages that have them, or build batchai on this machine"
 }
 
 @test "a missing helper is found" {
@@ -249,7 +249,7 @@ without='without() { mkdir hole && mknod "hole/$1" c 0 0 && mount -t overlay -o 
 
 @test "a login_path that is not there is found" {
     policy '[[share]]' 'share = "s"' 'source = "/usr"' 'login_path = "/nowhere"'
-    broken true "warning  storage    share s: login_path /nowhere is no directory here. Mount it, or leave login_path out on a machine where nothing is submitted"
+    broken true "warning  storage    share s: login_path /nowhere is not a directory here. Mount it, or leave login_path out on a machine where nothing is submitted"
 }
 
 @test "a mount program that is not there is found" {
@@ -309,7 +309,7 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
     broken "rmdir homes" "error    homes      @/homes: No such file or directory: jobs of this user cannot keep their record (~/.local/share/batchai). Mount the users' home directories on login and compute nodes"
     mkdir homes
     options=(--home "$place/homes=served:1:2.3")
-    broken true "error    homes      @/homes: is another directory than on the machine that asks: jobs keep their record there (~/.local/share/batchai). Mount the users' home directories on login and compute nodes"
+    broken true "error    homes      @/homes: is not the directory of the machine that runs the doctor: jobs keep their record there (~/.local/share/batchai). Mount the users' home directories on login and compute nodes"
     options=(--home "$place/homes=served:$(stat -c %i homes):2.3") # a server's time of change may be late
     run look
     [ "$status" -eq 0 ]

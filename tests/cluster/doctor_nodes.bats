@@ -18,7 +18,7 @@ setup_file() {
 doctor() { timeout 120 batchai admin doctor --nodes "$@"; }
 
 # the_table NODES: what is not ok, and not a matter of every node here: the checkout may be a user's, and Slurm has no cgroups.
-the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyped'" -e ' is no directory here' -e ': belongs to another user than root' -e 'others can write to it'; }
+the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyped'" -e ' is not a directory here' -e ': belongs to another user than root' -e 'others can write to it'; }
 
 @test "the doctor asks all nodes, and an equal finding is one line" {
     run doctor 'n[1-3]' --home "$MINISLURM_DIR/home/alice"
@@ -41,7 +41,7 @@ the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyp
     on_node n2 umount "$MINISLURM_DIR/policy" "$open"
     echo "$output"
     [ "${#lines[@]}" = 2 ]
-    [[ $output = *"error    policy     n2: is another one than most machines have: jobs would run differently. Copy one policy to all of them"* ]]
+    [[ $output = *"error    policy     n2: differs from the policy of most machines: jobs would run differently. Copy one policy to all of them"* ]]
     [[ $output = *"error    mount      n2: allow, bind $open: $open: users cannot read it, its mode is 0700: chmod o+rx"* ]]
 }
 
@@ -53,7 +53,7 @@ the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyp
     scontrol update NodeName=n3 State=RESUME
     eventually node_is_up n3 # "idle*" before it has answered slurmctld
     echo "$output"
-    [[ $output = *"error    node       n2: the doctor gave no answer there: execve(): $BATCHAI_BUILD/bin/batchai: No such file or directory"* ]]
+    [[ $output = *"error    node       n2: the doctor returned no answer there: execve(): $BATCHAI_BUILD/bin/batchai: No such file or directory"* ]]
     [[ $output = *"error    node       n3: is not asked, Slurm says drained: see 'scontrol show node'"* ]]
     [[ $output = *"error    node       n4: is in no partition of Slurm. Correct the list"* ]]
     [ "${#lines[@]}" = 3 ]
@@ -69,7 +69,7 @@ the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyp
 @test "without Slurm's commands no node is asked, and a list that is none is refused" {
     run env PATH=/nowhere "$(command -v batchai)" admin doctor --nodes n1
     [ "$status" -eq 3 ]
-    [[ $output = "batchai: sinfo: not found: is Slurm installed on this machine?" ]]
+    [[ $output = "batchai: sinfo: not found: install Slurm's commands on this machine" ]]
     run doctor ''
     [ "$status" -eq 2 ]
     [[ ${lines[-1]} = "batchai: --nodes '': "* ]]
@@ -80,7 +80,7 @@ the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyp
     write_job job.json 2
     on_node n2 mount -t tmpfs tmpfs "$MINISLURM_DIR/home/alice"
     run the_table 'n[1-2]' --home "$MINISLURM_DIR/home/alice"
-    [[ $output = "error    homes      n2: $MINISLURM_DIR/home/alice: is another directory than on the machine that asks: jobs keep their record there (~/.local/share/batchai). Mount the users' home directories on login and compute nodes" ]]
+    [[ $output = "error    homes      n2: $MINISLURM_DIR/home/alice: is not the directory of the machine that runs the doctor: jobs keep their record there (~/.local/share/batchai). Mount the users' home directories on login and compute nodes" ]]
     run as_alice sbatch -W -w n1,n2 -N 2 -o out --batchai-job=job.json --wrap 'touch started'
     on_node n2 umount "$MINISLURM_DIR/home/alice"
     cat out

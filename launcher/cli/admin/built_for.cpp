@@ -27,8 +27,7 @@ sys::Result<BuiltFor> built_for(const std::string& plugin) {
     built.slurm = built.slurm.substr(0, built.slurm.find('\0'));
     if (word != "for" || slurm != "Slurm" || built.slurm.empty())
         return sys::Error{plugin +
-                          ": does not say what it was built for: it is no plugin of "
-                          "batchai, or of an older one"};
+                          ": names no Slurm release: it is not a plugin of batchai, or an old one"};
     return built;
 }
 

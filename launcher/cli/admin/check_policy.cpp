@@ -41,7 +41,7 @@ void check_login_paths(const Machine& machine, Report& report) {
     for (const auto& volume : machine.policy->volumes) {
         std::error_code error;
         if (!volume.login_path.empty() && !fs::is_directory(volume.login_path, error))
-            report.warning(fmt::format("{} {}: login_path {} is no directory here",
+            report.warning(fmt::format("{} {}: login_path {} is not a directory here",
                                        job::name_of(volume.kind), volume.name, volume.login_path));
     }
 }

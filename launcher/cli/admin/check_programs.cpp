@@ -104,8 +104,7 @@ std::vector<std::string> lacks(const Finished& ldd) {
             found.push_back("lacks " + line.substr(line.find("version ") + 8));
         else if (line.find("not a dynamic executable") != line.npos)
             found.emplace_back(
-                "is no program of this machine: it is damaged, or of another "
-                "architecture");
+                "cannot run on this machine: it is damaged, or built for another architecture");
     }
     return found;
 }

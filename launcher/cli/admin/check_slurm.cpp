@@ -90,7 +90,7 @@ void check_required(const Machine& machine, Report& report) {
     if (line != nullptr && !line->required)
         report.warning(line->place() +
                        ": 'optional': where the plugin cannot be loaded, jobs run without their "
-                       "mounts and preparation, and nothing says so");
+                       "mounts and preparation, without a message");
 }
 
 void check_words(const Machine& machine, Report& report) {
@@ -114,11 +114,11 @@ void check_plugstack_mode(const Machine& machine, Report& report) {
         const bool sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
         constexpr uid_t kFirstUser = 1000;
         if (known && info.st_uid >= kFirstUser && !S_ISDIR(info.st_mode))
-            report.error(fmt::format("{}: is user {}'s, who can have root load any plugin",
+            report.error(fmt::format("{}: belongs to user {}, who can make root load any plugin",
                                      path.string(), info.st_uid));
         if (known && (info.st_mode & S_IWOTH) != 0 && !sticky)
             report.error(path.string() +
-                         ": every user can write to it, and so have root load any plugin");
+                         ": every user can write to it, and so make root load any plugin");
     }
 }
 

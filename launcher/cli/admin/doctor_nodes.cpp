@@ -77,7 +77,7 @@ NodeFindings ask_node(const std::string& node, const std::vector<Partition>& par
         answer.findings = *std::move(findings);
     else
         answer.findings.push_back(silent(
-            "the doctor gave no answer there: " +
+            "the doctor returned no answer there: " +
             (done->err.empty() ? fmt::format("exit {}", done->status) : slurms_reason(done->err))));
     return answer;
 }
@@ -115,7 +115,7 @@ sys::Result<void> check_own_path() {
 
 sys::Result<std::vector<Finding>> parse_findings(const std::string& json) {
     const auto rows = nlohmann::json::parse(json, nullptr, false);
-    if (!rows.is_array()) return sys::Error{"is no list of findings"};
+    if (!rows.is_array()) return sys::Error{"is not a list of findings"};
     std::vector<Finding> findings;
     for (const auto& row : rows) {
         const auto text = [&row](const char* key) {
@@ -124,7 +124,7 @@ sys::Result<std::vector<Finding>> parse_findings(const std::string& json) {
                        : std::string();
         };
         const auto state = state_of(text("state"));
-        if (!state) return sys::Error{"is no list of findings"};
+        if (!state) return sys::Error{"is not a list of findings"};
         findings.push_back({text("check"), *state, text("message")});
     }
     return findings;
@@ -157,7 +157,7 @@ void compare_policies(std::vector<NodeFindings>& answers) {
         for (NodeFindings* answer : some)
             if (digest != most->first)
                 answer->findings.push_back({"policy", State::error,
-                                            "is another one than most machines have: jobs would "
+                                            "differs from the policy of most machines: jobs would "
                                             "run differently. Copy one policy to all of them"});
 }
 
@@ -167,7 +167,7 @@ int ask_nodes(const Session& session, const NodesQuestion& question, bool json) 
     const auto nodes = expand_hosts(question.nodes);
     if (!nodes) return fail(kBadInput, nodes.error().in("--nodes '" + question.nodes + "'"));
     if (nodes->empty())
-        return fail(kBadInput, "--nodes '" + question.nodes + "': is no list such as n[1-4],n7");
+        return fail(kBadInput, "--nodes '" + question.nodes + "': is not a list such as n[1-4],n7");
     if (auto safe = check_own_path(); !safe) return fail(kEnvironment, safe.error());
     NodesQuestion asked = question;
     asked.home = with_identity(question.home.empty() ? usual_home() : question.home);

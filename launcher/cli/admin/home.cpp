@@ -57,8 +57,8 @@ void check_home(const Machine& machine, Report& report) {
         const auto there = parse_home_identity(machine.home.substr(equals + 1));
         if (there && !may_be_same(*here, *there))
             return report.error(directory +
-                                ": is another directory than on the machine that asks: jobs keep "
-                                "their record there (~/.local/share/batchai)");
+                                ": is not the directory of the machine that runs the doctor: jobs "
+                                "keep their record there (~/.local/share/batchai)");
     }
     report.ok(directory);
 }
@@ -126,7 +126,7 @@ std::string usual_home() {
 }
 
 std::vector<Check> home_checks() {
-    return {{"homes", "whether --home is the directory that the machine that asks has",
+    return {{"homes", "whether --home is the directory of the machine that runs the doctor",
              "Mount the users' home directories on login and compute nodes", check_home}};
 }
 

@@ -54,8 +54,7 @@ std::string wrong_with(const std::vector<std::string>& words) {
             return "has a carriage return, which Slurm takes for part of a word: write lines as "
                    "Unix does";
     if (words[0] != "required" && words[0] != "optional" && words[0] != "include")
-        return fmt::format("begins with '{}', which is none of required, optional and include",
-                           words[0]);
+        return fmt::format("starts with '{}': expected required, optional or include", words[0]);
     if (words.size() == 1) return fmt::format("names no file after '{}'", words[0]);
     return {};
 }

@@ -65,14 +65,14 @@ void fill_in(NewCluster& args, const json& file) {
 // Said, so that no key of the file is passed over in silence.
 void say_what_is_not_taken(const NewCluster& args, const json& file) {
     constexpr std::array<std::pair<const char*, const char*>, 5> kNotTaken{
-        {{"subnet", "the site's network is as it is"},
+        {{"subnet", "the site sets up its network"},
          {"nodeSetup/performanceCountersSettings", "there is no Application Insights here"},
          {"nodeSetup/setupTask/secrets", "the setup task is not run"},
-         {"userAccountSettings/adminUserPassword", "users are the site's"},
-         {"userAccountSettings/adminUserSshPublicKey", "users are the site's"}}};
+         {"userAccountSettings/adminUserPassword", "the site manages its users"},
+         {"userAccountSettings/adminUserSshPublicKey", "the site manages its users"}}};
     for (const auto& [path, why] : kNotTaken)
         if (!parameter(file, path).is_null())
-            note(fmt::format("cluster {}: {}: {} is not taken: {}", args.name, args.file, path,
+            note(fmt::format("cluster {}: {}: {} has no effect: {}", args.name, args.file, path,
                              why));
     if (!args.setup_task.empty())
         note("cluster " + args.name +

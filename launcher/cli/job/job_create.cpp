@@ -203,7 +203,7 @@ nlohmann::json allowed_volumes(const CreateArgs& args, const job::SitePolicy& po
                 allowed[list].push_back(item);
             else
                 note("cluster " + args.input.cluster +
-                     ": is used without a volume of it: " + found.error().message);
+                     ": one of its volumes is left out: " + found.error().message);
         }
     }
     return allowed;
@@ -258,7 +258,7 @@ void add_sbatch_option(CLI::App& verb, const std::shared_ptr<CreateArgs>& args,
                 args->named.push_back(option + "=" + value);
             },
             description)
-        ->group("Handed on to sbatch");
+        ->group("Passed on to sbatch");
 }
 
 }  // namespace
@@ -278,14 +278,14 @@ void add_job_create(CLI::App& parent, Session& session) {
     verb->add_flag("--wait", args->wait, "then wait for its end, as job wait does");
     verb->add_flag("--dry-run", args->dry_run, "check, print the sbatch command, submit nothing");
     verb->add_option("--partition", args->partition, "instead of the cluster's")
-        ->group("Handed on to sbatch");
+        ->group("Passed on to sbatch");
     add_sbatch_option(*verb, args, "-A,--account", "--account", "account");
     add_sbatch_option(*verb, args, "--qos", "--qos", "quality of service");
     add_sbatch_option(*verb, args, "--reservation", "--reservation", "reservation");
     add_sbatch_option(*verb, args, "--time", "--time", "time limit");
     verb->add_option("SBATCH_OPTION", args->after_dashes, "after --: as sbatch has it")
         ->take_all()
-        ->group("Handed on to sbatch");
+        ->group("Passed on to sbatch");
     verb->callback([args, &session] {
         if (args->input.config_file.empty() &&
             (args->old_cluster.empty() || args->input.cluster.empty()))

@@ -107,7 +107,8 @@ int stream(const FileArgs& args) {
     const auto directory = output_directory(*job, args.directory, args.path);
     if (!directory) return fail(kBadInput, directory.error());
     if (args.file.find('/') != std::string::npos || args.file == "..")
-        return fail(kBadInput, "--file-name " + args.file + ": a name, no path: use --path");
+        return fail(kBadInput, "--file-name " + args.file +
+                                   ": must be a name: give its directory with --path");
 
     const std::string path = *directory + "/" + args.file;
     FileFollower file(path, write_out);

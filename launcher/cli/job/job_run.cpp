@@ -92,8 +92,8 @@ int run(const RunArgs& args) {
         const auto text = sys::read_file(args.input.config_file, job::kMaxJobBytes);
         if (text && !missing_entries(own->policy, *text).empty())
             note(
-                "a share that is missing may be a directory here too: --share NAME=DIRECTORY; an "
-                "image: --image NAME=host");
+                "give a missing share a directory with --share NAME=DIRECTORY, and a missing image "
+                "--image NAME=host");
         return kBadInput;
     }
     job->text = with_scripts_beside(job->text, args.input.config_file);

@@ -86,7 +86,7 @@ bool take_end(const Store& store, JobRow& row, const Execution& execution) {
 // A home that is full or read-only stops no answer: the record is judged again the next time.
 void keep(Store& store, const std::vector<const JobRow*>& rows) {
     if (const auto done = store.history.keep(rows); !done)
-        note(done.error().message + "; how jobs have ended is not kept there");
+        note(done.error().message + "; the ends of jobs are not recorded there");
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ sys::Result<void> adopt_all(Store& store) {
         if (auto row = row_of_record(store, uuid)) found.push_back(*std::move(row));
     }
     if (const auto done = store.history.adopt(found); !done)
-        note(done.error().message + "; jobs of sbatch are not taken into it");
+        note(done.error().message + "; jobs of sbatch are not added to it");
     return {};
 }
 
@@ -108,7 +108,7 @@ sys::Result<nlohmann::json> read_snapshot(const Store& store, const JobRow& row)
     const auto text = sys::read_file(file, job::kMaxJobBytes);
     if (!text) return text.error();
     auto document = nlohmann::json::parse(*text, nullptr, false, true);
-    if (document.is_discarded()) return sys::Error{file + ": no JSON any more"};
+    if (document.is_discarded()) return sys::Error{file + ": is not JSON any more"};
     return document;
 }
 
@@ -118,7 +118,7 @@ sys::Result<job::JobSpec> read_spec(const Store& store, const JobRow& row) {
     if (!text) return text.error();
     auto parsed = job::parse_job(*text, file);
     if (!parsed.spec)
-        return sys::Error{parsed.findings.empty() ? file + ": no job file any more"
+        return sys::Error{parsed.findings.empty() ? file + ": is not a job file any more"
                                                   : parsed.findings.front().text()};
     return *std::move(parsed.spec);
 }

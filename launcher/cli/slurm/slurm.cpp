@@ -104,7 +104,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 sys::Result<std::string> ask(const std::string& program, const std::vector<std::string>& argv,
                              const std::string& input = {}) {
     if (!on_path(program))
-        return sys::Error{program + ": not found: is Slurm installed on this machine?"};
+        return sys::Error{program + ": not found: install Slurm's commands on this machine"};
     auto done = run_program(argv, input);
     if (!done) return done.error().in(program);
     if (done->status == 0) return std::move(done->out);
@@ -121,7 +121,8 @@ std::string slurms_reason(const std::string& text) {
     std::string best;
     for (std::string line; std::getline(lines, line);) {
         if (line.find("unrecognized option '--batchai-job") != std::string::npos)
-            return "it does not know --batchai-job: is spank_batchai.so named in plugstack.conf?";
+            return "it does not know --batchai-job: add the line of spank_batchai.so to "
+                   "plugstack.conf";
         if (line.find("Unable to contact slurm controller") != std::string::npos)
             return "Slurm's controller (slurmctld) does not answer: try again later";
         if (line.find("batchai") != std::string::npos) return without_prefix(line);
@@ -167,8 +168,8 @@ sys::Result<Partition> find_partition(const std::string& name) {
         known += (known.empty() ? "" : ", ") + partition.name;
     }
     if (name.empty())
-        return sys::Error{"Slurm has no default partition: say --partition, one of " + known};
-    return sys::Error{"partition " + name + ": Slurm has none of that name, only " + known};
+        return sys::Error{"Slurm has no default partition: give --partition, one of " + known};
+    return sys::Error{"partition " + name + ": Slurm has no partition of that name, only " + known};
 }
 
 sys::Result<std::vector<std::string>> partition_names() {

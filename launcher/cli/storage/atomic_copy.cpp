@@ -88,7 +88,7 @@ sys::Result<void> may_replace(int directory, const std::string& name) {
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? sys::Result<void>() : sys::errno_error(name);
     if (S_ISREG(status.st_mode)) return {};
-    return sys::Error{"not a regular file, which is all that a copy replaces"};
+    return sys::Error{"not a regular file: a copy replaces only regular files"};
 }
 
 }  // namespace

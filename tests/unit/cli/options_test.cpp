@@ -125,9 +125,9 @@ std::ostream& operator<<(std::ostream& out, const Complaint& complaint) {
 }
 
 const Complaint kComplaints[] = {
-    {"job create -f x -n -x", "'-x' is no name"},
-    {"job create -f x --name=--wrap=id", "'--wrap=id' is no name"},
-    {"job show -n ../x", "'../x' is no name"},
+    {"job create -f x -n -x", "'-x' is not a name"},
+    {"job create -f x --name=--wrap=id", "'--wrap=id' is not a name"},
+    {"job show -n ../x", "'../x' is not a name"},
     {"job wait -n x --interval inf", "must be a number from 0.2 to 86400, is 'inf'"},
     {"job wait -n x --interval nan", "must be a number from 0.2 to 86400, is 'nan'"},
     {"job wait -n x --interval -1", "must be a number from 0.2 to 86400, is '-1'"},
@@ -138,7 +138,7 @@ const Complaint kComplaints[] = {
     {"cluster resize -n x -t 1.5", "--target"},
     {"job run -f x -n x --local 0", "--local"},
     {"job check", "FILE is required"},
-    {"storage directory create -s x -n /", "'/' is no name of a directory"},
+    {"storage directory create -s x -n /", "'/' is not a name of a directory"},
     {"storage directory create -s x -n a/../b", "must stay below the share"},
     {"storage file list -s x -p ..", "must stay below the share"},
     {"storage file upload -s x --source y -p ../y", "must stay below the share"},

@@ -52,8 +52,8 @@ BOOST_AUTO_TEST_CASE(a_line_that_slurm_cannot_use_is_an_error) {
                    .starts_with(file + ":2: has a carriage return"));
     BOOST_TEST(error_of("\r\n").starts_with(file + ":1: has a carriage return"));
     BOOST_TEST(error_of("requird spank_batchai.so\n") ==
-               file + ":1: begins with 'requird', which is none of required, optional and include");
-    BOOST_TEST(error_of("Required spank_other.so\n").starts_with(file + ":1: begins with 'Requ"));
+               file + ":1: starts with 'requird': expected required, optional or include");
+    BOOST_TEST(error_of("Required spank_other.so\n").starts_with(file + ":1: starts with 'Requ"));
     BOOST_TEST(error_of("optional\n") == file + ":1: names no file after 'optional'");
 }
 
