@@ -115,7 +115,7 @@ JSON
             words=("${words[@]:1}")
         fi
         for i in "${!words[@]}"; do [ "${words[i]}" != @HOLD@ ] || { words[i]=hold && eventually hold_runs; }; done
-        # -L asks for an ssh that nobody answers here.
+        # -L starts an ssh that no server answers here.
         [[ " ${words[*]} " != *' -L '* ]] || { printf '#!/bin/sh\necho "ssh $*"\n' >ssh && chmod 755 ssh; }
         code=0
         PATH=$work:$PATH az "${words[@]}" >out 2>err </dev/null || code=$?

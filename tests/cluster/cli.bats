@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The walk-through, word for word but for "az": every command in order, on four nodes.
+# The walk-through, word for word except "az": every command in order, on four nodes.
 # minislurm: -n 4 -g 1
 # plugin: policy=/run/minislurm/batchai.toml
 

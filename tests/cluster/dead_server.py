@@ -58,7 +58,7 @@ def reply(device, request):
     code, body = (body, b"") if isinstance(body, int) else (0, body)
     try:
         os.write(device, struct.pack("<IiQ", 16 + len(body), code, unique) + body)
-    except FileNotFoundError:  # nobody waits for it any more
+    except FileNotFoundError:  # no process waits for it any more
         pass
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What a user may try against the store's credentials, which a program holds that runs under her uid.
+# Attacks of a user on the store's credentials, which a program with her uid holds.
 # minislurm: -n 1
 # needs: root fuse clients smb
 # plugin: policy=/run/minislurm/batchai.toml

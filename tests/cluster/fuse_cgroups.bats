@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Programs that serve mounts, where Slurm ends all that is in a step's cgroup.
+# FUSE programs, if Slurm ends all processes of a step's cgroup.
 # minislurm: -n 1 -s ProctrackType=proctrack/cgroup
 # needs: root fuse clients smb freezer
 # plugin: policy=/run/minislurm/batchai.toml

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# As plugin_kills.bats, of a job one of whose mounts a program makes.
+# Like plugin_kills.bats, for a job with a FUSE mount.
 # minislurm: -n 1
 # needs: root ptrace fuse
 # plugin: policy=/run/minislurm/batchai.toml

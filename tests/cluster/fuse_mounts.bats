@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Mounts that a program makes: sshfs, rclone, squashfuse and s3fs, against real servers.
+# FUSE mounts: sshfs, rclone, squashfuse and s3fs, against real servers.
 # minislurm: -n 2
 # needs: fuse clients smb
 # plugin: policy=/run/minislurm/batchai.toml

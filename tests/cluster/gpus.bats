@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The GPUs of a job reach its ranks and its preparation, whatever option has asked for them.
+# The GPUs of a job reach its ranks and its preparation, for every option that asks for GPUs.
 # minislurm: -n 2 -g 4
 # plugin: policy=/run/minislurm/batchai.toml
 #

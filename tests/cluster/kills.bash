@@ -12,8 +12,8 @@ fault=$MINISLURM_DIR/fault # two lines: the start of a command line, options of 
 trace=$MINISLURM_DIR/trace # what strace saw
 mounts="$data:a:ro,tmpfs:t,overlay=$data:o"
 
-# What changes something, or waits for somebody who does. A program that is killed between two of
-# them leaves what it leaves when it is killed before the second.
+# System calls that change something, or that wait for a process that does. A program that is killed between
+# two of them leaves the same as one that is killed before the second.
 changes='/^(mkdir|mkdirat|rmdir|unlink|unlinkat|rename|renameat|renameat2|chmod|fchmod|fchmodat|chown|fchown|fchownat|fsetxattr|ftruncate)$'
 changes+=',/^(mount|umount2|open_tree|move_mount|mount_setattr|fsopen|fsconfig|fsmount|unshare|setns|sched_setaffinity)$'
 changes+=',/^(write|pwrite64|writev|sendto|sendmsg|flock|socketpair|clone|clone3|fork|vfork|kill|poll|wait4|exit_group)$'

@@ -11,7 +11,7 @@ setup() {
     touch "$BATS_TEST_TMPDIR/before"
 }
 
-# Nothing may be left of a test's clusters, whatever happened to them.
+# Nothing may be left of a test's clusters, also after a failure.
 teardown() {
     [ -n "${BATS_TEST_COMPLETED-}" ] || echo "${output-}"
     deadline=10 eventually nothing_remains

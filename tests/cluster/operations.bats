@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What an admin sees of jobs: lines of slurmd's log with job and user, counters for Prometheus, names in Slurm's records.
+# An admin's view of jobs: lines of slurmd's log with job and user, counters for Prometheus, names in Slurm's records.
 # minislurm: -n 2 -s PrologFlags=Contain
 # plugin: policy=/run/minislurm/batchai.toml counters=/run/metrics
 # needs: root

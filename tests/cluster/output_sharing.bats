@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Several users' jobs leave their output on one share.
+# Jobs of several users write their output to one share.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 #

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What the plugin's tests have in common: a site policy, a share, a job file, a user.
+# Shared parts of the plugin's tests: a site policy, a share, a job file, a user.
 
 load lib
 : "${deadline:?}" # set there
@@ -138,7 +138,7 @@ kill_all() {
 }
 runs() { [ -n "$(on_node_named "$1")" ]; }
 
-# submit_held [SBATCH_ARGUMENT]...: a job of two nodes whose set-up on n1 waits until let_go, for somebody else
+# submit_held [SBATCH_ARGUMENT]...: a job of two nodes whose set-up on n1 waits until let_go, for another process
 # has locked root's notes.
 submit_held() {
     submit_alice -H -N 2 -o out --batchai-mount="$data:a:ro,tmpfs:t" "$@" --wrap 'touch started'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What a user may try against root, against another user, or against what another user keeps secret.
+# Attacks of a user on root, on another user, or on another user's secrets.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# preparation_cache of the site policy: the same preparation is not run twice on a node.
+# preparation_cache of the site policy: an equal preparation runs once on a node.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Jobs that Slurm holds together by cgroup v2.
+# Jobs that Slurm tracks by cgroup v2.
 # minislurm: -n 1 -s ProctrackType=proctrack/cgroup -s TaskPlugin=task/cgroup -s SelectTypeParameters=CR_Core_Memory -c CgroupPlugin=cgroup/v2 -c IgnoreSystemd=yes -c ConstrainRAMSpace=yes
 # guest: --cgroup 2
 # plugin: policy=/run/minislurm/batchai.toml

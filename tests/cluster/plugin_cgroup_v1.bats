@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Where Slurm finds a job's processes by their cgroup (proctrack/cgroup, version 1), all is as
-# elsewhere, and what it kills takes the plugin's programs along.
+# Slurm finds a job's processes by their cgroup (proctrack/cgroup, version 1): the plugin works as
+# without cgroups, and its programs end with the processes that Slurm kills.
 # minislurm: -n 2
 # needs: root freezer
 # plugin: policy=/run/minislurm/batchai.toml

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# However a job ends, nothing of it is left on its nodes.
+# After every kind of end nothing of a job is left on its nodes.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 
@@ -174,7 +174,7 @@ tearing_down() { [ -n "$(on_node_named "^batchai-helper teardown --job mini-$job
     eventually job_is_over "$(last_job)"
     run on_node n1 sh -c 'find /tmp/batchai-* -name own -o -name data'
     [[ $output == /tmp/batchai-*/data ]]
-    # Its note stays too, until somebody who may has removed it.
+    # The note stays too, until a user with the right to has removed the directory.
     run on_node n1 batchai-helper teardown --job "$(last_job)"
     [ "$status" = 1 ]
     [[ $output == "batchai-helper: /tmp/batchai-"*": is not removed yet: "* ]]

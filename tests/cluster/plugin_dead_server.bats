@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A file server under a mount stops answering, so that not even SIGKILL ends who asks it: set-up and
-# teardown end all the same, and nothing is left when the server is back.
+# A file server under a mount stops answering, and SIGKILL does not end a process that waits for it.
+# Set-up and teardown end in time, and nothing is left when the server is back.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 

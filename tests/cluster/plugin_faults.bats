@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What goes wrong with the machines under a job: disks, daemons, power. Nothing of the job is left.
+# Failures of the machines under a job: disks, daemons, power. Nothing of the job is left.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Slurm's processes die, and jobs are cancelled or run out of time, at every stage of a job: nothing
-# of it is left, and its user is told.
+# At every stage of a job, Slurm's processes die, the job is cancelled or it reaches its time limit.
+# Nothing of the job is left, and its user gets a message.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Where Slurm gives each job a /tmp of its own (job_container/tmpfs), the job's mounts are in that
-# namespace, and all else is as elsewhere.
+# Slurm gives each job a /tmp of its own (job_container/tmpfs): the job's mounts are in that namespace,
+# and the plugin works as without it.
 # minislurm: -n 2 -s PrologFlags=contain
 # needs: root own-tmp
 # plugin: policy=/run/minislurm/batchai.toml

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The plugin's programs are killed before each system call that changes something, one after the
-# other: nothing of the job is left, and its user is told.
+# The plugin's programs are killed before each system call that changes something, one call after the
+# other. Nothing of the job is left, and its user gets a message.
 # minislurm: -n 1
 # needs: root ptrace
 # plugin: policy=/run/minislurm/batchai.toml

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Mounts of a job: where they are seen, where not, and what may not be mounted.
+# Mounts of a job: the processes that see them, and the sources that are refused.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 

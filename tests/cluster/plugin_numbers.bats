@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A job's number that another submission had before it: slurmctld has lost its state, or there is a second cluster.
+# A job has the number of an earlier submission: slurmctld has lost its state, or there is a second cluster.
 # minislurm: -n 1
 # needs: root
 # plugin: policy=/run/minislurm/batchai.toml

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The plugin's options on the login node: shown, checked, and refused before anything is submitted.
+# The plugin's options on the login node: help, checks, and refusals before a submission.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 

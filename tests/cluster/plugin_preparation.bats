@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Job preparation, and what fails on the node: one line, and the job's script never starts.
+# Job preparation. A failure on a node prints one line, and the job's script never starts.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What a user can do to root's work while root is at it. With job_container/tmpfs the user may already run in the
-# namespace in which root makes the job's mounts. strace makes root wait after each change.
+# Races of a user with root's set-up. With job_container/tmpfs the user's processes may already run in the namespace
+# in which root makes the job's mounts. strace makes root wait after each change.
 # minislurm: -n 1 -s PrologFlags=contain
 # needs: root own-tmp ptrace
 # plugin: policy=/run/minislurm/batchai.toml

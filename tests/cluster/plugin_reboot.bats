@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A node loses power and boots again, or the plugin never learns of a job's end: nothing is left and
-# nothing of before confuses what comes after.
+# A node loses power and boots again, or the plugin never learns of a job's end: nothing is left, and
+# leftovers do not disturb later jobs.
 # minislurm: -n 2
 # plugin: policy=/run/minislurm/batchai.toml
 

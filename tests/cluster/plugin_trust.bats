@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Files that root believes by the admin's word: what a user could exchange is not in force.
+# Files of the admin that root reads: root refuses a file that a user could exchange.
 # minislurm: -n 1
 # plugin: policy=/run/minislurm/batchai.toml
 #
@@ -53,7 +53,7 @@ teardown() {
     assert_clean
 }
 
-# says CHECK MESSAGE: that admin check, whoever asks, and doctor find it.
+# says CHECK MESSAGE: admin check, run by any user, and doctor find it.
 says() {
     local command
     for command in "batchai admin check" "as_alice batchai admin check" "on_node n1 batchai admin doctor"; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# No job of a user waits for what another user has left on the node.
+# No job of a user waits for another user's leftovers on the node.
 # minislurm: -n 1
 # needs: root ptrace
 # plugin: policy=/run/minislurm/batchai.toml

@@ -22,7 +22,7 @@ std::string parse(const std::string& line) {
     }
 }
 
-// The walk-through, word for word but for "az batchai".
+// The walk-through, word for word except "az batchai".
 const char* const kWalkThrough[] = {
     "group create --name batchai.horovod --location eastus",
     "workspace create --resource-group batchai.horovod --workspace batchaidev",

@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_storage_key_does_not_go_to_another_account) {
             {"azureFileUrl": "https://b.file.core.windows.net/x", "relativeMountPath": "other"},
             {"azureFileUrl": "https://b.file.core.windows.net/x", "relativeMountPath": "asks",
              "credentials": {"accountKey": "<AZURE_BATCHAI_STORAGE_KEY>"}}]}}})";
-    // Of a key whose account nobody names, only the placeholder says where it goes.
+    // If no account is named, only the placeholder says which volume gets the key.
     for (const auto& [account, first] : {std::pair{"a", "the key"}, {"", ""}}) {
         const auto path = write_snapshot(text, "job.json", {}, account, "the key");
         BOOST_REQUIRE(path);
