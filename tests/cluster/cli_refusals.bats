@@ -160,11 +160,11 @@ edited() {
     refused_with '*snapshot*' $(create "$(record)/job.json")
 }
 
-@test "a name that is no name" {
+@test "a name that is not valid" {
     write_job good.json 2
-    refused_with '*no name*' job create -n ../x -f good.json
+    refused_with '*is not a name*' job create -n ../x -f good.json
     refused_with "*'-x' is not a name*" job create -n -x -f good.json
-    refused_with '*no name*' job create -n x -w ../../w -f good.json
+    refused_with '*is not a name*' job create -n x -w ../../w -f good.json
     refused_with '*no such command*' job crate -n x
     refused_with '*required*' job create -n x
 }
