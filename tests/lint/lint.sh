@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh format|shell|license|negation|rooms|python|links|failures|tidy - one check over the tracked sources. Exit 77: cannot run here.
+# lint.sh format|shell|license|negation|rooms|python|prose|spelling|links|failures|tidy - one check over the tracked sources. Exit 77: cannot run here.
 # tidy: only sources that were changed (not moved) since the commit $BATCHAI_TIDY_SINCE, if it is set.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -117,6 +117,17 @@ case $1 in
     failures) # each message of spank/ and launcher/ has a cause and a cure in docs/failures.md
         need python3
         python3 tests/lint/failures.py --check
+        ;;
+    prose) # line lengths and phrases of documents, manuals and messages; the manuals' markup
+        need python3
+        sources '*.md' 'docs/man/*' '*.cpp' '*.hpp' 'collectives/python/*.py' | grep -v '^tests/' | xargs python3 tests/lint/prose.py
+        need mandoc
+        mandoc -Tlint -Wwarning docs/man/*
+        ;;
+    spelling) # the words that follow -L are no mistakes: names, and mistakes that tests make
+        need codespell
+        sources ':!tests/fuzz/corpus' ':!*.svg' | xargs codespell -q 3 \
+            -L coo,nd,nin,inh,nown,nam,craete,pyton,crate,debians,requird
         ;;
     tidy)
         need clang-tidy-14

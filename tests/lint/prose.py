@@ -14,7 +14,8 @@ WIDTH = 120
 # A regular expression, and what to write instead.
 PHRASES = [
     (r"\bbut for\b", "except"),
-    (r"\bnobody('s)?\b", "the rank, the agent, the user: the noun"),
+    # The account of that name is "user nobody", or in backticks.
+    (r"(?<!user )(?<!as )(?<!of )\bnobody('s)?\b", "the rank, the agent, the user: the noun"),
     (r"\bsomebody('s)?\b", "the rank, the agent, the user: the noun"),
     (r"\bis no (number|file|directory|name|integer|job|path|word|user)\b", "is not a ..."),
     (r"\bthe begin of\b", "the start of"),
