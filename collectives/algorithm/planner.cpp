@@ -37,7 +37,7 @@ sys::Result<std::optional<Algorithm>> named_algorithm() {
         if (std::string(text) == name_of(algorithm)) return std::optional(algorithm);
         names += (names.empty() ? "" : ", ") + std::string(name_of(algorithm));
     }
-    return sys::Error{fmt::format("BATCHAI_COLL_ALGORITHM: '{}' is none of {}", text, names)};
+    return sys::Error{fmt::format("BATCHAI_COLL_ALGORITHM: '{}' is not one of {}", text, names)};
 }
 
 namespace {

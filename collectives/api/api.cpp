@@ -118,7 +118,8 @@ batchai_coll_status batchai_coll_finalize(batchai_coll_comm* comm) {
         if (const std::size_t parts = comm->communicator->children(); parts > 0) {
             return bad_argument(
                 "finalize",
-                fmt::format("communicators split from this one, or a device of it, are left: {}",
+                fmt::format("{} communicators split from this one, or its device, are still open: "
+                            "finalize or close them first",
                             parts));
         }
         const std::unique_ptr<batchai_coll_comm> owner(comm);
@@ -143,7 +144,7 @@ batchai_coll_status batchai_coll_split(batchai_coll_comm* comm, const int* ranks
                 return bad_argument(kName, fmt::format("there is no rank {}", ranks[i]));
             }
             if (i > 0 && ranks[i] <= ranks[i - 1]) {
-                return bad_argument(kName, "the ranks do not ascend");
+                return bad_argument(kName, "the ranks are not in ascending order");
             }
         }
         auto made = comm->communicator->split({ranks, ranks + count});
@@ -164,7 +165,8 @@ batchai_coll_status batchai_coll_group(batchai_coll_comm* comm, int rank, int si
             return bad_argument(kName, "a null argument");
         }
         if (rank < 0 || rank >= size || size > comm->communicator->topology().size) {
-            return bad_argument(kName, fmt::format("there is no rank {} of {}", rank, size));
+            return bad_argument(kName,
+                                fmt::format("there is no rank {} in a group of {}", rank, size));
         }
         auto made = comm->communicator->group(std::make_unique<Acquaintances>(
             rank, size, [=](const void* own, std::size_t bytes, void* all) {

@@ -47,7 +47,7 @@ std::uint32_t layout_of(std::span<const std::size_t> counts) {
 sys::Result<CheckedCall> call_of(Kind kind, const Buffers& buffers, std::size_t count,
                                  int blocks = 1) {
     if (buffers.type < BATCHAI_COLL_FLOAT32 || buffers.type > kLastType) {
-        return sys::Error{fmt::format("no type {}", static_cast<int>(buffers.type))};
+        return sys::Error{fmt::format("there is no type {}", static_cast<int>(buffers.type))};
     }
     if (auto good = check_count(count, buffers.type, blocks); !good) return good.error();
     CheckedCall made;
@@ -79,7 +79,7 @@ sys::Result<CheckedCall> call_of_blocks(Kind kind, Ranks ranks, const Buffers& b
 sys::Result<CheckedCall> with_root(sys::Result<CheckedCall> made, Ranks ranks, int root) {
     if (!made) return made;
     if (root < 0 || root >= ranks.all) {
-        return sys::Error{fmt::format("no rank {} to be the root", root)};
+        return sys::Error{fmt::format("root: there is no rank {}", root)};
     }
     made->call.signature.root = root;
     return made;
@@ -90,19 +90,19 @@ sys::Result<CheckedCall> with_reduction(sys::Result<CheckedCall> made, const Red
     const auto& [op, scaling] = reduction;
     Signature& signature = made->call.signature;
     if (op < BATCHAI_COLL_SUM || op > BATCHAI_COLL_PRODUCT) {
-        return sys::Error{fmt::format("no operation {}", static_cast<int>(op))};
+        return sys::Error{fmt::format("there is no reduction {}", static_cast<int>(op))};
     }
     if (op == BATCHAI_COLL_AVERAGE && signature.type == BATCHAI_COLL_BOOL) {
-        return sys::Error{"booleans have no average"};
+        return sys::Error{"booleans have no average: use sum or max (or), min or product (and)"};
     }
     signature.op = static_cast<std::uint8_t>(op);
     if (scaling == nullptr) return made;
     if (!std::isfinite(scaling->before) || !std::isfinite(scaling->after)) {
-        return sys::Error{fmt::format("the factors {} and {} are not both numbers", scaling->before,
+        return sys::Error{fmt::format("the factors {} and {} are not both finite", scaling->before,
                                       scaling->after)};
     }
     if ((scaling->before != 1 || scaling->after != 1) && !is_floating(signature.type)) {
-        return sys::Error{"only floating types have factors"};
+        return sys::Error{"factors need a floating-point type"};
     }
     signature.before = scaling->before;
     signature.after = scaling->after;
@@ -174,7 +174,8 @@ sys::Result<CheckedCall> alltoallv(Ranks ranks, const Buffers& buffers,
     const auto received = call_of_blocks(Kind::alltoallv, ranks, buffers, receive_counts);
     if (!received) return received;
     if (send_counts[ranks.own] != receive_counts[ranks.own]) {
-        return sys::Error{"this rank sends itself another count than it receives"};
+        return sys::Error{
+            "the count that this rank sends to itself differs from the count it receives"};
     }
     made->call.signature.count = made->call.signature.layout = 0;
     made->call.receive_counts = received->call.counts;
@@ -202,9 +203,9 @@ sys::Result<void> check_overlap(const CheckedCall& checked) {
     }
     if (!checked.in_place) return sys::Error{"send and receive overlap"};
     if (checked.call.signature.kind == Kind::allgather) {
-        return sys::Error{"send overlaps receive without being this rank's block of it"};
+        return sys::Error{"send overlaps receive: in place, send is this rank's block of receive"};
     }
-    return sys::Error{"send and receive overlap without being the same"};
+    return sys::Error{"send and receive overlap: in place, they are the same"};
 }
 
 }  // namespace batchai::coll::api

@@ -27,7 +27,7 @@ batchai::sys::Result<Gpu> api::open_gpu(int number, int local_rank) {
     return Gpu{*device, std::make_shared<NcclComms>(number)};
 }
 #else
-constexpr const char* kNone = "built without CUDA";
+constexpr const char* kNone = "this library was built without CUDA";
 
 batchai::sys::Result<Gpu> api::open_gpu(int, int) {
     return batchai::sys::Error{kNone};
@@ -82,12 +82,12 @@ batchai_coll_status start(const char* name, DeviceCommunicator& communicator, De
     if (*captured && !communicator.can_be_captured(call)) {
         return bad_argument(
             name,
-            "the stream is captured into a graph, which takes an allreduce of one rank, "
-            "or where NCCL connects all: call it outside of the capture");
+            "the stream is captured into a graph: a graph takes only an allreduce, of one rank "
+            "or where NCCL connects all ranks. Call it outside of the capture");
     }
     if (*captured && communicator.has_uncaptured(call.stream)) {
         return bad_argument(
-            name, "an operation of the stream that was started before its capture has not ended");
+            name, "an operation that was started on the stream before its capture has not ended");
     }
     *request = reinterpret_cast<batchai_coll_device_request*>(communicator.start(call));
     return BATCHAI_COLL_OK;
@@ -157,11 +157,13 @@ batchai_coll_status batchai_coll_device_close(batchai_coll_device* device) {
         DeviceCommunicator& communicator = *device->communicator;
         Failure failure = communicator.failure();
         if (failure.status == BATCHAI_COLL_OK && communicator.under_way() > 0) {
-            return bad_argument(
-                kName, fmt::format("operations that have not ended: {}", communicator.under_way()));
+            return bad_argument(kName,
+                                fmt::format("{} operations have not ended: wait for them first",
+                                            communicator.under_way()));
         }
         if (failure.status == BATCHAI_COLL_OK && !communicator.outlasts_graphs()) {
-            return bad_argument(kName, "graphs that have its operations: destroy them first");
+            return bad_argument(kName,
+                                "graphs still contain its operations: destroy the graphs first");
         }
         const std::unique_ptr<batchai_coll_device> closed(device);
         if (failure.status == BATCHAI_COLL_OK) failure = communicator.close();

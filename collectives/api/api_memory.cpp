@@ -28,7 +28,7 @@ batchai_coll_status batchai_coll_free(batchai_coll_comm* comm, void* memory) {
     return guarded([&] {
         if (comm == nullptr) return bad_argument("free", "comm is null");
         const std::uint32_t region = comm->communicator->region_of(memory);
-        if (region == 0) return bad_argument("free", "not memory that allocate has given");
+        if (region == 0) return bad_argument("free", "allocate did not return this address");
         const Failure failure = comm->communicator->release(region);
         return failure.status == BATCHAI_COLL_OK ? BATCHAI_COLL_OK
                                                  : fail(failure.status, failure.sentence);

@@ -66,17 +66,20 @@ std::string_view view(const char* text) {
 batchai::sys::Result<void> check(const batchai_coll_queue_options& options) {
     using batchai::sys::Error;
     constexpr double kYear = 3e7;
+    constexpr unsigned kMostCached = 1u << 20;
     if (!(options.cycle >= 0 && options.cycle < kYear)) {
-        return Error{fmt::format("a cycle of {} s", options.cycle)};
+        return Error{fmt::format("cycle: {} s is not from 0 to {:g} s", options.cycle, kYear)};
     }
     if (!(options.stall_warning >= 0 && options.stall_warning < kYear)) {
-        return Error{fmt::format("a stall_warning of {} s", options.stall_warning)};
+        return Error{fmt::format("stall_warning: {} s is not from 0 to {:g} s",
+                                 options.stall_warning, kYear)};
     }
     constexpr int kTune = BATCHAI_COLL_TUNE_FUSION | BATCHAI_COLL_TUNE_CYCLE;
     if ((options.autotune & ~kTune) != 0)
-        return Error{fmt::format("an autotune of {}", options.autotune)};
-    if (options.cache_capacity == 0 || options.cache_capacity > (1u << 20)) {
-        return Error{fmt::format("a cache_capacity of {}", options.cache_capacity)};
+        return Error{fmt::format("autotune: {} has an unknown bit", options.autotune)};
+    if (options.cache_capacity == 0 || options.cache_capacity > kMostCached) {
+        return Error{fmt::format("cache_capacity: {} is not from 1 to {}", options.cache_capacity,
+                                 kMostCached)};
     }
     return {};
 }
@@ -125,7 +128,7 @@ batchai_coll_status submit(const char* function, batchai_coll_queue* queue,
     Submission* submission = queue->queue.submit(order);
     if (submission == nullptr) {
         return bad_argument(
-            function, fmt::format("an operation of the name {} has not ended yet", order.name));
+            function, fmt::format("an operation with the name {} has not ended yet", order.name));
     }
     *ticket = reinterpret_cast<batchai_coll_ticket*>(submission);
     return BATCHAI_COLL_OK;

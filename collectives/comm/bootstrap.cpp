@@ -175,7 +175,7 @@ sys::Result<std::string> Session::get(int rank, const std::string& key, bool ref
     Value found;
     const pmix_status_t status = PMIx_Get(&proc, key.c_str(), &info, refresh ? 1 : 0, &found.value);
     if (status != PMIX_SUCCESS) return sys::Error{PMIx_Error_string(status)};
-    if (found.value->type != PMIX_BYTE_OBJECT) return sys::Error{"the value has another type"};
+    if (found.value->type != PMIX_BYTE_OBJECT) return sys::Error{"the value is not a byte object"};
     return std::string(found.value->data.bo.bytes, found.value->data.bo.size);
 }
 
@@ -215,7 +215,7 @@ sys::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::open() {
     Session& session = Session::get();
     pmix_status_t status = session.status();
     if (status != PMIX_SUCCESS) {
-        return pmix_error("connecting to the PMIx server that PMIX_NAMESPACE speaks of", status);
+        return pmix_error("connecting to the PMIx server (PMIX_NAMESPACE is set)", status);
     }
     self->session_ = &session;
     self->rank_ = static_cast<int>(session.self().rank);

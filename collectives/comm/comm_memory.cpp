@@ -92,8 +92,8 @@ sys::Result<void> Communicator::check_memory(Bootstrap& ranks, std::size_t bytes
     const std::size_t available = available_memory();
     Word enough("");
     if (needed > available) {
-        enough = sys::Error{fmt::format("{} bytes of memory for {}: {} are available", needed,
-                                        roster_.node(topology_.node()), available)};
+        enough = sys::Error{fmt::format("{} needs {} bytes of memory, but only {} are available",
+                                        roster_.node(topology_.node()), needed, available)};
     }
     const auto all = exchange(ranks, "enough", enough);
     return all ? sys::Result<void>() : all.error();

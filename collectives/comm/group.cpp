@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/comm/group.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -10,7 +12,8 @@ namespace {
 sys::Result<std::string> look_up(const std::map<std::string, std::vector<std::string>>& published,
                                  int rank, const std::string& key) {
     const auto found = published.find(key);
-    if (found == published.end()) return sys::Error{"nobody has published its " + key};
+    if (found == published.end())
+        return sys::Error{fmt::format("rank {} has not published its {}", rank, key)};
     return found->second[static_cast<std::size_t>(rank)];
 }
 
@@ -74,7 +77,7 @@ sys::Result<void> Acquaintances::publish(const std::string& key, const std::stri
     const auto size = static_cast<std::size_t>(size_);
     const std::uint64_t own = value.size();
     std::vector<std::uint64_t> lengths(size);
-    const sys::Error failed{"the exchange of its ranks has failed"};
+    const sys::Error failed{"the exchange between the group's ranks failed"};
     if (!exchange_(&own, sizeof own, lengths.data())) return failed;
     const std::uint64_t longest = *std::max_element(lengths.begin(), lengths.end());
     std::string padded = value, texts(size * longest, '\0');

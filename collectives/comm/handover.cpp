@@ -141,8 +141,8 @@ sys::Result<void> await_leaving(const std::string& job, unsigned rank,
     while (::poll(&end, 1, kLookAgain) <= 0 && !has_ended(process)) {
         if (Clock::now() < deadline) continue;
         return sys::Error{fmt::format(
-            "process {}, an earlier program of rank {}, still runs {} s after it has left the "
-            "library: a rank runs its programs one after the other",
+            "process {}, an earlier program of rank {}, still runs {} s after it left the library: "
+            "a rank must run its programs one after the other",
             process, rank, std::chrono::duration_cast<std::chrono::seconds>(limit).count())};
     }
     return {};

@@ -50,7 +50,7 @@ sys::Result<Message> look_up(const Bootstrap& bootstrap, int rank, const char* k
     const auto bytes = bootstrap.lookup(rank, key);
     if (!bytes) return bytes.error();
     auto message = sys::decode_whole<Message>(*bytes);
-    if (!message) return sys::Error{fmt::format("rank {}: its {} cannot be read", rank, key)};
+    if (!message) return sys::Error{fmt::format("cannot decode the {} of rank {}", key, rank)};
     return *std::move(message);
 }
 

@@ -192,7 +192,7 @@ sys::Result<bool> CudaDevice::query(Event event) {
         (void)cudaGetLastError();  // it is no error
         return false;
     }
-    return error_of(status, "what was ordered on " + name_);
+    return error_of(status, "running the orders on " + name_);
 }
 
 sys::Result<bool> CudaDevice::is_captured(Stream stream) {

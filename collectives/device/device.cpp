@@ -33,10 +33,10 @@ sys::Result<void> Device::check(const Reduction& reduction) {
     if (sources < 1 || sources > Reduction::kSources) {
         return sys::Error{fmt::format("a device does not reduce {} sources", sources)};
     }
-    if (tree && before != 1) return sys::Error{"a device has no tree of scaled sources"};
+    if (tree && before != 1) return sys::Error{"a device does not reduce scaled sources as a tree"};
     if (divisor < 1 || (type == BATCHAI_COLL_BOOL && divisor != 1) ||
         (!is_floating(type) && (before != 1 || after != 1))) {
-        return sys::Error{"a reduction has factors that its type does not take"};
+        return sys::Error{"factors need a floating-point type"};
     }
     const std::size_t element = reduction_of(type, op).element;
     bool aligned = is_aligned(to, element);
@@ -56,10 +56,10 @@ sys::Result<void> Device::copy_all(const Copies& copies, Stream stream) {
 sys::Result<void> Device::check_buffer(const std::byte* memory, batchai_coll_type type) const {
     if (memory == nullptr) return sys::Error{"a null buffer"};
     if (!holds(memory)) {
-        return sys::Error{fmt::format("a buffer that is not in the memory of {}", name())};
+        return sys::Error{fmt::format("the buffer is not in the memory of {}", name())};
     }
     if (is_aligned(memory, type_size(static_cast<std::uint8_t>(type)))) return {};
-    return sys::Error{"a buffer that is not aligned to its numbers"};
+    return sys::Error{"the buffer is not aligned to its type"};
 }
 
 sys::Result<void> Device::check_stream(Stream stream) {

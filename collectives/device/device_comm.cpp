@@ -170,10 +170,9 @@ void DeviceCommunicator::look() {
     if (limit.count() == 0 || now - *idle_since_ < limit) return;
     comm_.engine().fail(
         {BATCHAI_COLL_ERR_TIMEOUT,
-         fmt::format(
-             "{}: the GPUs have not done it within {} s; BATCHAI_COLL_TIMEOUT sets the limit",
-             line_.empty() ? "closing" : describe(signature_of(line_.front()->call)),
-             std::chrono::duration<double>(limit).count())},
+         fmt::format("{}: the GPUs did not finish within {} s; BATCHAI_COLL_TIMEOUT sets the limit",
+                     line_.empty() ? "closing" : describe(signature_of(line_.front()->call)),
+                     std::chrono::duration<double>(limit).count())},
         true);
 }
 

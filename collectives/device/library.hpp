@@ -23,7 +23,7 @@ class Library {
     template <class Function>
     sys::Result<void> find(const char* name, Function*& function) const {
         function = reinterpret_cast<Function*>(::dlsym(handle_, name));
-        if (function == nullptr) return sys::Error{std::string(name_) + " has no " + name};
+        if (function == nullptr) return sys::Error{std::string(name_) + " has no function " + name};
         return {};
     }
 

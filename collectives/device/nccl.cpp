@@ -47,7 +47,7 @@ sys::Result<Nccl> Nccl::load() {
         return found.error().in("NCCL");
     }
     if (nccl.get_version(&nccl.version) != ncclSuccess || nccl.version < kOldest) {
-        return sys::Error{fmt::format("NCCL: found version {}, needed is {} or later",
+        return sys::Error{fmt::format("NCCL: found version {}, version {} or later is needed",
                                       text_of(nccl.version), text_of(kOldest))};
     }
     for (const auto& found : {library->find("ncclGetErrorString", nccl.error_string),
@@ -123,7 +123,7 @@ sys::Result<ncclRedOp_t> op_of(batchai_coll_op op, batchai_coll_type type) {
         case BATCHAI_COLL_AVERAGE:
             break;
     }
-    return sys::Error{fmt::format("NCCL is not asked for operation {}", static_cast<int>(op))};
+    return sys::Error{fmt::format("NCCL has no reduction {}", static_cast<int>(op))};
 }
 
 cudaStream_t stream_of(Device::Stream stream) {
@@ -141,7 +141,7 @@ sys::Result<StreamComms::Id> NcclComms::make_id() {
     if (!nccl()) return nccl().error();
     ncclUniqueId made;
     const ncclResult_t status = nccl()->unique_id(&made);
-    if (status != ncclSuccess) return error_of(status, nullptr, "making a communicator's number");
+    if (status != ncclSuccess) return error_of(status, nullptr, "making a communicator's id");
     Id id;
     std::memcpy(id.data(), &made, sizeof made);
     return id;

@@ -90,7 +90,7 @@ class Stopwatch {
         if (comm_.engine().has_failed()) return sys::Error{comm_.engine().failure().sentence};
         const auto limit = comm_.timeout();
         if (limit.count() == 0 || Clock::now() - begun < limit) return {};
-        return sys::Error{way.name() + " does not end"};
+        return sys::Error{way.name() + " did not end in time"};
     }
 
     Communicator& comm_;
@@ -119,7 +119,7 @@ sys::Result<WayChoice> WayChoice::measure(Communicator& comm, DeviceWays& ways) 
                                topology.nodes());
     if (ways.all().size() == 1) {
         choice.choices_ = {{0, 0}};
-        choice.plan_ += ": " + ways.all()[0]->name() + ", there is no other way";
+        choice.plan_ += ": " + ways.all()[0]->name() + ", the only way";
         return choice;
     }
     auto times = Stopwatch(comm, ways).time_all();

@@ -24,7 +24,7 @@ sys::Result<Device*> DeviceMessages::device(int number) {
         number_ = number;
     }
     if (number != number_) {
-        return sys::Error{fmt::format("a queue has one GPU, which is GPU {}", number_)};
+        return sys::Error{fmt::format("a queue uses one GPU, and this one uses GPU {}", number_)};
     }
     return gpu_.device.get();
 }

@@ -35,8 +35,9 @@ std::string objection(const std::vector<KeyOf>& keys, std::size_t first, std::st
         if (found == keys[r].end()) {
             if (takes_zeros(key)) continue;
             return fmt::format(
-                "{}: rank {} has joined: without it there are only sums and averages in host "
-                "memory, not {}",
+                "{}: rank {} has joined. Until all ranks have joined, only sums and averages in "
+                "host "
+                "memory work, not {}",
                 name, numbers[r], describe_key(key));
         }
         const std::string& other = *found->second;

@@ -211,7 +211,7 @@ void Negotiation::read_lines() {
         if (!line) {
             return engine_.fail(
                 {BATCHAI_COLL_ERR_SYSTEM,
-                 fmt::format("what rank {} has in line cannot be read", numbers_[r])},
+                 fmt::format("cannot decode the operations of rank {}", numbers_[r])},
                 true);
         }
         lines.push_back(*std::move(line));

@@ -156,7 +156,7 @@ batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
     news_ = true;
     if (submission->state == Submission::State::ended) return conclude(submission, sentence);
     ended_.notify_all();
-    sentence = fmt::format("the queue was taken away before {} had ended", submission->name());
+    sentence = fmt::format("the queue was closed before {} had ended", submission->name());
     return BATCHAI_COLL_ERR_PEER;
 }
 

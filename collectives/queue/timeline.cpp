@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kBetweenWrites{50};
 sys::Result<void> Timeline::start(const std::string& path, bool mark_cycles) {
     stop();
     file_ = sys::UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!file_) return sys::errno_error("the timeline " + path);
+    if (!file_) return sys::errno_error("opening the timeline " + path);
     end_ = 0;
     write("[");
     first_ = true;

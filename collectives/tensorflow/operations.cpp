@@ -234,7 +234,7 @@ void wait(TF_OpKernelContext* context) {
         Pending pending =
             table().take(*static_cast<const std::int64_t*>(TF_TensorData(number.get())));
         if (pending.queue == nullptr) {
-            failure = "horovod: an operation is waited for twice";
+            failure = "horovod: the graph waits twice for one operation";
         } else if (batchai_coll_ticket_wait(pending.queue, pending.ticket) != BATCHAI_COLL_OK &&
                    failure.empty()) {
             failure = batchai_coll_last_error();

@@ -69,7 +69,7 @@ sys::Result<Fault> parse_fault(std::string_view text) {
         }
     }
     if (!all.empty() && (fault.rank < 0 || !does)) {
-        return sys::Error{fmt::format("'{}' lacks rank= or do=", all)};
+        return sys::Error{fmt::format("'{}' needs both rank= and do=", all)};
     }
     return fault;
 }

@@ -88,8 +88,8 @@ sys::Result<Segment> Segment::open(const std::string& path, std::size_t bytes) {
     struct stat status {};
     if (::fstat(file.get(), &status) != 0 || static_cast<std::size_t>(status.st_size) != bytes) {
         return sys::Error{path +
-                          ": not the node's shared memory; do its ranks see each other's "
-                          "processes (one PID namespace)?"};
+                          ": this is not the node's shared memory. The ranks of a node must share "
+                          "one PID namespace"};
     }
     return map(std::move(file), bytes);
 }

@@ -206,7 +206,7 @@ bool UcxWire::done(Ticket& ticket) {
     if (status == UCS_INPROGRESS) return false;
     if (status != UCS_OK || (ticket.receives && info.length != ticket.expected)) {
         lose(ticket.node,
-             status != UCS_OK ? ucs_status_string(status) : "a message of another length");
+             status != UCS_OK ? ucs_status_string(status) : "a message of an unexpected length");
         return false;
     }
     ucp_request_free(ticket.request);

@@ -53,8 +53,9 @@ sys::Result<Limits> parse_limits(std::string_view text) {
         }
         const auto value = parse_seconds(std::string(setting.value));
         if (!value) {
-            return sys::Error{fmt::format("'{}': a number of seconds from {}, or 0 for never",
-                                          setting.item, kLeast)};
+            return sys::Error{
+                fmt::format("'{}': expected a number of seconds from {}, or 0 to turn it off",
+                            setting.item, kLeast)};
         }
         *limit = *value;
     }

@@ -229,7 +229,7 @@ std::string Invitation::text() const {
 }
 
 sys::Result<Invitation> Invitation::from(const std::string& text) {
-    const sys::Error bad{"an invitation that makes no sense"};
+    const sys::Error bad{"the watchdog's invitation is malformed"};
     std::istringstream words(text);
     Invitation invitation;
     std::string secret, address;
@@ -283,12 +283,12 @@ sys::Result<std::vector<Neighbour>> Meeting::meet(const Roster& roster,
     if (meets(caller)) board.expect(caller, found[caller], listener_.get());
     const int missing = board.run(Clock::now() + limit);
     if (missing < 0) return board.take();
-    return sys::Error{fmt::format(
-        "the watchdogs of {} and {} do not reach each other (addresses {}, port {}): {}; "
-        "BATCHAI_COLL_WATCH=node=0 does without them",
-        roster.node(topology.node()), roster.node(missing),
-        fmt::join(found[missing].addresses, ", "), found[missing].port,
-        std::strerror(board.error()))};
+    return sys::Error{
+        fmt::format("the watchdogs of {} and {} cannot connect (addresses {}, port {}): {}; "
+                    "BATCHAI_COLL_WATCH=node=0 turns them off",
+                    roster.node(topology.node()), roster.node(missing),
+                    fmt::join(found[missing].addresses, ", "), found[missing].port,
+                    std::strerror(board.error()))};
 }
 
 }  // namespace batchai::coll

@@ -368,7 +368,8 @@ void refuse_buffers(QueueJob& job, cudaStream_t stream) {
     const auto other = batchai_coll_submit_device_allreduce(job.queue(), "bad", nullptr, &integers,
                                                             1, BATCHAI_COLL_SUM, nullptr, 0,
                                                             job.gpu() + 1, stream, &ticket);
-    expect_refused(other, "a queue has one GPU, which is GPU " + std::to_string(job.gpu()));
+    expect_refused(other,
+                   "a queue uses one GPU, and this one uses GPU " + std::to_string(job.gpu()));
 }
 
 void refuse_captured_stream(QueueJob& job) {

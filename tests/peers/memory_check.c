@@ -112,8 +112,8 @@ static void refused(void) {
     expect_status(batchai_coll_allocate(comm, SIZE_MAX, &memory), BATCHAI_COLL_ERR_SYSTEM,
                   "available");
     expect_status(batchai_coll_free(NULL, memory), argument, "free: comm is null");
-    expect_status(batchai_coll_free(comm, NULL), argument, "not memory that allocate has given");
-    expect_status(batchai_coll_free(comm, &memory), argument, "not memory that allocate has given");
+    expect_status(batchai_coll_free(comm, NULL), argument, "allocate did not return");
+    expect_status(batchai_coll_free(comm, &memory), argument, "allocate did not return");
     for (int poor = 0; poor < size; ++poor) {
         const batchai_coll_status status =
             batchai_coll_allocate(comm, rank == poor ? (size_t)1 << 60 : 1, &memory);

@@ -43,5 +43,5 @@ need_newest() {
     [[ $version = 1.* ]] || skip "torch $version has all that the backend needs"
     run timeout -k 2 120 batchai-launch --local 1 -n 2 -- /usr/bin/python3 "$check"
     [ "$status" -ne 0 ]
-    [[ $output = *"as a backend it needs torch 2.0"* ]]
+    [[ $output = *"the backend needs torch 2.0 or later"* ]]
 }

@@ -70,7 +70,7 @@ class MemoryWire final : public Wire {
         const Request& request = *static_cast<Request*>(ticket.request);
         if (!request.done) return false;
         if (ticket.receives && request.arrived != ticket.expected) {
-            lose(ticket.node, "a message of another length");
+            lose(ticket.node, "a message of an unexpected length");
             return false;
         }
         drop(ticket);

@@ -77,7 +77,7 @@ class BoardBootstrap final : public Bootstrap {
         for (const Board::Note& note : ranks_[rank].notes) {
             if (key == note.key) return std::string(note.text, note.length);
         }
-        return sys::Error{"nobody has published its " + key};
+        return sys::Error{"no rank has published its " + key};
     }
     sys::Result<void> leave() override { return fence(); }
     sys::Result<void> fence() {

@@ -103,10 +103,10 @@ class Variables(unittest.TestCase):
                                   "HOROVOD_CYCLE_TIME": "1", "HOROVOD_WITH_PYTORCH": "1",
                                   "HOROVOD_RANK": "0", "HOROVOD_XYZZY": "1", "PATH": "/bin"})
         self.assertEqual(said, [
-            "HOROVOD_FUSION_TRESHOLD is none of Horovod's variables: is HOROVOD_FUSION_THRESHOLD "
-            "meant?",
+            "HOROVOD_FUSION_TRESHOLD is not one of Horovod's variables: is "
+            "HOROVOD_FUSION_THRESHOLD meant?",
             "HOROVOD_LOG_LEVEL has no effect: the library chooses this itself",
-            "HOROVOD_XYZZY is none of Horovod's variables"])
+            "HOROVOD_XYZZY is not one of Horovod's variables"])
 
 
 class Util(unittest.TestCase):

@@ -345,7 +345,7 @@ class Alltoall(unittest.TestCase):
         one = torch.ones(SIZE)
         for splits, words in (([1] * (SIZE + 1), "one number for each"),
                               (torch.ones(SIZE, 1).int(), "one number for each"),
-                              ([1.0] * SIZE, "no integers"), ([True] * SIZE, "no integers"),
+                              ([1.0] * SIZE, "not integers"), ([True] * SIZE, "not integers"),
                               ([2] * SIZE, "add up"), ("x", "splits 'x'")):
             with self.assertRaisesRegex(ValueError, words):
                 hvd.alltoall(one, splits)

@@ -68,16 +68,16 @@ class Registration(unittest.TestCase):
 
     def test_wrong_sets_are_value_errors(self):
         for ranks in (3, ["0"], [0.5], None, [0, "a"]):
-            with self.assertRaisesRegex(ValueError, "a list of ranks is wanted"):
+            with self.assertRaisesRegex(ValueError, "expected a list of ranks"):
                 hvd.ProcessSet(ranks)
         for ranks in ([], [0, 0], [SIZE], [-1]):
-            with self.assertRaisesRegex(ValueError, "different ranks of a job of %d" % SIZE):
+            with self.assertRaisesRegex(ValueError, "distinct ranks of a job of %d" % SIZE):
                 hvd.add_process_set(ranks)
-        with self.assertRaisesRegex(ValueError, "already, number 0"):
+        with self.assertRaisesRegex(ValueError, "exists already, number 0"):
             hvd.add_process_set(range(SIZE))
-        with self.assertRaisesRegex(ValueError, "a ProcessSet is wanted"):
+        with self.assertRaisesRegex(ValueError, "expected a ProcessSet"):
             hvd.barrier(process_set=[0])
-        with self.assertRaisesRegex(ValueError, "a list of ProcessSet"):
+        with self.assertRaisesRegex(ValueError, "expected a list of ProcessSet"):
             hvd.init(process_sets=[[0]])
 
     @unittest.skipIf(SIZE < 2, "ranks that disagree")
@@ -102,7 +102,7 @@ class Registration(unittest.TestCase):
             self.assertEqual((some.process_set_id, some.ranks), (None, LAST))
             hvd.init(process_sets="dynamic")
         hvd.shutdown()
-        with self.assertRaisesRegex(ValueError, "different ranks of a job"):
+        with self.assertRaisesRegex(ValueError, "distinct ranks of a job"):
             hvd.init(process_sets=[hvd.ProcessSet([SIZE])])
         self.assertFalse(hvd.is_initialized())
         hvd.init()
@@ -147,7 +147,7 @@ class Operations(unittest.TestCase):
                 hvd.broadcast_parameters([tensor], root, process_set=some)
             outside = [rank for rank in range(SIZE) if rank not in some.ranks]
             for root in outside + [SIZE]:
-                with self.assertRaisesRegex(ValueError, "none of the %d ranks" % some.size()):
+                with self.assertRaisesRegex(ValueError, "not one of the %d ranks" % some.size()):
                     hvd.broadcast(torch.ones(1), root, process_set=some)
 
     def test_rows_go_round_in_the_set(self):

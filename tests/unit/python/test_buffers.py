@@ -51,7 +51,7 @@ class Buffers(unittest.TestCase):
             buffers.check_reducible(torch.zeros(1, dtype=torch.complex64), library.MAX)
         with self.assertRaisesRegex(ValueError, "to_dense"):
             buffers.check_reducible(torch.zeros(2, 2).to_sparse())
-        with self.assertRaisesRegex(ValueError, "not list"):
+        with self.assertRaisesRegex(ValueError, "expected a torch.Tensor, got list"):
             buffers.check_reducible([1.0])
 
 

@@ -45,7 +45,7 @@ def check_op(op, dtype_names):
     if op == ADASUM:
         for name in dtype_names:
             if not is_floating(name):
-                raise ValueError("horovod: Adasum of %s: floating-point numbers are wanted" % name)
+                raise ValueError("horovod: Adasum of %s: expected floating-point numbers" % name)
         return
     if op not in OP_NAMES:
         raise ValueError("horovod: unknown reduction %r: use Average, Sum, Min, Max, Product or "
@@ -175,8 +175,8 @@ def broadcast(arrays, root_rank, name=None, process_set=global_process_set):
     """Gives every rank root_rank's arrays; root_rank is its number in the job."""
     communicator = basics.communicator(process_set)
     if root_rank not in process_set.ranks:
-        raise ValueError("horovod: broadcast from rank %r, which is none of the %d ranks that take "
-                         "part" % (root_rank, communicator.size))
+        raise ValueError("horovod: broadcast from rank %r, which is not one of the %d ranks that "
+                         "take part" % (root_rank, communicator.size))
     root = communicator.ranks.index(root_rank)
     buffers = [numpy.array(array, order="C", copy=True) for array in arrays]
 
@@ -259,10 +259,10 @@ def _checked_splits(array, splits, size):
                              "the number of ranks: pass splits" % (length, size))
         return [length // size] * size
     if splits.shape != (size,):
-        raise ValueError("horovod: alltoall: splits has the shape %s: one number for each of %d "
-                         "ranks is wanted" % (list(splits.shape), size))
+        raise ValueError("horovod: alltoall: splits has the shape %s: expected one number for each "
+                         "of %d ranks" % (list(splits.shape), size))
     if splits.dtype.kind not in "iu":
-        raise ValueError("horovod: alltoall: splits of %s are no integers" % splits.dtype.name)
+        raise ValueError("horovod: alltoall: splits of %s are not integers" % splits.dtype.name)
     rows = [int(count) for count in splits]
     if min(rows) < 0 or sum(rows) != length:
         raise ValueError("horovod: alltoall: splits %s do not add up to the first dimension, %d"

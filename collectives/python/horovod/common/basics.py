@@ -54,8 +54,8 @@ def _wanted(process_sets):
         return []
     if not isinstance(process_sets, (list, tuple)) or any(
             not isinstance(process_set, ProcessSet) for process_set in process_sets):
-        raise ValueError('horovod: init: process_sets: a list of ProcessSet, or "dynamic", is '
-                         "wanted, not %r" % (process_sets,))
+        raise ValueError('horovod: init: process_sets: expected a list of ProcessSet or '
+                         '"dynamic", got %r' % (process_sets,))
     return process_sets
 
 
@@ -64,8 +64,8 @@ def _check_comm(comm):
     if comm is None or hasattr(comm, "allgather"):
         return
     if not is_iterable(comm) or not all(isinstance(rank, int) for rank in comm):
-        raise ValueError("horovod: init: comm: a list of ranks or an mpi4py communicator is "
-                         "wanted, not %r" % (comm,))
+        raise ValueError("horovod: init: comm: expected a list of ranks or an mpi4py "
+                         "communicator, got %r" % (comm,))
 
 
 def _own_part(job, comm):
@@ -89,9 +89,10 @@ def _own_part(job, comm):
         size = job.size
         job.finalize()
         if unknown:
-            raise ValueError("horovod: init: comm: a job of %d has no ranks %s" % (size, unknown))
-        raise ValueError("horovod: init: comm: rank %d is not in its list, or those in it ask for "
-                         "another one: pass the same list on all of its ranks" % wrong[0])
+            raise ValueError("horovod: init: comm: ranks %s are not in a job of %d ranks"
+                             % (unknown, size))
+        raise ValueError("horovod: init: comm: rank %d is not in its own list, or a rank in it "
+                         "passed another list: pass the same list on all of its ranks" % wrong[0])
     if len(lists[0]) == job.size:
         return job
     parts = [job.split(list(ranks)) for ranks in sorted(set(lists))]

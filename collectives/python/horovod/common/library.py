@@ -191,7 +191,7 @@ class Communicator(object):
             try:
                 given = b"".join(exchange(ctypes.string_at(own, count)))
                 if len(given) != count * len(ranks):
-                    raise ValueError("an exchange of %d ranks gave %d bytes, not %d"
+                    raise ValueError("an exchange of %d ranks returned %d bytes, not %d"
                                      % (len(ranks), len(given), count * len(ranks)))
                 ctypes.memmove(everything, given, len(given))
             except BaseException as error:  # the library has nobody to tell
@@ -419,7 +419,7 @@ class LibraryQueue(object):
     @property
     def _queue(self):
         if self._handle is None:
-            raise ValueError("horovod: shut down, or the process set was removed")
+            raise ValueError("horovod: hvd was shut down, or the process set was removed")
         return self._handle
 
     def _call_back(self, number):

@@ -29,7 +29,7 @@ class ProcessSet(object):
         except TypeError:
             self.ranks = [None]
         if not all(isinstance(rank, int) for rank in self.ranks):
-            raise ValueError("horovod: ProcessSet: a list of ranks is wanted, not %r" % (ranks,))
+            raise ValueError("horovod: ProcessSet: expected a list of ranks, got %r" % (ranks,))
 
     def size(self):
         """How many ranks it has. None where it is not registered."""
@@ -111,7 +111,7 @@ def registered(process_set):
     if not _registered:
         raise ValueError("Horovod has not been initialized; use hvd.init().")
     if not isinstance(process_set, ProcessSet):
-        raise ValueError("horovod: a ProcessSet is wanted, not %r" % (process_set,))
+        raise ValueError("horovod: expected a ProcessSet, got %r" % (process_set,))
     if process_set.process_set_id is None:
         raise ValueError("horovod: %r is not registered: pass it to hvd.init() or "
                          "hvd.add_process_set()" % process_set)
@@ -138,11 +138,11 @@ def add_process_set(process_set):
         process_set = ProcessSet(process_set)
     ranks = process_set.ranks
     if not ranks or len(set(ranks)) < len(ranks) or not set(ranks) <= set(job.ranks):
-        raise ValueError("horovod: a process set of ranks %s: different ranks of a job of %d are "
-                         "wanted" % (ranks, job.size()))
+        raise ValueError("horovod: a process set of ranks %s: expected distinct ranks of a job of "
+                         "%d ranks" % (ranks, job.size()))
     for other in _registered.values():
         if other.ranks == ranks:
-            raise ValueError("horovod: there is a process set of ranks %s already, number %d"
+            raise ValueError("horovod: a process set of ranks %s exists already, number %d"
                              % (ranks, other.process_set_id))
 
     def start():

@@ -35,7 +35,7 @@ class ObjectStore(object):
         if self.directory is None or not os.path.exists(self._path()):
             return None
         if os.stat(self.directory).st_uid != os.getuid():
-            raise OSError("horovod: %s: is another user's, whose pickles are not to be read"
+            raise OSError("horovod: %s belongs to another user: its pickles are not read"
                           % self.directory)
         with open(self._path(), "rb") as file:
             return pickle.load(file)

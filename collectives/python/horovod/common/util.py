@@ -209,9 +209,9 @@ def is_iterable(x):
 def is_version_greater_equal_than(ver, target):
     """Whether version ver is at least target, "1.2.3". ValueError for anything but strings."""
     if not isinstance(ver, str) or not isinstance(target, str):
-        raise ValueError("horovod: versions %r and %r: strings are wanted" % (ver, target))
+        raise ValueError("horovod: versions %r and %r: expected strings" % (ver, target))
     if len(target.split(".")) != 3:
-        raise ValueError("horovod: version %r: major.minor.patch is wanted" % target)
+        raise ValueError("horovod: version %r: expected major.minor.patch" % target)
     return _numbers(ver) >= _numbers(target)
 
 

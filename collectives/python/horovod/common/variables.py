@@ -40,7 +40,7 @@ def remarks(environment):
             continue
         words = (_READ + " " + _WITHOUT_EFFECT).split()
         like = difflib.get_close_matches(name[len("HOROVOD_"):], words, 1, 0.75)
-        sentences.append("%s is none of Horovod's variables%s"
+        sentences.append("%s is not one of Horovod's variables%s"
                          % (name, ": is HOROVOD_%s meant?" % like[0] if like else ""))
     return sentences
 

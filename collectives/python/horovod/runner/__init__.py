@@ -36,7 +36,7 @@ def run(func, args=(), kwargs=None, num_proc=None, hosts=None, network_interface
     RuntimeError where a rank has failed.
     """
     if use_mpi:
-        raise ValueError("horovod: run: use_mpi: ranks are started by batchai-launch, without MPI")
+        raise ValueError("horovod: run: use_mpi: batchai-launch starts the ranks without MPI")
     from horovod.runner.launch import _allocated, launcher, placement
     try:
         import cloudpickle as pickle
@@ -54,7 +54,7 @@ def run(func, args=(), kwargs=None, num_proc=None, hosts=None, network_interface
         code = subprocess.call([launcher()] + words +
                                ["--", executable or sys.executable, "-c", _RANK, folder])
         if code != 0:
-            raise RuntimeError("horovod: run: the job has ended with code %d" % code)
+            raise RuntimeError("horovod: run: the job ended with exit code %d" % code)
         results = []
         while os.path.exists(os.path.join(folder, "result.%d" % len(results))):
             with open(os.path.join(folder, "result.%d" % len(results)), "rb") as file:

@@ -40,9 +40,10 @@ def _parser():
                         help="show which frameworks can be imported, and exit")
     parser.add_argument("-np", "--num-proc", type=int, metavar="N", help="number of ranks")
     parser.add_argument("-H", "--hosts", metavar="HOST:SLOTS,...",
-                        help="this machine, or the Slurm allocation's nodes, as many ranks on each")
-    parser.add_argument("--gloo", action="store_true", help="the default: without MPI")
-    parser.add_argument("--network-interfaces", metavar="NAME", help="the ranks' interface")
+                        help="this machine, or all nodes of the Slurm allocation, with equal slots")
+    parser.add_argument("--gloo", action="store_true", help="start without MPI (the default)")
+    parser.add_argument("--network-interfaces", metavar="NAME",
+                        help="the network interface that the ranks use")
     parser.add_argument("--output-filename", metavar="DIR",
                         help="write each rank's output also to DIR/rank.N/stdout and stderr")
     parser.add_argument("--fusion-threshold-mb", type=int, metavar="MB")
@@ -91,7 +92,7 @@ def placement(ranks, hosts, allocated, here=_here):
     """
     if hosts is None:
         if ranks is None:
-            raise ValueError("-np: say how many ranks")
+            raise ValueError("-np N is missing: the number of ranks")
         return ["-n", str(ranks)] if allocated else ["--local", "1", "-n", str(ranks)]
     slots = []
     for part in hosts.split(","):
@@ -102,17 +103,17 @@ def placement(ranks, hosts, allocated, here=_here):
     total = sum(count for _, count in slots)
     ranks = total if ranks is None else ranks
     if ranks > total:
-        raise ValueError("-np %d: -H has %d slots" % (ranks, total))
+        raise ValueError("-np %d: -H has only %d slots" % (ranks, total))
     if len(slots) == 1 and here(slots[0][0]):
         return ["--local", "1", "-n", str(ranks)]
     if not allocated:
-        raise ValueError("-H: there is no ssh: start it in a Slurm allocation of these nodes, as "
-                         "by salloc -N %d" % len(slots))
+        raise ValueError("-H: horovodrun does not use ssh: run it in a Slurm allocation of these "
+                         "nodes, for example salloc -N %d" % len(slots))
     if sorted(host for host, _ in slots) != sorted(allocated):
-        raise ValueError("-H: the hosts are not the allocation's, which are %s"
+        raise ValueError("-H: the hosts are not the nodes of the allocation: %s"
                          % ",".join(allocated))
     if ranks != total or len({count for _, count in slots}) > 1:
-        raise ValueError("-H: nodes have as many ranks each here, and -np is their sum")
+        raise ValueError("-H: all hosts need the same number of slots, and -np must be their sum")
     return ["--ranks-per-node", str(slots[0][1])]
 
 

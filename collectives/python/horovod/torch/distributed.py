@@ -182,8 +182,8 @@ class ProcessGroup(dist.ProcessGroup):
         exchange = _Exchange(store, rank, size)
         ranks = [int(number) for number in exchange(str(basics.rank()))]
         if len(set(ranks)) < size:
-            raise RuntimeError("batchai: ranks of more than one job in a group: %s; start all by one "
-                               "batchai-launch" % ranks)
+            raise RuntimeError("batchai: a group has ranks of more than one job: %s. Start all "
+                               "its ranks with one batchai-launch" % ranks)
         self._set = process_sets.add_group(rank, ranks, exchange)
         self._messages = dist.ProcessGroupGloo(dist.PrefixStore("messages", store), rank, size,
                                                timeout)
@@ -348,11 +348,12 @@ class ProcessGroup(dist.ProcessGroup):
 def _make(store, rank, size, timeout):
     """The group of a rank; called on the group's ranks only."""
     if int(torch.__version__.split(".")[0]) < 2:  # there DDP's wrapper hangs
-        raise RuntimeError("batchai: as a backend it needs torch 2.0, this is %s: use backend "
-                           "gloo, with horovod.torch.distributed.allreduce_hook" % torch.__version__)
+        raise RuntimeError("batchai: the backend needs torch 2.0 or later, found %s: use "
+                           "the backend gloo with horovod.torch.distributed.allreduce_hook"
+                           % torch.__version__)
     basics.init()
     if size > basics.size():
-        raise RuntimeError("batchai: a group of %d ranks in a job of %d: start the ranks by "
+        raise RuntimeError("batchai: a group of %d ranks in a job of %d: start the ranks with "
                            "batchai-launch" % (size, basics.size()))
     return ProcessGroup(store, rank, size, timeout)
 

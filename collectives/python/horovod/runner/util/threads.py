@@ -28,14 +28,14 @@ def on_event(event, func, args=(), stop=None, check_stop_interval_s=1.0, daemon=
              silent=False):
     """Calls func(*args) in a thread once the event is set; not where stop is set before.
 
-    A thread that is no daemon needs stop. Returns the thread.
+    With daemon=False, stop is needed. Returns the thread.
     """
     if event is None:
         raise ValueError("horovod: on_event: event is None")
     if not isinstance(args, tuple):
         raise ValueError("horovod: on_event: args must be a tuple, not %s" % type(args).__name__)
     if stop is None and not daemon:
-        raise ValueError("horovod: on_event: a thread that is no daemon needs stop")
+        raise ValueError("horovod: on_event: with daemon=False, stop is needed")
 
     def wait():
         while not event.wait(check_stop_interval_s if stop is not None else None):
@@ -71,6 +71,6 @@ def execute_function_multithreaded(fn, args_list, block_until_all_done=True,
     for thread in threads:
         thread.join()
     if len(results) != len(args_list):
-        raise RuntimeError("horovod: %d of %d calls of %s have failed"
+        raise RuntimeError("horovod: %d of %d calls of %s failed"
                            % (len(args_list) - len(results), len(args_list), fn.__name__))
     return results

@@ -34,7 +34,7 @@ class Store:
         if self.directory is None or not os.path.exists(self._path("shared.pt")):
             return None
         if os.stat(self.directory).st_uid != os.getuid():
-            raise PermissionError("horovod: %s: is another user's, whose pickles are not to be read"
+            raise PermissionError("horovod: %s belongs to another user: its pickles are not read"
                                   % self.directory)
         commit, shared = _read(self._path("shared.pt"))
         parts = []

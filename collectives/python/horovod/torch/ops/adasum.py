@@ -11,7 +11,7 @@ def submit(tensors, outputs, name, factors, process_set):
     for tensor in tensors:
         buffers.check_dense(tensor)
         if not tensor.is_floating_point():
-            raise ValueError("horovod: Adasum of %s: floating-point numbers are wanted"
+            raise ValueError("horovod: Adasum of %s: expected floating-point numbers"
                              % tensor.dtype)
     queue = basics.queue(process_set)
     sent = [buffers.for_transport(tensor).double().reshape(-1) * factors[0] for tensor in tensors]

@@ -72,10 +72,10 @@ def _checked(tensor, splits, size):
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError("horovod: alltoall: splits %r: %s" % (splits, error)) from None
     if splits.shape != (size,):
-        raise ValueError("horovod: alltoall: splits has the shape %s: one number for each of %d "
-                         "ranks is wanted" % (list(splits.shape), size))
+        raise ValueError("horovod: alltoall: splits has the shape %s: expected one number for each "
+                         "of %d ranks" % (list(splits.shape), size))
     if splits.dtype == torch.bool or splits.is_floating_point() or splits.is_complex():
-        raise ValueError("horovod: alltoall: splits of %s are no integers" % splits.dtype)
+        raise ValueError("horovod: alltoall: splits of %s are not integers" % splits.dtype)
     rows = splits.tolist()
     if min(rows) < 0 or sum(rows) != len(tensor):
         raise ValueError("horovod: alltoall: splits %s do not add up to the first dimension, %d"

@@ -13,8 +13,8 @@ def _submit(tensor, output, root_rank, name, process_set):
     buffers.check_dense(tensor)
     communicator = basics.communicator(process_set)
     if not isinstance(root_rank, int) or root_rank not in process_set.ranks:
-        raise ValueError("horovod: broadcast from rank %r, which is none of the %d ranks that take "
-                         "part" % (root_rank, communicator.size))
+        raise ValueError("horovod: broadcast from rank %r, which is not one of the %d ranks that "
+                         "take part" % (root_rank, communicator.size))
     root = communicator.ranks.index(root_rank)
     buffer = buffers.for_transport(tensor)
     if output is None and buffer.data_ptr() == tensor.data_ptr():

@@ -22,7 +22,7 @@ _SMALL = (torch.uint8, torch.int8, torch.int16, torch.bool)
 def check_dense(tensor):
     """Raises ValueError for what is no dense tensor."""
     if not torch.is_tensor(tensor):
-        raise ValueError("horovod: a torch.Tensor is wanted, not %s" % type(tensor).__name__)
+        raise ValueError("horovod: expected a torch.Tensor, got %s" % type(tensor).__name__)
     if tensor.layout != torch.strided:
         raise ValueError("horovod: sparse tensors are not supported; convert with to_dense()")
 

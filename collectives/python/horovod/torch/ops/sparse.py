@@ -30,7 +30,7 @@ def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
     tensor: of the same shape and type on all ranks, with any elements. op: Average or Sum.
     """
     if not torch.is_tensor(tensor) or tensor.layout != torch.sparse_coo:
-        raise ValueError("horovod: sparse_allreduce_async: a sparse COO tensor is wanted")
+        raise ValueError("horovod: sparse_allreduce_async: expected a sparse COO tensor")
     if op not in (Average, Sum):
         raise ValueError("horovod: sparse_allreduce_async: op must be Average or Sum")
     indices = tensor._indices().transpose(0, 1)  # of each element, its place: rows to gather
