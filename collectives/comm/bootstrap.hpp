@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bootstrap: who the ranks of a communicator are, and the exchange of what they need to find each
-// other: through PMIx here, through the communicator that they are part of in group.hpp.
+// Bootstrap: gives this process its rank in a communicator, and exchanges the data with which its
+// ranks find each other. Here it goes through PMIx; in group.hpp, through the parent communicator.
 #pragma once
 
 #include <memory>
@@ -20,10 +20,10 @@ class Bootstrap {
 
     virtual int rank() const = 0;
     virtual int size() const = 0;
-    // Collective: publishes this rank's value, if it has one, and waits for all others' to be
-    // there.
+    // Collective: publishes this rank's value, if it has one, and waits until all ranks have
+    // published.
     virtual sys::Result<void> publish(const std::string& key, const std::string& value) = 0;
-    // What a rank has published under the key.
+    // The value that a rank has published under the key.
     virtual sys::Result<std::string> lookup(int rank, const std::string& key) const = 0;
     // Collective, the last call: waits for all.
     virtual sys::Result<void> leave() = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Communicator: all ranks of the job, or some of them, from init to finalize: who they are, the
-// node's shared memory, the wire to the other nodes, and the engine that uses both.
+// Communicator: all ranks of the job, or some of them, from init to finalize. It owns their
+// topology, the node's shared memory, the wire to the other nodes, and the engine that uses both.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class Communicator {
     // Some ranks of this one's job, which find each other in their own way; collective over those.
     // Any thread, beside operations of this one. It must end before this one.
     sys::Result<std::unique_ptr<Communicator>> group(std::unique_ptr<Bootstrap> bootstrap);
-    // How many that split() and group() have made are left.
+    // How many communicators of split() and group() have not ended.
     std::size_t children() const { return children_; }
     // Collective: returns when all ranks have called it. Not after a failure.
     Failure finalize();
@@ -54,7 +54,7 @@ class Communicator {
     Progress& progress() { return progress_; }
     // Without any progress; 0: none.
     std::chrono::milliseconds timeout() const { return timeout_; }
-    // Which algorithms are taken when, for people.
+    // The algorithms and when they are used, as text.
     std::string plan() const;
 
   private:
@@ -79,7 +79,7 @@ class Communicator {
     void use(Segment memory);
 
     Progress progress_;
-    // Destroyed from the last to the first, but for the wire: see the destructor.
+    // Destroyed from the last to the first, except the wire: see the destructor.
     std::unique_ptr<Bootstrap> bootstrap_;
     Communicator* parent_ = nullptr;
     Communicator* job_ = nullptr;  // null: this is it

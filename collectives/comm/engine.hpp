@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Engine: runs a communicator's operations one after another, in the order in which they were
-// started, in whatever call the caller makes; there is no thread. It also watches: an operation
-// that does not move is checked for failures that other ranks or the watchdog have reported, for
-// lost connections, for ranks that call something else, and for the deadline.
+// Engine: runs a communicator's operations one after another, in the order of their start. It has
+// no thread: every call of the caller makes progress. If an operation does not move, the engine
+// checks for failures that other ranks or the watchdog have reported, for lost connections, for
+// ranks that call another operation, and for the timeout.
 //
-// The first failure is the engine's last word: every request ends with it, here and, through the
-// node's memory and the wire, on all other ranks.
+// The first failure holds: every request ends with it, here and on all other ranks, which learn of
+// it through the node's memory and the wire.
 //
-// Once an operation has been run, nothing is allocated when it is run again, nor while it waits.
+// An operation allocates memory only when it is run for the first time, and never while it waits.
 #pragma once
 
 #include <chrono>
@@ -35,15 +35,15 @@ class Engine {
         Engine* engine = nullptr;
         Call call = {};
         batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
-        bool internal = false;                            // nobody asks for its end
-        char label[ProgressPage::kLabel] = {};            // what the program calls it
+        bool internal = false;                            // no caller asks for its end
+        char label[ProgressPage::kLabel] = {};            // the program's label for it
         std::vector<std::size_t> counts, receive_counts;  // the call's
         BlockFacts facts;
         Request* next = nullptr;  // in the queue
     };
 
     // timeout: without any progress of an operation; 0: none. patience: how long a lost connection,
-    // or what else may be a consequence, waits for a watchdog's better word of what has happened.
+    // or another error that may be a consequence, waits for a watchdog's report of the cause.
     Engine(const Context& context, std::chrono::milliseconds timeout, Progress& progress,
            std::chrono::milliseconds patience = std::chrono::milliseconds(0));
     Engine(const Engine&) = delete;
@@ -51,7 +51,7 @@ class Engine {
 
     // Only while there is no failure. Copies the call's counts.
     Request* start(const Call& call);
-    // Move things along. Other than IN_PROGRESS, of test only: the request has ended and is gone.
+    // Make progress. IN_PROGRESS comes from test only; otherwise the request has ended and is gone.
     batchai_coll_status test(Request* request);
     batchai_coll_status wait(Request* request);
     // Whether the last test() has moved anything.
@@ -60,28 +60,28 @@ class Engine {
     bool carries(Memory memory) const {
         return context_.wire != nullptr && context_.wire->carries(memory);
     }
-    // For operations that go other ways: whether the job has failed meanwhile, as far as anybody
-    // has said so. Moves messages, not operations.
+    // For operations that do not go through the engine: whether a failure of the job was reported
+    // meanwhile. Moves messages, not operations.
     bool has_failed();
-    // Lets go of messages under way, which the wire may still be reading and writing until it is
+    // Gives up the messages under way. The wire may read and write their buffers until it is
     // destroyed.
     void abandon();
 
-    // Between two looks, the first of which has found nothing.
+    // Pauses between two looks, after one without progress.
     void pause(Backoff& backoff) const;
 
-    // Whose arrival or data is missing in the operation under way.
+    // The ranks whose arrival or data is missing in the operation under way.
     Missing waiting_for() const {
         return current_ == nullptr ? Missing{{}, false} : current_->waiting_for();
     }
 
     // Its status is OK while all is well.
     const Failure& failure() const { return failure_; }
-    // From now on. tell: the other nodes too.
+    // Sets the failure. tell: report it to the other nodes too.
     void fail(const Failure& failure, bool tell);
-    // The same, of what may have come of something that has happened to other ranks: an error of
-    // this one's means (ERR_SYSTEM) waits for a better word of it, as a lost connection does, for a
-    // second at most.
+    // The same for a failure that may be a consequence of one on other ranks. A system error of
+    // this rank (ERR_SYSTEM) waits for a report of the cause, as a lost connection does: for at
+    // most a second.
     void fail_unless_told(const Failure& failure);
 
   private:
@@ -124,10 +124,10 @@ class Engine {
     Operation* current_ = nullptr;  // runs first_
     std::uint64_t operations_ = 0, chunks_ = 0;
     Request *first_ = nullptr, *last_ = nullptr;  // of the queue
-    std::deque<Request> requests_;                // all that there are; they do not move
+    std::deque<Request> requests_;                // all requests; they do not move
     std::vector<Request*> unused_;
 
-    // What the other nodes call, as far as they have said; on rank 0.
+    // On rank 0: the operations that the other nodes have reported.
     struct Entered {
         std::uint64_t operation = 0;
         Signature signature;

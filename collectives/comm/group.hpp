@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Bootstraps of communicators of some of another one's ranks.
+// Bootstraps for communicators that have some ranks of a parent communicator.
 //
-// Group: what they publish goes through the other one, its parent, so all of the parent's ranks
-// take part in every publish(), members or not. Acquaintances: ranks that know each other, and have
-// an allgather of their own.
+// Group: publishes through the parent, so all ranks of the parent take part in every publish(),
+// members or not. Acquaintances: publishes through an allgather that the caller provides for the
+// member ranks.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class Group final : public Bootstrap {
     int size() const override { return static_cast<int>(members_.size()); }
     sys::Result<void> publish(const std::string& key, const std::string& value) override;
     sys::Result<std::string> lookup(int rank, const std::string& key) const override;
-    // Nothing to wait for: the communicator's connections stay until the parent's end.
+    // Does not wait: the communicator's connections stay until the parent's end.
     sys::Result<void> leave() override { return {}; }
 
   private:
@@ -42,7 +42,7 @@ class Group final : public Bootstrap {
 
 class Acquaintances final : public Bootstrap {
   public:
-    // So many bytes of every rank, as many on each, to all, in order of rank. Whether it has
+    // An allgather of `bytes` bytes of every rank, in rank order. Returns whether it has
     // worked.
     using Exchange = std::function<bool(const void* own, std::size_t bytes, void* all)>;
 
@@ -51,7 +51,7 @@ class Acquaintances final : public Bootstrap {
     int size() const override { return size_; }
     sys::Result<void> publish(const std::string& key, const std::string& value) override;
     sys::Result<std::string> lookup(int rank, const std::string& key) const override;
-    // Nothing to wait for, as in a Group.
+    // Does not wait, as in a Group.
     sys::Result<void> leave() override { return {}; }
 
   private:

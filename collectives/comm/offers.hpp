@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ranks publish as they join a communicator (bootstrap.hpp), in the bytes of sys/codec.hpp.
+// The data that ranks publish as they join a communicator (bootstrap.hpp), encoded by
+// sys/codec.hpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ namespace batchai::coll {
 inline constexpr char kIntroduction[] = "introduction", kOffer[] = "offer", kResult[] = "result";
 inline constexpr std::string_view kJoined = "joined";
 
-// What a rank tells all others first.
+// The first message of a rank to all others.
 struct Introduction {
     std::string node, host;
     int pid = 0;
@@ -30,8 +31,9 @@ struct Introduction {
     }
 };
 
-// What a rank has for others: the first of a node its memory's path and its watchdog's invitation,
-// a rank on a rail its address and the ports that UCX listens on. Nothing where it has failed.
+// The offer of a rank. The first rank of a node offers the path of the node's memory and the
+// watchdog's invitation; a rank on a rail offers its address and the ports that UCX listens on. A
+// rank that has failed offers nothing.
 struct Offer {
     std::string memory;
     std::string invitation;
@@ -44,7 +46,7 @@ struct Offer {
     }
 };
 
-// What another rank has published under the key.
+// The message that another rank has published under the key.
 template <class Message>
 sys::Result<Message> look_up(const Bootstrap& bootstrap, int rank, const char* key) {
     const auto bytes = bootstrap.lookup(rank, key);

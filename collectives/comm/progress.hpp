@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The progress page: what a rank is doing in this library, in a file that its launcher has made and
-// reads at any time without the rank's help, which one that is stuck or stopped cannot give.
+// The progress page: says what a rank is doing in this library. It is a file that the launcher
+// makes and reads at any time, without help from the rank, which may be stuck or stopped.
 //
 // The launcher makes the file, kProgressBytes zeros, private to the user, and names it to the rank
 // in BATCHAI_COLL_PROGRESS. The rank maps it in init; without the variable, or where the file is
@@ -9,11 +9,11 @@
 // init owns the page. Layout: ProgressPage, in the machine's own byte order; another layout has
 // another magic number.
 //
-// Writing is a handful of plain stores to a line of its own: no lock, no allocation, no
-// clock, no system call: how long ago something was, the reader knows who looks now and then at
-// `moves`. `sequence` is odd while they are under way: a reader tries again, but a rank that is
-// stopped in the middle stays so, and what it had written by then is taken as it is. A reader does
-// not map the file: one that its rank has truncated would end the reader.
+// A write is a few plain stores to a cache line of its own: no lock, allocation, clock or system
+// call. The reader measures times itself, by reading `moves` now and then. `sequence` is odd while
+// stores are under way. Then the reader tries again; if the rank was stopped in the middle, the
+// reader takes what was written by then. The reader does not map the file: if the rank truncated
+// it, the mapping would end the reader by SIGBUS.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ namespace batchai::coll {
 inline constexpr char kProgressVariable[] = "BATCHAI_COLL_PROGRESS";
 inline constexpr std::size_t kProgressBytes = 4096;
 // Python ranks write the stacks of their threads to the page's name and this, on this signal
-// (horovod/common/stacks.py). The kernel has 1 to 64; nobody else's library is known to use it.
+// (horovod/common/stacks.py). The kernel has 1 to 64; no other library is known to use it.
 inline constexpr char kStackSuffix[] = ".stack";
 inline constexpr int kStackSignal = 57;
 
@@ -43,7 +43,7 @@ enum class Stage : std::uint8_t {
     left,     // finalize was called, or there was a failure
 };
 
-// In a call that does not return before other ranks do something. inside: in one that waits.
+// Whether a rank waits for other ranks. inside: it is in a call that waits for an operation.
 constexpr bool waits(Stage stage, bool inside) {
     return stage == Stage::joining || (stage == Stage::begun && inside);
 }
@@ -65,7 +65,7 @@ struct ProgressPage {
     std::uint8_t certain;         // the ranks below are missing, and not one of their neighbours
     std::uint16_t missing_count;  // may be more than are listed
     std::int32_t missing[kMissing];
-    char label[kLabel];  // what the program calls the operation; empty: nothing
+    char label[kLabel];  // the program's label for the operation; empty: none
 };
 static_assert(sizeof(ProgressPage) <= kProgressBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -93,8 +93,8 @@ class MappedPage {
 // The writer's side.
 class Progress {
   public:
-    // shown: maps the file that the environment names. A communicator that is a part of another one
-    // counts for itself, where nobody looks: its numbers are not those of ranks outside it.
+    // shown: maps the file that the environment names. A communicator of some ranks of the job
+    // counts in memory of its own: its numbers would not match those of the other ranks.
     explicit Progress(bool shown = true);
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -141,7 +141,7 @@ struct ProgressCopy {
     bool waits() const { return coll::waits(stage, inside); }
 };
 
-// None: the file is not such a page, or nobody has written to it.
+// None: the file is not such a page, or no rank has written to it.
 std::optional<ProgressCopy> read_progress(const sys::UniqueFd& file);
 
 }  // namespace batchai::coll

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CudaContext: a GPU's primary context, which the CUDA runtime and what the caller computes with
-// use too. CurrentContext: it is this thread's while this lives; then what was before, also where
-// that was none. cudaSetDevice, there and back, would be simpler, but make a context on the GPU
-// that the thread has not used so far, the first one of the node for most: hundreds of MB of it for
-// each rank. Meanwhile what other threads capture into graphs is no matter of this one's, which by
-// itself would spoil it by asking for an event, and fail.
+// CudaContext: a GPU's primary context, which the CUDA runtime and the caller's framework use too.
+// CurrentContext: makes it the thread's context while the object lives, then restores the one
+// before, or none. Calling cudaSetDevice twice would be simpler. But it would also make a context
+// on the thread's default GPU, for most ranks the node's first: hundreds of MB there for each rank.
 //
-// Of the driver, whose library is loaded when the first context is opened.
+// While a CurrentContext lives, graph captures of other threads do not concern this thread.
+// Otherwise a query of an event here would fail, and would spoil their captures.
+//
+// Both use the CUDA driver, whose library is loaded when the first context is opened.
 #pragma once
 
 #include <utility>
@@ -20,9 +21,9 @@ namespace batchai::coll {
 
 class CudaContext {
   public:
-    // How many GPUs this process sees; an error where there is no driver to ask.
+    // How many GPUs this process sees; an error if there is no driver.
     static sys::Result<int> count();
-    // number: as cudaSetDevice counts in this process. Makes the context where nobody has yet.
+    // number: as cudaSetDevice counts in this process. Makes the context if there is none yet.
     static sys::Result<CudaContext> open(int number);
 
     CudaContext(CudaContext&& other) noexcept
@@ -53,7 +54,7 @@ class CurrentContext {
     void exchange_capture_mode();
 
     bool pushed_;
-    int capture_mode_;  // the other one of two: this thread's before, and that which is good here
+    int capture_mode_;  // the mode to exchange with the thread's: after, the one to restore
 };
 
 }  // namespace batchai::coll

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CudaDevice: a GPU of NVIDIA's, as the CUDA runtime shows it. The process needs no GPU until it
-// makes one, and no driver: without one, create() is an error that says so.
+// CudaDevice: an NVIDIA GPU, as the CUDA runtime shows it. A process needs a GPU and a driver only
+// for create(), which otherwise returns an error that says so.
 //
-// Calls work on this device whichever is current on the calling thread, and leave that as it was.
-// An error of an order may be the one of an earlier order, as everywhere in CUDA. Streams do not
-// wait for the legacy default stream: what the caller computes is to be ordered by an event.
+// Calls work on this device, whichever device is current on the calling thread, and restore that
+// one. The error of an order may come from an earlier order, as everywhere in CUDA. Streams do not
+// wait for the legacy default stream: order the caller's work by an event.
 // Memory of cudaMallocAsync's pools and of virtual memory management can be copied and reduced, but
 // not shared.
 #pragma once

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Device: a processor with memory of its own that works through streams of orders: copies,
-// reductions, events. An order is given at once and done later, after all earlier ones of its
-// stream; orders of different streams are done at any time and at once, but where one waits for an
-// event of the other. Nothing here waits for the device but its destruction.
+// reductions and events. A call gives an order and returns; the device carries it out later, after
+// all earlier orders of the stream. Orders of different streams run at any time, also at once,
+// except that one may wait for an event of another stream. Only the destructor waits for the
+// device.
 //
-// Two of them: CudaDevice (cuda.hpp) and, for tests of everything that gives orders, HostDevice
-// (host.hpp), whose memory is the host's, and whose streams are done late and in a random order.
-// One thread at a time, but for make_event, record, wait, holds and is_captured: any
-// thread, while another one works.
+// There are two: CudaDevice (cuda.hpp), and HostDevice (host.hpp) for tests of all code that gives
+// orders. The latter uses host memory, and carries out its streams late and in a random order.
+//
+// One thread at a time may use a device. Any thread may call make_event, record, wait, holds and
+// is_captured, also while another one works.
 #pragma once
 
 #include <array>
@@ -27,16 +29,16 @@ class Device {
   public:
     using Stream = struct DeviceStream*;  // a cudaStream_t
     using Event = struct DeviceEvent*;    // a cudaEvent_t
-    // Of memory, for other processes of this node.
+    // Names memory to other processes of this node.
     struct Handle {
         std::array<std::byte, 64> bytes;
     };
 
     // to[i] = (op over k of (from[k][i] * before)) / divisor * after, in the order of k or as a
-    // tree; numbers of 16 bits as float32, rounded once; integers as they are, with before and
-    // after 1, and the division truncates. `to` may be one of `from`, but overlaps none otherwise.
-    // All pointers are aligned to the type's size; to 16 bytes, it is fastest. (The kernels of
-    // reduce/ have a Reduction of their own.)
+    // tree. Numbers of 16 bits are computed as float32 and rounded once. Integers have before and
+    // after 1, and the division truncates. `to` may be one of `from`, but must not overlap them
+    // otherwise. All pointers are aligned to the type's size; alignment to 16 bytes is fastest.
+    // (The kernels of reduce/ have a Reduction of their own.)
     struct Reduction {
         static constexpr std::size_t kSources = 16;
 
@@ -50,7 +52,7 @@ class Device {
         int divisor = 1;
         bool tree = false;  // combined as nodes are (reduce/tree.hpp), not one after another
 
-        // Of one source: numbers that are only changed, by what is set in it then.
+        // A reduction of one source, which only scales it. Set the factors in the result.
         static Reduction of_one(const std::byte* from, std::byte* to, std::size_t count,
                                 batchai_coll_type type) {
             Reduction reduction;
@@ -81,21 +83,21 @@ class Device {
     Device() = default;
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
-    // Waits for all orders; all that it has made ends with it.
+    // Waits for all orders. All that the device has made ends with it.
     virtual ~Device() = default;
 
     // In init only: they may wait for the device.
     virtual sys::Result<std::byte*> allocate(std::size_t bytes) = 0;
-    // Host memory that it reads and writes by itself.
+    // Pinned host memory, which the device reads and writes.
     virtual sys::Result<std::byte*> allocate_pinned(std::size_t bytes) = 0;
     virtual sys::Result<Stream> make_stream() = 0;
     virtual sys::Result<Event> make_event() = 0;
-    // What allocate() has returned, and the same memory, of another process, until the device's
-    // end. Of a device that this one cannot reach: an error.
+    // share(): names memory that allocate() has returned. open(): maps memory of another process
+    // by that name, until the device's end; an error if this device cannot reach the other.
     virtual sys::Result<Handle> share(const std::byte* memory) = 0;
     virtual sys::Result<std::byte*> open(const Handle& handle) = 0;
-    // Waits for all orders and gives up what open() has returned. The devices of all ranks are to
-    // close before the first of them ends: CUDA's memory is not to go while another process has it.
+    // Waits for all orders and unmaps the memory that open() has returned. All ranks must close
+    // before the first device ends: CUDA memory must not be freed while another process maps it.
     virtual void close() = 0;
 
     // Orders. `to` and `from` are each on the device, in pinned memory, or opened.
@@ -105,23 +107,23 @@ class Device {
     virtual sys::Result<void> copy_all(const Copies& copies, Stream stream);
     virtual sys::Result<void> reduce(const Reduction& reduction, Stream stream) = 0;
     virtual sys::Result<void> record(Event event, Stream stream) = 0;
-    // What is ordered in the stream from here on comes after what the event was last recorded
-    // after.
+    // Makes orders in the stream from here on wait for the orders before the last record() of the
+    // event.
     virtual sys::Result<void> wait(Stream stream, Event event) = 0;
 
-    // Whether that has been done; of an event that was never recorded, true.
+    // Whether the recorded orders are done; true for an event that was never recorded.
     virtual sys::Result<bool> query(Event event) = 0;
-    // Whether memory is the device's: not where the host keeps its own.
+    // Whether the memory is the device's, and not host memory.
     virtual bool holds(const void* memory) const = 0;
     // Whether orders in the stream are being kept for later instead of done (a CUDA graph).
     virtual sys::Result<bool> is_captured(Stream stream) = 0;
-    // The graph into which the stream is captured has the token from now on, and whatever is made
-    // of the graph, too, as long as there is any of them.
+    // Gives the token to the graph into which the stream is captured. The graph and all graphs made
+    // of it own the token until the last of them ends.
     virtual sys::Result<void> keep(Stream captured, std::shared_ptr<void> token) = 0;
-    // What it keeps its memory in, as a wire would have to carry it.
+    // The kind of its memory, for a wire that would carry it.
     virtual Memory memory() const = 0;
-    // While this lives, one at a time, the device is this thread's own for other libraries that are
-    // given its memory.
+    // Makes the device current on this thread while the object lives, for other libraries that get
+    // its memory. One at a time.
     class Entered {
       public:
         explicit Entered(Device& device) : device_(device) { device_.enter(); }
@@ -142,13 +144,13 @@ class Device {
     // Whether a caller's stream takes orders now.
     sys::Result<void> check_stream(Stream stream);
 
-    // Several at once; what fails first.
+    // Several at once. Returns the first error.
     sys::Result<void> make(const std::vector<Stream*>& streams, const std::vector<Event*>& events);
 
   protected:
     virtual void enter() {}
     virtual void leave() {}
-    // Whether it is one that the above allows.
+    // Checks the conditions above.
     static sys::Result<void> check(const Reduction& reduction);
 };
 

@@ -3,9 +3,9 @@
 // DeviceCommunicator: operations on device memory between all ranks of a communicator, one after
 // another in the order of their start. There is no thread: progress is made in test() and wait().
 //
-// Each call begins with a meeting of the ranks in the communicator's own engine, which finds those
-// that call something else, or do not come; what else happens to the job meanwhile, the engine is
-// asked for. Ways have engines of their own.
+// In each call the ranks first meet in the communicator's own engine, which finds ranks that call
+// another operation or do not arrive. Afterwards the engine is asked for other failures of the job.
+// Ways have engines of their own.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,8 @@ class DeviceCommunicator {
         Engine::Request* meeting = nullptr;
     };
 
-    // Collective: an error on one rank is an error on all. gpu: or why this rank has none.
+    // Collective: an error on one rank is an error on all. gpu: an error says why this rank has
+    // none.
     static sys::Result<std::unique_ptr<DeviceCommunicator>> create(Communicator& comm,
                                                                    sys::Result<Gpu> gpu);
     ~DeviceCommunicator();
@@ -42,22 +43,23 @@ class DeviceCommunicator {
     // Not after a failure.
     Failure close();
 
-    // Whether a call may be captured into a graph, which is done later without the host.
+    // Whether a call may be captured into a graph, which later runs without the host.
     bool can_be_captured(const DeviceCall& call) const {
         return call.signature.kind == Kind::allreduce && ways_->capturable() != nullptr;
     }
-    // Waits, for two seconds at most, for the end of graphs that have calls: they end a little
-    // after they are destroyed, at times. False: some are left, and this is not to be closed.
+    // Waits, for two seconds at most, for the end of graphs that contain calls: sometimes they end
+    // a little after they are destroyed. False: some are left; do not close the communicator.
     bool outlasts_graphs() const;
     // Only while there is no failure. Copies the call's counts.
     Request* start(const DeviceCall& call);
-    // Other than IN_PROGRESS, of test only: the request has ended and is gone.
+    // IN_PROGRESS comes from test only; otherwise the request has ended and is gone.
     batchai_coll_status test(Request* request);
     batchai_coll_status wait(Request* request);
-    // Whether the last test has done anything.
+    // Whether the last test has made progress.
     bool has_moved() const { return moved_; }
 
-    // Requests that have not ended; whether some of the stream are not captured.
+    // The number of requests that have not ended; whether the stream has some that are not
+    // captured.
     std::size_t under_way() const { return line_.size(); }
     bool has_uncaptured(Device::Stream stream) const {
         return std::any_of(line_.begin(), line_.end(), [stream](const Request* request) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceOperation: a collective operation on a device's memory, as a state machine that gives
-// orders to the device: step() never waits for it. Done means ordered: what is in the call's stream
+// DeviceOperation: a collective operation on device memory, as a state machine. step() gives orders
+// to the device and never waits for it. Done means ordered: work that is put into the call's stream
 // from then on comes after the result.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace batchai::coll {
 
-// A call on the device's memory. What is in the stream already comes before the operation.
+// A call on the device's memory. Work that is in the stream already comes before the operation.
 struct DeviceCall : Call {
     Device::Stream stream = nullptr;
 
@@ -35,9 +35,9 @@ inline DeviceCall allreduce_call(const std::byte* send, std::byte* receive, std:
     return call;
 }
 
-// How many of `count` numbers go into a chunk, where `slots` of them are under way and at most
-// `most` fit: so few that there are some chunks to overlap, but not so few that a chunk costs more
-// to order than to do; whole cache lines, where they fit.
+// How many of `count` numbers go into a chunk, if `slots` chunks are under way and at most `most`
+// numbers fit. Chunks are small enough to overlap, but large enough that the device needs longer
+// for one than the host for its orders. They are whole cache lines if those fit.
 inline std::size_t numbers_per_chunk(std::size_t count, std::size_t element, std::size_t slots,
                                      std::size_t most) {
     constexpr std::size_t kLeast = 256u << 10;  // bytes
@@ -53,12 +53,12 @@ class DeviceOperation {
     DeviceOperation& operator=(const DeviceOperation&) = delete;
     virtual ~DeviceOperation() = default;
 
-    // Of the last call nothing is under way on the host.
+    // Whether the host has completed its part of the last call.
     virtual void begin(const DeviceCall& call) = 0;
     virtual Step step() = 0;
-    // For people: "split rails, NCCL inside nodes".
+    // For the plan: "split rails, NCCL inside nodes".
     virtual std::string name() const = 0;
-    // Why step() has failed, on the host; OK where the device has, of which Orders knows why.
+    // Why step() has failed on the host. OK if the device failed: then Orders has the error.
     const Failure& failure() const { return failure_; }
 
   protected:

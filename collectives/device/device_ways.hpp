@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceWays: the ways of carrying out a call that the devices of all ranks have together, and
-// everything that those own: the rails' communicators, NCCL's communicators, the exchanges inside
-// the node. Which one is taken for a call is another class's choice (way_choice.hpp).
+// DeviceWays: the ways in which the devices of all ranks can carry out a call. It owns the parts of
+// all ways: the communicators of rails, NCCL's communicators, and the exchanges inside the node.
+// way_choice.hpp chooses the way for a call.
 //
 // Belongs to the thread that makes the communicator's progress.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace batchai::coll {
 
-// What a rank has to take part with.
+// The means with which a rank takes part.
 struct Gpu {
     std::shared_ptr<Device> device;
     std::shared_ptr<StreamComms> comms;  // how devices exchange data by themselves; null: not
@@ -31,7 +31,8 @@ struct Gpu {
 
 class DeviceWays {
   public:
-    // Collective: an error on one rank is an error on all. gpu: or why this rank has none.
+    // Collective: an error on one rank is an error on all. gpu: an error says why this rank has
+    // none.
     static sys::Result<std::unique_ptr<DeviceWays>> make(Communicator& comm, sys::Result<Gpu> gpu);
     // After close() or abort().
     ~DeviceWays();
@@ -44,18 +45,18 @@ class DeviceWays {
     const std::vector<std::unique_ptr<DeviceOperation>>& all() const { return ways_; }
     // The one that takes captured calls; null: none.
     DeviceOperation* capturable() const { return capturable_; }
-    // Why parts do not go from GPU to GPU, for people; empty: nothing failed.
+    // Why parts do not go from GPU to GPU, for the plan; empty: no failure.
     const std::string& no_direct() const { return no_direct_; }
 
-    // Why a step of the way has failed. Of this rank's device the others know nothing, so it says
-    // whose that is.
+    // Why a step of the way has failed. It names the rank if its device failed: the other ranks
+    // cannot know that.
     Failure failure_of(const DeviceOperation& way, const std::string& doing) const;
 
-    // Those of the node and of all ranks; null: there is none. Each is finished before close().
+    // NCCL's communicators of the node and of all ranks; null: none. Finish both before close().
     std::array<StreamComm*, 2> stream_comms() const { return {node_comm_.get(), all_comm_.get()}; }
     // Collective. Errors are the communicator's failure.
     void close();
-    // Ends everything at once, also what is under way. Waits for it at most so long.
+    // Ends everything at once, also work under way. Waits for that for at most `patience`.
     static constexpr std::chrono::seconds kPatience{5};
     void abort(std::chrono::seconds patience = kPatience);
 

@@ -6,10 +6,10 @@
 
 namespace batchai::coll {
 
-// Collective in `rail`, a communicator that nothing else uses: sums numbers from device to device
-// and looks at the sums. That UCX claims to carry a device's memory does not mean that its drivers
-// and the network do, so this is tried before any way depends on it. The error is this rank's own;
-// other ranks may have had none. A few MiB of the device stay allocated until its end.
+// Tries a rail from device to device: sums numbers and checks the sums. UCX may claim to carry
+// device memory although the drivers or the network cannot, so this comes before any way uses the
+// rail. Collective in `rail`, a communicator that no other code uses. The error is this rank's own;
+// other ranks may have succeeded. A few MiB of the device stay allocated until its end.
 sys::Result<void> try_direct(Communicator& rail, Device& device);
 
 }  // namespace batchai::coll

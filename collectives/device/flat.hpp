@@ -6,9 +6,9 @@
 // Cost for S bytes on P ranks, as of NCCL's rings: 2 (P-1)/P S / B, B being the bandwidth of the
 // slowest link on the ring, which between nodes is that of all rails together.
 //
-// Where the call's stream is captured, all is ordered in that stream alone, and so becomes a part
-// of the graph: this one's own stream would be captured with it, for others' calls too. NCCL keeps
-// what graphs hold in order with what it is given outside of them.
+// If the call's stream is captured, all work is ordered in that stream alone, and so becomes a part
+// of the graph. The way's own stream would otherwise be captured too, together with other calls.
+// NCCL orders the operations in graphs with those outside of them.
 #pragma once
 
 #include <memory>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostDevice: a Device without one, for tests of what gives orders to one. Its memory is the
-// host's, shared like the segment of transport/shm.hpp. An order is done no sooner than in a
-// query() or at the end: each query does some, perhaps none, one after another, each time the next
-// one of a stream that is chosen at random among those whose next one may be done. So what forgets
-// an event finds wrong data with some seed; what polls an event sees it come, as no more than a few
-// queries in a row do nothing. Memory begins as a pattern, not as zeros.
+// HostDevice: a Device in host memory, for tests of the code that gives orders to one. Processes
+// share its memory like the segment of transport/shm.hpp. Orders are carried out in query() and at
+// the end only. Each query carries out some orders, or none: each time the next order of a stream
+// chosen at random among those that need not wait. So with some seed, code that forgets an event
+// finds wrong data. At most a few queries in a row do nothing, so code that polls an event sees it.
+// Memory begins as a pattern, not as zeros.
 //
-// Stricter than a GPU: an order about memory that is not the device's is an error. It needs no
-// device, so it says nothing about how fast anything is.
+// Stricter than a GPU: an order on memory that is not the device's is an error. It is no measure of
+// speed.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What CudaDevice runs on a GPU by itself: reductions (kernels.cu), one kernel for each type and
-// operation, and many copies at once (copies.cu). Reductions give the same bits as those of reduce/
-// (but for which of several NaNs a result is).
+// The GPU kernels of CudaDevice: reductions (kernels.cu), one kernel for each type and operation,
+// and many copies at once (copies.cu). Reductions give the same bits as those of reduce/, except
+// that of several NaNs the result may be another one.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,9 +11,9 @@
 
 namespace batchai::coll {
 
-// Loads all kernels onto the device that is current, which by itself CUDA does at their first
-// launch, and may then wait for what runs: at worst for NCCL, which waits for a rank that waits for
-// this reduction. An error where they were built for other GPUs.
+// Loads all kernels onto the current device. Without it CUDA loads a kernel at its first launch,
+// and may then wait for running kernels: at worst for NCCL's, which waits for a rank that waits for
+// this reduction. An error if the kernels were built for other GPUs.
 cudaError_t load_reductions();
 cudaError_t load_copies();
 // Puts a reduction, which Device::check has seen, into a stream of the device that is current. Up

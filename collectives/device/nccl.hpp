@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NcclComm: ranks whose GPUs exchange data by themselves, through NCCL, which is loaded when the
-// first of them is made: the library runs where there is none.
+// NcclComm: a StreamComm through NCCL: GPUs of several ranks exchange data by themselves. NCCL is
+// loaded when the first NcclComm is made, so this library also runs without it.
 //
-// A communicator is made, and an operation put into its stream, by a thread of NCCL's own, which in
-// the first operation of a kind also waits for the other ranks; ready() says whether it has done
-// so. Whoever waits for ready() looks at what else may have happened to the job, and destroys the
-// communicator if so, which does not wait for other ranks either. It does wait for the end of
-// graphs that have operations of the communicator, and of what else is on the GPU (aborts.hpp).
+// A thread of NCCL makes the communicator and puts operations into its stream. In the first
+// operation of a kind it also waits for the other ranks. ready() says whether it is done. A caller
+// that waits for ready() checks for other failures of the job meanwhile, and destroys the
+// communicator if there is one. The destructor does not wait for other ranks. But it waits for the
+// end of graphs with operations of the communicator, and of other work on the GPU (aborts.hpp).
 //
-// What NCCL does not promise: the order of a sum, a single rounding of numbers of 16 bits, and that
-// minima and maxima keep a NaN. Booleans are to be 0 or 1. There is no average.
-// One thread at a time.
+// NCCL does not promise the order of a sum, a single rounding of numbers of 16 bits, or that minima
+// and maxima keep a NaN. Booleans must be 0 or 1. There is no average. One thread at a time.
 #pragma once
 
 #include <array>

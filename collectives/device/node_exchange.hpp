@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NodeExchange: what the devices of a node do among themselves in a hierarchical allreduce, chunk
-// by chunk: a reduce-scatter, after which each rank has its part of the node's result, and an
-// allgather of what has become of the parts. Both only give orders, to one stream, and never wait.
+// NodeExchange: the work of the devices inside a node in a hierarchical allreduce, chunk by chunk.
+// reduce() is a reduce-scatter, after which each rank has its part of the node's result. gather()
+// is an allgather of the final parts. Both only give orders, to one stream, and never wait.
 //
 // All ranks of the node call the same sequence of reduce() and gather(), each until it returns
-// true; of chunk k + kSlots they reduce only after they have gathered chunk k.
+// true. They reduce chunk k + kSlots only after they have gathered chunk k.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Orders: a device's orders for those who give many: the first error holds, and nothing is ordered
-// after it, so that it needs to be asked for only now and then.
+// Orders: gives orders to a device and keeps the first error. After it no more orders are given, so
+// the caller needs to check for the error only now and then.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ class Orders {
     void wait(Device::Stream stream, Device::Event event) {
         give([&] { return device_.wait(stream, event); });
     }
-    // Also true once something is wrong: nobody should wait.
+    // Also true after an error, so that the caller does not wait.
     bool is_done(Device::Event event) {
         if (error_) return true;
         const auto done = device_.query(event);

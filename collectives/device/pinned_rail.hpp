@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PinnedRail: a RailExchange through pinned memory of the host: a part is copied there, combined by
-// the host's own allreduce, and copied back, while others are in the other two stages.
+// PinnedRail: a RailExchange through pinned host memory. Each part is copied there, combined by the
+// host's allreduce, and copied back. These three stages of different parts overlap.
 //
 // Cost for m bytes on N nodes, of the slower one of both: m / Bp, Bp being what PCIe carries one
 // way while it carries as much the other way; 2 (N-1)/N m / Be, as of the algorithm that the wire's

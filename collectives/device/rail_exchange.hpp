@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RailExchange: what equal local ranks of all nodes do among themselves in a hierarchical
-// allreduce, chunk by chunk: this rank's part of a node's result becomes that part of the result of
-// all nodes, where it lies. Parts come back in the order in which they were taken; up to kSlots are
-// under way. Never waits, neither for the device nor for other ranks.
+// RailExchange: the work between the nodes in a hierarchical allreduce, among the ranks with the
+// same local rank, chunk by chunk. It replaces this rank's part of the node's result, in place, by
+// that part of the result of all nodes. Parts come back in the order in which they were taken; up
+// to kSlots are under way. It never waits for the device or for other ranks.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class RailExchange {
     virtual Device::Event back(std::uint64_t k) const = 0;
 
     virtual const char* name() const = 0;
-    // Why nothing moves any more, on the host; OK where the device knows, of which Orders say why.
+    // Why the host part has failed. OK if the device failed: then Orders has the error.
     const Failure& failure() const { return failure_; }
 
   protected:

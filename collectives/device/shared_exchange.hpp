@@ -4,19 +4,19 @@
 // opened: for GPUs that reach each other, several ranks of one GPU among them, without NCCL.
 //
 // For each chunk a rank
-//   1. copies its data into its in slot                            and tells `copied`
+//   1. copies its data into its in slot                            and stores `copied`
 //   2. reduces its part of all in slots into its part slot
-//   3. (the part goes to other nodes and comes back)               and tells `ready`
-//   4. copies all part slots to where the result belongs.
-// What is told is a count of chunks in host memory, and only once an event has shown that the
-// device has done it; so whoever reads the count may order what comes next: 2 once all have copied,
-// 4 once all are ready. The ranks' processes have to run for that, the devices never wait for each
-// other.
+//   3. (the part goes to other nodes and comes back)               and stores `ready`
+//   4. copies all part slots to the place of the result.
+// `copied` and `ready` count chunks, in host memory. A rank stores them once an event has shown
+// that the device has done the step. So a rank that reads them may order the next step: 2 once all
+// have copied, 4 once all are ready. The ranks' processes must run for that; the devices never wait
+// for each other.
 //
 // A slot is used again for chunk k + slots, after this rank has ordered 4 of chunk k. Its in slot
-// has been read by then, as the others told `ready` after their 2 in the same stream. Its part slot
-// is written by 2, once all have told `copied` of chunk k + slots, which is in their streams after
-// 4 of chunk k.
+// has been read by then, because the others stored `ready` after their 2 in the same stream. Its
+// part slot is written by 2, once all have stored `copied` of chunk k + slots, which comes after 4
+// of chunk k in their streams.
 //
 // Numbers are combined in the order of local ranks, those of 16 bits as float32.
 //

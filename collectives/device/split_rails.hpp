@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SplitRails: the hierarchical allreduce of device memory. Each chunk is reduced and scattered
-// among the devices of the node; then equal local ranks of all nodes combine their parts, each on
-// its own rail; and the parts are gathered inside the node. Some chunks are under way at a time, so
-// that devices, PCIe both ways and the wire are busy together. With a rail through pinned memory:
+// among the devices of the node. Then the ranks with the same local rank on each node combine their
+// parts, each on its own rail. Then the parts are gathered inside the node. Several chunks are
+// under way, so that devices, PCIe in both directions and the wire are busy at once. With a rail
+// through pinned memory:
 //
 //   exchange's stream   reduce 0  reduce 1  reduce 2  gather 0  reduce 3  gather 1 ...
 //   out                           copy 0    copy 1    ...                        to the host
@@ -30,8 +31,8 @@ namespace batchai::coll {
 
 class SplitRails final : public DeviceOperation {
   public:
-    // What it works with; all of it stays the caller's. Others may have the exchange and the rail
-    // too: one at a time.
+    // The parts that it uses; the caller keeps owning them. Other ways may use the exchange and
+    // the rail too: one at a time.
     struct Parts {
         Device& device;
         Orders& orders;

@@ -3,10 +3,10 @@
 // StreamComm: ranks whose devices exchange data by themselves, by operations that are orders in a
 // stream like any others: NcclComm (nccl.hpp), and one of the host's for tests.
 //
-// Nothing here waits. An operation may take its time to be put into its stream, in which other
-// ranks may have to come first; ready() says whether it is. Until then nothing else may be called,
-// and nothing may be ordered in the operation's stream: an event recorded there could come before
-// the operation. All ranks give their operations in the same order.
+// No call waits. It may take time until an operation is in its stream, because other ranks may have
+// to call it first; ready() says whether it is. Until then call no other function, and order
+// nothing in the operation's stream: an event recorded there could come before the operation. All
+// ranks call their operations in the same order.
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@ class StreamComms {
 
     virtual bool are_possible() = 0;
     virtual sys::Result<Id> make_id() = 0;
-    // Not usable before ready(). Waits for nobody. To be destroyed before the device.
+    // Not usable before ready(). Does not wait for other ranks. Destroy it before the device.
     virtual sys::Result<std::unique_ptr<StreamComm>> create(const Id& id, int rank, int size) = 0;
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ThroughHost: any collective operation on device memory: chunk by chunk, the device copies what
-// this rank gives to pinned memory, the host's engine does the operation, and the device copies
-// what comes of it back. Some chunks are under way, so that both directions of PCIe and the engine
-// are busy together.
+// ThroughHost: any collective operation on device memory, through the host. For each chunk, the
+// device copies this rank's data to pinned memory, the host's engine does the operation, and the
+// device copies the result back. Several chunks are under way, so that both directions of PCIe and
+// the engine are busy at once.
 //
-// A chunk of blocks, of which the ranks give or get one each, is the same piece of every block, or
-// what of it a shorter block has. How many there are in an alltoallv, of which no rank knows the
-// longest block, the ranks agree on first.
+// In operations with a block for each rank, a chunk is the same piece of every block; a shorter
+// block may have less of it or none. In an alltoallv no rank knows the longest block, so the ranks
+// first agree on the number of chunks.
 //
 // Cost for S bytes given and R bytes got, Bp being what PCIe carries one way while it carries as
 // much the other way: max(S / Bp, R / Bp, what the engine takes) + (the others) / chunks.
@@ -26,7 +26,7 @@ namespace batchai::coll {
 
 class ThroughHost final : public DeviceOperation {
   public:
-    // engine: of all ranks, and of nobody else's. All of it stays the caller's.
+    // engine: of all ranks, used by this object only. The caller keeps owning all of it.
     static sys::Result<std::unique_ptr<ThroughHost>> create(Device& device, Orders& orders,
                                                             Engine& engine, int rank, int ranks,
                                                             std::size_t chunk_bytes);

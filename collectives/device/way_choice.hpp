@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WayChoice: which way an allreduce of device memory takes, by its size. Each way is timed once, on
-// all ranks together, and the slowest rank's time counts, so that all ranks choose the same.
+// WayChoice: chooses the way of an allreduce of device memory by its size. Each way is timed once,
+// on all ranks together. The slowest rank's time counts, so all ranks choose the same way.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class WayChoice {
     static sys::Result<WayChoice> measure(Communicator& comm, DeviceWays& ways);
 
     DeviceOperation& way_for(const DeviceCall& call) const;
-    // The choices and the times that led to them, for people.
+    // The choices and the times that led to them, as text.
     const std::string& plan() const { return plan_; }
 
   private:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceMessages: a queue's messages of tensors in the memory of this rank's GPU. They are packed
-// into a buffer there, where they are several, reduced between all ranks (device/device_comm.hpp)
-// and unpacked. All of that is ordered in a stream of its own, after what was in the caller's
-// stream at the submission and before what is put there once the caller has been told of the end:
-// nobody waits for the GPU.
+// DeviceMessages: a queue's messages of tensors in the memory of this rank's GPU. It packs several
+// tensors into a buffer there, reduces it between all ranks (device/device_comm.hpp) and unpacks
+// it. All of that is ordered in a stream of its own: after the work that was in the caller's stream
+// at the submission, and before the work that the caller adds once it has been told of the end. So
+// the host never waits for the GPU.
 //
-// The GPU is opened with the first submission, and the ranks' GPUs find each other with the first
-// message: a job without GPU memory has nothing of it.
+// The first submission opens the GPU, and the ranks' GPUs connect with the first message. A job
+// without GPU memory does neither.
 #pragma once
 
 #include <functional>
@@ -23,10 +23,10 @@ class DeviceMessages {
   public:
     // The GPU of a number, as batchai_coll_device_open has it.
     using Open = std::function<sys::Result<Gpu>(int number)>;
-    // Is told which ways were found and chosen (DeviceCommunicator::plan).
+    // Gets the ways that were found and chosen (DeviceCommunicator::plan).
     using Tell = std::function<void(const std::string& plan)>;
 
-    // buffer: bytes of it; tensors are packed up to so many.
+    // buffer: its bytes, the limit for packing.
     DeviceMessages(Communicator& comm, Open open, Tell tell, std::size_t buffer)
         : comm_(comm), open_(std::move(open)), tell_(std::move(tell)), buffer_bytes_(buffer) {}
     DeviceMessages(const DeviceMessages&) = delete;
@@ -38,15 +38,15 @@ class DeviceMessages {
     //
     // The GPU of that number, which is the only one of this queue from then on.
     sys::Result<Device*> device(int number);
-    // Of that GPU: what a submission comes after, everything that is in the stream.
+    // An event on that GPU after everything that is in the stream now: a submission comes after it.
     sys::Result<Device::Event> mark(Device::Stream stream);
     // The event is not needed any more.
     void unmark(Device::Event event);
-    // A message was done: what is put into the stream from here on comes after it. (After all that
-    // have been done so far: callers wait for the last one, as a rule.)
+    // A message was done: work that is put into the stream from here on comes after it. (It comes
+    // after all messages done so far: callers usually wait for the last one.)
     sys::Result<void> follow(Device::Stream stream);
 
-    // For whoever drives the queue: a message, to be stepped until it is done, which means ordered.
+    // For the thread that drives the queue: starts a message. Step it until it is done: ordered.
     void begin(const std::vector<Submission*>& together);
     // Failed: failure() is not the communicator's, and is the same on all ranks.
     Step step();

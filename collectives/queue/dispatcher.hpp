@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dispatcher: decides what this rank does next with the submissions in line, and does it: a round
-// of negotiation, the next bucket of the schedule, what a round has started. A state machine:
-// step() never waits (but for a caller's own operation, and for ranks' GPUs to find each other),
-// and has no thread or lock; queue.hpp gives
-// it both. Ranks' dispatchers may be stepped in any order.
+// Dispatcher: decides which submissions in line this rank works on next, and does it: a round of
+// negotiation, the next bucket of the schedule, or the operations that a round has started.
+//
+// It is a state machine without a thread or lock; queue.hpp provides both. step() never waits,
+// except for a caller's own operation and until the ranks' GPUs have connected. The ranks'
+// dispatchers may be stepped in any order.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,8 @@
 
 namespace batchai::coll {
 
-// Is told what becomes of submissions, in the thread that steps, and keeps their states.
+// The dispatcher reports the progress of submissions to it, in the thread that steps. Keeps their
+// states.
 class Listener {
   public:
     Listener() = default;
@@ -29,14 +31,14 @@ class Listener {
 
     // All ranks have them in line: they will be started, and leave it.
     virtual void on_agreed(const std::vector<Submission*>& submissions) = 0;
-    // They have ended, well where failure is null.
+    // They have ended; failure is null on success.
     virtual void on_ended(const std::vector<Submission*>& together, const Failure* failure) = 0;
 
-    // For people.
+    // For reports and the timeline.
     virtual void on_negotiation(bool /*begins*/) {}
-    // As one message of so many bytes. It may be vetoed, and its submissions stay in line then.
+    // They were started as one message of so many bytes. If a rank vetoes it, they stay in line.
     virtual void on_started(const std::vector<Submission*>&, std::size_t /*bytes*/) {}
-    virtual void on_cycle() {}  // of the schedule: it begins anew
+    virtual void on_cycle() {}  // a cycle of the schedule begins
     // On one rank: as describe_stall() has it; the fastest value of a setting, as "cycle 0.5 ms".
     virtual void on_stall(const std::string&) {}
     virtual void on_tuned(const std::string&) {}
@@ -47,16 +49,16 @@ class Dispatcher {
     using Clock = std::chrono::steady_clock;
 
     struct Options {
-        std::size_t fusion_bytes = 16u << 20;     // at most so much is one message
+        std::size_t fusion_bytes = 16u << 20;     // the largest message
         std::chrono::nanoseconds cycle{500'000};  // how long a line waits for more to come
-        // How long it waits for the rest of a bucket, as others may wait for what is there; and how
-        // long a caller waits until nothing more is expected of this rank.
+        // How long the dispatcher waits for the rest of a bucket while other ranks may wait for its
+        // first tensors; and how long a caller waits until this rank counts as stuck.
         std::chrono::nanoseconds patience{1'000'000'000};
         std::size_t cache_capacity = 1024;  // keys that ranks remember
         bool tune_fusion = false, tune_cycle = false;
-        std::chrono::nanoseconds stall{0};  // after which a report is asked for; 0: never
-        std::vector<int> numbers;           // what ranks are called in sentences
-        DeviceMessages* devices = nullptr;  // null: nothing is submitted of a GPU's memory
+        std::chrono::nanoseconds stall{0};  // time in line until a report; 0: never
+        std::vector<int> numbers;           // the ranks' numbers in messages
+        DeviceMessages* devices = nullptr;  // null: no submissions of GPU memory
     };
 
     Dispatcher(Engine& engine, Progress& progress, const Topology& topology, Listener& listener,
@@ -64,18 +66,18 @@ class Dispatcher {
 
     // Puts a submission in line.
     void add(Submission* submission, Clock::time_point now);
-    // Whether a caller waits for something in line. alone: no other one is known, which might
-    // submit what other ranks wait for.
+    // Whether a caller waits for something in line. alone: this rank has no other known caller
+    // that might submit the operation that other ranks wait for.
     void set_blocked(bool blocked, bool alone = true);
     // The rank leaves: everything in line fails. Ends when all ranks leave.
     void close();
     bool has_closed() const { return closed_; }
 
     Step step();
-    // Something is to be done: in line or under way.
+    // Whether submissions are in line or under way.
     bool has_work() const { return !line_.empty() || is_under_way() || (closing_ && !closed_); }
 
-    // What an idle dispatcher without an operation under way waits for.
+    // The event that an idle dispatcher without an operation under way waits for.
     struct Rest {
         Clock::time_point until = Clock::time_point::max();
         std::size_t submissions = 1;  // as many more

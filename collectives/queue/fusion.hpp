@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fusion: which submissions are reduced together, as one message. Pure; the same on all ranks, as
-// it depends on what the ranks have agreed on only. They need not stand next to each other: one of
-// another type in between does not separate them.
+// Fusion: chooses which submissions are reduced together, as one message. They need not be
+// neighbours in line: a submission of another type between them does not separate them. Pure. All
+// ranks choose the same, because the choice depends only on what they have agreed on.
 //
 // The bits of a result do not depend on what it is fused with (docs/collectives.md).
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace batchai::coll {
 
-// What the submissions of one message have in common.
+// The properties that all submissions of one message share.
 struct FusionKey {
     std::uint8_t type = 0, op = 0;
     double before = 1, after = 1;
@@ -25,7 +25,7 @@ struct FusionKey {
     bool operator==(const FusionKey&) const = default;
 };
 
-// Of an allreduce whose tensors are all alike; else none, and it goes alone.
+// The key of an allreduce whose tensors are all alike; none otherwise: it is not fused.
 std::optional<FusionKey> fusion_key(const Submission& submission);
 std::size_t elements_of(const Submission& submission);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Judge: what becomes of lines that differ. Pure; every rank judges the same lines and comes to the
-// same verdicts. What stands in all lines is started in the order of the first one, or fails where
-// ranks describe it differently. Where every rank is stuck, because its caller waits for something
-// that is not in all lines, and nothing can be started, nothing ever will be: all of it fails.
+// Judge: decides which operations start and which fail if the ranks' lines differ. Pure: every rank
+// judges the same lines and comes to the same verdicts. An operation in all lines starts, in the
+// order of the first line. It fails if ranks describe it differently. If no operation can start and
+// every rank is stuck, because its caller waits for an operation that is not in all lines, then all
+// operations fail.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace batchai::coll {
 
-// What a rank has in line, as the others get it.
+// The operations that a rank has in line, as sent to the others.
 struct Line {
     bool stuck = false;             // its caller waits for some of it, or the rank leaves
     bool closing = false;           // the rank leaves
@@ -31,22 +32,22 @@ struct Line {
     }
 };
 
-// A rank that has joined has no more to submit: it takes part in sums and averages with zeros, and
-// everything else fails that others would do without it. When all have joined, the joins start.
+// A rank that has joined has no more to submit. It takes part with zeros in the others' sums and
+// averages; their other operations fail. When all ranks have joined, the joins start.
 struct Verdict {
     std::string key;       // of one rank at least
     std::string sentence;  // why it fails; empty: it is started
 };
 
-// lines: by rank. numbers: what the ranks are called. Verdicts are in the order in which to follow
-// them, one for a key; other keys stay in line.
+// lines: by rank. numbers: the ranks' numbers in messages. Returns one verdict for a key, in the
+// order in which to carry them out; other keys stay in line.
 std::vector<Verdict> judge(const std::vector<Line>& lines, const std::vector<int>& numbers);
 
 // Of ranks that have all joined: the last one to do so.
 int last_to_join(const std::vector<Line>& lines);
 
-// Who has not submitted what others have: "allreduce.a: not submitted by ranks 1, 3; ...". Empty:
-// everybody has submitted everything.
+// The ranks that have not submitted an operation of others: "allreduce.a: not submitted by ranks 1,
+// 3; ...". Empty: no operation is missing.
 std::string describe_stall(const std::vector<Line>& lines, const std::vector<int>& numbers);
 
 }  // namespace batchai::coll

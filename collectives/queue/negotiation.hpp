@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Negotiation: the rounds in which ranks find out what stands in all of their lines. A rank that
-// has nothing in line takes part in none: nothing could be started without it anyway.
+// Negotiation: the rounds in which ranks find out which operations are in line on all of them. A
+// rank with an empty line takes part in no round: no operation could start without it anyway.
 //
-// A round is one allreduce (min) of bytes: some flags, digests of the line with and without its
-// order, each with its complement, whose minima fit together only where all ranks have the same,
-// and a byte for each operation of the
-// response cache: how often it is in line, as it may be without a name. Lines that are equal are
-// started as they are, in their order; what is in all lines, in the order of the cache. Only where
-// some rank has what the cache does not know, has joined, has something else under a name (or as
-// its first operation without one) than another rank, or where nobody can go on, the ranks exchange
-// the lines themselves (judge.hpp), and the cache learns them.
+// A round is one allreduce (min) of bytes:
+//   - some flags
+//   - digests of the line, with and without its order, each with its complement: their minima match
+//     only if all ranks have the same digest
+//   - a byte for each operation of the response cache: how often it is in line. Operations without
+//     a name may be in line more than once.
+// Equal lines are started in their own order; of different lines, the operations that are in all of
+// them, in the order of the cache. The ranks exchange their whole lines (judge.hpp), and the cache
+// learns them, only if
+//   - a rank has an operation that is not in the cache, or has joined
+//   - two ranks have different operations under one name, or as the first one without a name
+//   - no rank can go on.
 //
 // Cost: a short allreduce; with new keys two allgathers more.
 #pragma once
@@ -35,21 +39,21 @@ struct Outcome {
     std::vector<Failed> fail;
     bool settled = false;  // all ranks wait, and all of their lines are started
     bool all_closing = false;
-    bool judged = false;  // ranks had to exchange their lines; the response cache may be another
-    std::string stall;    // some rank asked who keeps others waiting: the answer, for people
+    bool judged = false;  // ranks exchanged their lines; the response cache may have changed
+    std::string stall;    // a rank asked for a stall report: its text
 };
 
 class Negotiation {
   public:
-    // numbers: what ranks are called in sentences.
+    // numbers: the ranks' numbers in messages.
     Negotiation(Engine& engine, const Topology& topology, ResponseCache& cache,
                 std::vector<int> numbers);
 
     struct State {
         bool blocked = false;       // a caller waits for some of the line, or the rank leaves
-        bool stuck = false;         // and nothing more is expected of it
+        bool stuck = false;         // and this rank is not expected to submit more
         bool closing = false;       // the rank leaves
-        bool wants_report = false;  // something has been in line for too long
+        bool wants_report = false;  // an operation has been in line for too long
     };
 
     // Begins a round about the line as it is now.

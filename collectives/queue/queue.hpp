@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queue: named operations, submitted from any thread in any order, and done in the background in an
-// order that is the same on all ranks (dispatcher.hpp). From its beginning to its end the
-// communicator belongs to it.
+// Queue: carries out named operations in the background. Any thread submits them, in any order; the
+// queue works in one order for all ranks (dispatcher.hpp). The communicator belongs to the queue
+// for as long as the queue exists.
 //
-// One thread at a time drives: its own, or one that waits for an operation where its own has
-// nothing to do, which saves two changes of thread. The lock is held for moments only, never while
-// anything is communicated.
+// One thread at a time drives the dispatcher: the queue's own thread, or, while that one is idle, a
+// thread that waits for an operation. The latter saves two thread switches. The lock is held for
+// moments only, never during communication.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,12 @@ namespace batchai::coll {
 
 class Queue final : private Listener {
   public:
-    // What is submitted.
+    // One submission.
     struct Order {
         std::string_view name = {};  // empty: none, it is matched by order
-        std::string_view text = {};  // what has to agree beside the tensors, for people
+        std::string_view text = {};  // must agree on all ranks too; shown in messages
         std::span<const Part> parts = {};
-        Run run = nullptr;  // where there are no parts
+        Run run = nullptr;  // called if there are no parts
         void* argument = nullptr;
         int priority = 0;
         bool join = false;             // as in Submission
@@ -45,13 +45,14 @@ class Queue final : private Listener {
     // Null: an operation of that name has not ended yet. Valid until test or wait has reported its
     // end.
     Submission* submit(const Order& order);
-    // Other than IN_PROGRESS, of test only: it has ended and is gone. sentence: of a failure.
+    // IN_PROGRESS comes from test only. Otherwise the operation has ended and is gone. sentence:
+    // the failure's.
     batchai_coll_status test(Submission* submission, std::string& sentence);
     batchai_coll_status wait(Submission* submission, std::string& sentence);
-    // Collective: what is in line fails, and all ranks leave. Returns the communicator's failure.
+    // Collective: operations in line fail, and all ranks leave. Returns the communicator's failure.
     Failure close();
 
-    // Stops driving, whatever is under way. False: a caller's operation does not return.
+    // Stops driving, even with operations under way. False: a caller's operation does not return.
     bool halt();
 
     // Begins a new timeline; an empty path ends one.
@@ -77,7 +78,7 @@ class Queue final : private Listener {
 
     void work();
     bool sleep(Lock& held);
-    // Drives until the submission has ended; null: until there is nothing to do.
+    // Drives until the submission has ended; null: until the dispatcher is idle.
     void drive(Lock& held, const Submission* submission, Backoff& backoff);
     void take_news();
     void rest(const Dispatcher::Rest& rest);
@@ -103,10 +104,10 @@ class Queue final : private Listener {
     Timeline::Clock::time_point round_began_{}, message_began_{};
     std::size_t message_bytes_ = 0;
 
-    std::atomic<bool> news_ = false;  // for the driver, in what follows
+    std::atomic<bool> news_ = false;  // for the driver: the members below changed
     std::atomic<bool> stop_ = false;
 
-    std::mutex lock_;  // of what follows
+    std::mutex lock_;  // guards the members below
     std::condition_variable rested_, turn_, ended_;
     bool driven_ = false;
     std::vector<Submission*> inbox_;
@@ -114,15 +115,15 @@ class Queue final : private Listener {
     std::size_t names_kept_;
     // The last one of each name.
     std::unordered_map<std::string, Submission*, NameHash, std::equal_to<>> names_;
-    std::deque<Submission> submissions_;  // all that there are
+    std::deque<Submission> submissions_;  // all submissions
     std::vector<Submission*> unused_;
     std::uint64_t unnamed_ = 0;
-    std::thread::id first_caller_;  // threads, that have submitted or waited
+    std::thread::id first_caller_;  // the first thread that submitted or waited
     bool several_callers_ = false;
-    int callers_ = 0;  // that wait for something
-    int blocked_ = 0;  // that wait for what is in line
+    int callers_ = 0;  // callers that wait
+    int blocked_ = 0;  // callers that wait for operations in line
     bool closing_ = false, closed_ = false;
-    Dispatcher::Rest rest_;  // what whoever drives next waits for
+    Dispatcher::Rest rest_;  // the event that the next driver waits for
     bool told_blocked_ = false;
 
     std::thread thread_;

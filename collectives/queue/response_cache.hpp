@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ResponseCache: a number for each operation that all ranks have seen, the same on all of them, so
-// that they can speak of it in a byte. All ranks add the same ones in the same order.
+// ResponseCache: gives each operation that all ranks have seen a number, the same on all of them,
+// so that one byte in a message stands for it. All ranks add the same operations in the same order.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class ResponseCache {
   public:
     explicit ResponseCache(std::size_t capacity) : capacity_(capacity) {}
 
-    // Whether so many more keys fit. Else all are to be forgotten first.
+    // Whether so many more keys fit. If not, forget all keys first.
     bool has_room_for(std::size_t keys) const { return size() + keys <= capacity_; }
     std::size_t size() const { return keys_.size(); }
     std::size_t capacity() const { return capacity_; }
@@ -28,8 +28,8 @@ class ResponseCache {
     // Sets the submission's number; -1: it is not there.
     void identify(Submission& submission) const;
 
-    // Names that stand for several operations, as a tensor whose shape changes: how many there are,
-    // and the number of an operation's; -1: its name stands for no other one.
+    // Names that stand for several operations, because the shape of a tensor changes: the count of
+    // such names, and the number of an operation's name; -1: it stands for this operation only.
     std::size_t shared_names() const { return shared_names_; }
     int shared_name(int id) const { return keys_[static_cast<std::size_t>(id)].shared_name; }
 

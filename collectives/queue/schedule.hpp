@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedule: what a job that repeats itself does next, without a word between the ranks. Training
-// reduces the same tensors in every step; after some equal cycles of operations the schedule is
-// frozen: the tensors are divided into buckets, and a rank starts each bucket as soon as it has all
-// of its tensors. The schedule holds until a rank vetoes a bucket (veto.hpp), because it does
-// something else; then ranks negotiate again, until they have repeated themselves once more.
+// Schedule: predicts the next operations of a job that repeats itself, so that the ranks need not
+// negotiate. Training reduces the same tensors in every step. After some equal cycles of operations
+// the schedule is frozen: it divides the tensors into buckets, and a rank starts each bucket as
+// soon as it has all tensors of it. The schedule holds until a rank vetoes a bucket (veto.hpp),
+// because it submits other operations. Then the ranks negotiate again, until the job has repeated
+// itself once more.
 //
 // Pure. All ranks see the same starts and vetoes in the same order, so they freeze and thaw at the
-// same place. The operations of a cycle may come in another order in each, and a cycle may begin
-// anywhere; the schedule begins where all ranks waited for all that they had submitted, as they do
-// at the end of a step.
+// same place. The order of operations may differ from cycle to cycle, and a cycle may begin
+// anywhere. The schedule begins where all ranks waited for all their submissions, as they do at the
+// end of a step.
 //
-// A bucket's allreduce carries its tensors and the veto together, so only floating types in the
-// host's memory can be in one; for anything else the bucket is the veto alone, and the operation
-// comes after it.
+// A bucket's allreduce carries its tensors together with the veto. So only floating types in host
+// memory can share it. For any other operation the bucket is the veto alone, and the operation
+// follows.
 //
-// Buckets are cut where the fusion threshold says, and where all ranks waited; towards the end they
-// become smaller, none larger than what comes after it, as nothing is computed beside the last one.
-// But tensors that are small beside the next one go with it: sent separately, they would cost it a
-// message's latency, which is more than the time of their bytes. Where one is vetoed in their first
-// cycle nevertheless, they are cut as the rounds of the last cycle were from then on.
+// Buckets are cut at the fusion threshold and where all ranks waited. Towards the end of a cycle
+// they become smaller, and no bucket is larger than all that follow it, because no computation
+// overlaps with the last one. But tensors that are small compared with the next one go with it:
+// sent separately, they would cost a message's latency, which is more than the time of their bytes.
+// If a bucket is vetoed in the first cycle, the buckets are cut like the rounds of the last cycle
+// from then on.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +35,14 @@ class Schedule {
   public:
     struct Bucket {
         std::vector<int> ids;          // of the response cache
-        std::optional<FusionKey> key;  // none: they are to be started when nobody vetoes it
+        std::optional<FusionKey> key;  // none: the operations start if no rank vetoes
         std::size_t elements = 0;
     };
 
-    // Submissions were started, after one round. settled: all ranks waited, and nothing is left in
-    // any line. capacity: of the response cache.
+    // Submissions were started, after one round. settled: all ranks waited, and their lines are
+    // empty. capacity: of the response cache.
     void started(const std::vector<Submission*>& round, bool settled, std::size_t capacity);
-    // Nothing that was seen counts any more.
+    // Forgets all that it has seen.
     void forget();
 
     // The job has repeated itself, and stands at the end of a step.
@@ -69,9 +71,9 @@ class Schedule {
         std::size_t elements;
     };
 
-    static constexpr int kRepeats = 2;                     // of a cycle, until it counts as a habit
+    static constexpr int kRepeats = 2;                     // of a cycle, until the schedule freezes
     static constexpr std::size_t kLeastBucket = 1u << 20;  // bytes, where there are so many
-    static constexpr std::size_t kSmallPart = 8;           // of a tensor: what is small beside it
+    static constexpr std::size_t kSmallPart = 8;  // how many times larger the next tensor is
 
     // The current cycle is as the last one was.
     bool is_complete() const {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Submission: an operation that a caller has handed to the queue under a name. Ranks submit the
-// same ones in any order; `key` is what has to agree for two of them to be the same: what the
-// operation does, how urgent it is, and the name. Without a name it has a number instead, which is
-// for people: those that are the same otherwise belong together in the order of submission.
+// same operations in any order. Submissions of two ranks belong together if their `key` is equal:
+// the name, the operation and its priority. A submission without a name has a number instead, which
+// is only shown in messages: equal ones belong together in the order of submission.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,8 @@ struct Part {
 
 std::size_t bytes_of(std::span<const Part> parts);
 
-// What only the caller can do, on the queue's thread: with whatever it wants of the communicator.
-// Returns 0, or it has failed.
+// The caller's own operation, called on the thread that drives the queue. It may use the
+// communicator. Returns 0 on success.
 using Run = int (*)(void* argument);
 
 struct Submission {
@@ -50,7 +50,7 @@ struct Submission {
     // The dispatcher's.
     std::chrono::steady_clock::time_point since;  // it is in line
     std::uint64_t order = 0;                      // of submission
-    int id = -1;                                  // what all ranks know it by; -1: they do not
+    int id = -1;                                  // its number on all ranks; -1: it has none
     std::uint64_t book = 0;                       // of the response cache that says so
     Submission* next_alike = nullptr;             // in line after it, of the same id
     bool in_line = false;
@@ -60,7 +60,7 @@ struct Submission {
     Failure failure;
     bool has_ticket = false;  // its end has not been reported
     bool is_kept = false;     // by its name, for the next time
-    int waiters = 0;          // callers, and one that has asked too often
+    int waiters = 0;          // callers that wait, and one that tests too often
     int asked = 0;
 
     std::string_view name() const;
@@ -70,18 +70,18 @@ struct Submission {
 // Whether another submission of its name has the same key.
 bool repeats(const Submission& last, std::span<const Part> parts, bool on_device, int priority,
              std::string_view text);
-// Writes the key. text: what else has to agree, in words.
+// Writes the key. text: must agree on all ranks too.
 void set_key(Submission& submission, std::string_view name, std::string_view text);
-// A key's parts: the name, and the rest, for people: "allreduce (sum) of 6 float32 [2, 3]".
+// A key's parts: the name, and the rest as text: "allreduce (sum) of 6 float32 [2, 3]".
 std::string_view name_of(std::string_view key);
 std::string describe_key(std::string_view key);
-// What is the same for operations that belong together.
+// The part of a key that is equal for operations that belong together.
 std::string_view identity_of(std::string_view key);
 bool is_named(std::string_view key);
 bool is_join(std::string_view key);
 // Whether a rank that has joined can take part with zeros: in sums and averages in host memory.
 bool takes_zeros(std::string_view key);
-// What such a rank takes part with: zeros, which the result replaces.
+// The zeros that such a rank takes part with. The result replaces them.
 struct Zeros {
     Submission submission;
     std::vector<std::vector<std::byte>> memory;  // of each part

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Timeline: what became of each submission, and when, as a file in Chrome's trace format (an array
-// of events; chrome://tracing and ui.perfetto.dev show it). A rank writes its own. Each tensor has
-// a row: in line (NEGOTIATE_ALLREDUCE), then under way (ALLREDUCE; a caller's own operation by the
-// first word of its description). Rounds of negotiation and messages share one.
+// Timeline: records the course of each submission in a file in Chrome's trace format (an array of
+// events, which chrome://tracing and ui.perfetto.dev show). Each rank writes its own file. Each
+// tensor has a row: in line (NEGOTIATE_ALLREDUCE), then under way (ALLREDUCE; for a caller's own
+// operation, the first word of its description). Rounds of negotiation and messages share one row.
 //
-// Threads: any may call. A thread of its own writes what has come, twenty times a second and at the
-// end, with a closing bracket that the next events replace: the file of a job that hangs or was
-// killed is complete except for its last moments.
+// Any thread may call. A thread of the timeline writes new events twenty times a second and at the
+// end, with a closing bracket that the next events replace. So the file of a job that hangs or was
+// killed lacks only its last moments.
 //
-// Source: "Trace Event Format", Google; the names of Horovod's timeline where there are such.
+// Source: "Trace Event Format", Google. Names are those of Horovod's timeline, if it has them.
 #pragma once
 
 #include <sys/types.h>
@@ -60,7 +60,7 @@ class Timeline {
     std::atomic<bool> mark_cycles_ = false;
     const Clock::time_point origin_ = Clock::now();
 
-    std::mutex lock_;  // of what follows
+    std::mutex lock_;  // guards the members below
     std::condition_variable stopped_;
     std::atomic<bool> on_ = false;
     std::string events_;  // to be written

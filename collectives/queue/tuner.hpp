@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tuner: looks for the value of a setting with which a job's steps are shortest. It tries every
-// candidate, some steps each, and stays with the best. Pure; all ranks try the same candidates in
-// the same steps, and decide on the sums of their times. Results do not change: their bits depend
-// neither on what is fused nor on when.
+// Tuner: finds the value of a setting for which a job's steps are shortest. It tries every
+// candidate for some steps and keeps the best. Pure: all ranks try the same candidates in the same
+// steps, and decide on the sums of their times. The bits of results do not change, because they do
+// not depend on which tensors are fused or when.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class Tuner {
 
     bool is_enabled() const { return enabled_; }
     std::size_t value() const { return value_; }
-    // Which are to be tried. Goes on, or keeps what was found, where they are those of the last
-    // time.
+    // Sets the candidates. If they are those of the last call, goes on, or keeps the value
+    // found.
     void begin(const std::vector<std::size_t>& candidates);
     // A step took so long. True: value() is another one from here on.
     bool step(double seconds);
@@ -34,7 +34,7 @@ class Tuner {
     std::size_t value_;
     bool enabled_;
     std::vector<std::size_t> candidates_;
-    std::vector<double> times_;  // of each, in sum; none: nothing is to be tried
+    std::vector<double> times_;  // the sum of each candidate; empty: no candidates
     std::size_t at_ = 0;
     int steps_ = 0;
 };

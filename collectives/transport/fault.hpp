@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fault: something bad that a rank does to itself at a place of the user's choice, for tests of
-// what the others make of it. BATCHAI_COLL_FAULT="rank=1,operation=5,chunk=2,do=kill", where
+// Fault: makes a rank fail at a chosen point, for tests of how the other ranks react.
+// BATCHAI_COLL_FAULT="rank=1,operation=5,chunk=2,do=kill" sets it:
 //   operation   counts the operations of the job's communicator, from 1 (the default)
 //   chunk       0 (the default): as the operation begins; k: once the k-th chunk is in shared
 //               memory
-//   do          kill, stop (SIGKILL, SIGSTOP), exit (without a word), abort, or delay:NUMBERms
-// Without the variable, nothing is there but a null pointer.
+//   do          kill, stop (SIGKILL, SIGSTOP), exit (without a message), abort, or delay:NUMBERms
+// Without the variable, the check is one test of a null pointer.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ struct Fault {
 sys::Result<Fault> parse_fault(std::string_view text);
 sys::Result<Fault> fault_from_environment();
 
-// The place where it happens, on the rank it happens to.
+// The point of the fault, on the rank that fails.
 class FaultPoint {
   public:
     FaultPoint(const Fault& fault, Node& node) : fault_(fault), node_(node) {}

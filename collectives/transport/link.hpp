@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Link: what messages between two nodes cost, by which algorithms are chosen (planner.hpp).
+// Link: the measured cost of messages between two nodes. planner.hpp chooses algorithms by it.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ struct Link {
     double message(std::size_t bytes) const {
         return latency + overhead + static_cast<double>(bytes) * per_byte;
     }
-    // Whether what a rail carries is far below what memory does.
+    // Whether a rail is much slower than memory.
     bool is_slow() const { return per_byte > 2e-9; }
 };
 
-// Measures with the node next door (0 and 1, 2 and 3, …), all pairs and rails at once: some
-// milliseconds, tens of them over 1 Gbit/s. None where there is no such node, or it does not answer
-// within two seconds. meet: is called once the connection is there, to wait for the node's other
+// Measures with the neighbour node (0 and 1, 2 and 3, …), all pairs and rails at once. It takes
+// some milliseconds, tens of them over 1 Gbit/s. None if there is no such node, or it does not
+// answer within two seconds. Calls meet once the connection exists, to wait for the node's other
 // rails.
 std::optional<Link> measure_link(Wire& wire, int node, int nodes,
                                  const std::function<void()>& meet);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Regions: memory of a communicator's ranks that all ranks of the node have mapped. What lies in it
-// need not be copied for them: they read and write it where it is. Each rank has its own part of a
-// region, of any length. Regions are numbered from 1, alike on all ranks, which add and remove them
-// between the same operations.
+// Regions: memory of a communicator's ranks that all ranks of the node have mapped, so that they
+// read and write its buffers in place, without a copy. Each rank has its own part of a region, of
+// any length. Regions are numbered from 1, alike on all ranks, which add and remove them between
+// the same operations.
 //
-// Pure but for the mappings, which it owns; it neither asks nor tells other ranks
-// (comm_memory.cpp).
+// Pure, except that it owns the mappings. It does not communicate: comm_memory.cpp does.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +17,10 @@ namespace batchai::coll {
 
 class Regions {
   public:
-    // Where a buffer lies, in words that all ranks of the node understand.
+    // The place of a buffer, in terms that are valid on all ranks of the node.
     struct Place {
         std::uint32_t region = 0;  // 0: in none
-        std::uint64_t offset = 0;  // from the begin of its rank's part
+        std::uint64_t offset = 0;  // from the start of its rank's part
         explicit operator bool() const { return region != 0; }
     };
 
@@ -36,7 +35,7 @@ class Regions {
     std::uint32_t number_of(const void* memory) const;
     // Where this rank's buffer lies.
     Place find(const void* data, std::size_t bytes) const;
-    // What another rank of the node has found. Null: there is no such region.
+    // The address of a buffer of another rank of the node. Null: there is no such region.
     std::byte* at(int local_rank, Place place) const;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Segment: memory that the ranks of a node share. Node: what is in it, seen from one of them.
+// Segment: memory that the ranks of a node share. Node: one rank's view of its contents.
 //
 // The segment is a memfd, which needs no /dev/shm and vanishes with its last user; it is allocated
 // at once, so that a lack of memory is an error here and no SIGBUS later. Peers open it through
@@ -14,14 +14,13 @@
 //      (or leaves it where all can address it: algorithm/placed.hpp)
 //   2. a reducer makes the result in the out slot and stores `reduced`
 //   3. reads what it needs from all slots        and stores `taken`.
-// Stores are releases and loads acquires, so whoever sees the counter sees the slot as it was
-// before the store, and through it what its writer had seen. A slot is used again for chunk
+// Stores are releases and loads acquires: a rank that sees the counter sees the slot as it was
+// before the store, and all that the writer had seen by then. A slot is used again for chunk
 // k + kSlots only when every rank has stored taken >= k: the release of `taken` comes after its
 // reads of the slot, and its acquire by the slot's owner before the next writes, so no reader sees
 // them. Messages count as reads and writes of the rank that has posted them: it stores `reduced`
-// and `taken` once they are done. Nothing else is ordered and nothing else needs to be; nobody
-// sleeps on a counter, so no wake-up can be lost. TSan watches it: tests/unit/collectives/
-// threads.cpp.
+// and `taken` once they are done. No other order is needed. No rank sleeps on a counter, so no
+// wake-up can be lost. TSan checks the protocol: tests/unit/collectives/threads.cpp.
 //
 // An operation begins with `enter`: its number and signature in the rank's entry, and short data
 // with them, in the entry or on the rank's board. There are two entries and two halves of a board,
@@ -45,8 +44,8 @@
 
 namespace batchai::coll {
 
-// Bytes that the machine has left for programs, as far as it says so. Whoever allocates more makes
-// the kernel end some.
+// Bytes that the machine has left for programs, as far as it says so. If a program allocates more,
+// the kernel kills some.
 std::size_t available_memory();
 
 class Segment {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tag: the 64 bits by which UCX matches a message with the receive that waits for it. Of data it
-// says which node sent it, for which operation with which signature, and which message of the
-// operation it is. So data of a rank that calls something else is never taken for what is expected.
-// Pure.
+// Tag: the 64 bits by which UCX matches a message with the receive that waits for it. The tag of a
+// data message names the sending node, the operation with its signature, and the message's number
+// within the operation. So data of a rank that calls another operation is never taken for the
+// expected data. Pure.
 //
 //   class 2 | node 16 | operation 10 | slot 3 | step 5 | kind 4 | op 3 | type 4 | fold 17
 //
 // The numbers are taken modulo their width: nodes are never more than a few operations apart, and
-// messages of equal tags arrive in order. Messages of the other classes are told apart by what is
-// in them.
+// messages of equal tags arrive in order. Messages of the other classes differ by their contents.
 #pragma once
 
 #include <bit>
@@ -19,9 +18,9 @@
 
 namespace batchai::coll {
 
-// Messages that nobody waits for, but that are looked for now and then.
+// Messages without a waiting receive: ranks look for them now and then.
 enum class Note : std::uint64_t {
-    entered = 1,  // what the sender calls
+    entered = 1,  // the operation that the sender calls
     failed = 2,   // why the sender has given up
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wire: messages between this rank and its counterparts on the other nodes. ucx.hpp is the real
-// one; tests have one in memory.
+// Wire: messages between this rank and its counterparts on the other nodes. ucx.hpp implements it;
+// tests have one in memory.
 //
-// Nothing that carries data blocks. Buffers must stay until their Ticket is done. A failed send or
-// receive is never done: lost() says why. Messages of equal tags arrive in the order in which they
-// were sent. One thread at a time.
+// Calls that carry data do not block. Buffers must stay until their Ticket is done. A failed send
+// or receive is never done: lost() says why. Messages of equal tags arrive in the order in which
+// they were sent. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Ticket {
     std::size_t expected = 0;  // bytes
     int node = -1;
     bool receives = false;
-    Memory memory = Memory::host;  // what the data lies in, as whoever sends or receives says
+    Memory memory = Memory::host;  // the kind of memory of the buffer, as the caller says
 };
 
 class Wire {

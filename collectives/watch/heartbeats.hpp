@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heartbeats: who has stood still for too long, told from counters that the others make grow. Pure:
-// the caller says what time it is.
+// Heartbeats: finds peers whose counters have not grown for too long. Pure: the caller passes
+// the time.
 //
-// Whoever has been away itself, stopped or on a machine that was suspended, has seen nothing and
-// accuses nobody: forgive() lets everybody begin anew.
+// A process that was itself stopped, or whose machine was suspended, cannot judge the others: it
+// calls forgive(), which starts all times again.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ class Heartbeats {
   public:
     using Time = std::chrono::steady_clock::time_point;
 
-    // limit: 0: nobody ever stands still for too long.
+    // limit: 0: no limit.
     Heartbeats(std::size_t count, std::chrono::milliseconds limit, Time now)
         : limit_(limit), others_(count, {0, now}) {}
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits: how long what is not well may last until it is an error, as the user says in
-// BATCHAI_COLL_WATCH: "process=2,node=5,stall=30", each of them seconds or 0 for never. What is not
-// named keeps its default. Pure but for the environment.
+// Limits: how long a rank or node may be unreachable or stopped until that is an error. The user
+// sets them in BATCHAI_COLL_WATCH: "process=2,node=5,stall=30", in seconds; 0 is never. A limit
+// that is not named keeps its default. Pure, except that it reads the environment.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,11 @@ struct Limits {
     Milliseconds stall{30000};   // a rank's process is there, but does not run
 
     bool operator==(const Limits&) const = default;
-    // Nothing is watched.
+    // Whether all limits are off.
     bool none() const { return process.count() + node.count() + stall.count() == 0; }
     // How often to look, so that looking does not make any of them much longer.
     Milliseconds interval() const;
-    // How long nothing has to be heard of a rank: a little less, as all others are to know in time.
+    // Silence of a rank until it is an error: a little less, so that all others know in time.
     Milliseconds silence() const { return stall * 19 / 20; }
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Meeting: how the watchdogs of neighbouring nodes get their connections, in init. Each node's
-// first rank listens and publishes an invitation: its addresses and a secret. It calls the next
-// node and is called by the previous one. Whoever calls gives the other one's secret and gets back
-// its own: who does not know it is a stranger and is hung up on.
+// Meeting: connects the watchdogs of neighbouring nodes, in init. Each node's first rank listens
+// and publishes an invitation: its addresses and a secret. It calls the next node, and the previous
+// node calls it. The caller sends the secret of the node that it calls, and gets back its own. A
+// connection without the right secret is closed.
 //
 // With two nodes there is one connection, with one node none.
 #pragma once
@@ -54,7 +54,7 @@ class Meeting {
     sys::UniqueFd listener_;
 };
 
-// Whom a node calls, and who calls it; -1: nobody.
+// The node that a node calls, and the node that calls it; -1: none.
 int callee_of(int node, int nodes);
 int caller_of(int node, int nodes);
 

@@ -4,9 +4,9 @@
 // node; the first rank of each node has it. Together they are a ring: a failure that one node knows
 // of goes around it both ways, so that it passes a node that is gone.
 //
-// The kernel of a machine acknowledges what arrives even where the process is stopped. So beats
-// that are not acknowledged tell of a node or a cable that is gone, soon; beats that do not come
-// tell of a process that stands still, after the time that it is allowed to.
+// The kernel of a machine acknowledges messages even if the process is stopped. So beats that are
+// not acknowledged mean that the node or a cable is gone, which is known soon. Beats that do not
+// arrive mean that the process is stopped, which is an error only after the stall limit.
 #pragma once
 
 #include <poll.h>
@@ -31,14 +31,14 @@ class Neighbourhood {
     Neighbourhood(const Roster& roster, const Limits& limits, std::vector<Neighbour> neighbours,
                   Time now);
 
-    // Adds what poll() is to wait for.
+    // Adds its descriptors for poll().
     void add_to(std::vector<pollfd>& list) const;
-    // Reads what has come in, and beats where it is time to. Returns what others have told, or what
-    // is wrong with a neighbour.
+    // Reads new messages and sends beats that are due. Returns a failure that others have reported,
+    // or the failure of a neighbour.
     std::optional<Failure> step(Time now);
     void tell(const Failure& failure);
     void forgive(Time now) { heartbeats_.forgive(now); }
-    // Waits, for a moment at most, until the neighbours have what they were told.
+    // Waits, for a moment at most, until the neighbours have received all reports.
     void close();
 
   private:

@@ -18,7 +18,7 @@ class Peers {
     // pids: of the node's ranks. Ranks that are threads of this process are not watched.
     explicit Peers(const std::vector<int>& pids);
 
-    // Adds what poll() is to wait for, so that it returns when one of them ends.
+    // Adds descriptors with which poll() returns when one of the ranks ends.
     void add_to(std::vector<pollfd>& list) const;
     // A local rank whose process has ended. Each of them once.
     std::optional<int> ended();
@@ -27,7 +27,7 @@ class Peers {
     struct Peer {
         int rank;
         int pid;
-        sys::UniqueFd fd;  // none where the kernel has no pidfd: then the pid is asked for
+        sys::UniqueFd fd;  // none if the kernel has no pidfd: then the pid is checked
         bool ended = false;
     };
     static bool has_ended(const Peer& peer);

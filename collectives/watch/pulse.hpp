@@ -4,7 +4,7 @@
 // that the other watchdog runs, and failures, which both of them are to know. Never blocks.
 //
 // A message is a type, a status without its sign, the length of a text in two bytes, and the text.
-// Anything else ends the connection: nothing that comes in is believed.
+// Anything else ends the connection: incoming data is not trusted.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace batchai::coll {
 
 class Pulse {
   public:
-    static constexpr std::size_t kMostText = 511;  // what a node's failure has room for
+    static constexpr std::size_t kMostText = 511;  // the room in a node's failure
 
     // A stream socket.
     explicit Pulse(sys::UniqueFd fd);
@@ -37,9 +37,9 @@ class Pulse {
 
     void beat();
     void tell(const Failure& failure);  // its text is cut off where it is too long
-    // Reads and writes what is possible. Returns what the other side has told.
+    // Reads and writes without waiting. Returns a failure that the other side has reported.
     std::optional<Failure> step();
-    // No more is said; what was said still arrives.
+    // Sends no more; messages sent before still arrive.
     void say_no_more();
 
   private:

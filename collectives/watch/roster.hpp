@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Roster: what people call the ranks and nodes, for sentences about them.
+// Roster: the names of ranks and nodes in messages.
 #pragma once
 
 #include <string>

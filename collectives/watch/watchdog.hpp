@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Watchdog: a thread of each rank that looks after the others, whatever its rank is doing, and says
-// what it sees in the node's memory, where the engines of all local ranks find it. It sees
+// Watchdog: a thread of each rank that watches the other ranks, whatever its own rank is doing. It
+// writes failures to the node's memory, where the engines of all local ranks find them. It sees
 //   - a local process end, at once;
 //   - a local process stand still, by a counter of each rank's watchdog in the node's memory;
 //   - other nodes acknowledge nothing (sockets.hpp);
 //   - on the first rank of a node: the same of the neighbouring nodes' first ranks, and nodes that
-//     do not answer (neighbourhood.hpp), and what other nodes have seen.
-// A rank that computes has a watchdog that runs: only a process that is stopped, or gets no
-// processor at all, stands still.
+//     do not answer (neighbourhood.hpp), and the failures that other nodes have seen.
+// The watchdog of a rank that computes runs: only a process that is stopped, or gets no processor
+// at all, stands still.
 //
-// One for the job's own communicator; parts of it take its word. It sleeps nearly always. Signals
-// are not for it.
+// The communicator of the job has one; communicators of some of its ranks use its reports. It
+// sleeps nearly always. It takes no signals.
 #pragma once
 
 #include <atomic>
@@ -33,12 +33,12 @@ class Watchdog {
                                                         const Limits& limits,
                                                         std::vector<Neighbour> neighbours,
                                                         Sockets sockets);
-    // Ends the thread. The neighbours have been told of a failure by then.
+    // Ends the thread. A failure has been reported to the neighbours by then.
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 
-    // There is something new in the node's memory. Any thread.
+    // Tells it to look at the node's memory. Any thread.
     void wake();
 
   private:
