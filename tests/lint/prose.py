@@ -25,8 +25,8 @@ PHRASES = [
 PHRASES = [(re.compile(pattern, re.IGNORECASE), better) for pattern, better in PHRASES]
 
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-# What a line of Markdown may have instead of prose: a table, a heading, HTML, a link alone.
-NO_PROSE = re.compile(r"\s*(\||#|<|!\[|\[[^\]]*\]: )")
+# What a line of Markdown may have instead of prose: code, a table, a heading, HTML, a link alone.
+NO_PROSE = re.compile(r" {4}|\s*(\||#|<|!\[|\[[^\]]*\]: )")
 
 
 def stumbles(text):
