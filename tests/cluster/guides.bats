@@ -8,19 +8,66 @@
 
 bats_require_minimum_version 1.5.0
 load cli
+load containers
+
+# The site that the pages are about: a share, a cluster, images on the host and, where it is installed, in Charliecloud.
+setup_file() {
+    make_site
+    cat >>"$BATCHAI_POLICY" <<TOML
+[[image]]
+name = "tensorflow/*"
+run_on = "host"
+[cluster.nc6cluster]
+vm_size = "Standard_NC6"
+gres = "gpu:1"
+TOML
+    has_charliecloud || return 0
+    make_image
+    cat >>"$BATCHAI_POLICY" <<TOML
+[container.charliecloud]
+command = ["/usr/bin/ch-run", "--cd={directory}", "--bind={job_temp}:{job_temp}", "--bind={mount_root}:{mount_root}",
+           "--bind=$MINISLURM_DIR:$MINISLURM_DIR", "{image}", "--"]
+[[image]]
+name = "busybox*"
+run_on = "charliecloud"
+image = "$image"
+TOML
+}
+
+has_charliecloud() { command -v ch-run busybox >/dev/null && unshare --user --map-root-user --mount true 2>/dev/null; }
 
 setup() {
     [ -x "$BATCHAI_BUILD/bin/batchai" ] || skip "batchai is not built"
     work=$(alice_home)/work
     as_alice mkdir "$work"
+    user=(as_alice)
     cd "$work" || return
-    export OMP_NUM_THREADS=1
+    export OMP_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=3
     PATH=$BATCHAI_BUILD/bin:/usr/bin:$PATH
 }
 
-# page FILE: runs the commands of docs/FILE as alice.
+forget_outputs() { rm -rf "$share"/{cifar,data,out} "$(alice_home)/.local" "$work"; }
+
+# with_python MODULE [ENVIRONMENT]: python3 has the module: the system's, or that of tests/peers/environments.sh.
+with_python() {
+    if [ -n "${2-}" ]; then
+        PATH=$BATCHAI_PEERS/$2/bin:$PATH
+        as_alice test -x "$BATCHAI_PEERS/$2/bin/python" || user=(timeout -k 2 110) # in a home directory that alice may not enter
+    fi
+    python3 -c "import $1" 2>/dev/null || skip "python3 ${2+of the environment $2 }has no $1"
+}
+
+# page FILE: runs the commands of docs/FILE as $user. With GUIDES_PRINT=DIRECTORY what they print is written there instead.
 page() {
-    deadline=100 as_alice "$BATCHAI_SOURCE/tests/docs/run_page" --timeout 50 --show "$(alice_home)=/home/alice" "$BATCHAI_SOURCE/docs/$1"
+    # shellcheck disable=SC2034 # of lib.bash
+    local deadline=110
+    local command=("$BATCHAI_SOURCE/tests/docs/run_page" --timeout 60 --show "$(alice_home)=/home/alice" --show "$share=/data/myshare"
+        --show "$data=/data/images" "$BATCHAI_SOURCE/docs/$1")
+    if [ -n "${GUIDES_PRINT-}" ]; then
+        "${user[@]}" "${command[@]}" --print >"$GUIDES_PRINT/${1##*/}"
+    else
+        "${user[@]}" "${command[@]}"
+    fi
 }
 
 # judged STATUS PAGE: run_page ends so with a page of these lines.
@@ -53,4 +100,54 @@ judged() {
     judged 0 '<!-- file: say -->' '```sh' '#!/bin/sh' 'echo said' '```' '```console' '$ ./say' 'said' '```' \
         '<!-- not run: it fails -->' '' '```console' '$ false' '```'
     [[ $output == *'1 commands ran, 1 blocks are not run' ]]
+}
+
+@test "user-guide" {
+    with_python torch
+    page user-guide.md
+}
+
+@test "gpu-jobs" { page how-to/gpu-jobs.md; }
+
+@test "python-environments" {
+    with_python torch
+    page how-to/python-environments.md
+}
+
+@test "containers" {
+    has_charliecloud || skip "needs charliecloud-runtime, busybox-static and user namespaces"
+    page how-to/containers.md
+}
+
+@test "data-on-shares" { page how-to/data-on-shares.md; }
+
+@test "checkpoints-and-requeue" { page how-to/checkpoints-and-requeue.md; }
+
+@test "elastic" {
+    with_python torch
+    page how-to/elastic.md
+}
+
+@test "debugging-a-hang" {
+    with_python torch
+    page how-to/debugging-a-hang.md
+}
+
+@test "old-keras-and-tensorflow-scripts" {
+    with_python tf_keras tf2.21
+    page how-to/old-keras-and-tensorflow-scripts.md
+}
+
+@test "torch-distributed" {
+    with_python torch torch
+    page how-to/torch-distributed.md
+}
+
+@test "sweeps" { page how-to/sweeps.md; }
+
+@test "every how-to is run, and is in the list of documents" {
+    for file in "$BATCHAI_SOURCE"/docs/how-to/*.md; do
+        grep -q "page how-to/${file##*/}" "$BATS_TEST_FILENAME"
+        grep -qF "(how-to/${file##*/})" "$BATCHAI_SOURCE/docs/README.md"
+    done
 }
