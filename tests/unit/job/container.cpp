@@ -110,7 +110,7 @@ image = "it's {env} $A `B` {uid}"
                "p.toml:2:11: container.a.command: {env} cannot be in the program's path\n");
     BOOST_TEST(
         samples::contains(samples::complaints("[program.a]\ncommand = [\"/r\", \"{env}\"]\n"),
-                          "{env} has no value here"));
+                          "{env} is not a placeholder here"));
 }
 
 BOOST_AUTO_TEST_CASE(a_runtime_or_an_image_that_is_not_there_is_named) {

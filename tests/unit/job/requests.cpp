@@ -236,8 +236,9 @@ BOOST_AUTO_TEST_CASE(a_wrong_secret_of_the_policy_is_an_error_where_it_stands) {
                                  "is not store:NAME or user:NAME"));
     BOOST_TEST(samples::contains(samples::complaints(start + "file = \"store:../x\"\n"),
                                  "is not store:NAME or user:NAME"));
-    BOOST_TEST(samples::contains(samples::complaints(start + "file = \"store:x\"\n"),
-                                 "secret[0].users: a secret of the store needs the users"));
+    BOOST_TEST(
+        samples::contains(samples::complaints(start + "file = \"store:x\"\n"),
+                          "secret[0].users: a secret of the store needs a list of the users"));
     BOOST_TEST(
         samples::contains(samples::complaints(start + "file = \"user:x\"\nusers = [\"alice\"]\n"),
                           "remove this key: only its owner's jobs use a user's own file"));
