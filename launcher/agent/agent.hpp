@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Agent: one per node. Says hello to the root, starts the ranks it is told to, is their PMIx
-// and PMI-1 server, and reports. It decides nothing: the root does.
+// Agent: one per node. It greets the root, starts the ranks that the root names, is their PMIx and
+// PMI-1 server, and reports. It decides nothing: the root does.
 //
-// It connects what does the work: Ranks, RankOutput, RankWatch, PmixHost, Branch.
+// It connects the classes that do the work: Ranks, RankOutput, RankWatch, PmixHost, Branch.
 #pragma once
 
 #include <memory>

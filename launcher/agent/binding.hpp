@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CPU binding without regard to GPUs (locality.hpp): every rank of a node gets an even share of the
-// cores that the agent may use, neighbours in the machine's topology, never a core of another rank.
+// CPU binding without regard to GPUs (locality.hpp has the other kind). Each rank of a node gets an
+// even share of the cores that the agent may use. A rank's cores are neighbours in the machine's
+// topology. Two ranks never share a core.
 #pragma once
 
 #include <algorithm>

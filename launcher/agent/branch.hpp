@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Branch: an agent's place in the tree over which fences go (launcher/common/tree.hpp). Joins what
-// its children and its own ranks give to a fence and passes it on to its parent; passes what comes
-// back on to its children. Children call their parent.
+// Branch: an agent's place in the tree that carries fences (launcher/common/tree.hpp). It joins the
+// data of its children and its own ranks for a fence and passes it to its parent. It passes the
+// result back to its children. Children connect to their parent.
 //
-// It does not watch the others: the root does. It only says when its parent's connection ends while
-// the agent lives on.
+// It does not watch the other agents: the root does. It only reports when its parent's connection
+// ends while the agent lives on.
 #pragma once
 
 #include <functional>

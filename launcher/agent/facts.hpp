@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an agent finds out about its node for the root.
+// The facts about its node that an agent reports to the root.
 #pragma once
 
 #include "sys/unique_fd.hpp"

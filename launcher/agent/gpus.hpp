@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The GPUs of the node that the job may use, in the order of the local ranks: how many, which of
-// them are a rank's, and where they are on the machine.
+// The GPUs of the node that the job may use, in the order of the local ranks: their number, the
+// GPUs of each rank, and their place in the machine.
 #pragma once
 
 #include <string>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups: the PMIx groups of a node's ranks, and which of them some of the node's members have
-// asked to make, or to end, while others have not yet. The PMIx library tells its host when all
-// have; a member that ends before leaves the others waiting for ever.
+// Groups: the PMIx groups of a node's ranks that some members have asked to make or to end, while
+// others have not yet. The PMIx library tells its host only when all have asked. Without this
+// class, a member that ends before that leaves the others waiting for ever.
 //
-// It counts as the library does (4.2), which knows a group by its name alone and does not look who
-// asks: a request of another rank, or for other members under the same name, counts as a member's.
+// It counts requests in the same way as the library (4.2). The library knows a group by its name
+// alone and does not check the caller. So a request of another rank, or for other members under the
+// same name, counts as a member's.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Guard: the process between Slurm (or the root) and the agent. It owns what must not outlive the
-// agent, whatever kills it: the agent's directories and all processes below it. Agent and guard
-// each watch the other, so killing either one with SIGKILL leaves nothing behind. Signals are the
-// agent's: the guard passes them on, as Slurm may signal the first process of a task only.
+// Guard: the process between Slurm (or the root) and the agent. It owns the agent's directories and
+// all processes below the agent, and removes them however the agent ends. Agent and guard watch
+// each other, so a SIGKILL to either one leaves nothing behind. The guard passes signals on to the
+// agent, because Slurm may signal only the first process of a task.
 #pragma once
 
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InputPipe: standard input of rank 0. Writes one piece at a time and says when the rank has taken
-// it, so that a rank that does not read holds nothing up but its own input.
+// InputPipe: standard input of rank 0. It writes one piece at a time and reports when the rank has
+// taken it. A rank that does not read delays only its own input.
 #pragma once
 
 #include <uv.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LastWords: ends of ranks that wait to be judged until the PMIx library has read everything that
-// the rank had sent. A rank has then left PMIx, or has not; before, it only may have: the kernel
-// reports its end while its PMIx_Finalize is still in a socket, or on the way to the loop.
+// LastWords: delays the judgement of a rank's end until the PMIx library has read everything that
+// the rank had sent. Only then the agent knows whether the rank has left PMIx. Before, its
+// PMIx_Finalize may still be in a socket, or on the way to the event loop.
 //
-// PMI-1 has no need of it: the agent reads that socket itself.
+// PMI-1 does not need this class, because the agent reads that socket itself.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is near a rank's GPUs on the machine: cores, and network devices. Near is what hangs on the
+// The cores and network devices near a rank's GPUs. A device is near a GPU if both belong to the
 // same, smallest part of the machine that hwloc knows.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MemoryKills: how many processes the kernel has killed for lack of memory in this process's own
-// control group, in which the ranks are too. Source: the kernel's admin-guide/cgroup-v2
-// (memory.events, "oom_kill") and cgroup-v1/memory (memory.oom_control, "oom_kill").
+// MemoryKills: counts the processes that the kernel has killed for lack of memory in this process's
+// control group, which the ranks share. Source: the kernel's admin-guide/cgroup-v2 (memory.events,
+// "oom_kill") and cgroup-v1/memory (memory.oom_control, "oom_kill").
 #pragma once
 
 #include <cstdint>

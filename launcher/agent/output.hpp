@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LineBuffer: cuts what a rank writes into whole lines, so that the lines of different ranks never
-// mix. The bytes themselves are left as they are. A line ends at '\n', or at a lone '\r' (progress
-// bars). It keeps text without a line end, however long that is, until its owner takes the rest.
+// LineBuffer: cuts a rank's output into whole lines, so that the lines of different ranks never
+// mix. It does not change the bytes. A line ends at '\n', or at a lone '\r' (progress bars). It
+// keeps text without a line end, of any length, until its owner takes the rest.
 #pragma once
 
 #include <deque>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PmixHost: PMIx on this node. Its library serves the node's ranks; what it needs of others goes to
-// the root or into the tree of fences. Every request gets a number, or a place in a queue, and the
-// library's answer function waits under it.
+// PmixHost: PMIx on this node. The PMIx library serves the node's ranks; requests that concern
+// other nodes go to the root or into the tree of fences. Every request gets a number, or a place in
+// a queue, and the library's answer function waits under it.
 //
-// It also knows which ranks use PMIx. When one ends, it releases those who wait for it. All on the
-// event loop's thread.
+// It also knows which ranks use PMIx. When one of them ends, it releases the ranks that wait for
+// it. It belongs to the event loop's thread.
 #pragma once
 
 #include <functional>

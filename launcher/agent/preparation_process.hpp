@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PreparationProcess: a job's preparation of this node (batchai-prep), where the plugin has not
-// done it.
+// PreparationProcess: runs the job preparation of this node (batchai-prep) if the plugin has not
+// done so.
 #pragma once
 
 #include <sys/types.h>

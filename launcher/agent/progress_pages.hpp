@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ProgressPages: a file for each rank of the node in which the collective library notes what the
-// rank is doing (collectives/comm/progress.hpp), and what they say. Reading takes no help of the
+// ProgressPages: one file for each rank of the node, in which the collective library notes the
+// rank's current operation (collectives/comm/progress.hpp). Reading a file needs no help of the
 // rank.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RankFiles: what each rank writes, in files of its own: with --output-dir DIR/rank.07/stdout and
-// stderr, the number as wide as the largest, as horovodrun names them; or where a job file's
-// toolkit has them. A path has "{stream}" in its last name, which stands for stdout and stderr.
+// RankFiles: the files that hold each rank's output. With --output-dir they are DIR/rank.07/stdout
+// and stderr; the number is as wide as the largest one, as under horovodrun. A job file's toolkit
+// may name others. The last part of a path has "{stream}", which stands for stdout and stderr.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RankOutput: where the node's ranks' output goes, to the root, to files of their own, or both; and
-// how much of it nobody has taken yet. Above a limit the ranks are no longer read.
+// RankOutput: sends the output of the node's ranks to the root, to files of their own, or to both.
+// It counts the output that neither has taken yet. Above a limit, the agent stops reading from the
+// ranks.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process is doing just now, as the kernel sees it (proc(5)); for the user who asks why
-// nothing happens. It stops nothing and waits for nobody.
+// The current state of a process, from the kernel (proc(5)), for a report of a stalled job. Reading
+// it neither stops the process nor blocks.
 #pragma once
 
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RankWatch: what the node's ranks are doing, for the root that asks, and whether they still make
-// progress, which the root is told when that changes.
+// RankWatch: reports the state of the node's ranks when the root asks. It also tells the root when
+// they stop or resume making progress.
 #pragma once
 
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks: the processes of one node. Starts them, reads their output, sees them end, ends them. Call
-// reap() after SIGCHLD; on_done comes once, when every rank and everything it had started is gone
-// and all output was passed on.
+// Ranks: the processes of one node. It starts them, reads their output, notices their ends, and
+// ends them. Call reap() after SIGCHLD. It calls on_done once, when every rank and all processes
+// that a rank had started have ended and all output was passed on.
 #pragma once
 
 #include <chrono>

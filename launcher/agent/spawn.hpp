@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starting one rank: a process group of its own, bound to its CPUs, that the kernel kills when the
-// agent dies.
+// Starts one rank in a process group of its own, bound to its CPUs. The kernel kills the rank when
+// the agent dies.
 #pragma once
 
 #include <sys/types.h>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StackReader: where a process is, for a report of a hang. In this order: a Python rank's own word,
-// if our horovod package has made it listen for a signal (collectives/comm/progress.hpp); gdb,
-// where there is one and it may look; what the kernel says in /proc. Nothing waits: the answer
-// comes later, after 13 seconds at most. The process goes on as before: one that was stopped stays
-// so.
+// StackReader: reads the stack of a process for a report of a hang. It tries three sources in this
+// order. A Python rank writes its own stack if our horovod package has set a signal handler
+// (collectives/comm/progress.hpp). Otherwise gdb reads the stack, if it is installed and may
+// attach. Otherwise /proc shows the place in the kernel.
+//
+// No call blocks: the answer comes later, after 13 seconds at most. The process continues as
+// before; a stopped process stays stopped.
 #pragma once
 
 #include <sys/types.h>
