@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the job runs: the nodes of the Slurm allocation around us, or this machine playing several.
+// The nodes of the job: those of the Slurm allocation that we run in, or this machine, which then
+// stands for several nodes.
 #pragma once
 
 #include <functional>

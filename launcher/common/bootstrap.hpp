@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an agent reads from its standard input before anything else: where the root is, and the
-// job's key, with which all connections of the job are made (launcher/common/tls.hpp). The key is
-// never in an argument or in the environment, where others could read it.
+// The first line that an agent reads from its standard input: the root's address, and the job's
+// key, which protects all connections of the job (launcher/common/tls.hpp). The key is never in an
+// argument or in the environment, because other users could read it there.
 #pragma once
 
 #include <optional>

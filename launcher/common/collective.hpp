@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FenceTable: joins what comes to one place of the tree, the root or an agent, for each fence: from
-// its children, and for an agent from its own ranks.
+// FenceTable: joins the data that comes to one place of the tree (the root or an agent) for each
+// fence. The data comes from the children of that place and, for an agent, from its own ranks.
 //
-// A rank that has left PMIx and ended is not waited for. A fence and a connection succeed without
-// it, as under srun; making a group, ending it, and PMI-1's barrier fail.
+// A fence does not wait for a rank that has left PMIx and ended. A fence and a connection succeed
+// without that rank, as under srun. Making a group, ending a group, and PMI-1's barrier fail.
 #pragma once
 
 #include <cstdint>

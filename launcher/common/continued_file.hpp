@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Output of a job that Slurm runs again goes on where the last run of it has stopped: nothing that
-// the job has written is lost, and a line says where the next run begins.
+// Appends the output of a requeued job to the files of its last run. No output is lost, and a line
+// marks the start of the next run.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeathNotice: how an agent died, said by its guard. The agent's connection to the root died with
-// it, so the guard says a line on its standard error, which srun, or the pipe of a local agent,
-// carries to the root. A node that is down sends none. Pure; any thread.
+// DeathNotice: the cause of an agent's death, reported by its guard. The agent's connection to the
+// root died with it. So the guard writes a line to its standard error, which srun, or the pipe of a
+// local agent, carries to the root. A node that is down sends no notice. Pure; any thread.
 #pragma once
 
 #include <optional>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How processes of a job meet. A Door is a set of listening TCP sockets, at which the root, or an
-// agent with others below it in the tree, waits for the job's other processes; connect_to()
-// connects to one. What a Door hands on is a connection (Link) over which both ends have shown that
-// they know the job's key.
+// Door: the listening TCP sockets at which the root, or an agent with children in the tree, waits
+// for the job's other processes. connect_to() connects to a Door. A Door hands on a connection
+// (Link) only after both ends have shown that they know the job's key.
 //
-// Any process that reaches a port can connect to it. Until a caller has shown that it knows the
-// job's key it is a stranger: a Door has kStrangers of them at most, each for kPatience at most,
-// and hears nothing of them except their handshake. When one more comes, the oldest one is closed.
-// A process of the job that this happens to calls again.
+// Any process that reaches a port can connect to it. A caller is a stranger until it has shown that
+// it knows the job's key. A Door keeps at most kStrangers of them, each for at most kPatience, and
+// reads only their handshake. When one more comes, the Door closes the oldest one. If that was a
+// process of the job, it connects again.
 #pragma once
 
 #include <chrono>

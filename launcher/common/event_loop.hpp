@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owners of libuv handles: Loop, Timer, Poll. A handle is closed by its owner's destructor; its
-// memory goes when the loop has let go of it. All of it belongs to one thread.
+// Owners of libuv handles: Loop, Timer, Poll. The owner's destructor closes the handle; the loop
+// frees its memory later. All of them belong to one thread.
 #pragma once
 
 #include <uv.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// This machine's network interfaces.
+// The network interfaces of this machine.
 #pragma once
 
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a machine has to have for a launcher or an agent, where libraries would not say what they
-// lack.
+// Checks that a machine has what a launcher or an agent needs, for cases in which a library would
+// fail without naming the cause.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rank runs on which node. In a block map a node's ranks are neighbours; in a cyclic one the
-// ranks go round the nodes, as long as a node has places left.
+// The placement of ranks on nodes. In a block map, the ranks of a node have consecutive numbers. In
+// a cyclic map, consecutive ranks go to one node after the other, as long as a node has places
+// left.
 #pragma once
 
 #include <optional>

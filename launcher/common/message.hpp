@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What root and agents say to each other. One struct per message; kKind is its number on the wire.
+// The messages between root and agents, one struct each. kKind is the number of the message on the
+// wire.
 #pragma once
 
 #include <chrono>

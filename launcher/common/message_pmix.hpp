@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What root and agents say to each other for ranks that use PMIx or PMI-1: fences, modex data,
-// published values, events. And for ranks of Horovod's own Gloo.
+// The messages between root and agents for ranks that use PMIx or PMI-1 (fences, modex data,
+// published values, events), and for ranks of Horovod's own Gloo.
 #pragma once
 
 #include "launcher/common/gloo_request.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where this program runs, and where its siblings are, from /proc/self/exe (docs/architecture.md):
-// the same in the build tree and installed.
+// The places of this program and of its siblings, from /proc/self/exe (docs/architecture.md). They
+// are the same in the build tree and installed.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processes below this one. Agent and guard are child subreapers: whatever a rank leaves behind
-// becomes their child and is found here.
+// The processes below this one. Agent and guard are child subreapers: a process that a rank leaves
+// behind becomes their child and is found here.
 #pragma once
 
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Program: what a part of the ranks runs. A command line has one, a job file one for each group of
-// processes of its toolkit. Ranks are numbered program by program.
+// Program: the command of a group of ranks. A command line has one program; a job file has one for
+// each group of processes of its toolkit. Ranks are numbered program by program.
 #pragma once
 
 #include <map>

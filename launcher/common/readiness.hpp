@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Readiness: whether the Slurm plugin has given a process its job's mounts. A task of a job with
-// --batchai-* options starts only in the job's mounts and after the job's preparation, on a node
-// where the plugin is active; elsewhere it starts all the same. The sign of it is the mount root:
-// only root can mount it, where the environment of a step may come from another node.
+// Readiness: whether the Slurm plugin has given a process its job's mounts. On a node with an
+// active plugin, a task of a job with --batchai-* options starts only in these mounts and after the
+// job preparation. On a node without it, Slurm starts the task all the same. The check looks at the
+// mount root, because only root can mount it; the environment of a step may come from another node.
 #pragma once
 
 #include <istream>

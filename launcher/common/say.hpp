@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the launcher says to its user, on standard error. A message that cannot be written (a full
-// disk, a closed pipe) is no reason to end a job: the caller may say it elsewhere. Nor is one that
-// a reader does not take: a job must hear of signals meanwhile. Names in it cannot command a
-// terminal.
+// Writes the launcher's messages to standard error. A message that cannot be written (a full disk,
+// a closed pipe) does not end a job; the caller may write it elsewhere. A reader that does not read
+// does not block the job, because the launcher has to handle signals meanwhile. Names in a message
+// cannot send control sequences to a terminal.
 #pragma once
 
 #include <string>

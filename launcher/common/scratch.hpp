@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scratch: a private directory below /tmp with a short name (sockets live in it), and one of the
-// same name in /dev/shm. Removed with its owner; where the owner and its guard were killed at once,
-// by the next one of the same user: a directory whose lock nobody holds is nobody's. The
-// names cannot be those of the plugin, batchai-*.
+// Scratch: a private directory below /tmp with a short name (sockets are in it), and one of the
+// same name in /dev/shm. Its owner removes it. If the owner and its guard were killed at once, the
+// next owner of the same user removes it: a directory without a lock has no owner. The names differ
+// from those of the plugin, batchai-*.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Signals as readable events: the named ones are blocked in this thread, and in those it starts
-// later, and delivered through a descriptor. Used by root and agent.
+// Delivers signals as readable events. The named signals are blocked in this thread and in threads
+// that it starts later, and arrive through a descriptor. Root and agent use it.
 #pragma once
 
 #include <csignal>

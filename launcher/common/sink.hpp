@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sink: writes pieces to a descriptor in order, in libuv's thread pool, so that a file server that
-// does not answer or a terminal on hold stops the ranks' output but never the root's control of the
-// job. A file that cannot be written ends no job: the output goes on in a file on this node.
+// Sink: writes pieces to a descriptor in order, in libuv's thread pool. So a file server that does
+// not answer, or a terminal on hold, stops the ranks' output but never the root's control of the
+// job. A file that cannot be written does not end a job: the output continues in a file on this
+// node.
 #pragma once
 
 #include <uv.h>

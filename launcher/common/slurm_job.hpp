@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Slurm's controller says of our job: asked once, when the job ends, or before it starts if an
-// option of the user's or of the job's needs it. No other job asks as long as it goes well.
+// The facts that Slurm's controller has about our job. The launcher asks once, when the job ends,
+// or before it starts if an option of the user or of the job needs it. A job that succeeds and
+// needs no such option does not ask.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What only a terminal gets: colours, and a status line that is there for a while. NO_COLOR
-// (no-color.org) turns colours off, TERM=dumb both.
+// Output for a terminal only: colours, and a temporary status line. NO_COLOR (no-color.org) turns
+// colours off; TERM=dumb turns both off.
 #pragma once
 
 #include <string>

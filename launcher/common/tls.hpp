@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tls: one end of a connection between two processes of a job. TLS 1.3 with the job's key as a
-// pre-shared key: each end shows the other that it knows the key, what they say cannot be read or
-// changed on its way, and there are no certificates. Every handshake agrees on keys of its own
-// (psk_dhe_ke), so that the job's key alone does not open a recorded connection.
+// Tls: one end of a connection between two processes of a job. It uses TLS 1.3 with the job's key
+// as a pre-shared key. Each end shows the other that it knows the key. Data on the wire can be
+// neither read nor changed, and there are no certificates. Every handshake agrees on keys of its
+// own (psk_dhe_ke), so the job's key alone does not decrypt a recorded connection.
 //
-// Works on a socket that does not block, and never waits. An attacker on the wire can end a
-// connection, which then looks as if the other end were gone. One thread.
+// It works on a non-blocking socket and never waits. An attacker on the wire can end a connection;
+// this looks as if the other end had died. One thread.
 #pragma once
 
 #include <openssl/ssl.h>

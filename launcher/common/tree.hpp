@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tree: the one way that fences and their data go between batchai-launch, the root, and the agents.
-// Everything else goes over the agents' own connections to the root.
+// Tree: the path of fences and their data between batchai-launch (the root) and the agents. All
+// other messages use the agents' own connections to the root.
 //
-// Every node but the leaves has `radix` children: the root has nodes 0 to radix-1, node n has those
-// from radix*(n+1) on. With as many nodes as the radix or fewer there is no tree: all are children
-// of the root.
+// Every inner node has `radix` children. The root has nodes 0 to radix-1; node n has the nodes from
+// radix*(n+1) on. With at most radix nodes there is no tree: all nodes are children of the root.
 //
-// Cost of a fence over N nodes with S bytes of data in all, a hop taking alpha and a byte beta:
-// 2 * d * alpha up and down, d = log_radix(N) deep; and beta * (S + radix * (S + d * piece)), since
-// who has children sends each of them everything, and passes on each piece (kPiece) as it comes.
-// Without a tree the root would send N * S.
+// Cost of a fence over N nodes with S bytes of data in all, if a hop takes alpha and a byte beta: 2
+// * d * alpha up and down, d = log_radix(N) deep; and beta * (S + radix * (S + d * piece)), because
+// a node with children sends each of them all data, and passes on each piece (kPiece) when it
+// arrives. Without a tree the root would send N * S.
 #pragma once
 
 #include <string>
