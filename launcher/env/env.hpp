@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The environment of a rank: what it inherits, cleaned of other launchers, and what each family of
-// programs reads to find its place. Pure functions, one file per family.
+// The environment of a rank: the inherited variables without those of other launchers, and the
+// variables in which each family of programs finds its place. Pure functions, one file per family.
 #pragma once
 
 #include <string>
