@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// KeyValues: what ranks of Horovod with Gloo tell each other before they are connected: values
-// under a scope and a key. Requests for it as they come over HTTP/1.1, and the answers. Pure.
+// KeyValues: the values that ranks of Horovod with Gloo exchange before they are connected, each
+// under a scope and a key. It reads requests in the form of HTTP/1.1 and makes the answers. Pure.
 //
-// A scope of ranks (global, local_NODE, cross_LOCALRANK) is over when each of its ranks has deleted
-// its own number there, and then empty, so that the ranks may meet again. In other scopes a DELETE
-// deletes.
+// A scope of ranks (global, local_NODE, cross_LOCALRANK) ends when each of its ranks has deleted
+// its own number in it. It is then empty, so that the ranks may meet again. In other scopes a
+// DELETE deletes at once.
 #pragma once
 
 #include <map>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rendezvous: where the ranks of Horovod's own Gloo on one node ask for each other's values, over
-// HTTP, as horovodrun would serve them. It passes each request on, to KeyValues at the root. Costs
-// a socket where no rank uses it.
+// Rendezvous: the HTTP server at which the ranks of Horovod's own Gloo on one node ask for each
+// other's values, in place of horovodrun's. It passes each request to KeyValues at the root. If no
+// rank uses it, it costs one socket.
 //
-// The protocol cannot authenticate a client, so it listens at an OwnPort. It keeps kMostConnections
-// at once, and each for half a minute at most.
+// The protocol cannot authenticate a client, so the server listens at an OwnPort. It keeps at most
+// kMostConnections at once, and each for at most half a minute.
 //
-// Belongs to the loop's thread.
+// It belongs to the loop's thread.
 #pragma once
 
 #include <uv.h>
