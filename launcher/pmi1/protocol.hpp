@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PMI-1, what is said: a line of a rank in, the answer to it out. As Flux RFC 13 has it, whose
-// reference is MPICH's Hydra. No descriptors and no processes, so that every line can be tested.
+// The protocol PMI-1: takes a line of a rank and returns the answer. It follows Flux RFC 13, whose
+// reference is MPICH's Hydra. It uses no descriptors and no processes, so that a test can cover
+// every line.
 //
-// Neither spawning nor publishing names is offered: such requests get an error for an answer. One
-// to spawn is an event too, because MPI libraries wait for processes that do not come.
+// It does not offer spawning or publishing names: such requests get an error as the answer. A
+// request to spawn is an event too, because MPI libraries wait for processes that do not come.
 #pragma once
 
 #include <string>

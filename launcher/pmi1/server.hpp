@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Server: the PMI-1 server of one node, for programs that know no PMIx: MPICH, Intel MPI. Each rank
-// inherits one end of a socket pair; the other is read on the agent's loop. A barrier of all ranks,
-// which also carries the keys they have put, is a fence through the root.
+// Server: the PMI-1 server of one node, for programs that do not use PMIx: MPICH, Intel MPI. Each
+// rank inherits one end of a socket pair; the agent's loop reads the other end. A barrier of all
+// ranks is a fence through the root and carries the keys that the ranks have put.
 //
-// Nothing here blocks: a rank that does not read its answers is not heard any more.
+// No call blocks: the server stops reading from a rank that does not read its answers.
 #pragma once
 
 #include <functional>

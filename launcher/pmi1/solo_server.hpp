@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SoloServer: PMI-1 for the only rank of a job. Each program that the rank starts is a job of one
-// rank of its own: the rank's script may start several, one after the other or side by side. So
-// each has its own connection, to PMI_PORT. MPICH 4 starts without a server too; MPICH 5 does not,
-// because it sees that PMIx is offered.
+// SoloServer: PMI-1 for the only rank of a job. The rank's script may start several MPI programs,
+// in turn or side by side, and each is a job of one rank. So each program has its own connection,
+// to PMI_PORT. MPICH 4 also starts without a server; MPICH 5 does not, because it sees that PMIx is
+// offered.
 //
-// What such a program says of its end means nothing to the launcher, which judges the rank by its
-// exit code.
+// The launcher ignores what such a program reports about its end, and judges the rank by its exit
+// code.
 #pragma once
 
 #include <functional>

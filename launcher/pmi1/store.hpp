@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Store: a node's copy of the keys that the ranks of a job have put. Ranks of this node see a key
-// at once, those of others after the next barrier, which carries what is new.
+// at once. Ranks of other nodes see it after the next barrier, which carries the new keys.
 #pragma once
 
 #include <cstddef>
