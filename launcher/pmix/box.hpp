@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Box: the one place where two threads meet. The PMIx library calls us on its own thread; what it
-// wants is put into the box and done by the event loop's thread. Everything else in the agent is
+// Box: the only place that two threads share. The PMIx library calls us on its own thread; the call
+// puts its request into the box, and the event loop's thread handles it. The rest of the agent is
 // single-threaded.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events: what one rank tells others by PMIx_Notify_event.
+// Events that one rank sends to others by PMIx_Notify_event.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the node's ranks give to a fence, or to what is like one (group.cpp).
+// The data of the node's ranks for a fence, or for an operation that works like a fence
+// (group.cpp).
 #pragma once
 
 #include <optional>

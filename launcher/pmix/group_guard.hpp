@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A guard in front of libpmix's code for groups. Before it calls its host (us), that code reads
-// what the rank has sent, and some requests end the agent there, or pretend a success:
+// A guard in front of libpmix's code for groups. Before that code calls its host (us), it reads the
+// rank's request. Some requests end the agent at that point, or get a false success:
 //
 // - PMIX_TIMEOUT: in 4.2 the timer takes the group for a request, and crashes. Later versions leave
 //   a time limit to the host unless all members are local, so that it would mean two things.
@@ -10,11 +10,11 @@
 //   local one, and makes it before the other nodes have asked.
 //
 // A rank that asks for one of these gets PMIX_ERR_NOT_SUPPORTED, as srun's PMIx answers each
-// request for a group. The library itself answers so to a command that it does not know, which we
-// make of the request's.
+// request for a group. The library gives this answer to an unknown command, so the guard replaces
+// the request's command by an unknown one.
 //
-// It also tells the host of each rank that asks to make a group or to end it, which the library
-// does only when the node's last member has.
+// It also tells the host of each rank that asks to make a group or to end it. The library tells its
+// host only after the request of the node's last member.
 #pragma once
 
 #include <array>

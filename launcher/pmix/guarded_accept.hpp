@@ -9,9 +9,9 @@
 // definition, which closes a connection at once unless a process of our own user holds its other
 // end. Only libpmix calls accept() here: our own code and libuv call accept4().
 //
-// The connections that it lets through are remembered, so that the agent can tell whether the
-// library has read everything that an ended rank had sent. Their bytes pass by a guard of their own
-// (group_guard.hpp), by the same means: this program defines read(2), too. All functions are
+// It remembers the connections that it accepts, so that the agent can tell whether the library has
+// read everything that an ended rank had sent. Their bytes pass through another guard
+// (group_guard.hpp) by the same means: this program defines read(2), too. All functions are
 // thread-safe.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host: what the PMIx library wants of the agent on behalf of the node's ranks. Called on the event
-// loop's thread only, in the order in which the library asked.
+// Host: the requests of the PMIx library to the agent on behalf of the node's ranks. The calls come
+// only on the event loop's thread, in the order in which the library asked.
 #pragma once
 
 #include <pmix.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values of the library as bytes, which another server of the same library can read.
+// Packs values of the library as bytes that another server of the same library can read.
 #pragma once
 
 #include <pmix.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PMIx_Publish, PMIx_Lookup and PMIx_Unpublish (MPI_Publish_name and friends). The values are kept
-// by the root, packed.
+// PMIx_Publish, PMIx_Lookup and PMIx_Unpublish (for example for MPI_Publish_name). The root keeps
+// the values, packed.
 #pragma once
 
 #include <string>

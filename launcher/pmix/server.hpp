@@ -6,10 +6,11 @@
 // The library is a singleton of the process, with one thread of its own. SIGCHLD must be blocked
 // before start() so that this thread never takes it.
 //
-// It is not finalized, nor is the job deregistered: the process ends with the server, and what the
-// library has on disk lies in the directories given here. A rank that is killed while it connects
-// leaves freed memory in the library's lists (its connection handler releases the rank's entry
-// twice; so in 4.2.2 to 5.0.6), and both calls then wait for ever for a lock in it.
+// The server does not finalize the library and does not deregister the job. Its process ends with
+// it, and the library's files are in the directories given here. The reason: a rank that is killed
+// while it connects leaves freed memory in the library's lists, because the connection handler
+// releases the rank's entry twice (4.2.2 to 5.0.6). Both calls would then wait for ever for a lock
+// in that memory.
 #pragma once
 
 #include <map>
