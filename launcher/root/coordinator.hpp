@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Coordinator: the root of a job. Waits for one agent per node, tells them what to start, collects
-// output and ends, ends everything at the first failure, and says what happened.
+// Coordinator: the root of a job. It waits for one agent per node, tells the agents what to start,
+// and collects output and ends. At the first failure it ends all ranks and reports the cause.
 #pragma once
 
 #include <functional>

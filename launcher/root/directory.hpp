@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Directory: what ranks have published by name (PMIx_Publish, MPI_Publish_name), kept by the root.
+// Directory: the values that ranks have published by name (PMIx_Publish, MPI_Publish_name). The
+// root keeps it.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FenceInquiry: who keeps a fence waiting. The root knows which of its children in the tree have
-// not given to it; nodes below them are asked.
+// FenceInquiry: finds the nodes that keep a fence waiting. The root knows which of its children in
+// the tree have not given their part; it asks the nodes below them.
 #pragma once
 
 #include <functional>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hang report: from what the agents have seen of each rank (RankState), who waits for whom, and
-// whose stacks to ask for. Pure. It speaks only of programs that use the collective library: of
-// others there is no more to say than what their processes do.
+// The hang report. From the agents' observations of each rank (RankState) it finds which ranks wait
+// for which, and the ranks whose stacks to ask for. Pure. It covers only programs that use the
+// collective library; for others the report has only the state of their processes.
 //
-// All ranks of a job make the same sequence of operations, which have numbers: who waits, waits for
-// those who are not as far and do not wait themselves.
+// All ranks of a job make the same sequence of operations, which have numbers. A rank that waits
+// does so for ranks that are at an earlier operation and do not wait themselves.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InputFeed: passes standard input on, a block at a time; the next one is read when the last was
-// taken. A thread of libuv's reads, and may stay in read() until the process ends.
+// InputFeed: passes standard input on, one block at a time. It reads the next block when the last
+// one was taken. A thread of libuv reads, and may stay in read() until the process ends.
 #pragma once
 
 #include <uv.h>

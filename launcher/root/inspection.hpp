@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inspection: the ranks are asked what they are doing: by the user, before a time-out ends them, or
-// because none of them makes progress while some wait. First come all answers, then who waits for
-// whom, then the stacks of a few.
+// Inspection: asks all ranks for their state. The reason is the user's SIGQUIT, a timeout that is
+// about to end the ranks, or a stall: no rank makes progress while some wait. First come all
+// answers, then the ranks that wait and those that they wait for, then the stacks of a few.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JobFileRun: a Batch AI job file under batchai-launch. Reads the file and the policy, makes the
-// output directory and, with --local, what the plugin would have made; plans the work once the
-// nodes are known; writes down how it ended.
+// JobFileRun: runs a Batch AI job file under batchai-launch. It reads the file and the policy, and
+// makes the output directory. With --local it also does the plugin's work. It plans the ranks once
+// the nodes are known, and records how the job ended.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plan that --dry-run prints: which rank runs where, with what, and what its environment gets.
-// For people what all ranks have in common is said once; for programs each rank is complete.
+// The plan that --dry-run prints: for each rank its node, its resources, and its variables. The
+// text form prints what all ranks share once; in the JSON form each rank is complete.
 #pragma once
 
 #include <string>

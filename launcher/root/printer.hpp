@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Printer: what the ranks write to one stream, on its way to the user: as it is, with a label at
-// each line that says whose it is, or with equal lines of several ranks as one. A rank may leave a
-// line unfinished: if another rank writes before it goes on, the printer ends that line. Without
-// labels it adds nothing else; with them it ends the last line too.
+// Printer: forms one output stream of the ranks for the user. It prints lines unchanged, or with a
+// label that names the rank, or merges equal lines of several ranks. A rank may leave a line
+// unfinished: if another rank writes before the line continues, the printer ends that line. Without
+// labels it adds nothing else; with labels it ends the last line too.
 #pragma once
 
 #include <cstdint>

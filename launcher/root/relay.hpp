@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Relay: the root's part of PMIx and of Gloo's rendezvous. Joins fences, passes direct modex
-// requests to the node that has the rank and events to all nodes, keeps the directory of published
-// names and the values of Horovod's Gloo.
+// Relay: the root's part of PMIx and of Gloo's rendezvous. It joins fences, passes direct modex
+// requests to the node of the rank, and passes events to all nodes. It keeps the directory of
+// published names and the values of Horovod's Gloo.
 #pragma once
 
 #include <list>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Outcome: how the job ended. Collects what agents say of their ranks and finds the first failure;
-// pure, so that the rules can be tested: the earliest failure by the root's clock is the cause,
-// whoever died later only followed.
+// Outcome: how the job ended. It collects the agents' reports about their ranks and finds the first
+// failure. The earliest failure by the root's clock is the cause; later ends are consequences.
+// Pure, so that the rules can be tested.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Requeue: gives a batch job back to Slurm after an end that the user has named, so that it runs
-// again from its checkpoint. A job that its user has cancelled is never given back.
+// Requeue: requeues a batch job in Slurm after an end for a reason that the user has named, so that
+// it runs again from its checkpoint. It never requeues a job that its user has cancelled.
 #pragma once
 
 #include <string>

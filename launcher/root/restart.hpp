@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Restarts: runs the job, and runs it again after a failure that another try may mend. Every
-// attempt is a new job with fresh agents, on the nodes that are left; nothing of the last one is
-// kept but what the ranks have written. Reads nothing from standard input for them: what one
-// attempt has taken, the next would miss.
+// Restarts: runs the job, and runs it again after a failure that a new attempt may cure. Every
+// attempt is a new job with new agents, on the nodes that are left; only the files of the ranks
+// remain from the last attempt. It does not pass standard input on, because input that one attempt
+// has read would be missing in the next.
 #pragma once
 
 #include <optional>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the ranks of a launch keep what its next attempt needs: a directory that all nodes see.
+// The directory in which the ranks of a launch keep the state for its next attempt. All nodes see
+// it.
 //
-// A launch finds the directory of its own earlier attempts only. In a Slurm job that has run
-// before, these are the attempts of the launch of the same command in the same working directory
-// that had the same place: the first such launch of a run, the second, and so on. For that, a list
-// in the user's data directory notes the job's launches. Only the ranks make the directory, and
-// remove it.
+// A launch finds only the directory of its own earlier attempts. In a requeued Slurm job, these
+// belong to the launch with the same command, the same working directory and the same place: the
+// first such launch of a run, the second, and so on. For that, a list in the user's data directory
+// notes the job's launches. Only the ranks make the directory, and remove it.
 #pragma once
 
 #include <string>

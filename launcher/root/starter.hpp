@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starting the agents: one srun for all nodes of an allocation, or one child process each with
-// --local. The bootstrap goes through standard input.
+// Starts the agents: one srun for all nodes of an allocation, or, with --local, one child process
+// each. The bootstrap goes through standard input.
 #pragma once
 
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StarterWords: what the starters (launcher/root/starter.hpp) write to their standard error. Death
-// notices of agents are taken out. Of srun the rest is kept until a failure that it may explain;
-// what local agents write is the launcher's own standard error, at once. One thread.
+// StarterWords: reads the standard error of the starters (launcher/root/starter.hpp). It takes
+// death notices of agents out. It keeps the rest of srun's text for a failure that it may explain.
+// It writes the text of local agents to the launcher's own standard error at once. One thread.
 #pragma once
 
 #include <functional>
