@@ -18,7 +18,7 @@ namespace {
 // For the root to find that an agent is gone: a little more than Channel takes.
 constexpr std::chrono::milliseconds kBranchGrace{12'000};
 
-// What Slurm sends to guard and agent alike comes twice.
+// A signal that Slurm sends to both guard and agent arrives twice.
 constexpr milliseconds kSameSignal{100};
 
 }  // namespace
@@ -155,7 +155,7 @@ void Agent::end_ranks(int signal, milliseconds grace) {
 }
 
 void Agent::root_lost() {
-    // Nobody is left to report to: end everything, and go.
+    // The root is gone: end all ranks, then exit.
     exit_code_ = 125;
     ending_ = Ending::root_lost;
     end_ranks(SIGTERM, kGraceAfterFailure);
@@ -183,7 +183,8 @@ void Agent::on_signal(int signal) {
     root_lost();
 }
 
-// Slurm signals all nodes of a step; what is passed on as it is needs nobody's decision.
+// Slurm signals all nodes of a step. A signal that is passed on unchanged needs no decision of the
+// root.
 void Agent::obey(int signal) {
     const auto now = std::chrono::steady_clock::now();
     if (signal == last_signal_ && now - last_signal_time_ < kSameSignal) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Agent: what each of its ranks gets, cores, devices and environment, whether to start it so or, in
-// a dry run, to tell.
+// Agent: the plan of each rank (cores, devices and environment). The agent starts the rank by it,
+// or reports it in a dry run.
 #include <algorithm>
 
 #include "launcher/agent/agent.hpp"
@@ -26,8 +26,8 @@ GpusOfRanks Agent::gpus_of_ranks() const {
     return ranks;
 }
 
-// The CPUs of the same. Which of the cores are ours Slurm has not said where it has not granted
-// all: nobody is bound.
+// The CPUs of the same ranks. If Slurm has granted a part of the cores without naming them, no rank
+// is bound.
 std::vector<std::vector<int>> Agent::shares() const {
     if (!job_.bind) return {};
     if (!job_.shared_host && granted_cores_ < static_cast<int>(cores_.size())) return {};
@@ -95,7 +95,7 @@ env::Environment Agent::of_job() const {
     return environment;
 }
 
-// What the command has from batchai-launch's own surroundings.
+// The part of the environment that comes from batchai-launch's own.
 env::Environment Agent::inherited() const {
     env::Environment environment = environment_;
     if (job_.role == Role::script) {
@@ -128,8 +128,8 @@ env::Environment Agent::environment_of(int rank, env::Environment inherited) con
     return environment;
 }
 
-// Of the environment what is set here, with the value that it has in the end: what the user has
-// set may have won.
+// The variables that the launcher sets, with their final values: a value that the user has set may
+// have won.
 void Agent::tell_plan() {
     env::Environment bare;
     if (environment_.contains("SLURM_JOB_ID")) bare["SLURM_JOB_ID"];

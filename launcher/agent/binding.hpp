@@ -17,23 +17,23 @@ namespace batchai::launcher {
 // The CPUs (hardware threads) of one core.
 using Core = std::vector<int>;
 
-// This machine as hwloc sees it; null where it sees nothing. Its devices take time to look at.
+// This machine's topology by hwloc; null if hwloc finds none. Finding the devices takes time.
 struct DestroyTopology {
     void operator()(hwloc_topology* topology) const;
 };
 using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
 Topology load_topology(bool with_devices);
-// As hwloc's XML; empty where there is none.
+// As hwloc's XML; empty if there is none.
 std::string as_xml(const Topology&);
 
 // The cores that have a CPU this process may run on, in topology order.
 std::vector<Core> allowed_cores(const Topology&);
 
-// The CPUs of each rank; empty when there are more ranks than cores: then nobody is bound.
+// The CPUs of each rank; empty when there are more ranks than cores: then no rank is bound.
 std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ranks);
 
 // How many of the cores the job may use on its node-th node: all, or as many as Slurm has granted
-// (cpus_per_node: SLURM_JOB_CPUS_PER_NODE, "4(x2),8") where it does not confine jobs to them.
+// (cpus_per_node: SLURM_JOB_CPUS_PER_NODE, "4(x2),8") if it does not confine jobs to them.
 int granted_cores(const std::vector<Core>& cores, const std::string& cpus_per_node, int node);
 
 // Ranks that share cores. Without any core known, none is missing.

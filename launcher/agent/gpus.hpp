@@ -13,20 +13,20 @@ namespace batchai::launcher {
 
 inline constexpr const char* kNvidiaGpus = "/proc/driver/nvidia/gpus";
 
-// SLURM_GPUS_ON_NODE, else the length of CUDA_VISIBLE_DEVICES, else, outside Slurm, what the driver
-// has.
+// SLURM_GPUS_ON_NODE, else the length of CUDA_VISIBLE_DEVICES, else, outside Slurm, the GPUs of
+// the driver.
 int count_gpus(const env::Environment& environment, const std::string& driver = kNvidiaGpus);
 
-// From 0. The GPU of a rank's own number is among them, so that programs which take that one do
-// well; with fewer ranks than GPUs it has others too, with more ranks they share.
+// Numbers from 0. The GPU with the rank's local number is among them, because many programs use
+// that one. With fewer ranks than GPUs a rank has several; with more ranks, ranks share a GPU.
 std::vector<int> gpus_of_rank(int local_rank, int local_size, int gpus);
 
-// PCI addresses, "0000:3b:00.0", of the `count` GPUs; empty where they cannot be told.
+// PCI addresses, "0000:3b:00.0", of the `count` GPUs; empty if they are unknown.
 std::vector<std::string> gpu_addresses(const env::Environment& environment, int count,
                                        const std::string& driver = kNvidiaGpus);
 
-// Whether they are parts of GPUs (MIG), of which CUDA shows a process the first one of its list
-// only: each rank has to be shown its own.
+// Whether the devices are parts of GPUs (MIG). CUDA shows a process only the first part of its
+// list, so each rank must see only its own.
 bool are_parts(const env::Environment& environment);
 
 // The value of CUDA_VISIBLE_DEVICES with which a process sees those of the `count` GPUs only.

@@ -44,7 +44,7 @@ void Guarded::remove(bool orderly) const {
 }
 
 Guarded start_guard(const std::string& node, const std::string& job_directory) {
-    block_signals(handled_signals());  // from here on there is something to be removed
+    block_signals(handled_signals());  // after this, a signal must not skip the cleanup
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is one that cannot be written
     sweep_scratch();

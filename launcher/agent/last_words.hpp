@@ -21,16 +21,16 @@ namespace batchai::launcher {
 class LastWords {
   public:
     struct Callbacks {
-        // Connections that their clients have closed and whose rest is not heard yet.
+        // Connections that their clients have closed and that still have unread data.
         std::function<std::vector<std::uint64_t>()> unheard;
-        // Do what the library has asked for. The end is not judged yet: no one takes the node for
-        // done before the root knows of it.
+        // Handle the library's requests. The end is not judged yet, so the node does not count as
+        // done before the root knows of the end.
         std::function<void()> hear;
         std::function<void(RankEnd)> judge;
     };
     LastWords(Loop& loop, Callbacks callbacks);
 
-    // Judges the end in its turn; at once, unless something is unheard.
+    // Judges the end in its turn, at once if no connection has unread data.
     void add(RankEnd end);
     bool empty() const { return waiting_.empty(); }
 

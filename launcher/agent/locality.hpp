@@ -14,14 +14,14 @@ namespace batchai::launcher {
 // PCI addresses of each rank's GPUs.
 using GpusOfRanks = std::vector<std::vector<std::string>>;
 
-// The CPUs of each rank: each core goes to a rank to whose GPUs it is nearest, evenly where several
-// are as near, and to nobody where it is near to none. Empty when some rank would get none, so also
-// when the machine does not say where its GPUs are.
+// The CPUs of each rank. Each core goes to the rank whose GPUs are nearest to it; equally near
+// ranks share cores evenly. A core that is near to no GPU goes to no rank. Empty if a rank would
+// get no core, so also if the machine does not report the place of its GPUs.
 std::vector<std::vector<int>> near_cores(const Topology& topology, const std::vector<Core>& cores,
                                          const GpusOfRanks& ranks);
 
-// The RDMA devices nearest to each rank's GPUs, "mlx5_0:1,mlx5_1:1". Empty when there is nothing to
-// choose.
+// The RDMA devices nearest to each rank's GPUs, "mlx5_0:1,mlx5_1:1". Empty if there is no
+// choice.
 std::vector<std::string> near_networks(const Topology& topology, const GpusOfRanks& ranks);
 
 }  // namespace batchai::launcher

@@ -49,7 +49,7 @@ class Tail {
     std::size_t after_traceback_ = 0;  // lines
 };
 
-// What NCCL, UCX and CUDA complain of, wherever a rank has written it: the first few lines.
+// The first few error lines of NCCL, UCX and CUDA in a rank's output.
 class LibraryErrors {
   public:
     // Whole lines, or what a rank has left of one for a while.

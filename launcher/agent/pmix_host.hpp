@@ -48,10 +48,10 @@ class PmixHost final : private pmix::Host {
     sys::Result<std::map<std::string, std::string>> environment(int rank) const {
         return server_->environment(rank);
     }
-    // Does what the library has asked for, at once.
+    // Handles the library's requests at once.
     void hear() { box_.open(); }
 
-    // A message from the root; one of another kind is not heeded.
+    // A message from the root; messages of other kinds are ignored.
     void receive(Kind kind, Reader& reader);
     void on_fence_done(FenceDone done);  // whole
 
@@ -63,8 +63,8 @@ class PmixHost final : private pmix::Host {
     void report_abort(int rank, int code, std::string message);
     void refuse_spawn(int rank);
 
-    // The rank has ended. First what its end says of PMIx; once the root knows the end, who waits
-    // for the rank.
+    // The rank has ended. Call judge() first, to add its state in PMIx to the end. Once the root
+    // knows the end, release the ranks that wait for it.
     void judge(RankEnd& end);
     void release_waiting_for(const RankEnd& end, bool job_ends);
     // A child of the agent has ended; it may be a stand-in.
@@ -72,7 +72,7 @@ class PmixHost final : private pmix::Host {
     void stop_stand_ins() { stand_ins_.stop(); }
 
   private:
-    // What the library wants (pmix/host.hpp).
+    // The library's requests (pmix/host.hpp).
     void fence(Fence contribution, pmix::WhenJoined answer) override;
     void modex(std::uint32_t rank, pmix::ModexAnswer answer) override;
     void publish(std::vector<Item> items, pmix::OpAnswer answer) override;

@@ -37,7 +37,7 @@ class RankOutput {
     void taken(std::uint64_t bytes);
     // Nothing more comes: see Sink::finish().
     void finish();
-    // The files have all.
+    // The files have all output.
     bool idle() const { return !files_ || files_->idle(); }
 
   private:

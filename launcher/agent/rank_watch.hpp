@@ -52,7 +52,7 @@ class RankWatch {
     ProgressPages pages_;
     StackReader stacks_;
     std::unique_ptr<Timer> timer_;              // absent before the ranks start
-    std::chrono::milliseconds quiet_after_{0};  // 0: the root does not want to know
+    std::chrono::milliseconds quiet_after_{0};  // 0: do not report it
     ActiveClock still_;                         // since any rank moved, as far as seen
     bool quiet_ = false;                        // said
 };

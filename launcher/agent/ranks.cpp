@@ -25,7 +25,7 @@ Ranks::Ranks(Loop& loop, Callbacks callbacks)
                  kill_all();
                  check_done();
              }),
-      // Somebody out of our reach holds a pipe open: enough waited.
+      // A process that we cannot end holds a pipe open: stop waiting.
       linger_(loop, [this] {
           for (auto& [number, rank] : ranks_) {
               pass_rest(number, rank.output, Stream::out);
@@ -171,8 +171,8 @@ void Ranks::ended(int number, Rank& rank, int status) {
     end.pid = rank.pid;
     end.memory = status != 0 && memory_kills_.any_new();
     rank.pid = -1;
-    // Its last words first. What it had started may still hold the pipes: then the rest comes
-    // later.
+    // Read its last output first. Processes that it started may still hold the pipes: then the
+    // rest comes later.
     for (auto [source, stream] :
          {std::pair{&rank.output, Stream::out}, {&rank.error, Stream::err}}) {
         if (source->poll && !read(number, *source, stream, source->poll->fd(), true)) {
@@ -264,7 +264,7 @@ void Ranks::check_done() {
         streams = streams || rank.output.poll || rank.error.poll;
     }
     if (grace_.active() && any_group_lives()) return;
-    // Nothing may outlive the ranks: what they left behind is our child now, or a child of one.
+    // No process may outlive the ranks: one that they left is our child now, or a child of one.
     if (!lingered_ && (signal_children(SIGKILL) > 0 || streams)) {
         if (!linger_.active()) linger_.start(std::chrono::seconds(1));
         return;

@@ -58,28 +58,27 @@ class Ranks {
         LineBuffer lines;
         std::unique_ptr<Timer> rest;  // runs while lines has the beginning of one
         std::size_t seen = 0;         // bytes of it at the last look
-        bool in_pieces = false;       // its line has been passed on in part, for want of room
+        bool in_pieces = false;       // its line was passed on in part, for lack of room
     };
     struct Rank {
-        pid_t pid = -1;  // -1: ended
-        pid_t group =
-            -1;  // what it has started, as far as that stayed in its group; -1: not started
+        pid_t pid = -1;    // -1: ended
+        pid_t group = -1;  // holds the processes it started, unless they left it; -1: not started
         std::chrono::steady_clock::time_point begin, wrote;
         Source output, error;
         Tail tail{20};
         LibraryErrors library;
     };
 
-    // Text without a line end, a prompt or a progress bar, is passed on after kRest. If it is a
-    // block or more by then, it is taken for a long line: passed on once less than another block
-    // has come in kLongRest. All such text of a node is kPending at most (and less than a block of
-    // each stream): a line that needs more is passed on in pieces, from then on in small ones,
-    // which are on their way while the next one is read.
+    // The agent passes text without a line end (a prompt, a progress bar) on after kRest. A block
+    // or more by then counts as a long line: the agent passes it on once less than another block
+    // came in kLongRest. All such text of a node is at most kPending (and less than a block of
+    // each stream). The agent passes a line that needs more on in pieces, from then on in small
+    // ones, and reads the next piece while the last one is on its way.
     static constexpr std::chrono::milliseconds kRest{200}, kLongRest{1000};
     static constexpr std::size_t kBlock = 64 << 10, kPending = 16 << 20, kPiece = 1 << 20;
 
     void attach(int number, Source& source, Stream stream, sys::UniqueFd fd);
-    // Reads what is there; false when nothing more will come.
+    // Reads the available bytes; false at the end of the stream.
     bool read(int number, Source& source, Stream stream, int fd, bool all);
     void add(int number, Source& source, Stream stream, std::string_view bytes);
     void look(int number, Source& source, Stream stream);

@@ -20,7 +20,7 @@
 namespace batchai::launcher {
 namespace {
 
-// What execve needs, made before fork: the child of a process with threads may not allocate.
+// The arguments of execve, made before fork: the child of a process with threads may not allocate.
 class CStrings {
   public:
     explicit CStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {
@@ -40,7 +40,7 @@ std::vector<std::string> entries(const std::map<std::string, std::string>& envir
     return list;
 }
 
-// What the child tells the agent when it could not become the rank.
+// The child's message to the agent when it could not become the rank.
 struct Report {
     enum class Step { pipes, directory, program } step;
     int code;
@@ -116,7 +116,7 @@ struct Child {
 [[noreturn]] void become(const Child& child) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::prctl(PR_SET_PTRACER, child.parent);  // whose gdb may look, where Yama lets parents only
+    ::prctl(PR_SET_PTRACER, child.parent);          // so its gdb may attach under Yama, too
     if (::getppid() != child.parent) ::_exit(127);  // it died before the line above
     sigset_t none;
     ::sigemptyset(&none);

@@ -50,7 +50,7 @@ void add_line(std::vector<std::string>& lines, std::string line) {
     lines.back() = "...";
 }
 
-// What is there; at the end, or without anything, false.
+// Reads the available bytes; false at the end, or if there are none.
 bool read_some(int fd, std::string& text) {
     std::array<char, 1 << 14> bytes;
     const ssize_t size = ::read(fd, bytes.data(), bytes.size());
@@ -122,7 +122,7 @@ void StackReader::look_at_file(Task& task) {
 
 void StackReader::ask_debugger(Task& task) {
     task.text.clear();
-    // A debugger would wait for who waits for a disk, and leave it stopped.
+    // A debugger would wait for a process that waits for a disk, and leave it stopped.
     if (process_letter(task.stack.pid) == 'D') return ask_kernel(task);
     SpawnRequest request;
     request.argv = {"gdb",  "-nx",
