@@ -87,8 +87,8 @@ std::vector<int> expand_counts(const std::string& list) {
 
 namespace {
 
-// Slurm always says how many tasks the nodes take, and only where the user has asked how many there
-// are to be. Within a step it speaks of the step.
+// Slurm always sets the number of tasks that the nodes can take. It sets the number to start only
+// if the user has asked for one. Within a step, both describe the step.
 std::vector<int> tasks_asked(const env::Environment& environment, std::size_t nodes) {
     const auto tasks = environment.find("SLURM_TASKS_PER_NODE");
     if (tasks == environment.end() || environment.contains("SLURM_STEP_ID")) return {};
@@ -209,7 +209,7 @@ sys::Result<Allocation> slurm_allocation(
         return sys::Error{
             "no Slurm allocation here: run inside sbatch or salloc, or with --local NODES"};
     }
-    // A task of srun's, and no rank of ours, whose variables say the same.
+    // A task of srun, and not a rank of ours, which has the same variables.
     const auto task = environment.find("SLURM_PROCID");
     if (task != environment.end() && task->second != "0" &&
         !environment.contains("BATCHAI_NODE_NAME"))

@@ -26,8 +26,8 @@ struct Allocation {
     // Of a heterogeneous job the component's own number, by which Slurm's nodes know it; job_id is
     // the first component's, by which the user and Slurm's controller do. Otherwise both are one.
     std::string node_job_id;
-    std::vector<int> tasks;  // of each node, where the user has asked for a number of them
-    // --distribution of sbatch or salloc: the order of the nodes, and the part that is not heeded.
+    std::vector<int> tasks;  // of each node, if the user has asked for a number of them
+    // --distribution of sbatch or salloc: the order of the nodes, and the part that is ignored.
     Order order = Order::block;
     std::string ignored_distribution;
     GpuRequest gpus;
@@ -38,9 +38,9 @@ std::string host_name();
 
 Allocation local_allocation(int nodes);
 
-// From the environment that sbatch and salloc set. Of several tasks of srun only the first gets
-// one: it starts the agents of all nodes. Of a heterogeneous job it is one component, as for srun:
-// the first, or the one whose step this is. `ask_node` returns the job of this process, as the node
+// From the environment that sbatch and salloc set. Among several tasks of srun only the first gets
+// one: it starts the agents of all nodes. In a heterogeneous job it is one component, as for srun:
+// the first, or the one of this step. `ask_node` returns the job of this process, as the node
 // knows it; it is called only in a step that may be one of several components on the same nodes.
 sys::Result<Allocation> slurm_allocation(
     env::Environment environment,
@@ -55,7 +55,7 @@ env::Environment of_component(env::Environment environment, int component);
 // restarted. Slurm's controller is asked if the environment speaks of either.
 sys::Result<Allocation> find_allocation(const env::Environment& environment);
 
-// "2(x3),1" -> 2 2 2 1; empty where it is not that.
+// "2(x3),1" -> 2 2 2 1; empty if it has another form.
 std::vector<int> expand_counts(const std::string& list);
 
 // "n[1-3,07],gpu" -> n1 n2 n3 n07 gpu.

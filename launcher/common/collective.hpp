@@ -48,8 +48,8 @@ class FenceTable {
     // One of the ranks without which a fence under way cannot be completed; -1: none.
     int blocked_by(const std::vector<int>& gone, const RankMap& map) const;
 
-    // The oldest unfinished fence, and the nodes that may not have given their part: who has not,
-    // only they know.
+    // The oldest unfinished fence, and the nodes that may not have given their part. Only those
+    // nodes know whether they have.
     struct Missing {
         FenceId id;
         std::vector<int> nodes;

@@ -64,7 +64,7 @@ void add_in_turn(RankMap& map, int count);
 // together.
 std::string process_mapping(const RankMap& map);
 
-// "one rank per GPU: 8 ranks on 4 nodes"; what was chosen, for the user who did not say.
+// "one rank per GPU: 8 ranks on 4 nodes"; the choice, if the user made none.
 std::string describe(const RankMap& map, const std::vector<NodeSize>& nodes, int ranks_per_gpu = 1);
 
 }  // namespace batchai::launcher

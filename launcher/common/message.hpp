@@ -277,7 +277,7 @@ struct End {
         a(signal, grace);
     }
 };
-// Agent to root: Slurm, or somebody on the node, has sent this signal, which is the root's to obey.
+// Agent to root: the agent got this signal, from Slurm or a user. The root decides about it.
 struct Asked {
     static constexpr Kind kKind = Kind::asked;
     int signal = 0;

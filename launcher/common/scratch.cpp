@@ -27,7 +27,7 @@ void remove_both(const std::string& name) {
     fs::remove_all(kTemporary + name, ignored);
 }
 
-// Opens a directory of ours and takes its lock; empty: it is somebody's.
+// Opens a directory of our user and takes its lock; empty: another process owns it.
 sys::UniqueFd take_lock(const std::string& path) {
     sys::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat info {};

@@ -22,10 +22,10 @@ struct Scratch {
     void remove() const;
 };
 
-// Removes a Scratch by its directory, for who has not made it.
+// Removes a Scratch by its directory, for a process that has not made it.
 void remove_scratch(const std::string& directory);
 
-// Removes what killed processes of this user have left.
+// Removes the directories that killed processes of this user have left.
 void sweep_scratch();
 
 }  // namespace batchai::launcher

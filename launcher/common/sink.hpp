@@ -25,9 +25,9 @@ class Sink {
         int fd = -1;       // stays the caller's
         std::string name;  // the file, as its user knows it
     };
-    // What becomes of the output after a failure: it goes on in a file on this node, it is lost,
-    // the program that read it has ended, it was written, but may never reach the disk, or what was
-    // kept is in the file after all.
+    // The output after a failure. kept: it continues in a file on this node. unread: its reader has
+    // ended. unsynced: it was written, but may never reach the disk. returned: the part in the file
+    // on this node is in its own file after all.
     enum class Rest : std::uint8_t { kept, lost, unread, unsynced, returned };
     struct Failure {
         std::string name;  // of the file that could not be written
@@ -35,7 +35,7 @@ class Sink {
         Rest rest = Rest::lost;
         std::string kept;  // the file on this node
     };
-    // A failure is told when it happens.
+    // Calls on_failure when a failure happens.
     Sink(Loop& loop, Target target, std::function<void(const Failure&)> on_failure);
     Sink(const Sink&) = delete;
     Sink& operator=(const Sink&) = delete;
@@ -44,8 +44,8 @@ class Sink {
     // The target could not be opened: everything goes to a file on this node.
     void give_up(const std::string& why);
     // After the last piece: a file is synced, because a file server may say only then that it has
-    // not stored what it took. What was kept on this node is appended to the file if it can be
-    // written again, and told.
+    // not stored the data. Output kept on this node is appended to the file if the file can be
+    // written again; on_failure reports this.
     void finish();
     // While it is not, a thread of the pool may be using it.
     bool idle() const { return !busy_ && queue_.empty(); }

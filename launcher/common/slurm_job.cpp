@@ -14,8 +14,8 @@
 namespace batchai::launcher {
 namespace {
 
-// Runs scontrol with these words, none of which the shell could misunderstand, and returns what it
-// says. A controller that does not answer is given up.
+// Runs scontrol with these arguments, which need no quoting, and returns its output. Gives up if
+// the controller does not answer.
 sys::Result<std::string> scontrol(const std::string& words) {
     const auto path = std::filesystem::path(BATCHAI_SRUN).parent_path() / "scontrol";
     // Times in UTC, whatever the user's shell has set. SIGTERM may be blocked here, and in
