@@ -37,10 +37,10 @@ struct Place {
     std::string shm_directory;     // of this agent, removed with it
 };
 
-// What the map says of it.
+// The rank's place in the map.
 Place place_in(const RankMap& map, int rank);
 
-// Where ranks keep what their next attempt needs; the user may name it.
+// The directory for the state that the next attempt needs; the user may set it.
 inline constexpr const char* kRestartDirectory = "BATCHAI_RESTART_DIRECTORY";
 
 // The variables that a launch has set for a rank, with their values: a JSON object. A launch inside
@@ -51,7 +51,7 @@ inline constexpr const char* kOfLaunch = "BATCHAI_OF_LAUNCH";
 void note_as_ours(Environment& environment, const std::string& name);
 // So are all that `before` does not have, except what is taken away from the rank.
 void note_new_as_ours(Environment& environment, const Environment& before);
-// Removes what a launch around this one has set.
+// Removes the variables that a launch around this one has set.
 void leave_outer_launch(Environment& environment);
 
 // Whether the user has said if Open MPI's ranks give up their core while they wait.
@@ -63,7 +63,7 @@ void leave_to_server(Environment& environment);
 // Those of them that the user has made otherwise, as NAME=VALUE.
 std::vector<std::string> unheeded(const Environment& environment);
 // The rest of a message that PMIx's server has failed: names all other settings of PMIx, which it
-// reads too. Empty where there are none.
+// reads too. Empty if there are none.
 std::string blame_settings(const Environment& environment);
 
 // Removes what other launchers have left: PMIX_*, PMI_*, SLURM_PMIX*, OMPI_* and more, and what a
@@ -86,7 +86,7 @@ void make_script(Environment& environment, const Environment& slurm);
 
 void add_openmpi(Environment& environment, const Place& place);
 void add_intel_mpi(Environment& environment, const Place& place);
-// MPICH and what is made of it: Intel MPI, MVAPICH, ParaStation MPI.
+// MPICH and its derivatives: Intel MPI, MVAPICH, ParaStation MPI.
 void add_mpich(Environment& environment, const Place& place);
 void add_torch(Environment& environment, const Place& place);
 void add_network(Environment& environment, const Place& place);
@@ -95,7 +95,7 @@ void add_tensorflow(Environment& environment, const Place& place,
                     const std::vector<std::string>& workers);
 void add_devices(Environment& environment, const Place& place);
 void add_horovod(Environment& environment, const Place& place);
-// SLURM_PROCID and friends, which describe agents, say what they would say of ranks. A rank on its
+// SLURM_PROCID and others, which describe agents, get the values of ranks. A rank on its
 // own may start mpirun: SLURM_NODELIST and its like, in which mpirun looks for nodes, stay the
 // job's, and only SLURM_STEP_* describe the rank.
 void add_slurm(Environment& environment, const Place& place);
