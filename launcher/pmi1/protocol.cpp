@@ -10,7 +10,7 @@ namespace {
 
 using Event = Reaction::Event;
 
-// With the zero byte that ends a string in C; what Hydra says.
+// Hydra's limits, including the zero byte that ends a string in C.
 constexpr std::size_t kMaxName = 256, kMaxKey = 64, kMaxValue = 1024;
 
 // The value of a key in "key=value key=value": up to the next space. That of "value" goes on to the
@@ -67,7 +67,7 @@ Reaction Session::on_line(std::string_view line) {
     return answer(line, command);
 }
 
-// Of a program that has come to PMI_PORT: what PMI_SIZE and PMI_RANK say.
+// For a program that has connected to PMI_PORT: the values of PMI_SIZE and PMI_RANK.
 std::string Session::greeting(std::string_view line) const {
     return fmt::format("cmd=initack rc=0\ncmd=set size={}\ncmd=set rank={}\ncmd=set debug=0\n",
                        job_.size, number(field(line, "pmiid"), 0));

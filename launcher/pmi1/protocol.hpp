@@ -15,7 +15,7 @@
 
 namespace batchai::launcher::pmi1 {
 
-// A line, without its end. What a client of MPICH 4.0 sends has at most 1,023 bytes.
+// A line, without its end. A client of MPICH 4.0 sends at most 1,023 bytes.
 inline constexpr std::size_t kMaxLine = 4096;
 
 // The job as its ranks may know it.
@@ -25,7 +25,7 @@ struct Job {
     std::string mapping;  // PMI_process_mapping
 };
 
-// What a line means to the server, besides the answer.
+// The event of a line for the server, besides the answer.
 struct Reaction {
     enum class Event { none, joined, left, barrier, spawn, aborted, broken };
     Event event = Event::none;

@@ -61,7 +61,7 @@ void Server::obey(int number, Rank& rank, std::string_view line) {
             return callbacks_.on_spawn_refused(number);
         case Reaction::Event::aborted:  // it waits for its end, and would complain of anything else
             return callbacks_.on_aborted(number, reaction.code, {});
-        case Reaction::Event::broken:  // nobody could tell what the others would wait for
+        case Reaction::Event::broken:  // the others would wait without a known cause
             rank.poll.reset();
             return callbacks_.on_aborted(number, 1, "broke the protocol of PMI-1: " + reaction.why);
     }

@@ -39,7 +39,7 @@ class Server {
     // Whether any rank still holds its end.
     bool connected() const;
 
-    // A rank has ended: reads what it had said before.
+    // A rank has ended: reads its last messages.
     void hear_out(int rank);
     // It takes part in nothing any more. A barrier in which it is missing fails.
     void forget(int rank);

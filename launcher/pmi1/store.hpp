@@ -14,14 +14,14 @@ namespace batchai::launcher::pmi1 {
 
 class Store {
   public:
-    // False where ranks of this node have put too much. Neither a key nor a value holds a newline,
-    // nor a key a space.
+    // False if ranks of this node have put too much. Keys and values must not have a newline; keys
+    // must not have a space.
     bool put(std::string_view key, std::string_view value);
     // nullptr: unknown.
     const std::string* get(std::string_view key) const;
 
-    // What this node's ranks have put since the last call. Such texts of several nodes may be
-    // joined before they are merged.
+    // The keys that this node's ranks have put since the last call. Such texts of several nodes may
+    // be joined before they are merged.
     std::string take_new();
     void merge(std::string_view text);
 
