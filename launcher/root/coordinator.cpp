@@ -248,8 +248,8 @@ void Coordinator::on_misplaced(const Misplaced& misplaced) {
     outcome_.add_misplaced(misplaced.line);
 }
 
-// Standard error may be the file that cannot be written: then the line goes where the ranks' errors
-// are kept.
+// Standard error may be the file that cannot be written. Then the line goes to the file to which
+// the ranks' standard error has moved.
 void Coordinator::tell(const std::string& line) {
     if (!try_to_say(line)) printer_err_->write_own(said(line));
 }
@@ -276,8 +276,8 @@ void Coordinator::check_served() {
     if (state_ == State::running && outcome_.only_servers_run()) end_job();
 }
 
-// A rank that ends well, but leaves the others waiting for it, is a failure like any other: the
-// first one, as those who were told that it is gone have ended since.
+// A rank that exits with 0 while others still wait for it is a failure too. It is the first one:
+// ranks that were told of its end have ended since.
 void Coordinator::check_awaited() {
     const int rank = relay_.awaited();
     if (rank < 0 || state_ != State::running) return;
@@ -316,7 +316,7 @@ void Coordinator::on_agent_died(const DeathNotice& notice) {
 // ---- standard input -----------------------------------------------------------------------------
 
 void Coordinator::start_input() {
-    // Reading from a terminal that belongs to somebody else would stop us.
+    // Reading from a terminal whose foreground is another process group would stop us.
     const bool background = ::isatty(0) != 0 && ::tcgetpgrp(0) != ::getpgrp();
     if (!session_.output_is_ours || background || session_.max_restarts > 0) {
         agents_[0].peer->channel->send(Input{});

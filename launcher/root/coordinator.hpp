@@ -64,7 +64,7 @@ struct Session {
     std::string output_line;        // between an earlier run's output in them and ours; empty: none
     std::optional<double> timeout;  // seconds, of all attempts
     std::optional<double> timeout_left;  // of it, after earlier attempts; none: all of it
-    double hang_report = 60;  // seconds without progress until who waits for whom is told; 0: never
+    double hang_report = 60;             // seconds without progress until a hang report; 0: never
     int attempt = 0, max_restarts = 0;
     std::vector<std::string> misplaced;  // SessionResult's, of earlier attempts
     std::string restart_directory;       // named for the ranks; empty: none

@@ -59,7 +59,7 @@ bool Coordinator::all_done() const {
     return std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.done; });
 }
 
-// All ranks have ended, and agents still write what they had written.
+// All ranks have ended, and agents still write the ranks' output.
 bool Coordinator::only_files_are_open() const {
     return !all_done() && map_.size() > 0 &&
            outcome_.ended() == static_cast<std::size_t>(map_.size());
@@ -99,7 +99,7 @@ void Coordinator::say_bye() {
     timeout_.stop();
     deadline_.start(kByeDeadline);
     to_all(Bye{});
-    close_door();  // agents that have not greeted yet find nobody, and clean up
+    close_door();  // agents that have not greeted yet cannot connect, and clean up
     // On SIGINT, srun stops waiting for the step, and leaves one that runs alone. On SIGTERM it
     // would kill the agents and their guards, which then could not clean up.
     if (greeted_ < agents_.size()) {
@@ -110,8 +110,8 @@ void Coordinator::say_bye() {
     check_gone();
 }
 
-// The agents clean up before they go. srun waits for them, but may have been killed; and once we
-// are gone Slurm kills what is left of the job.
+// The agents clean up before they exit. srun waits for them, but may have been killed. Once we have
+// exited, Slurm kills the remaining processes of the job.
 void Coordinator::check_gone() {
     const bool no_starter =
         std::all_of(starters_.begin(), starters_.end(), [](const Starter& s) { return s.pid < 0; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Coordinator, where somebody is late: progress at a start, who a stalled start waits for, and
-// ranks none of which moves.
+// Coordinator, for late nodes and ranks: progress of a start, the nodes for which a stalled start
+// waits, and ranks that make no progress.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -82,8 +82,8 @@ void Coordinator::on_quiet(int node, const Quiet& quiet) {
     check_quiet();
 }
 
-// All nodes are quiet, and somebody waits: said once, until something moves. Looks again after an
-// inspection.
+// No node makes progress, and some rank waits. Reports this at most once per stall, and checks
+// again after an inspection.
 void Coordinator::check_quiet() {
     if (hang_said_ || inspection_.under_way() || state_ != State::running) return;
     const auto is_quiet = [](const Agent& agent) { return agent.done || agent.quiet.quiet; };

@@ -14,7 +14,7 @@ namespace {
 
 using Stage = RankProgress::Stage;
 
-constexpr std::size_t kMostStacks = 4;   // of those who are waited for
+constexpr std::size_t kMostStacks = 4;   // of ranks for which others wait
 constexpr std::size_t kMostRanges = 16;  // "0-2", "5"
 
 // How far a rank is; of two the smaller one is behind.
@@ -74,7 +74,7 @@ std::vector<int> find_awaited(const std::vector<RankState>& states) {
     return awaited;
 }
 
-// Ranks of which the same can be said.
+// Ranks with the same state.
 struct Group {
     RankState state;  // of the first one
     std::vector<int> ranks, missing;

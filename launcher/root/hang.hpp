@@ -17,9 +17,9 @@
 namespace batchai::launcher {
 
 struct HangReport {
-    std::vector<std::string> lines;  // the first one says it all; none: nobody uses the library
-    std::vector<int> awaited;        // ranks for which the others wait; none: it cannot be said
-    std::vector<int> interesting;    // whose stacks may say why: some of these, one of the others
+    std::vector<std::string> lines;  // the first one sums up; none: no rank uses the library
+    std::vector<int> awaited;        // ranks for which the others wait; none: unknown
+    std::vector<int> interesting;    // ranks whose stacks to read: some of these, one other
 };
 
 // Of every rank that runs, in any order.

@@ -60,7 +60,7 @@ void Inspection::tell() {
     answers_.start(kStacks);
 }
 
-// Of who uses the library most is said already.
+// For ranks that use the library, the report already has most facts.
 void Inspection::tell_processes(const HangReport& hang) const {
     std::vector<RankState> ranks = under_way_->ranks;
     std::erase_if(ranks, [&](const RankState& state) {

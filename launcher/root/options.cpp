@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kUsage = 125;
 
-// What is not of Options' own types, as the user writes it.
+// Values in the user's spelling, before they become those of Options.
 struct Words {
     CLI::Option* local_option = nullptr;
     int local = 0;
@@ -214,7 +214,7 @@ void take_words(const Words& words, Options& options) {
     if (words.collapse) options.labels = Labels::equal_lines;
 }
 
-// What the command line leaves to its surroundings; or why that cannot be.
+// Takes options that the command line lacks from the environment; returns an error if it cannot.
 std::optional<std::string> complete(Options& options) {
     if (!options.output_directory.empty()) {
         std::error_code nowhere;
@@ -238,7 +238,7 @@ constexpr const char* kNodes = "the nodes are the allocation's (sbatch -N), or p
 constexpr const char* kEnvironment =
     "ranks get the whole environment: write NAME=VALUE before batchai-launch";
 
-// Options of mpirun, mpiexec, srun, torchrun and horovodrun, and what is done here instead.
+// Options of mpirun, mpiexec, srun, torchrun and horovodrun, and our options in their place.
 constexpr std::pair<std::string_view, const char*> kOthers[] = {
     {"-np", "-n N"},
     {"--np", "-n N"},
@@ -274,7 +274,7 @@ constexpr std::pair<std::string_view, const char*> kOthers[] = {
     {"--rdzv_backend", "nothing: ranks find MASTER_ADDR"},
 };
 
-// What to do instead of an option that there is not.
+// The hint for an option that does not exist.
 std::string unknown(const std::string& option) {
     const std::string word = option.substr(0, option.find('='));
     const auto* found = std::find_if(std::begin(kOthers), std::end(kOthers),

@@ -20,7 +20,7 @@ struct Plan {
     std::vector<RankPlan> ranks;  // by rank
 };
 
-// Names and values that nobody may see.
+// Names and values that the plan must not show.
 using Secrets = std::vector<std::pair<std::string, std::string>>;
 
 // Puts "***" in their place, wherever a value turns up.

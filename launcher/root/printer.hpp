@@ -26,10 +26,10 @@ std::string label_lines(std::string_view label, std::string_view lines);
 // Lets ranks write to one stream without mixing their lines.
 class OwnLines {
   public:
-    // What to write for this text of the rank: an unfinished line of another rank is ended first.
+    // The bytes to write for this text of the rank, after the end of another's unfinished line.
     // label: before each line; may be empty.
     std::string add(int rank, std::string_view label, std::string text);
-    // What ends the line that is unfinished: "\n"; nothing if there is none.
+    // The end of an unfinished line, "\n"; empty if there is none.
     std::string finish();
 
   private:
@@ -37,7 +37,7 @@ class OwnLines {
     int unfinished_ = kNone;  // the rank whose line the stream is in
 };
 
-// Lines of several ranks, of which equal ones become one; each rank's own keep their order.
+// Merges equal lines of several ranks into one; the lines of each rank keep their order.
 class EqualLines {
   public:
     void add(int rank, std::string_view lines);
@@ -69,7 +69,7 @@ class Printer {
     void write(int rank, std::string text, Done done);
     // A line that is no rank's.
     void write_own(const std::string& line);
-    // Nothing more comes from any rank: what waits for its equals is written.
+    // No rank writes any more: returns the lines that still wait for equal ones.
     void flush();
 
   private:

@@ -86,7 +86,7 @@ void Outcome::explain_loss(const std::string& node, const std::string& line) {
     }
 }
 
-// Of those that ended on their own; who only followed the root's order comes after all others.
+// Of ranks that ended on their own; a rank that the root has ended comes after all others.
 const RankEnd* Outcome::first_rank() const {
     const RankEnd* first = nullptr;
     const auto earlier = [](const RankEnd& a, const RankEnd& b) {
@@ -166,7 +166,7 @@ std::string Outcome::text(const RankMap& map, bool with_tail) const {
     return text;
 }
 
-// Who ends when asked to has done nothing wrong; who does not, may have been short of time.
+// A rank that ends when asked to has not failed; one that does not may have lacked the time.
 std::string Outcome::followers(const RankMap& map, const RankEnd* culprit) const {
     if (cause() == Cause::signal) {
         const auto killed = std::count_if(ends_.begin(), ends_.end(), [](const auto& entry) {

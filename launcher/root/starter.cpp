@@ -19,7 +19,7 @@
 namespace batchai::launcher {
 namespace {
 
-// A node that is down answers nobody.
+// A node that is down does not answer.
 constexpr std::chrono::seconds kSweep{10};
 
 // Runs argv, whose first word is a path, or a name that is on the PATH, with `input` as its
@@ -42,9 +42,9 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
     starter.pid = ::fork();
     if (starter.pid < 0) return fork_error(errno);
     if (starter.pid == 0) {
-        // The terminal's Ctrl-C is for the root, which then ends the job in order. Nor does the
-        // death of the root reach these processes as a signal: srun would kill the agents before
-        // they have cleaned up. They see their connection end.
+        // The terminal's Ctrl-C must reach only the root, which then ends the job in order. The
+        // death of the root must not reach these processes as a signal either: srun would kill
+        // the agents before they have cleaned up. They see their connection end.
         ::setsid();
         sigset_t none;
         ::sigemptyset(&none);

@@ -60,7 +60,7 @@ void StarterWords::take(const std::string& line) {
     }
 }
 
-// But for srun's complaint about SLURM_CPU_BIND=none where there is no binding anyway.
+// Leaves out srun's warning about SLURM_CPU_BIND=none on clusters without binding.
 void StarterWords::say() {
     std::istringstream lines(std::exchange(kept_, {}));
     for (std::string line; std::getline(lines, line);) {
