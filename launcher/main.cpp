@@ -35,7 +35,7 @@ int fail(const std::string& message) {
     return kOwnFailure;
 }
 
-// What a job file does not say.
+// Settings that a job file does not have.
 void apply(const Options& options, Session& session) {
     session.timeout = options.timeout;
     session.hang_report = options.hang_report;
@@ -77,7 +77,7 @@ sys::Result<std::string> choose_restart_directory(const Options& options,
         command, settings_digest(options.arguments, environment));
 }
 
-// Names what the job has asked Slurm for and its ranks do not get, unless an option replaces it.
+// Names requests of the job to Slurm that its ranks do not get, unless an option replaces them.
 void say_ignored(const Options& options, const Allocation& allocation) {
     if (!allocation.ignored_distribution.empty() && !options.order) {
         say(
