@@ -9,7 +9,7 @@ load lib
 
 launch() { salloc --quiet -N2 batchai-launch "$@"; }
 
-@test "a command gets one rank per GPU, and that is said" {
+@test "a command gets one rank per GPU, and the launcher says so" {
     run salloc --quiet -N2 --gres=gpu:2 batchai-launch sh -c 'echo "$RANK on $(hostname) sees $CUDA_VISIBLE_DEVICES"'
     [ "$status" -eq 0 ]
     [[ $output = *"batchai-launch: one rank per GPU: 4 ranks on 2 nodes"* ]]
@@ -23,13 +23,13 @@ launch() { salloc --quiet -N2 batchai-launch "$@"; }
     [ "$(sort <<<"$output")" = $'0 sees 0\n1 sees 1\n2 sees 0,1' ]
 }
 
-@test "of MIG instances a rank sees its own only, as CUDA shows a process no more" {
+@test "with MIG a rank sees only its own instance, because CUDA shows a process no more" {
     run env CUDA_VISIBLE_DEVICES=MIG-a,MIG-b timeout 30 batchai-launch --local 1 -n 2 sh -c 'echo "$RANK sees $CUDA_VISIBLE_DEVICES"'
     [ "$status" -eq 0 ]
     [ "$(sort <<<"$output")" = $'0 sees MIG-a\n1 sees MIG-b' ]
 }
 
-@test "a command without GPUs gets one rank per node, and that is said" {
+@test "a command without GPUs gets one rank per node, and the launcher says so" {
     run launch sh -c 'echo "$RANK on $(hostname)"'
     [ "$status" -eq 0 ]
     [[ $output = *"no GPUs, one rank per node: 2 ranks on 2 nodes"* ]]
@@ -96,7 +96,7 @@ END
     done
 }
 
-@test "a rank's exit code is the job's, and the rank, the node and its last words are named" {
+@test "a failing rank's exit code is the job's, and the report has the rank, its node and its last output" {
     run launch -n 4 sh -c '[ $RANK != 2 ] || { echo "no such data" >&2; exit 3; }; sleep 60'
     [ "$status" -eq 3 ]
     [[ $output = *"batchai-launch: rank 2 on n2 exited with code 3 after "*"last lines of its stderr:"*"no such data"* ]]
@@ -120,19 +120,19 @@ END
     [ "$status" -eq 4 ]
 }
 
-@test "a command that is not there ends with 127" {
+@test "a command that does not exist ends the job with 127" {
     run -127 launch no-such-command
     [ "$status" -eq 127 ]
     [[ $output = *"no-such-command: command not found"* ]]
 }
 
-@test "a command that cannot be executed ends with 126" {
+@test "a command that cannot be executed ends the job with 126" {
     echo text >"$BATS_TEST_TMPDIR/file"
     run launch "$BATS_TEST_TMPDIR/file"
     [ "$status" -eq 126 ]
 }
 
-@test "a directory for a command ends with 126" {
+@test "a directory in place of a command ends the job with 126" {
     run launch --local 2 -n 2 "$BATS_TEST_TMPDIR"
     [ "$status" -eq 126 ]
     [[ $output = *"$BATS_TEST_TMPDIR: Is a directory"* ]]
@@ -145,7 +145,7 @@ END
     [[ $output == *"rank 0 on n1, process "*": sleeping"* ]]
 }
 
-@test "what ranks leave running in the background is gone with the job" {
+@test "background processes of ranks do not outlive the job" {
     run launch -n 4 sh -c '(setsid sleep 300 &) ; (nohup sleep 300 >/dev/null 2>&1 &); exit 0'
     [ "$status" -eq 0 ]
 }
@@ -194,7 +194,7 @@ listening() {
         while read -r inode; do awk -v i="$inode" "\$4 == \"0A\" && \$10 == i" "/proc/$1/net/tcp"; done' - "$2"
 }
 
-@test "once the ranks run nobody can connect to the launcher any more" {
+@test "once the ranks run no process can connect to the launcher" {
     submit -N2 --output=/dev/null --wrap 'batchai-launch -n 4 sh -c "sleep 301"'
     eventually on_node n2 pgrep -fx 'sleep 301'
     root=$(on_node n1 pgrep -f 'batchai-launch -n [4]' | tail -n 1)
@@ -221,7 +221,7 @@ has_directory() { on_node "$1" find /tmp/ -maxdepth 1 -name 'batchai.??????' | g
     grep -qx 'batchai-launch: asked to end by SIGTERM: the job was cancelled' "$BATS_TEST_TMPDIR/out"
 }
 
-@test "srun of several launchers starts the job once, and the others say what to do" {
+@test "srun with several launchers starts the job once, and the other launchers say what to do" {
     run salloc --quiet -N2 srun --overlap -N2 --ntasks-per-node=1 batchai-launch -n 2 sh -c 'echo "rank $RANK"'
     [ "$status" -eq 125 ]
     [[ $output = *"batchai-launch: srun has started this as task 1: start it once, without srun or"* ]]
@@ -229,13 +229,13 @@ has_directory() { on_node "$1" find /tmp/ -maxdepth 1 -name 'batchai.??????' | g
     [ "$(grep -c '^rank 1$' <<<"$output")" -eq 1 ]
 }
 
-@test "a command that is an empty word is not looked for" {
+@test "an empty command is refused" {
     run launch ''
     [ "$status" -eq 125 ]
     [ "$output" = "batchai-launch: the command is an empty word: is a variable of the script unset?; see batchai-launch --help" ]
 }
 
-@test "an option of another launcher is answered with the one to use here" {
+@test "an option of another launcher is refused with the option to use instead" {
     run -125 batchai-launch -np 4 true
     [ "$output" = "batchai-launch: -np: another launcher's option; here: -n N; see batchai-launch --help" ]
     run -125 batchai-launch --nproc_per_node=2 true
@@ -296,7 +296,7 @@ for i in range(20000):
     exec 9>&-
 }
 
-@test "no rank writes into the unfinished line of another where stdout and stderr are the same file" {
+@test "no rank writes into the unfinished line of another if stdout and stderr are the same file" {
     cd "$BATS_TEST_TMPDIR" || return
     # shellcheck disable=SC2016 # expanded by the rank
     launch -n 2 sh -c 'if [ $RANK = 0 ]; then printf "name? "; until [ -e end ]; do sleep 0.1; done; echo; else until [ -e go ]; do sleep 0.1; done; echo hello >&2; fi' >out 2>&1 &
@@ -342,7 +342,7 @@ for i in range(4):
     launch -n 3 sh -c 'exec cat' <"$BATS_TEST_TMPDIR/random" | cmp - "$BATS_TEST_TMPDIR/random"
 }
 
-@test "the plan can be seen without running it" {
+@test "--dry-run prints the plan and runs no rank" {
     run launch -n 3 --dry-run touch "$BATS_TEST_TMPDIR/a file"
     [ "$status" -eq 0 ]
     [ ! -e "$BATS_TEST_TMPDIR/a file" ]
@@ -361,7 +361,7 @@ for i in range(4):
     [ "$(salloc --quiet -N2 --gres=gpu:2 batchai-launch -n 3 sh -c "$probe" | sort)" = "$told" ]
 }
 
-@test "a setting of the user's that rules out one of ours does not end the agents that tell the plan" {
+@test "a user's setting that rules out one of ours does not end the agents of a dry run" {
     OMPI_MCA_btl_tcp_if_exclude=lo run timeout 30 batchai-launch --local 2 --interface lo --dry-run true
     [ "$status" -eq 0 ]
     [[ $output != *OMPI_MCA_btl_tcp_if_include* ]]
@@ -370,7 +370,7 @@ for i in range(4):
     [[ $output = *OMPI_MCA_mpi_oversubscribe=1* && $output != *I_MPI_WAIT_MODE* ]]
 }
 
-@test "a machine without /proc, or without room for processes, starts no rank, and is told so" {
+@test "a machine without /proc, or without room for processes, starts no rank, and the launcher says so" {
     need_root
     run -125 timeout 30 unshare --mount sh -c 'mount -t tmpfs none /proc && exec batchai-launch --local 2 echo started'
     [ "$output" = "batchai-launch: /proc is not mounted here: mount -t proc proc /proc" ]
@@ -383,7 +383,7 @@ for i in range(4):
     done
 }
 
-@test "a machine without 127.0.0.1 starts no rank, and is told what is missing" {
+@test "a machine without 127.0.0.1 starts no rank, and the launcher says what is missing" {
     need_root
     remedy='Bring the loopback interface up with this address: ip link set lo up'
     run timeout 30 unshare -n batchai-launch --local 1 -n 2 echo started
@@ -399,7 +399,7 @@ for i in range(4):
     [ "$output" = "batchai-launch: n2: ranks cannot reach their agent at 127.0.0.1: Cannot assign requested address. $remedy" ]
 }
 
-@test "outside an allocation the way out is told" {
+@test "outside an allocation the error names --local" {
     run timeout 10 batchai-launch hostname
     [ "$status" -eq 125 ]
     [[ $output = "batchai-launch: no Slurm allocation here: "*"--local"* ]]
@@ -430,7 +430,7 @@ expand() {
     done | sort)" ]
 }
 
-@test "each rank's output may be in files of its own, besides" {
+@test "--output-dir writes each rank's output also to files of its own" {
     run launch --output-dir "$BATS_TEST_TMPDIR/logs" -n 12 sh -c 'echo "out $RANK"; echo "err $RANK" >&2'
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" = 24 ]
@@ -448,7 +448,7 @@ expand() {
     [[ $output != *started* ]]
 }
 
-@test "a rank that Python ends shows its traceback, and what NCCL has said is not overlooked" {
+@test "the report of a failed Python rank has its traceback and NCCL's errors" {
     cat >"$BATS_TEST_TMPDIR/train.py" <<'END'
 import os, sys
 def deep(n):
@@ -471,7 +471,7 @@ END
     [[ $report == *"  process "[1-9]* ]]
 }
 
-@test "a rank that the kernel kills for lack of memory is reported so" {
+@test "the report of a rank that the kernel kills for lack of memory says so" {
     group=/sys/fs/cgroup/memory/batchai-test.$$
     mkdir "$group" 2>/dev/null || skip "needs the memory controller of cgroups version 1"
     echo 60M >"$group/memory.limit_in_bytes"
@@ -496,7 +496,7 @@ time.sleep(60)"' - "$group"
     [ "$output" = "$ours"$'\n'"$ours" ]
 }
 
-@test "what each rank is doing is told on SIGQUIT, and the job goes on" {
+@test "on SIGQUIT the launcher reports what each rank is doing, and the job continues" {
     # Rank 0 sleeps in a read, as nothing else says for certain what it does just then.
     mkfifo "$BATS_TEST_TMPDIR/go"
     exec 9<>"$BATS_TEST_TMPDIR/go"
@@ -539,7 +539,7 @@ time.sleep(60)"' - "$group"
     kill "$holder"
 }
 
-@test "the launcher does not hang where its parent ignores SIGCHLD" {
+@test "the launcher does not hang if its parent ignores SIGCHLD" {
     run timeout -k 2 30 python3 -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execvp(sys.argv[1], sys.argv[1:])' batchai-launch --local 1 -n 1 -- sh -c 'exit 7'

@@ -43,7 +43,7 @@ died() {
     died 'batchai-launch: the agent on .* died of SIGSEGV'
 }
 
-@test "an agent that is gone with its guard is not reported as dead of a signal" {
+@test "an agent that dies together with its guard is not reported as ended by a signal" {
     salloc --quiet -N2 batchai-launch -n 2 sleep 301 >"$out" 2>&1 &
     launch=$!
     eventually has_ranks n2
@@ -71,7 +71,7 @@ died() {
     died 'batchai-launch: the agent on n2 died of SIGABRT'
 }
 
-@test "a user without HOME whom the machine does not know does not end the agents" {
+@test "a user without HOME and without an account on the node does not end the agents" {
     need_root
     for nodes in 1 2; do
         run timeout -k 2 60 setpriv --reuid 12345 --regid 12345 --clear-groups env -u HOME \

@@ -82,7 +82,7 @@ ask() { kill -QUIT "$(pgrep -fx 'batchai-launch -n 4 .*')"; }
     goes_on
 }
 
-@test "without gdb the kernel is asked" {
+@test "without gdb the report has the place in the kernel" {
     mkdir "$BATS_TEST_TMPDIR/bin"
     ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
     rm -f "$BATS_TEST_TMPDIR/bin/gdb"
@@ -94,7 +94,7 @@ ask() { kill -QUIT "$(pgrep -fx 'batchai-launch -n 4 .*')"; }
     goes_on
 }
 
-@test "a healthy job is told of on SIGQUIT, and goes on" {
+@test "a healthy job reports on SIGQUIT, and continues" {
     hanging "$check" busy "$go"
     says 'rank 0 is busy'
     says 'rank 3 is busy'
@@ -103,7 +103,7 @@ ask() { kill -QUIT "$(pgrep -fx 'batchai-launch -n 4 .*')"; }
     goes_on
 }
 
-@test "nothing is said by itself where that is not wanted" {
+@test "with --hang-report 0 no report comes by itself" {
     hanging --hang-report 0 --timeout 3 "$check" stuck 1 "$go"
     status=0
     wait "$job_pid" || status=$?

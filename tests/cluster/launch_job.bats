@@ -129,7 +129,7 @@ events() { cat "$record"/events-*.jsonl; }
     [ "$(cat "$files/stdout.txt")" = :: ]
 }
 
-@test "a preparation that rewrites .bashrc is told that ranks do not read it" {
+@test "a preparation that rewrites .bashrc gets a warning that ranks do not read it" {
     export HOME=$BATS_TEST_TMPDIR/home
     mkdir "$HOME"
     echo 'export OWN=1' >"$HOME/.bashrc"
@@ -146,7 +146,7 @@ events() { cat "$record"/events-*.jsonl; }
     [[ $(cat "$files/stdout.txt") = "text:"*"train.py"* ]]
 }
 
-@test "the job's secrets and its key are not sent as they are between the launcher and its agents" {
+@test "the job's secrets and its key are not sent unencrypted between the launcher and its agents" {
     strace -o /dev/null true || skip "needs strace, and its being permitted"
     # shellcheck disable=SC2016 # expanded by the rank
     job 2 "$(mpi 'sh -c \"echo \\${#TOKEN}\"' 2)" '"secrets": [ { "name": "TOKEN", "value": "correct-horse-battery" } ]'
@@ -205,7 +205,7 @@ fails() {
     fails "job preparation was stopped after 3 seconds"
 }
 
-@test "a script that is not there ends the job before any rank" {
+@test "a preparation script that does not exist ends the job before any rank" {
     job 2 "$(horovod absent.py)"
     fails "absent.py: the job's script is not there"
 }
@@ -348,7 +348,7 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     rm "$file"
 }
 
-@test "what the launcher says is not lost where its stderr is full, and no kept file either" {
+@test "the launcher's messages and the name of the kept file are not lost if its stderr is full" {
     export token=$BATS_TEST_TMPDIR
     # shellcheck disable=SC2016 # expanded by the rank
     run -3 timeout 30 bash -c 'exec batchai-launch --local 1 -n 1 sh -c "echo out; echo $token >&2; exit 3" 2>/dev/full'
@@ -380,7 +380,7 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     [[ $(cat errors) == "batchai-launch: rank 0 on "*" exited with code 3"* ]]
 }
 
-@test "who insists does not wait for a slow reader" {
+@test "a second signal ends the job without waiting for a slow reader" {
     cd "$BATS_TEST_TMPDIR" || return
     mkfifo pipe
     exec 9<>pipe # it is never read
@@ -395,14 +395,14 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     grep -qx "batchai-launch: standard output: takes nothing more; the rest of the ranks' output is lost" errors
 }
 
-@test "ranks whose reader has gone are ended, and none of them is called another's follower" {
+@test "ranks whose reader has ended are ended, and the report blames none of them" {
     cd "$BATS_TEST_TMPDIR" || return
     timeout 30 batchai-launch --local 1 -n 2 sh -c 'while :; do echo text; done' 2>errors | head -n 1
     [ "$(cat errors)" = "batchai-launch: standard output: broken pipe; the program that read it has ended
   2 ranks ended after it" ]
 }
 
-@test "closed and full standard streams are no reason to crash" {
+@test "closed and full standard streams do not crash the launcher" {
     cd "$BATS_TEST_TMPDIR" || return
     timeout 30 batchai-launch --local 2 cat <&-
     timeout 30 batchai-launch --local 2 true >&-

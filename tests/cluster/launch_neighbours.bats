@@ -74,7 +74,7 @@ hold() {
     eventually test -e "$work/held.$1"
 }
 
-@test "a stranger's idle connections do not stop the PMIx calls of a job" {
+@test "another user's idle connections do not stop the PMIx calls of a job" {
     for call in exchange publish group; do
         rm -f "$work"/*
         start_job "exec $check $call"
@@ -84,7 +84,7 @@ hold() {
     done
 }
 
-@test "neither do they stop the ranks of Horovod's Gloo from meeting" {
+@test "another user's idle connections do not stop the ranks of Horovod's Gloo from meeting" {
     start_job '
         ask global/$RANK -X PUT -d value
         for rank in 0 1 2 3; do until [ "$(ask global/$rank)" = value200 ]; do sleep 0.1; done; done
@@ -110,7 +110,7 @@ hold() {
     [ "$(grep -c ' rank . has secret200' "$work/out")" = 4 ]
 }
 
-@test "no other node, not even alice there, reaches what serves them" {
+@test "no other node, not even the job's own user there, reaches the servers of the ranks" {
     start_job true 'ask a/b -X PUT -d secret >/dev/null'
     for port in $(grep -o 'http.*' "$work/out" | grep -o '[0-9]*$' | sort -u); do
         run -0 on_node n3 setpriv --reuid alice --regid alice --init-groups bash -c '

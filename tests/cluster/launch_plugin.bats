@@ -137,7 +137,7 @@ are_missing() {
     [ ! -e "$share/ran" ]
 }
 
-@test "where the policy says first-step no rank starts on a node without the plugin, whatever the script's node is" {
+@test "with first-step in the policy no rank starts on a node without the plugin, whatever the script's node is" {
     need_root
     local node
     make_site 'prepare = "first-step"'

@@ -17,7 +17,7 @@ ranks() {
         '"$1"
 }
 
-@test "what one rank puts all others get, and it is gone when all have finished" {
+@test "all ranks get a value that one rank puts, and it is removed when all have finished" {
     run ranks '
         [ $RANK != 3 ] || { sleep 1; ask global/3 -X PUT --data-binary hello; }
         until [ "$(ask global/3)" = hello200 ]; do sleep 0.1; done
@@ -28,7 +28,7 @@ ranks() {
     [ "$(grep -c 'rank . is fine' <<<"$output")" = 4 ]
 }
 
-@test "a value may have any bytes, and only so many" {
+@test "a value may have any bytes, up to a limit" {
     run ranks '
         [ $RANK = 0 ] || exit 0
         cd "$(mktemp -d)"
@@ -51,7 +51,7 @@ ranks() {
     [ "$(grep -o 'is fine at .*' <<<"$output" | sort -u | wc -l)" = 2 ]
 }
 
-@test "a job of one rank has no such server" {
+@test "a job of one rank has no rendezvous server" {
     run salloc --quiet -N1 batchai-launch -n 1 printenv HOROVOD_GLOO_RENDEZVOUS_ADDR
     [ "$status" -eq 1 ]
 }

@@ -71,7 +71,7 @@ said() { [ "$(grep -cF -- "$1" out)" = 1 ]; }
   2 of 2 ranks did not end in time and were killed" ]
 }
 
-@test "who asks twice does not wait for checkpoints" {
+@test "a second signal ends the job without waiting for checkpoints" {
     here --grace 1000 -n 2 sh -c 'trap "" TERM; touch up.$RANK; while :; do sleep 1; done'
     eventually are_up 2
     kill -TERM "$(root)"
@@ -89,7 +89,7 @@ said() { [ "$(grep -cF -- "$1" out)" = 1 ]; }
     said well
 }
 
-@test "signals that somebody sends through Slurm reach each rank" {
+@test "signals that a user sends through Slurm reach each rank" {
     submit -N2 --output=out --wrap "batchai-launch -n 2 bash -c 'trap \"echo caught; exit 0\" USR2; touch up.\$RANK; while :; do sleep 0.1; done'"
     eventually are_up 2
     scancel --signal=USR2 "$job"
@@ -108,7 +108,7 @@ said() { [ "$(grep -cF -- "$1" out)" = 1 ]; }
     said "code 138"
 }
 
-@test "a job that has to make room writes its checkpoint, and says why it ended" {
+@test "a preempted job writes its checkpoint, and says why it ended" {
     submit -N2 -p low --output=out --wrap 'batchai-launch -n 2 ./rank; echo "code $?"'
     eventually are_up 2
     low=$job
@@ -144,7 +144,7 @@ starts_again() {
         scontrol update JobId="$job" StartTime=now ReqNodeList=n3
 }
 
-@test "a job that fails is requeued as often as it may be, and no further" {
+@test "a job that fails is requeued up to its limit, and not more often" {
     # exec: proctrack/linuxproc may miss a child that is made while it kills.
     submit -N1 -w n1 --open-mode=append --output=out \
         --wrap 'batchai-launch --requeue-on failure --max-requeues 1 -n 1 sh -c "echo begins; exit 3"; echo "code $?"; exec sleep 20'
@@ -179,7 +179,7 @@ starts_again() {
     ! grep -e cancelled -e 'not requeued' -e requeueing out
 }
 
-@test "a script that would empty its output when it runs again is warned of that" {
+@test "a script that would empty its output when it runs again gets a warning" {
     submit -N1 --output=out --wrap 'batchai-launch --requeue-on signal -n 1 true >emptied 2>&1; batchai-launch --requeue-on signal -n 1 true >>appended 2>&1'
     [ "$(wait_job "$job")" = COMPLETED ]
     [ "$(cat emptied)" = "batchai-launch: $PWD/emptied is not open for appending: what is in it is lost when Slurm runs the job again. Write \">>\" in the job's script." ]
@@ -226,7 +226,7 @@ run 1" ]
     said "time-out: the job was ended after 3 s"
 }
 
-@test "a time-out does not name less time than the user gave, after a restart" {
+@test "a timeout after a restart does not report less time than the user gave" {
     # shellcheck disable=SC2016 # expanded by the rank
     run -124 timeout 60 batchai-launch --local 1 -n 1 --restarts 1 --timeout 3 \
         sh -c '[ $TORCHELASTIC_RESTART_COUNT = 1 ] || { sleep 1; exit 1; }; exec sleep 60'
@@ -260,7 +260,7 @@ run 1" ]
     wait_job "$job"
 }
 
-@test "what cannot be requeued is refused at once" {
+@test "--requeue-on is refused at once if the job cannot be requeued" {
     run salloc --quiet -N1 batchai-launch --requeue-on signal -n 1 echo began
     [ "$status" -eq 125 ]
     [ "$output" = "batchai-launch: --requeue-on: this is no batch job: submit it with sbatch" ]
@@ -449,7 +449,7 @@ attempt_is_up() { [ "$(find . -name "up.$1.*" | wc -l)" = "$2" ]; }
     [[ $output == *"rank 1 on "*" exited with code 3"*"restart 1 of 1, on 2 nodes: "*"rank 1 on "*" exited with code 4"* ]]
 }
 
-@test "what another try would not mend is not tried again" {
+@test "a failure that a new attempt would not cure does not restart the ranks" {
     run -127 timeout 30 batchai-launch --local 2 --restarts 5 -n 2 no-such-command
     [[ $output != *"restart 1"* ]]
     run timeout 30 batchai-launch --local 2 --restarts 5 --timeout 0.5 -n 2 sleep 60
@@ -503,7 +503,7 @@ no_worker() { ! pgrep -fx '/bin/sh ./worker' >/dev/null; }
     scontrol update NodeName=n2 State=RESUME
 }
 
-@test "an earlier attempt's output is not forgotten where the next attempt's file has room again" {
+@test "an earlier attempt's kept output is not forgotten if the next attempt's file has room again" {
     export token=$BATS_TEST_TMPDIR
     mkdir logs
     cat >worker <<'END'

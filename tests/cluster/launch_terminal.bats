@@ -22,7 +22,7 @@ teardown() { [ -n "${BATS_TEST_COMPLETED-}" ] || echo "$output"; }
     grep -Eq '^ESC\[1;31mbatchai-launch: rank 0 on .* exited with code 1 after [0-9.]+ sESC\[0m$' <<<"$output"
 }
 
-@test "NO_COLOR, and what is no terminal, get no escape sequence" {
+@test "with NO_COLOR, or without a terminal, no escape sequence is written" {
     NO_COLOR=1 run on_terminal 2 --label echo hello
     [ "$status" -eq 0 ]
     [[ $output = *hello* && $output != *ESC* ]]

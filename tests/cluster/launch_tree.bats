@@ -27,7 +27,7 @@ fine() { [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]; }
     done
 }
 
-@test "what ranks give to a fence reaches all others, in PMIx and in PMI-1" {
+@test "each rank's data of a fence reaches all others, in PMIx and in PMI-1" {
     run seven_nodes --ranks-per-node 2 "$check" exchange
     [ "$status" -eq 0 ]
     fine 14
@@ -36,7 +36,7 @@ fine() { [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]; }
     fine 14
 }
 
-@test "so does more than fits into one piece" {
+@test "data of a fence that does not fit into one piece reaches all ranks" {
     run seven_nodes "$check" fences 3 100000
     [ "$status" -eq 0 ]
     fine 7
@@ -48,7 +48,7 @@ fine() { [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]; }
     fine 3
 }
 
-@test "nodes of Slurm make such a tree too" {
+@test "nodes of Slurm make a tree too" {
     run salloc --quiet -N4 batchai-launch --radix 2 -n 8 "$check" exchange
     [ "$status" -eq 0 ]
     fine 8
@@ -65,7 +65,7 @@ fine() { [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]; }
     done
 }
 
-@test "a fence that waits is said to wait for the node that is late, not for those behind or before it" {
+@test "a fence that waits is reported to wait for the late node, not for nodes behind or before it" {
     local out=$BATS_TEST_TMPDIR/out
     # shellcheck disable=SC2016 # expanded by the rank
     timeout -k 2 60 batchai-launch --local 7 --radix 2 --timeout 3 --ranks-per-node 1 \
