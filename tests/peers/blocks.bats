@@ -38,6 +38,6 @@ setup() {
     all_fine slurm_launch 4 7 "$check" split
 }
 
-@test "arguments that make no sense are refused, and nothing is lost by it" {
+@test "invalid arguments are refused, and the communicator still works" {
     all_fine slurm_launch 2 3 "$check" arguments
 }

@@ -40,7 +40,7 @@ setup() {
     all_fine local_launch 3 4 "$check" matrix
 }
 
-@test "every operation is right for every type and count in a process that nobody has launched" {
+@test "every operation is right for every type and count in a process without a launcher" {
     run timeout -k 2 60 "$check" matrix
     [ "$status" -eq 0 ]
     fine 1
@@ -99,7 +99,7 @@ setup() {
     run ! grep -q 'iov_len=131072}' "$calls"64k.*
 }
 
-@test "arguments that make no sense are refused, and nothing is lost by it" {
+@test "invalid arguments are refused, and the communicator still works" {
     all_fine slurm_launch 2 3 "$check" arguments
 }
 

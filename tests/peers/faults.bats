@@ -62,7 +62,7 @@ each_layout() {
     done
 }
 
-@test "all others are told who was killed" {
+@test "all other ranks get an error that names a killed rank" {
     for ((i = 0; i < rounds; ++i)); do
         for layout in "${layouts[@]}"; do
             last=$((${layout##* } - 1))
@@ -76,7 +76,7 @@ each_layout() {
     done
 }
 
-@test "all others are told who has left without a word" {
+@test "all other ranks get an error that names a rank that exits without finalize" {
     for ((i = 0; i < rounds; ++i)); do
         for layout in "${layouts[@]}"; do
             last=$((${layout##* } - 1))
@@ -105,7 +105,7 @@ kill_rank() {
     esac
 }
 
-@test "all others are told who was stopped, and begin again with it when it goes on" {
+@test "all other ranks get an error that names a stopped rank, and begin again with it when it continues" {
     export BATCHAI_COLL_WATCH=stall=1
     for ((i = 0; i < rounds; ++i)); do
         for layout in "${layouts[@]}"; do
@@ -187,14 +187,14 @@ kill_rank() {
     each_layout "$check" fork
 }
 
-@test "failures and new beginnings leave nothing over" {
+@test "failures and new beginnings leak nothing" {
     times=6
     [ "${BATCHAI_SOAK-0}" = 0 ] || times=50
     rounds=1
     each_layout "$check" rounds "$times"
 }
 
-@test "what makes no sense is refused by all ranks" {
+@test "invalid settings of a fault or a watch are refused by all ranks" {
     for bad in BATCHAI_COLL_WATCH=stall=soon BATCHAI_COLL_FAULT=rank=1,do=dance; do
         run env "$bad" timeout 60 batchai-launch --local 2 -n 4 -- sh -c '"$0" fork || :' "$check"
         [ "$(grep -c ": collectives: init: .*${bad%%=*}: " <<<"$output")" -eq 4 ]

@@ -23,13 +23,13 @@ setup() {
     all_fine slurm_launch 2 5 "$check" bits
 }
 
-@test "so are those of messages that are longer than the caches" {
+@test "results of messages longer than the caches are the same bit by bit" {
     all_fine local_launch 1 2 "$check" long
     all_fine local_launch 1 3 "$check" long
     all_fine local_launch 2 4 "$check" long
 }
 
-@test "what makes no sense is refused, and so is more memory than a rank has, and nothing is lost by it" {
+@test "invalid arguments and more memory than a rank has are refused, and the communicator still works" {
     all_fine local_launch 1 3 "$check" refused
     all_fine slurm_launch 2 3 "$check" refused
 }

@@ -10,7 +10,7 @@ launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$@"; }
 on_one_node() { timeout -k 2 60 batchai-launch --local 1 -n 4 -- "$@"; }
 all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq "${1:-4}" ]; }
 
-@test "what one rank puts in PMI-1, all ranks get after a barrier" {
+@test "all ranks get a value that one rank puts in PMI-1 after a barrier" {
     run launch "$check" exchange
     [ "$status" -eq 0 ]
     all_fine
@@ -40,7 +40,7 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq "${1:-4}" ]; }
 }
 
 # MPICH 5 starts in no other way: it neither chooses between PMI-1 and PMIx, nor starts without a server.
-@test "the only rank of a job is not without PMI-1, nor are its programs one job" {
+@test "the only rank of a job has PMI-1, and each program that it starts is a job of its own" {
     # shellcheck disable=SC2016 # expanded by the rank's shell
     for launch in "timeout -k 2 60 batchai-launch --local 1" "salloc --quiet -N1 batchai-launch"; do
         run $launch -n 1 -- bash -c '[ "$MPIR_CVAR_PMI_VERSION" = 1 ] && [ -z "${PMI_FD-}" ] &&

@@ -11,7 +11,7 @@ setup() { check=$BATCHAI_BUILD/tests/peers/pmix_check; }
 launch() { salloc --quiet -N2 batchai-launch -n 4 -- "$check" "$@"; }
 all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
 
-@test "what one rank puts, all ranks get after a fence" {
+@test "all ranks get a value that one rank puts after a fence" {
     run launch exchange
     [ "$status" -eq 0 ]
     all_fine
@@ -23,7 +23,7 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
     all_fine
 }
 
-@test "what one rank publishes, all ranks find until it is taken back" {
+@test "all ranks find a value that one rank publishes until it is unpublished" {
     run launch publish
     [ "$status" -eq 0 ]
     all_fine
@@ -50,20 +50,20 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
     all_fine
 }
 
-@test "an event reaches those for whom it is meant, on all nodes" {
+@test "an event reaches the ranks that it is for, on all nodes" {
     run launch event
     [ "$status" -eq 0 ]
     all_fine
 }
 
-@test "what a rank logs is printed as the rank's" {
+@test "a rank's log text is printed as the rank's output" {
     run --separate-stderr salloc --quiet -N2 batchai-launch -n 4 --label -- "$check" log 3
     [ "$status" -eq 0 ]
     all_fine
     [[ $output = *"[3 n2] logged out"* && $stderr = *"[3 n2] logged err"* ]]
 }
 
-@test "a rank may ask what is no key of the job" {
+@test "a rank may query facts that are not keys of the job" {
     run launch query
     [ "$status" -eq 0 ]
     all_fine
@@ -149,7 +149,7 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
     done
 }
 
-@test "a group of which a rank has left PMIx and ended does not hang, and is no success" {
+@test "a group with a rank that has left PMIx and ended does not hang, and fails" {
     local shape after
     for shape in "1 3" "2 2" "4 1"; do
         for after in 500 1500; do
@@ -160,7 +160,7 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
     done
 }
 
-@test "a group of which a rank has ended without a word does not hang" {
+@test "a group with a rank that has ended without leaving PMIx does not hang" {
     local shape what
     for shape in "1 3" "2 2" "4 1"; do
         for what in construct destruct; do
