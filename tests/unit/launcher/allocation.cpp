@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(tasks_count_where_the_user_has_asked_for_them) {
     BOOST_TEST(slurm_allocation(job)->tasks.empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_distribution_of_the_job_is_heeded_or_named) {
+BOOST_AUTO_TEST_CASE(the_distribution_of_the_job_is_used_or_named_as_ignored) {
     const auto check = [](const std::string& asked, Order order, const std::string& ignored) {
         const auto found = slurm_allocation({{"SLURM_JOB_ID", "42"},
                                              {"SLURM_JOB_NODELIST", "n[1-2]"},

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(the_line_comes_back_as_it_was) {
     BOOST_TEST(got->tree.radix == 2);
 }
 
-BOOST_AUTO_TEST_CASE(anything_else_is_refused) {
+BOOST_AUTO_TEST_CASE(an_invalid_bootstrap_line_is_refused) {
     BOOST_TEST(!decode_bootstrap("").has_value());
     BOOST_TEST(!decode_bootstrap("hello\n").has_value());
     BOOST_TEST(!decode_bootstrap("batchai-launch-agent a b c\n").has_value());

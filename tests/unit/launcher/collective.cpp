@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_fast_node_may_be_a_fence_ahead) {
     BOOST_TEST(table.add(1, part(kAll, "b2", 0, 1), kMap)->data == "a2b2c2");
 }
 
-BOOST_AUTO_TEST_CASE(fences_of_pmix_and_pmi1_do_not_meet) {
+BOOST_AUTO_TEST_CASE(fences_of_pmix_and_pmi1_do_not_mix) {
     Root table;
     const auto pmi1 = [](std::string data) {
         Fence fence = part(kAll, std::move(data));
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(in_a_tree_each_place_waits_for_those_below_it) {
     BOOST_TEST(letters == "0123456");
 }
 
-BOOST_AUTO_TEST_CASE(a_fence_comes_back_in_pieces_the_last_of_which_says_so) {
+BOOST_AUTO_TEST_CASE(only_the_last_piece_of_a_fence_is_marked_as_last) {
     for (std::size_t size : {0U, 1U, 256U << 10, (256U << 10) + 1, 3U << 20}) {
         std::string data;
         int last = 0;

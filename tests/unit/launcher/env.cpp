@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(the_interface_is_named_to_all_unless_the_user_has_done_so) 
     BOOST_TEST(environment.at("OMPI_MCA_btl_tcp_if_include") == "eth1");
 }
 
-BOOST_AUTO_TEST_CASE(ranks_that_outnumber_the_cores_hear_of_it_in_the_words_of_their_mpi) {
+BOOST_AUTO_TEST_CASE(more_ranks_than_cores_set_the_variables_of_each_mpi) {
     env::Environment environment;
     env::add_openmpi(environment, place());
     env::add_intel_mpi(environment, place());
@@ -369,7 +369,7 @@ BOOST_AUTO_TEST_CASE(our_horovod_is_not_put_before_the_systems_on_request) {
     BOOST_TEST(plain.at(env::kHorovod) == "auto");
 }
 
-BOOST_AUTO_TEST_CASE(older_names_come_before_what_they_stand_for) {
+BOOST_AUTO_TEST_CASE(the_compat_package_comes_first_on_the_python_path) {
     env::Environment environment{{"PYTHONPATH", "/mine"}, {env::kCompat, "tf1"}};
     env::add_batchai(environment, place(), "/lib/batchai/python", "");
     BOOST_TEST(environment.at("PYTHONPATH") == "/lib/batchai/compat/tf1:/lib/batchai/python:/mine");

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_request_is_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(nobody_fills_the_memory_with_one_request) {
+BOOST_AUTO_TEST_CASE(a_too_large_request_is_refused) {
     BOOST_TEST(read_request(std::string(10000, 'x')) == RequestState::too_large);
     BOOST_TEST((read_request("PUT /a/b HTTP/1.1\r\nContent-Length: 1048577\r\n\r\n") ==
                 RequestState::too_large));
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(in_other_scopes_a_value_is_deleted) {
     BOOST_TEST(remove("nothing", "here") == "200");
 }
 
-BOOST_AUTO_TEST_CASE(there_is_an_end_to_what_it_holds) {
+BOOST_AUTO_TEST_CASE(values_beyond_the_memory_limit_are_refused) {
     const std::string large(RequestReader::kMostBody, 'x');
     int held = 0;
     while (put("a", std::to_string(held), large) == "200") ++held;

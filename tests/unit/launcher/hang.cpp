@@ -82,14 +82,14 @@ BOOST_AUTO_TEST_CASE(in_the_same_operation_the_rank_that_others_miss_is_waited_f
     expect_ranks(hang_report({waiting(0, 8, {3}, false)}, kMap).awaited, {3});
 }
 
-BOOST_AUTO_TEST_CASE(nobody_is_blamed_where_it_cannot_be_said) {
+BOOST_AUTO_TEST_CASE(no_rank_is_blamed_if_none_is_behind) {
     const auto report = hang_report({waiting(0, 8, {1}, false), waiting(1, 8, {0}, false)}, kMap);
     BOOST_TEST(report.lines[0] == "ranks 0-1 are in a collective, and no rank is behind");
     expect_ranks(report.awaited, {});
     expect_ranks(report.interesting, {0});
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_has_started_the_operation_but_does_not_wait_is_told_apart) {
+BOOST_AUTO_TEST_CASE(a_rank_that_has_started_the_operation_does_not_count_as_waiting) {
     const auto report = hang_report({waiting(0, 8), at(1, Stage::begun, 8)}, kMap);
     BOOST_TEST(report.lines[0] == "rank 0 (n1) waits for rank 1 (n1)");
     BOOST_TEST(report.lines.back() ==
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_rank_between_two_jobs_of_the_library_is_behind) {
     expect_ranks(hang_report({again, at(1, Stage::left, 9)}, kMap).awaited, {1});
 }
 
-BOOST_AUTO_TEST_CASE(without_anybody_waiting_there_is_nobody_to_wait_for) {
+BOOST_AUTO_TEST_CASE(a_job_without_a_waiting_rank_awaits_no_rank) {
     const auto report = hang_report({at(0, Stage::idle), at(1, Stage::left, 3)}, kMap);
     expect(report,
            {"no rank waits in a collective", "  rank 0 (n1): in no collective since init, 31 s ago",
@@ -124,13 +124,13 @@ BOOST_AUTO_TEST_CASE(without_anybody_waiting_there_is_nobody_to_wait_for) {
     expect_ranks(report.interesting, {0});
 }
 
-BOOST_AUTO_TEST_CASE(of_programs_that_do_not_use_the_library_nothing_is_said) {
+BOOST_AUTO_TEST_CASE(programs_without_the_library_get_no_lines) {
     const auto report = hang_report({at(3, Stage::none), at(2, Stage::none)}, kMap);
     BOOST_TEST(report.lines.empty());
     expect_ranks(report.interesting, {2});
 }
 
-BOOST_AUTO_TEST_CASE(of_many_ranks_that_are_waited_for_some_stacks_are_enough) {
+BOOST_AUTO_TEST_CASE(stacks_are_asked_for_only_some_of_many_awaited_ranks) {
     std::vector<RankState> states{waiting(0, 2)};
     for (int rank = 1; rank < 6; ++rank) states.push_back(at(rank, Stage::idle, 1));
     const auto report = hang_report(states, kMap);

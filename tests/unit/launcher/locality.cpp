@@ -19,7 +19,7 @@ namespace {
 // A machine of two packages with four cores each.
 struct Machine {
     std::string package[2];  // the devices on each
-    std::string root;        // those nobody knows where they are
+    std::string root;        // devices at an unknown place
     int id = 100;
 
     std::string device(const std::string& address, const std::string& inside) {
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_rank_gets_the_cores_of_its_gpus_package) {
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(cores_near_to_no_gpu_are_nobodys) {
+BOOST_AUTO_TEST_CASE(cores_near_no_gpu_go_to_no_rank) {
     Machine machine;
     machine.package[1] = machine.gpu("0001:41:00.0") + machine.gpu("0001:81:00.0");
     BOOST_TEST(lists(near_cores(machine.load(), kCores, {{"0001:41:00.0"}, {"0001:81:00.0"}})) ==
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(cores_near_to_no_gpu_are_nobodys) {
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(where_some_rank_would_get_no_core_nothing_is_said) {
+BOOST_AUTO_TEST_CASE(there_is_no_binding_if_a_rank_would_get_no_core) {
     Machine machine;
     machine.package[0] = machine.gpu("0000:07:00.0");
     machine.root = machine.gpu("0002:01:00.0");

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(cyclic_ranks_go_round_the_nodes_that_have_places_left) {
                "(vector,(0,2,1),(0,2,1))");
 }
 
-BOOST_AUTO_TEST_CASE(a_map_travels_whole) {
+BOOST_AUTO_TEST_CASE(a_map_is_not_changed_by_sending_it) {
     const auto made = make_map(gpus({3, 1, 2}), {.order = Order::cyclic});
     Writer writer;
     writer(*made);

@@ -20,7 +20,7 @@ Plan plan() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(people_are_told_once_what_all_ranks_have) {
+BOOST_AUTO_TEST_CASE(the_text_plan_has_common_variables_once) {
     Plan known = plan();
     hide(known, {{"KEY", "s3cret"}});
     BOOST_TEST(as_text(known) ==
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(people_are_told_once_what_all_ranks_have) {
                "    RANK=1\n");
 }
 
-BOOST_AUTO_TEST_CASE(each_program_of_several_is_told_with_its_ranks) {
+BOOST_AUTO_TEST_CASE(the_plan_has_each_program_with_its_ranks) {
     Plan known = plan();
     known.programs[0].ranks = 1;
     known.programs.push_back({1, {"serve"}, "ps", 0, false, true, {}, {}});

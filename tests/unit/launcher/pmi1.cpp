@@ -108,7 +108,7 @@ BOOST_FIXTURE_TEST_CASE(an_abort_has_a_code_and_may_come_at_any_time, Ranks) {
     BOOST_TEST(session.on_line("cmd=abort exitcode=99999999999").code == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_does_not_keep_to_the_protocol_is_found_out, Ranks) {
+BOOST_FIXTURE_TEST_CASE(a_line_that_breaks_the_protocol_is_refused, Ranks) {
     for (const std::string& line :
          {std::string("hello"), std::string(), std::string("cmd"), std::string("cmd="),
           std::string("x=cmd=init"), std::string("value=x cmd=init"), std::string(1, '\0'),
@@ -276,7 +276,7 @@ BOOST_FIXTURE_TEST_CASE(a_rank_that_ends_in_a_barrier_has_arrived_all_the_same, 
     BOOST_TEST(fences[0].status == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(last_words_are_heard, Node) {
+BOOST_FIXTURE_TEST_CASE(messages_before_a_ranks_end_are_not_lost, Node) {
     join();
     const std::string words = "cmd=abort exitcode=3\n";
     (void)::send(ends[1].get(), words.data(), words.size(), MSG_NOSIGNAL);
@@ -293,7 +293,7 @@ BOOST_FIXTURE_TEST_CASE(nonsense_ends_the_connection_and_the_job, Node) {
     BOOST_TEST(heard.size() == 2U);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_reads_no_answers_is_not_heard_any_more, Node) {
+BOOST_FIXTURE_TEST_CASE(a_rank_that_does_not_read_its_answers_is_disconnected, Node) {
     join();
     std::string requests;
     for (int i = 0; i < 200; ++i) requests += "cmd=get_maxes\n";

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(equal_lines_of_several_ranks_become_one) {
     BOOST_TEST(lines.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_repeats_itself_is_heard_each_time) {
+BOOST_AUTO_TEST_CASE(a_line_that_a_rank_repeats_is_not_merged) {
     EqualLines lines;
     lines.add(0, "x\nx\n");
     lines.add(1, "x\n");
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(the_lines_of_each_rank_keep_their_order) {
     BOOST_TEST(lines.take() == "[0,2] a\n[0-2] b\n[1-2] a\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_held_is_counted) {
+BOOST_AUTO_TEST_CASE(the_size_counts_equal_lines_once) {
     EqualLines lines;
     lines.add(0, "four\n");
     lines.add(1, "four\n");

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(the_earliest_failure_is_the_cause_whoever_reports_first) {
                "  2 other ranks ended after it\n");
 }
 
-BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_where_there_is_no_other) {
+BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_if_there_is_no_other) {
     Outcome outcome;
     outcome.add(end_of(0, RankEnd::How::exited, 0, 1.0));
     outcome.add_misplaced("/a: full; the ranks' output goes on in n1:/var/tmp/a");

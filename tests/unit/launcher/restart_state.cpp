@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_run_of_which_slurm_does_not_say_the_start_loses_no_place)
     BOOST_TEST(job.list.front().start == "monday");
 }
 
-BOOST_AUTO_TEST_CASE(what_slurm_chooses_for_each_run_tells_no_launches_apart) {
+BOOST_AUTO_TEST_CASE(variables_of_a_slurm_run_do_not_change_the_settings_digest) {
     const std::string first = settings_digest({"a"}, {{"SLURM_JOB_ID", "1"}, {"SEED", "1"}});
     BOOST_TEST(first == settings_digest({"a"}, {{"SLURM_RESTART_COUNT", "1"}, {"SEED", "1"}}));
     BOOST_TEST(first != settings_digest({"a"}, {{"SEED", "2"}}));

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_speaks_no_tls_is_refused_in_both_directions) {
     BOOST_TEST(calling.caller.shake_hands() == Io::refused);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_sent_is_not_on_the_wire_as_it_is) {
+BOOST_AUTO_TEST_CASE(data_is_not_on_the_wire_in_plain_text) {
     Ends ends("the key of the job", "the key of the job");
     ends.shake();
     std::string got;
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(what_is_sent_is_not_on_the_wire_as_it_is) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_was_changed_cut_repeated_or_left_out_on_the_wire_is_refused) {
+BOOST_AUTO_TEST_CASE(data_changed_cut_repeated_or_left_out_on_the_wire_is_refused) {
     std::string before;
     const std::function<void(std::string&)> changes[] = {
         [](std::string& bytes) { bytes.front() ^= 1; },
