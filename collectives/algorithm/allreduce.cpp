@@ -18,7 +18,7 @@ Allreduce::Allreduce(Context& context)
     const std::size_t share = largest_part(context.node.slot_bytes(), reducers_);
     const std::size_t needed =
         std::max(Direct::scratch_needed(nodes, share), Folded::scratch_needed(nodes, share));
-    // What is never used takes no memory.
+    // Memory that is never used is never allocated.
     for (auto& scratch : scratch_) scratch = std::make_unique_for_overwrite<std::byte[]>(needed);
 }
 
@@ -126,7 +126,7 @@ Exchange* Allreduce::work(std::uint64_t k) {
     return nullptr;
 }
 
-// What this rank combines of the chunk.
+// The part of the chunk that this rank combines.
 void Allreduce::find_inputs(std::uint64_t k) {
     const Range mine = own(k);
     for (int r = 0; r < node().size(); ++r) {
@@ -137,7 +137,7 @@ void Allreduce::find_inputs(std::uint64_t k) {
     if (const std::byte* source = data_.source(mine)) inputs_[node().rank()] = source;
 }
 
-// Where those get it who get it as it is made.
+// The places of the ranks that get the result as it is made.
 void Allreduce::find_targets(std::uint64_t k) {
     const Range mine = own(k);
     targets_.clear();
@@ -149,7 +149,7 @@ void Allreduce::find_targets(std::uint64_t k) {
     }
 }
 
-// result: for those of the node that take it from the out slot; null: nobody does. Targets get it
+// result: for the ranks of the node that take it from the out slot; null: none do. Targets get it
 // while it is in the first-level cache.
 void Allreduce::combine_for_node(std::byte* result, std::size_t total) {
     const std::size_t block = result == nullptr && streaming_ ? kStreamedBlock : kBlock;
@@ -213,8 +213,8 @@ void Allreduce::copy_out(std::uint64_t k) {
     if (streaming_) end_streaming();
 }
 
-// What a rank that has failed gave may have been overwritten, by its program, before all had read
-// it there. It has said so before.
+// If a rank has failed, its program may have overwritten its data before all ranks had read it. The
+// rank has reported the failure before that.
 bool Allreduce::may_end() {
     if (!placed_.any_sends()) return true;
     std::atomic_thread_fence(std::memory_order_acquire);

@@ -5,18 +5,17 @@
 // nodes it exchanges that part with its counterparts; all ranks then copy the parts from the out
 // slot.
 //
-// Reducers are all ranks of the only node, or the rails, of which a short message takes the first
-// ones only. Other ranks bring their data and take the result.
+// Reducers are all ranks if there is one node, else the rails; a short message takes the first
+// rails only. The other ranks provide their data and take the result.
 //
 // Cost for S bytes, N nodes of G ranks, R rails, Bm bytes that a node's memory reads and writes a
 // second, Be on a rail: the larger of 2 G S / Bm, every number being read from memory once and
-// written once, and 2 (N-1)/N S / (R Be), as the two overlap. A reduce leaves the result with its
-// root only, which is cheaper inside the nodes and for what goes directly between them. Barriers
-// are allreduces of one number.
+// written once, and 2 (N-1)/N S / (R Be), because the two overlap. A reduce leaves the result with
+// its root only, which is cheaper inside the nodes and in direct exchanges. Barriers are allreduces
+// of one number.
 //
-// That a node's memory is the bound holds for buffers which all of its ranks can address
-// (placed.hpp). Others go through slots, and S bytes for each rank from another core's cache, at
-// the speed of that, besides.
+// The bound by a node's memory holds for buffers that all of its ranks can address (placed.hpp).
+// Other buffers go through slots: then each rank also reads S bytes from another core's cache.
 //
 // Source: Träff, Hunold, "Decomposing MPI Collectives for Exploiting Multi-lane Communication",
 // CLUSTER 2020.

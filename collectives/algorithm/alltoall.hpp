@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All-to-all, of blocks of equal or different lengths: rank d gets block d of every rank. A chunk
-// in a slot holds a piece of every block, in the order of nodes; before each piece stands how long
-// its block is, so that a rank that expects something else says so.
+// in a slot holds a piece of every block, in the order of nodes. The length of its block precedes
+// each piece, so that a rank that expects another length reports it.
 //
 // On one node every rank copies its pieces from the others' in slots. Between nodes, rail k
 // receives for local ranks k, k + R, k + 2R, ... (R rails): it gathers its node's pieces for those
-// of another node into one message, and gets one from there. What is for ranks beyond the rails
-// goes on through the out slot.
+// of another node into one message, and gets one from there. Pieces for ranks beyond the
+// rails go on through the out slot.
 //
 // Cost for S bytes that a rank has for all others, N nodes of G ranks: the larger of 3 S / Bi in
 // the node and a + (N-1)/N G S / (R Be) between the nodes; G N - G messages of a rank become N - 1.

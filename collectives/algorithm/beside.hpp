@@ -4,7 +4,7 @@
 // data travels beside the signature, in the rank's entry or on its board, and every rank reduces
 // all of it for itself, in the same order. No slots, no chunks, and one wait for each other rank.
 //
-// Cost for S bytes, Bi being what comes from another core's cache a second: a + (G-1) S / Bi. The
+// Cost for S bytes, Bi being the bandwidth of another core's cache: a + (G-1) S / Bi. The
 // pipeline's is 3 a + 2 (G-1)/G S / Bi: more for messages up to some kilobytes.
 #pragma once
 
@@ -38,7 +38,7 @@ class Beside final : public Operation {
     std::vector<const void*> inputs_;
     const std::byte* send_ = nullptr;
     std::byte* receive_ = nullptr;
-    std::byte together_[Node::kBoard];  // what is in pieces
+    std::byte together_[Node::kBoard];  // the data of pieces, gathered
 };
 
 }  // namespace batchai::coll

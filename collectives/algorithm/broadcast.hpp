@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Broadcast: the root copies its chunk into its in slot; its node's ranks copy it from there, and
-// its node's rails send a part each to their counterparts, who put it into their nodes' out slots.
+// its node's rails send a part each to their counterparts, which put it into their nodes' out
+// slots.
 //
-// A rank that has got its data does not depend on the others, and could not know that one of them
-// calls something else. So where there are several nodes, one more chunk ends the operation: a
-// barrier between them, on the first rail. Inside a node, that all ranks have entered is enough.
+// A rank that has received its data does not depend on the others, and could not notice that one of
+// them calls another operation. So with several nodes one more chunk ends the operation: a barrier
+// between them, on the first rail. Inside a node it is enough that all ranks have entered.
 //
 // Cost: see spread.hpp, for the parts of the rails.
 #pragma once

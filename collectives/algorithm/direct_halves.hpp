@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DirectHalves: the two halves of a direct allreduce (direct.hpp), each as an operation of its own,
-// for what the host does not combine: a device's memory, which the wire reads and writes where it
-// is. Of communicators with one rank on each node. The data is cut into a block per rank, as
-// part_of (chunking.hpp) does it.
+// DirectHalves: the two halves of a direct allreduce (direct.hpp), each as an operation of its own.
+// They are for data that the host does not combine: device memory, which the wire reads and writes
+// in place. Only for communicators with one rank on each node. The data is cut into a block per
+// rank, as part_of (chunking.hpp) does it.
 //
 //   direct_scatter   block r of send goes to rank r; receive gets this rank's block from all
 //                    others, in rank order, each stride() bytes after the one before

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exchange: what one rail does with one chunk between the nodes. A state machine: start() of a
+// Exchange: the work of one rail on one chunk between the nodes. A state machine: start() of a
 // derived class posts the first messages, step() posts the next ones when those have arrived. It
 // never waits. Works on memory of the library, never on the caller's buffers.
 #pragma once
@@ -47,7 +47,7 @@ class Exchange {
         slot_ = slot;
         tickets_.clear();
     }
-    // Posts what comes next, all earlier messages being done. False: there is nothing more to do.
+    // Posts the next messages; all earlier ones are done. False: the exchange has ended.
     virtual bool advance() = 0;
 
     void send(int node, int step, const void* data, std::size_t bytes) {

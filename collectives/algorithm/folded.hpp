@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Folded: what exchanges have in common that go by rounds between a power of two of nodes, the
-// leaves of the canonical tree: where the number of nodes N is none, p < N, the first N - p pairs
-// fold: one of the two hands its data to the other before the rounds and gets the result after
-// them.
+// Folded: the base of exchanges that work in rounds between a power of two of nodes, the leaves of
+// the canonical tree. If the number of nodes N is not a power of two, let p < N be the largest one:
+// the first N - p pairs fold. One node of a pair hands its data to the other before the rounds, and
+// gets the result after them.
 //
-// Partial results must not be rounded, or the bits would not be those of other algorithms: where
-// they are more than one node's, numbers of 16 bits are wide, in scratch memory.
+// Partial results must not be rounded, or the bits would differ from those of other algorithms. So
+// partial results of several nodes keep numbers of 16 bits wide, in scratch memory.
 #pragma once
 
 #include "collectives/algorithm/exchange.hpp"

@@ -33,7 +33,7 @@ class HalvingDoubling final : public Folded {
     }
 
   private:
-    // Parts of the data, of which there is one for each leaf: [first, end).
+    // Parts of the data, one for each leaf: [first, end).
     struct Parts {
         int first, end;
     };
@@ -42,7 +42,7 @@ class HalvingDoubling final : public Folded {
     bool scatter();
     bool gather();
     void combine();
-    // What this leaf, or the one at `distance`, has after the round of that distance.
+    // The parts of this leaf, or of the one at `distance`, after the round of that distance.
     Parts after(int leaf, int distance) const;
     Range elements(Parts parts) const;
 

@@ -15,7 +15,7 @@
 
 namespace batchai::coll {
 
-// What operations work with.
+// The environment of operations.
 struct Context {
     const Topology& topology;
     Node& node;
@@ -50,14 +50,14 @@ class Operation {
     virtual Step step() = 0;
     // Chunks that this operation has used. Once it is done.
     virtual std::uint64_t chunks() const = 0;
-    // Whose arrival or data is missing, instead of what `missing` held; its memory is used again.
+    // Sets `missing` to the ranks whose arrival or data is missing. Reuses its memory.
     virtual void find_missing(Missing& missing) const = 0;
     Missing waiting_for() const {
         Missing missing{{}, false};
         find_missing(missing);
         return missing;
     }
-    // Lets go of messages under way. After a failure.
+    // Gives up messages under way, after a failure.
     virtual void abandon() = 0;
     // Why step() has failed.
     const Failure& failure() const { return failure_; }
@@ -69,11 +69,11 @@ class Operation {
     // Checks the local ranks that have entered since the last call.
     Agreement agree();
     void enter(const Call& call, std::uint64_t number, std::span<const std::byte> data = {});
-    // What step() is to fail with.
+    // Sets the failure of step().
     void fail(const Failure& failure) { failure_ = failure; }
     // Ranks of this node that have not entered.
     void find_absent(Missing& missing) const;
-    // What a reduction multiplies and divides by.
+    // The factors and the divisor of a reduction.
     Scale scale() const {
         const Signature& signature = call_.signature;
         return {signature.before, signature.after,

@@ -36,11 +36,11 @@ class Pipeline : public Operation {
     void abandon() final;
 
   protected:
-    // What the node's other ranks are to know of the call beside its signature.
+    // Data about the call, beside its signature, for the other ranks of the node.
     virtual std::span<const std::byte> beside(const Call&) { return {}; }
     // How many chunks call_ takes, at least 1.
     virtual std::uint64_t plan() = 0;
-    // Whether nothing is to be copied in before all ranks of the node have entered.
+    // Whether copy in must wait until all ranks of the node have entered.
     virtual bool waits_for_all() const { return false; }
     // All have. How many chunks it takes after all; another number only where it has waited.
     virtual std::uint64_t plan_with_all() { return chunks_; }
@@ -62,7 +62,7 @@ class Pipeline : public Operation {
     std::uint64_t at(std::uint64_t k) const { return base_ + k + 1; }
     static int slot(std::uint64_t chunk) { return static_cast<int>(chunk % kSlots); }
     // Calls with each rank of the node that this rail works for: local ranks r, r + R, r + 2R, ...
-    // of rail r, R rails. So the ranks of unequal nodes are all somebody's.
+    // of rail r, R rails. So each rank belongs to a rail, also on unequal nodes.
     template <class With>
     void for_served(int n, With with) const {
         const std::vector<int>& ranks = topology().members[n];

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Placed: which buffers of a reduction's call, of all ranks of the node, lie in memory that all of
-// them can address (Regions), and where. Each rank says so as it enters the operation. Those
-// buffers take no slots: ranks read what another one gives where it lies, and write what it gets to
-// where it is to be.
+// Placed: finds the buffers of a reduction that lie in memory that all ranks of the node can
+// address (Regions). Each rank publishes the places of its buffers as it enters the operation.
+// Those buffers need no slots: the other ranks read and write them in place.
 //
-// By entering, a rank leaves its buffers to the others, with all that it has written there; by
-// storing `reduced` of a chunk (shm.hpp) each of them has read and written its part of it. Nobody
-// else reads or writes that part before.
+// When a rank enters, it leaves its buffers, with all that it has written there, to the others.
+// When a rank stores `reduced` of a chunk (shm.hpp), it has read and written its part of the chunk.
+// No other rank reads or writes that part before.
 //
-// Short messages that are not reduced in place go through slots all the same: a core has the result
-// sooner from there than from where another one has written into what was in its own cache.
+// Short messages that are not reduced in place go through slots all the same. A core gets the
+// result sooner from a slot than from its own buffer, whose cache lines another core has written.
 #pragma once
 
 #include <span>
@@ -26,9 +25,9 @@ class Placed {
     explicit Placed(const Context& context)
         : context_(context), sends_(context.node.size()), receives_(context.node.size()) {}
 
-    // Of this rank's call; what the others are to know of it.
+    // Looks at this rank's call; returns the places for the others.
     std::span<const std::byte> find(const Call& call);
-    // What the node's other ranks have said, once all have entered the operation.
+    // Reads the places of the node's other ranks, once all have entered the operation.
     void learn(std::uint64_t operation);
 
     // Whether this rank's are.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Planner: which algorithm combines the nodes' partial results. It takes the one by which the whole
-// message takes the least time, by the formulas in the algorithms' headers, with what the links
-// were measured to cost when the communicator was made (link.hpp). All ranks have the same numbers
-// and choose the same, and all algorithms but the ring give the same bits, so the choice can be
-// any.
+// Planner: chooses the algorithm that combines the nodes' partial results. It takes the algorithm
+// with the least time for the whole message, by the formulas in the algorithms' headers and the
+// cost of the links, measured when the communicator was made (link.hpp). All ranks have the same
+// numbers and choose the same. Any choice gives the same bits, because the ring is never chosen.
 //
-// BATCHAI_COLL_ALGORITHM names one that is to be taken whatever it costs; the ring only so, as its
-// order of combining depends on the number's place in the message.
+// BATCHAI_COLL_ALGORITHM names an algorithm to take whatever it costs. Only so the ring is taken:
+// its order of combining depends on the place of a number in the message.
 #pragma once
 
 #include <array>
@@ -46,7 +45,7 @@ class Planner {
     // Seconds that the load takes: the first chunk's cost, and for each of the others, which follow
     // before it has arrived, the same without latencies.
     double predict(Algorithm algorithm, const Reduction& reduction, const Load& load) const;
-    // The choice for float32 of every size, with what the link costs: a line for each change.
+    // The choice for float32 of every size, with the cost of the link: a line for each change.
     // least, most: as of chunk_of_message.
     std::string text(std::size_t least, std::size_t most, int rails) const;
 

@@ -5,8 +5,8 @@
 //
 // On one node every rank combines its pieces from the in slots, straight into its receive buffer.
 // Between nodes, rail k works for local ranks k, k + R, k + 2R, ... (R rails) of every node: it
-// combines its node's pieces for them, in the out slot, sends them to its counterparts and combines
-// what these have sent for its own node's, in the canonical tree's order.
+// combines its node's pieces for them, in the out slot, and sends them to its counterparts. It then
+// combines their pieces for its own node's ranks, in the canonical tree's order.
 //
 // Cost for S bytes of all blocks, N nodes, R rails: the larger of (2 + 1/G) S / Bi in the node and
 // a + (N-1)/N S / (R Be) between the nodes, which is the lower bound (see swap.hpp).
@@ -45,7 +45,7 @@ class ReduceScatter final : public Pipeline {
     std::vector<const void*> inputs_;         // of the node's ranks
     std::vector<const std::byte*> partials_;  // of the nodes
     std::array<Swap, kSlots> swaps_;
-    // What other nodes have sent: for each rank of the rail's, in turn, a piece of each node.
+    // The pieces of other nodes: for each rank of the rail, in turn, a piece of each node.
     std::array<std::vector<std::byte>, kSlots> scratch_;
     std::vector<std::byte> tree_scratch_;
 };

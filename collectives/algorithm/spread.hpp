@@ -38,7 +38,7 @@ class Spread final : public Exchange {
         }
     }
 
-    // data: on the root's node what is sent, elsewhere where it goes.
+    // data: the source on the root's node, the destination elsewhere.
     void start(Wire& wire, Tag tag, int slot, int node, int nodes, int root_node, Shape shape,
                std::byte* data, std::size_t bytes);
 

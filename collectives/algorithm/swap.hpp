@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Swap: one chunk's messages between the nodes where every node has something for every other one:
-// all of them are posted at once.
+// Swap: one chunk's messages between the nodes if every node has data for every other node. It
+// posts all messages at once.
 //
 // Cost for m bytes that a node sends to each other node: a + (N-1) m b; the bytes are those of the
 // lower bound. As direct.hpp, it asks the network to take N-1 messages at once.

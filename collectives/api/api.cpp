@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface: communicators, and what its other files have in common.
+// The C interface: communicators, and the parts that its other files share.
 #include "collectives/api/api.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of the C interface share: the last error's sentence, and a stop for exceptions.
+// The shared parts of the C interface's files: the last error's sentence, and a catch for
+// exceptions.
 #pragma once
 
 #include <memory>
@@ -27,10 +28,10 @@ void show_plan(const std::string& plan, int rank);
 batchai_coll_status fail(batchai_coll_status status, const std::string& sentence);
 batchai_coll_status bad_argument(const char* function, const std::string& what);
 batchai_coll_status bad_argument(const char* function, const sys::Error& error);
-// For exceptions: out of memory is the only one that is known to come.
+// Handles an exception: out of memory is the only one that is known to occur.
 batchai_coll_status fail_by_exception() noexcept;
 
-// Runs what may throw.
+// Runs a function that may throw.
 template <class Body>
 batchai_coll_status guarded(Body body) noexcept {
     try {

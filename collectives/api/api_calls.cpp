@@ -36,7 +36,7 @@ sys::Result<std::size_t> sum_of(std::span<const std::size_t> counts, batchai_col
     return sum;
 }
 
-// Of blocks of different lengths: what has to be the same on all ranks. Not 0.
+// A hash of the lengths of blocks, which must be the same on all ranks. Not 0.
 std::uint32_t layout_of(std::span<const std::size_t> counts) {
     std::uint64_t hash = 0xcbf29ce484222325ull;
     for (const std::size_t count : counts) hash = (hash ^ count) * 0x100000001b3ull ^ hash >> 29;

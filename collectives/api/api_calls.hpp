@@ -20,9 +20,9 @@ struct Ranks {
 
 struct CheckedCall {
     Call call;
-    // The extents of this rank's buffers, in elements. Nobody has looked at the buffers yet.
+    // The extents of this rank's buffers, in elements. The buffers are not checked yet.
     std::size_t given = 0, got = 0;
-    // Where in what is got that may be which is given, in elements; none: nowhere.
+    // Where in receive the send buffer may lie, in elements; none: the two must not overlap.
     std::optional<std::size_t> in_place = {};
 };
 

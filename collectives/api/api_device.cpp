@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface to GPU memory: what there is, opening and closing, operations and their ends. A
+// The C interface to GPU memory: support, opening and closing, operations and their ends. A
 // library that was built without CUDA has it too, and says so.
 #include <fmt/format.h>
 

@@ -145,7 +145,7 @@ sys::Result<void> Communicator::meet() {
     return agree(joined);
 }
 
-// What rails cost is measured on all of them at once. One that cannot be connected does not come.
+// The cost of rails is measured on all of them at once. A rail that cannot be connected is missing.
 void Communicator::meet_rails() {
     constexpr std::chrono::milliseconds kPatience(100);
     node_->publish(node_->connected(node_->rank()), 1);
@@ -167,7 +167,7 @@ sys::Result<void> Communicator::prepare() {
     if (!named) return named.error();
     algorithm_ = *named;
     if (topology_.local_rank() == 0) {
-        // What only a slow link takes is allocated once the link is known.
+        // The memory that only a slow link needs is allocated once the link is known.
         auto memory = Segment::create(node_bytes(true), node_bytes(false));
         if (!memory) return memory.error();
         use(std::move(*memory));
@@ -182,7 +182,7 @@ sys::Result<void> Communicator::prepare() {
     return {};
 }
 
-// Who offers nothing has failed, and says so itself; not all others are connected then.
+// A rank without an offer has failed, and reports that itself; then not all ranks are connected.
 sys::Result<void> Communicator::accept_offers() {
     if (node_ == nullptr) {
         const int first = topology_.members[topology_.node()][0];
@@ -237,7 +237,7 @@ sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
         if (auto allocated = node_->allocate_all(); !allocated) return allocated;
     }
     node_->resize_slots(topology_.chunk_bytes(slow));
-    node_->close();  // everybody has opened it
+    node_->close();  // all ranks have opened it
     return {};
 }
 
@@ -269,7 +269,7 @@ Failure Communicator::finalize() {
     if (Failure failure = meet_for(Kind::finalize); failure.status != BATCHAI_COLL_OK) {
         return failure;
     }
-    // Nobody closes a connection before everybody has what was sent on it.
+    // No rank closes a connection before the others have received all data sent on it.
     if (wire_ != nullptr) wire_->flush();
     if (auto done = bootstrap_->leave(); !done) {
         return {BATCHAI_COLL_ERR_SYSTEM, done.error().in("finalize").message};
@@ -290,7 +290,7 @@ Communicator::~Communicator() {
     const bool failed = engine_ != nullptr && engine_->failure().status != BATCHAI_COLL_OK;
     if (parent_ == nullptr || failed) wire_.reset();
     if (parent_ == nullptr) return;
-    // Others may still wait for what was sent last: the connections stay until the parent's end.
+    // Others may still wait for the last messages: the connections stay until the parent's end.
     const std::lock_guard lock(parent_->ends_);
     --parent_->children_;
     if (wire_ != nullptr) parent_->retired_.push_back(std::move(wire_));

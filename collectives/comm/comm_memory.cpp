@@ -15,12 +15,12 @@ namespace batchai::coll {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// What a rank has for the others, or why it has failed.
+// A rank's data for the others, or why it has failed.
 using Word = sys::Result<std::string>;
 constexpr char kWell = '+', kFailed = '-';  // how it is published
 
-// Tells all ranks how it went here, and what they need. Returns the others' words, by rank; an
-// error on all ranks where it is one on any.
+// Sends this rank's data or error to all ranks. Returns the data of all, by rank; an error on all
+// ranks if one has an error.
 sys::Result<std::vector<std::string>> exchange(Bootstrap& ranks, const std::string& key,
                                                const Word& own) {
     const std::string word = own ? kWell + *own : kFailed + own.error().message;
@@ -74,7 +74,7 @@ sys::Result<std::byte*> Communicator::allocate(std::size_t bytes) {
     if (auto enough = check_memory(ranks, bytes); !enough) return enough.error();
     auto parts = share(ranks, bytes);
     if (!parts) return parts.error();
-    for (Segment& part : *parts) part.close();  // everybody has opened it
+    for (Segment& part : *parts) part.close();  // all ranks have opened it
     std::byte* memory = (*parts)[static_cast<std::size_t>(topology_.local_rank())].data();
     regions_->add(std::move(*parts));
     return memory;

@@ -44,7 +44,7 @@ sys::Result<std::vector<Invitation>> Communicator::invitations() const {
     return invitations;
 }
 
-// On one host all nodes have the same address: there is nothing that could be cut.
+// On one host all nodes have the same address: no cable can be cut.
 sys::Result<std::vector<Listeners>> Communicator::listeners_of(
     const std::vector<Invitation>& invitations) const {
     std::vector<Listeners> listeners(topology_.nodes());
@@ -60,7 +60,7 @@ sys::Result<std::vector<Listeners>> Communicator::listeners_of(
 
 // The neighbours' watchdogs start at about the same time.
 sys::Result<void> Communicator::start_watch() {
-    if (node_ == nullptr) return {};  // somebody has failed, and says so itself
+    if (node_ == nullptr) return {};  // a rank has failed, and reports that itself
     if (const auto fault = fault_from_environment(); fault && fault->rank == topology_.rank) {
         fault_.emplace(*fault, *node_);
     }

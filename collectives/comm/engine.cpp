@@ -88,7 +88,7 @@ Engine::Request* Engine::start(const Call& call) {
 }
 
 // Two allreduces before an alltoallv. A block counts positive for the rank that sends it and
-// negative for the one that receives it: where both agree on all blocks, nothing remains.
+// negative for the one that receives it: if both agree on all blocks, the sum is 0.
 void Engine::find_facts(Request* request) {
     const auto mix = [](int from, int to, std::uint64_t count) {
         const std::uint64_t pair =
@@ -149,12 +149,12 @@ batchai_coll_status Engine::wait(Request* request) {
     return conclude(request);
 }
 
-// Asking a wire is a system call, and costs what giving the core away costs.
+// A look at the wire is a system call, and costs as much as a yield.
 void Engine::pause(Backoff& backoff) const {
     backoff.pause(chunk_time(), context_.wire == nullptr ? kSpin : std::chrono::nanoseconds(0));
 }
 
-// What a chunk of the operation under way takes on the wire, at least. 0: none is on a wire.
+// The least time of a chunk of the current operation on the wire. 0: no chunk is on a wire.
 std::chrono::nanoseconds Engine::chunk_time() const {
     if (current_ == nullptr || context_.wire == nullptr) return {};
     const std::size_t whole = bytes_of(current_->call().signature);

@@ -35,8 +35,7 @@ void Engine::watch() {
     if (timeout_ > 0s) give_up_on(now - *idle_since_);
 }
 
-// Ranks that see who is missing on their own node speak first; the others only know which node it
-// is.
+// Ranks that see the missing rank on their own node report first: the others know only its node.
 void Engine::give_up_on(std::chrono::nanoseconds idle) {
     if (idle < timeout_) return;
     const Missing missing = current_->waiting_for();
@@ -75,7 +74,7 @@ bool Engine::has_failed() {
     return failure_.status != BATCHAI_COLL_OK;
 }
 
-// What others report comes first: they know better what happened than a connection that breaks.
+// Reports of other ranks come first: they name the cause, and a broken connection does not.
 std::optional<Failure> Engine::look(bool* told) {
     if (auto failure = word_of_others(told)) return failure;
     if (auto failure = look_for_mismatches()) return failure;
@@ -85,8 +84,8 @@ std::optional<Failure> Engine::look(bool* told) {
     return better ? better : failure;
 }
 
-// Ranks that disagree may wait for each other without any message between them. So each node tells
-// rank 0 what it calls, once it has waited for a while, and rank 0 compares.
+// Ranks that disagree may wait for each other without any message between them. So each node that
+// has waited for a while sends its operation to rank 0, which compares.
 std::optional<Failure> Engine::look_for_mismatches() {
     const Topology& topology = context_.topology;
     if (context_.wire == nullptr || topology.local_rank() != 0) return std::nullopt;
@@ -137,7 +136,7 @@ std::string Engine::describe(const Request& request, std::uint64_t number) {
     return request.label[0] == '\0' ? what : fmt::format("{} ({})", what, request.label);
 }
 
-// What has been started and has not ended: the end of a sentence.
+// The operations that have not ended: the end of a sentence.
 std::string Engine::describe_waiting() const {
     constexpr int kMost = 4;
     std::string text;
@@ -150,8 +149,8 @@ std::string Engine::describe_waiting() const {
     return text;
 }
 
-// Others say what they call in a mismatch and in a timeout; a rank that is gone is the same for all
-// operations, so it says here which of them wait.
+// Mismatches and timeouts name their operations. The sentence about a rank that is gone does not,
+// so this adds the operations that wait.
 void Engine::fail(const Failure& failure, bool tell) {
     failure_ = context_.node.fail(failure);
     if (tell && context_.wire != nullptr) {
@@ -170,8 +169,8 @@ void Engine::fail(const Failure& failure, bool tell) {
     while (first_ != nullptr) end(dequeue(), failure_.status);
 }
 
-// Only what went wrong with this rank's own means may be a consequence; other failures name who it
-// is.
+// Only a system error of this rank may be a consequence; other failures name the rank that caused
+// them.
 void Engine::fail_unless_told(const Failure& failure) {
     const bool waits = failure.status == BATCHAI_COLL_ERR_SYSTEM;
     const auto deadline = Clock::now() + (waits ? std::min(patience_, kMostPatience) : 0ms);

@@ -44,8 +44,8 @@ sys::UniqueFd make_socket() {
     return sys::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// The process that listens at the other end; 0 if that is another user's, who could listen at any
-// name.
+// The process that listens at the other end; 0 if it belongs to another user, because any user can
+// listen at any name.
 pid_t listening_process(int connection) {
     ucred peer{};
     socklen_t size = sizeof peer;

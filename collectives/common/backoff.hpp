@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backoff: how to wait for another process, from one sign of life to the next. Where looking for it
-// takes no system call, spin for as long as a cache line or two take; then give the core away, to
-// the process that is waited for, perhaps; then sleep, longer the longer it takes, but never so
-// long that it adds more than an eighth to the wait. Sleeping matters where ranks share cores: a
-// scheduler that knows groups of processes gives a core away only inside the group. Where what
-// comes is known to take long and more of it is under way, sleep at once: others that share the
-// core have packets to send.
+// Backoff: how to wait for another process, from one event to the next:
+//   - Spin for as long as a cache line or two take, if a look takes no system call.
+//   - Then yield the core, perhaps to the process that is waited for.
+//   - Then sleep, longer and longer. A sleep never adds more than an eighth to the wait.
+// Sleeping matters if ranks share cores: a scheduler that knows groups of processes yields a core
+// only inside the group. If the event is known to take long and more of its kind follow, sleep at
+// once: other threads on the core have packets to send.
 //
-// A thread in the background may share its core with one that computes and does not wait. Giving
-// the core to that one costs a time slice, milliseconds, for each chunk of a message. After such a
-// slice a background thread sleeps instead, for a while: who wakes up gets the core back at once.
-// These sleeps double, so as not to take too much of it, and are not shorter than half of what
-// comes is known to take at least.
+// A background thread may share its core with a thread that computes and does not wait. To yield to
+// that thread costs a time slice, milliseconds, for each chunk of a message. After such a slice a
+// background thread sleeps instead, for a while: a thread that wakes up gets the core at once.
+// These sleeps double, so as not to take too much of the core. They last at least half of the least
+// time that the event is known to take.
 //
-// For the time of the wait, sleeps end when they should: the kernel rounds the ends of a thread's
-// sleeps up to its timer slack, commonly 50 us.
+// From its first sleep to its end, a Backoff lowers the thread's timer slack (commonly 50 us), so
+// that the kernel does not round the ends of sleeps up.
 #pragma once
 
 #include <sched.h>
@@ -42,10 +42,10 @@ class Backoff {
     // Whether a thread in the background waits as one in front does.
     void set_forward(bool is_forward) { is_forward_ = is_forward; }
 
-    // Something has happened: the next wait begins.
+    // The event came: the next wait begins.
     void reset() { since_ = {}; }
 
-    // least: that what is waited for takes. spin: for how long to spin.
+    // least: the least time that the event takes. spin: for how long to spin.
     void pause(std::chrono::nanoseconds least = {}, std::chrono::nanoseconds spin = {}) {
         using namespace std::chrono_literals;
         const auto now = Clock::now();
@@ -70,7 +70,7 @@ class Backoff {
 
   private:
     using Clock = std::chrono::steady_clock;
-    // What takes so long comes from a slow link, in a row of such: a small part of one is no delay.
+    // An event that takes so long is one of many on a slow link: a small part of it is no delay.
     static constexpr std::chrono::nanoseconds kLong{500'000};
     static constexpr int kParts = 32;
     // A rank that waits, or copies a chunk, does not keep the core for so long.

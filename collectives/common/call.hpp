@@ -48,10 +48,10 @@ struct Signature {
 
 constexpr std::uint8_t kLastType = BATCHAI_COLL_BOOL;
 
-// What the ranks of an alltoallv find out about each other's counts first.
+// Facts about each other's counts that the ranks of an alltoallv find out first.
 struct BlockFacts {
     std::uint64_t longest = 0;  // elements of the longest block of all
-    std::uint64_t balance = 0;  // not 0: what some rank sends is not what another one expects
+    std::uint64_t balance = 0;  // not 0: a rank sends another count than its receiver expects
 };
 
 struct Call {

@@ -5,7 +5,7 @@
 
 namespace batchai::coll {
 
-// What data lies in, to those that do not take it for the host's.
+// The kinds of memory that a buffer may be in.
 enum class Memory : std::uint8_t { host, cuda };
 
 }  // namespace batchai::coll

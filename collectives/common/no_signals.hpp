@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NoSignals: while it is there, threads that this one makes take no signals, as they inherit what
-// their maker blocks: signals are for the program's own threads.
+// NoSignals: while it exists, threads that this thread starts take no signals, because they inherit
+// its blocked signals. Signals are for the program's own threads.
 #pragma once
 
 #include <pthread.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sockets: UCX's TCP connections, for which it has no limit of its own: one with data under way
-// lasts for a quarter of an hour after the cable was cut, and closing it then waits for as long.
-// They get the limit of the node here, soon after they were made; then the kernel ends them in
-// time. And where another machine acknowledges nothing, it or the way to it is gone, on whatever
-// device.
+// Sockets: gives UCX's TCP connections a timeout, which UCX does not set. Without it, a connection
+// with data under way lasts for a quarter of an hour after the cable was cut, and its close waits
+// for as long. Here connections get the node's limit soon after they were made, so that the kernel
+// ends them in time. It also finds nodes that acknowledge no data on any device: the node, or the
+// network to it, is gone.
 //
 // A connection is UCX's where one of its ends is a port that UCX listens on. A process that is
 // stopped does not matter: its kernel acknowledges.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Veto: a number that goes with the data of a reduction and says that this rank has no data for it,
-// so that nobody wants the result: NaN, which every operation and any factor let through. Other
-// ranks give zero. Of floating types only.
+// Veto: a number that travels with the data of a reduction. NaN says that this rank has no data for
+// it, so that all ranks discard the result; other ranks give zero. Every operation and any factor
+// keep a NaN. Only for floating types.
 #pragma once
 
 #include <cstddef>

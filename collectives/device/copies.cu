@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many copies in one kernel, as a launch for each would take longer than small ones do. All are cut
-// into chunks, each of which a block copies, in the largest words that its copy's pointers allow:
-// so a long one keeps as many blocks busy as it needs, whatever is beside it.
+// Many copies in one kernel, because a launch for each would take longer than a small copy. All are
+// cut into chunks. A block copies a chunk, in the largest words that the pointers allow. So a long
+// copy keeps as many blocks busy as it needs, whatever the other copies are.
 #include <cstdint>
 
 #include "collectives/device/kernels.hpp"
@@ -13,7 +13,7 @@ namespace {
 // Bytes of a chunk: four of the largest words for each thread.
 constexpr std::size_t kChunk = 4 * sizeof(uint4) * kReductionThreads;
 
-// What the copies are to a kernel.
+// The copies as the kernel's argument.
 struct Copies {
     const std::byte* from[Device::Copies::kMost];
     std::byte* to[Device::Copies::kMost];

@@ -189,7 +189,7 @@ sys::Result<bool> CudaDevice::query(Event event) {
     const cudaError_t status = cudaEventQuery(cuda(event));
     if (status == cudaSuccess) return true;
     if (status == cudaErrorNotReady) {
-        (void)cudaGetLastError();  // it is no error
+        (void)cudaGetLastError();  // this is not an error
         return false;
     }
     return error_of(status, "running the orders on " + name_);
@@ -206,7 +206,7 @@ sys::Result<bool> CudaDevice::is_captured(Stream stream) {
     return captured != cudaStreamCaptureStatusNone;
 }
 
-// The graph's object is a pointer to the token, which CUDA gives back once nobody has it any more.
+// The graph's object is a pointer to the token. CUDA gives it back when its last owner has ended.
 sys::Result<void> CudaDevice::keep(Stream captured, std::shared_ptr<void> token) {
     const CurrentContext current(context_);
     cudaGraph_t graph = nullptr;

@@ -8,7 +8,7 @@
 namespace batchai::coll {
 namespace {
 
-// What the ranks meet with.
+// The call with which the ranks meet.
 Signature signature_of(const DeviceCall& call) {
     Signature signature = call.signature;
     signature.on_devices = true;
@@ -58,7 +58,7 @@ void DeviceCommunicator::finish(StreamComm& comm) {
     }
 }
 
-// Nobody's memory goes while others use it.
+// No rank frees memory that others still use.
 Failure DeviceCommunicator::close() {
     for (StreamComm* comm : ways_->stream_comms()) {
         if (comm != nullptr) finish(*comm);
@@ -138,7 +138,7 @@ Step DeviceCommunicator::advance() {
             }
         }
     }
-    // What is captured stays in the graph: nothing is, before all ranks agree.
+    // Captured orders stay in the graph: so none are given before all ranks agree.
     const bool may_step = !request.call.signature.captured || request.meeting == nullptr;
     if (!ordered_ && may_step && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();

@@ -65,12 +65,12 @@ class DeviceWays::Builder {
     sys::Result<void> build(sys::Result<Gpu> gpu);
 
   private:
-    // What ranks tell each other as they open it, as bytes: why one of them cannot go on, if so.
+    // The messages of ranks while they open it, as bytes. `wrong`: why this rank cannot go on.
     struct Word {
         char wrong[256] = {};
         void say(const std::string& why) { why.copy(wrong, sizeof wrong - 1); }
     };
-    // What a rank has for the others.
+    // A rank's data for the others.
     struct Card : Word {
         char identity[64] = {};
         Device::Handle memory = {};           // of its exchange
@@ -78,11 +78,11 @@ class DeviceWays::Builder {
         StreamComms::Id node = {}, all = {};  // of the first rank of the node and of all
         bool shares = false, has_comms = false;
     };
-    // What it has found the others to have.
+    // The means of the others that this rank can use.
     struct Found : Word {
         bool memory = false, node_comm = false, all_comm = false;
     };
-    // What its parts are like.
+    // The properties of this rank's parts.
     struct Parts : Word {
         bool direct = false;  // the rail carries the device's memory
     };
@@ -118,7 +118,7 @@ sys::Result<void> DeviceWays::Builder::build(sys::Result<Gpu> gpu) {
     if (!cards) return cards.error();
     const auto found = gather(comm_, find(*cards));
     if (!found) return found.error();
-    if (made_.counts_) made_.counts_->close();  // everybody has opened it
+    if (made_.counts_) made_.counts_->close();  // all ranks have opened it
     const auto parts = gather(comm_, make_parts());
     if (!parts) return parts.error();
     const bool rails = all_have(*found, &Found::memory) || all_have(*found, &Found::node_comm);
@@ -203,7 +203,7 @@ DeviceWays::Builder::Found DeviceWays::Builder::find(const std::vector<Card>& ca
     return found;
 }
 
-// A device that cannot reach another one's memory is no error.
+// It is not an error if a device cannot reach another one's memory.
 bool DeviceWays::Builder::open_memories(const std::vector<Card>& cards) {
     const Topology& topology = comm_.topology();
     const std::vector<int>& ranks = topology.members[topology.node()];
@@ -222,7 +222,7 @@ bool DeviceWays::Builder::open_memories(const std::vector<Card>& cards) {
     return true;
 }
 
-// Of which NCCL wants nothing, on whatever nodes the job says that its ranks are.
+// Whether ranks share a GPU, which NCCL refuses, whatever the names of their nodes are.
 bool DeviceWays::Builder::has_several_of_one(const std::vector<Card>& cards) {
     std::vector<std::string_view> identities;
     for (const Card& card : cards) identities.emplace_back(card.identity, sizeof card.identity);

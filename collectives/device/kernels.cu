@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kVector = 16;  // bytes of a load
 constexpr int kLevels = 4;           // of a tree, below its root
 
-// What a reduction is to a kernel.
+// The reduction as the kernel's argument.
 struct Work {
     const void* from[Device::Reduction::kSources];
     void* to;
@@ -112,7 +112,7 @@ struct And {
     }
 };
 
-// What is done to inputs and results. Of integers: a division at the end.
+// The scaling of inputs and results. For integers: a division at the end.
 template <class Number>
 struct Factors {
     explicit __device__ Factors(const Work& work) : divisor(work.divisor) {}

@@ -31,8 +31,8 @@ bool PinnedRail::step() {
     return receive_next() || sent;
 }
 
-// What is divided is so on the device, where a division is one; the rest is done as the wire's last
-// number is rounded.
+// With a divisor, the device scales the result (below). Otherwise the wire's engine multiplies,
+// without a rounding of its own.
 bool PinnedRail::send_next() {
     if (sent_ == taken_ || !orders_.is_done(slot(sent_).out) || orders_.error()) return false;
     if (wire_.failure().status != BATCHAI_COLL_OK) {

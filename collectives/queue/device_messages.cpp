@@ -84,7 +84,7 @@ Step DeviceMessages::step() {
     return look_for_errors() || !is_last ? Step::moved : Step::done;
 }
 
-// What this rank's GPU has refused, the others cannot know.
+// Reports an error of this rank's GPU: the other ranks cannot see it.
 bool DeviceMessages::look_for_errors() {
     const auto& error = orders_->error();
     if (error) fail_all(error->message);

@@ -89,7 +89,8 @@ Step Dispatcher::step() {
     return step;
 }
 
-// Others do not take part in what this rank waits in. One of those who wait says so.
+// Other ranks have not submitted the operation that this rank waits for. One waiting rank reports
+// it.
 void Dispatcher::report_missing() {
     const auto now = Clock::now();
     if (now < report_at_) return;

@@ -25,8 +25,8 @@ std::vector<KeyOf> by_name(const std::vector<Line>& lines) {
     return keys;
 }
 
-// What keeps an operation from being started that `first` has in line, and all that have not
-// joined.
+// Why an operation that is in line on `first` and all ranks that have not joined cannot start.
+// Empty: it can.
 std::string objection(const std::vector<KeyOf>& keys, std::size_t first, std::string_view name,
                       const std::vector<int>& numbers) {
     const std::string& key = *keys[first].at(name);

@@ -62,7 +62,7 @@ void Queue::on_ended(const std::vector<Submission*>& together, const Failure* fa
     if (callers_ > 0) ended_.notify_all();
 }
 
-// What was in line until its end was scheduled, or has failed.
+// Traces the end of a submission that was in line, or under way, until then.
 void Queue::trace_end(const Submission& submission, bool was_in_line,
                       Timeline::Clock::time_point now) {
     if (was_in_line) {

@@ -10,7 +10,7 @@
 
 namespace batchai::coll {
 
-// What the rank is doing, for reports of a hang.
+// Labels the current work of the rank, for reports of a hang.
 void Dispatcher::show(const std::vector<Submission*>& together) {
     label_ = together.front()->name();
     if (together.size() > 1) {

@@ -13,7 +13,7 @@
 namespace batchai::coll {
 namespace {
 
-// What is voted on, before the bytes of the response cache. Minima: all ranks agree to it.
+// The flags before the bytes of the response cache. A minimum is set if all ranks have set it.
 enum Vote : std::size_t {
     known,
     blocked,

@@ -10,11 +10,11 @@
 namespace batchai::coll {
 namespace {
 
-// How often a caller asks for what is in line until it counts as waiting for it.
+// How often a caller tests an operation in line until it counts as waiting for it.
 constexpr int kAsksOfAWaiter = 64;
-// What a thread is given to come back from what it does.
+// The time for a thread to return from its current work.
 constexpr std::chrono::seconds kHalt{2};
-// How often the thread looks at what was submitted, while it expects more.
+// How often the thread looks at submissions, while it expects more.
 constexpr std::chrono::seconds kLook{1};
 
 }  // namespace
@@ -118,7 +118,7 @@ Submission* Queue::submit(const Order& order) {
     return submission;
 }
 
-// The caller may be right to ask now and then; who asks all the time waits.
+// A caller may test now and then; a caller that tests all the time counts as waiting.
 batchai_coll_status Queue::test(Submission* submission, std::string& sentence) {
     Lock held(lock_);
     note_caller();
@@ -160,7 +160,7 @@ batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
     return BATCHAI_COLL_ERR_PEER;
 }
 
-// What the caller orders from now on comes after the submission's result.
+// Orders of the caller from now on come after the submission's result.
 void Queue::follow_device(Submission& submission) {
     devices_->unmark(submission.mark);
     if (submission.failure.status != BATCHAI_COLL_OK) return;
@@ -192,7 +192,7 @@ Failure Queue::close() {
     timeline_.stop();
     const bool well = closed_ && engine_.failure().status == BATCHAI_COLL_OK;
     if (devices_ == nullptr || !well) return engine_.failure();
-    held.unlock();  // nobody drives any more
+    held.unlock();  // no thread drives any more
     return devices_->close();
 }
 
@@ -201,14 +201,14 @@ void Queue::work() {
     Lock held(lock_);
     while (!stop_) {
         const bool wanted = !driven_ && (is_rested() || dispatcher_.has_work());
-        // What is submitted for a bucket wakes nobody, but must not be left lying.
+        // A submission for a bucket wakes no thread, but must be looked at in time.
         if (wanted || (sleep(held) && !inbox_.empty() && !driven_)) {
             drive(held, nullptr, backoff);
         }
     }
 }
 
-// Until somebody wakes the thread; true: nobody has.
+// Sleeps until another thread wakes this one. True: the time was over first.
 bool Queue::sleep(Lock& held) {
     if (rest_.submissions > 1) return turn_.wait_for(held, kLook) == std::cv_status::timeout;
     turn_.wait(held);

@@ -43,7 +43,7 @@ void Schedule::end_cycle() {
     std::fill(in_current_.begin(), in_current_.end(), 0);
 }
 
-// What of the last cycle has not come again in this one came before it.
+// Operations of the last cycle that are not in this one yet come before it.
 void Schedule::freeze() {
     std::erase_if(last_, [this](const Entry& entry) {
         return in_current_[static_cast<std::size_t>(entry.id)] != 0;
@@ -102,8 +102,8 @@ bool Schedule::advance() {
     return position_ == 0;
 }
 
-// What was not cut finely enough is cut finely from now on; if that does not help either, the job
-// has to repeat itself more often before it is believed again.
+// Buckets that were too coarse are cut finely from now on. If that does not help, the job has to
+// repeat itself more often before the schedule freezes again.
 void Schedule::veto() {
     constexpr int kMost = 64;
     if (completed_ == 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copying memory, past the caches where that is asked for: what is larger than they are, and not
-// read again soon, is written without being read first, and does not displace what they hold. For
-// what fits them it is slower.
+// Copies memory, on request past the caches (streaming). A streaming copy writes without reading
+// the lines first, and does not displace data in the caches. It is for data that is larger than the
+// caches and not read again soon; for smaller data it is slower.
 #pragma once
 
 #include <cstddef>

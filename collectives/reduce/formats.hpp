@@ -2,9 +2,9 @@
 //
 // Formats: how numbers lie in memory, and as what they are computed. read() and write() lead from
 // one to the other; write() rounds to the nearest, ties to even. Half and Brain are computed in
-// integers, so that the bits do not depend on how the processor treats denormal numbers, but for
-// F16C's instructions for Half, which give the same. (VCVTNEPS2BF16 would not: it takes denormal
-// numbers for zero.) Only for the files that table.hpp names.
+// integers, so that the bits do not depend on how the processor treats denormal numbers. The
+// exception is F16C's instructions for Half, which give the same bits. (VCVTNEPS2BF16 would not: it
+// takes denormal numbers for zero.) Only for the files that table.hpp names.
 #pragma once
 
 #if defined(__AVX2__)

@@ -18,7 +18,7 @@
 
 namespace batchai::coll {
 
-// What is done to every input as it is read, and to the result before it is rounded: a division,
+// The scaling of every input as it is read, and of the result before it is rounded: a division,
 // which floating types round and integers truncate toward zero, and then a multiplication. Integers
 // and booleans have no factors.
 struct Scale {

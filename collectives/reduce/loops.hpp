@@ -83,7 +83,7 @@ struct And {
     }
 };
 
-// What is done to inputs and results: nothing, or a Scale.
+// The scaling of inputs and results: none, or a Scale.
 struct Unscaled {
     template <class Shape, class Value>
     Value begin(Value value) const {

@@ -4,8 +4,8 @@
 // balanced binary tree over the nodes in order, ((n0+n1)+(n2+n3))+... Where their number N is not a
 // power of two, p < N, the first N - p pairs are folded into one leaf each. So the bits of a result
 // depend on the ranks and nodes of a job, but not on a message's size, its place or the algorithm.
-// A node's own partial result is rounded, as it travels, and what comes out of the tree; what is
-// computed inside it is not.
+// A node's own partial result is rounded, because it travels, and so is the result of the tree. The
+// partial results inside the tree are not rounded.
 #pragma once
 
 #include <bit>

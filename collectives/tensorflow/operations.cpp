@@ -6,8 +6,8 @@
 // results when all have ended. BatchaiAwait does so for operations that functions of Python have
 // submitted, and returns their numbers. Both occupy none of TensorFlow's threads meanwhile.
 //
-// None is declared stateful: tf.function would do stateful operations one after the other.
-// horovod/tensorflow/ops/native.py loads it, and tells it the queues.
+// No operation is declared stateful: tf.function would run stateful operations one after the other.
+// horovod/tensorflow/ops/native.py loads the library and gives it the queues.
 #include <dlfcn.h>
 
 #include <array>
@@ -123,7 +123,7 @@ Table& table() {
     return all;
 }
 
-// What a BatchaiSubmit node says.
+// The attributes of a BatchaiSubmit node.
 struct Submit {
     std::string name;
     batchai_coll_op op = BATCHAI_COLL_SUM;
@@ -248,8 +248,8 @@ void wait(TF_OpKernelContext* context) {
     }
 }
 
-// What `done` is the address of: the std::function<void()> that TensorFlow's kernels.cc makes of
-// it, by GCC's library, whichever one this is compiled with.
+// The object at the address `done`: the std::function<void()> of TensorFlow's kernels.cc, in the
+// layout of GCC's library, whichever library this file is compiled with.
 struct Done {
     enum class Action { kCopy = 2, kDestroy = 3 };
 
@@ -379,7 +379,7 @@ bool register_operations() {
     TF_OpDefinitionBuilderAddAttr(op, "postscale_factor: string");
     TF_OpDefinitionBuilderAddAttr(op, "process_set: int");
     TF_OpDefinitionBuilderAddInput(op, "tensor: T");
-    // Something that is no constant: what depends on constants only is computed once, and kept.
+    // A value that is not a constant: TensorFlow computes nodes of constants once, and keeps them.
     TF_OpDefinitionBuilderAddInput(op, "turn: int32");
     TF_OpDefinitionBuilderAddOutput(op, "number: int64");
     TF_OpDefinitionBuilderAddOutput(op, "buffer: T");

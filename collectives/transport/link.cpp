@@ -83,8 +83,8 @@ std::optional<double> stream(Probe& probe, int step, int messages, std::size_t b
     return seconds_since(begin) / messages;
 }
 
-// Of some streams. Not the best one: where ranks share cores, or rails a link, that is luck, and
-// what comes after is no quieter.
+// The time of a usual stream, not of the best one: if ranks share cores, or rails share a link, the
+// best one is luck, and later messages are not faster.
 std::optional<double> usual_stream(Probe& probe, int step, int messages, std::size_t bytes) {
     std::array<double, kStreams> times;
     for (double& time : times) {

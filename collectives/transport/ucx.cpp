@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 // How long a host may count as unreachable before it is: one whose cable has just been plugged in
 // again does until the kernel's last question for it, of three in three seconds, is out of date.
 constexpr milliseconds kComesBack{4000};
-constexpr milliseconds kBetweenTries{1000};  // of which UCX prints a line each
+constexpr milliseconds kBetweenTries{1000};  // UCX prints a line for each try
 
 constexpr std::size_t kHeaders = 8u << 10;  // at most
 
@@ -33,7 +33,7 @@ sys::Error ucx_error(const std::string& what, ucs_status_t status) {
     return sys::Error{what + ": " + ucs_status_string(status)};
 }
 
-// What ucp_config_modify calls a setting of the TCP transport: the transport's name comes with
+// ucp_config_modify's name for a setting of the TCP transport: the transport's name comes with
 // UCX 1.17.
 std::string tcp_setting(const std::string& name) {
     unsigned major = 0, minor = 0, release = 0;
@@ -61,7 +61,7 @@ sys::Result<ucp_context_h> open_context(bool one_host) {
     set("NET_DEVICES", network_devices(one_host));
     set("KEEPALIVE_INTERVAL", "3s");  // a host that goes away silently
     // A rendezvous waits for a round trip behind what is under way. Without hardware that saves a
-    // copy it gains nothing: messages are no longer than a chunk, and somebody waits for them.
+    // copy it gains nothing: messages are no longer than a chunk, and a rank waits for them.
     if (one_host || only_tcp()) set("RNDV_THRESH", "inf");
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
@@ -275,7 +275,7 @@ std::optional<std::string> UcxWire::take_note(Note note) {
     return text;
 }
 
-// Receives what nobody has asked for, which UCX would warn of.
+// Receives messages without a receive, of which UCX would otherwise warn.
 void UcxWire::discard_unread() {
     ucp_tag_recv_info_t info;
     while (const auto found = ucp_tag_probe_nb(worker_, 0, 0, 1, &info)) {
@@ -288,8 +288,8 @@ void UcxWire::discard_unread() {
 }
 
 void UcxWire::close() {
-    // What others have sent last is read before the sockets close: unread data would reset the
-    // connection, and with it what they have not read yet.
+    // Reads the last messages of others before the sockets close. Unread data would reset the
+    // connection, and the others would lose data that they have not read yet.
     if (failed_) {
         for (const auto deadline = Clock::now() + milliseconds(100); Clock::now() < deadline;) {
             progress();

@@ -19,10 +19,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What both sides say first.
+// The first message of both sides.
 struct Hello {
     std::array<char, 8> magic;
-    Secret secret;  // of the one who is to read it
+    Secret secret;  // of the node that reads it
     std::int32_t node;
 };
 static_assert(sizeof(Hello) == 28);
@@ -61,7 +61,7 @@ class Line {
         }
         return line;
     }
-    // Of somebody who has called and says that it is this node.
+    // The line of a caller that says that it is this node.
     static Line answer(int node, sys::UniqueFd fd, const Hello& hello) {
         Line line(node, std::move(fd), hello);
         line.connected_ = line.answers_ = true;
@@ -254,7 +254,7 @@ sys::Result<Invitation> Invitation::from(const std::string& text) {
 sys::Result<Meeting> Meeting::open(std::vector<std::string> addresses) {
     Meeting meeting;
     meeting.listener_ = new_socket();
-    // By one address they call that one, by several any: the secret tells who may.
+    // With one address, listen on that one; with several, on any. The secret keeps strangers out.
     sockaddr_in at = socket_address(addresses.size() == 1 ? addresses[0] : "", 0);
     socklen_t length = sizeof at;
     if (!meeting.listener_ || ::bind(meeting.listener_.get(), plain(at), sizeof at) != 0 ||

@@ -89,7 +89,7 @@ void Neighbourhood::tell(const Failure& failure) {
     for (Side& side : sides_) side.pulse.tell(failure);
 }
 
-// Closing a socket that has something to read would take back what was sent on it.
+// Closing a socket with unread data would discard the data sent on it.
 void Neighbourhood::close() {
     for (Side& side : sides_) side.pulse.say_no_more();
     const auto deadline = std::chrono::steady_clock::now() + 200ms;

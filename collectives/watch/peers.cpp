@@ -26,7 +26,7 @@ void Peers::add_to(std::vector<pollfd>& list) const {
     }
 }
 
-// A pidfd also tells of a process that has ended and that nobody has waited for yet.
+// A pidfd also reports a process that has ended but has not been reaped yet.
 bool Peers::has_ended(const Peer& peer) {
     if (!peer.fd) return ::kill(peer.pid, 0) != 0 && errno == ESRCH;
     pollfd poll{peer.fd.get(), POLLIN, 0};

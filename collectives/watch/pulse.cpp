@@ -96,7 +96,7 @@ std::optional<Failure> Pulse::take() {
     return std::nullopt;
 }
 
-// What came before the end is read after it.
+// Messages that came before the end are read after it.
 std::optional<Failure> Pulse::step() {
     if (state_ == State::open) write();
     if (state_ == State::open) read();

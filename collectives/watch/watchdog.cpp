@@ -44,7 +44,7 @@ Watchdog::Watchdog(const Roster& roster, Node& node, const Limits& limits,
       bell_(std::move(bell)),
       process_(::getpid()) {}
 
-// A child of fork() has no such thread, and nobody to join.
+// A child of fork() has no such thread, so it joins none.
 Watchdog::~Watchdog() {
     if (process_ != ::getpid()) {
         static_cast<void>(thread_.release());
@@ -61,7 +61,7 @@ void Watchdog::wake() {
     static_cast<void>(::write(bell_.get(), &one, sizeof one));
 }
 
-// Who wakes up much too late was stopped, or all of the machine was: the others may have been, too.
+// A watchdog that wakes up much too late was stopped, alone or with its machine and other ranks.
 void Watchdog::run() {
     const auto late = 4 * limits_.interval() + 1s;
     Time last = Clock::now();
@@ -90,8 +90,8 @@ void Watchdog::sleep() {
     static_cast<void>(::read(bell_.get(), &rung, sizeof rung));
 }
 
-// The first failure holds. What is seen here is more certain than what is seen from afar, but what
-// others tell comes before what is concluded from silence.
+// The first failure holds. A failure seen on this node is more certain than one seen from afar. A
+// report of others comes before a conclusion from silence.
 void Watchdog::look(Time now) {
     const auto here = look_here(now);
     const auto there = neighbourhood_.step(now);
@@ -100,7 +100,7 @@ void Watchdog::look(Time now) {
     tell();
 }
 
-// What this node's ranks have found too, once.
+// Reports the node's failure to the neighbours, once; also one that a rank has found.
 void Watchdog::tell() {
     if (told_) return;
     if (const auto failure = node_.failure()) {

@@ -21,7 +21,7 @@ struct Task {
     batchai_coll_scaling scaling{1, 1};
 };
 
-// Both buffers of a rank, between stretches that nobody is to write to.
+// Both buffers of a rank, between stretches that must not be written to.
 class Buffers {
   public:
     explicit Buffers(std::size_t most)
@@ -140,7 +140,7 @@ double random(std::size_t i, int rank) {
     return static_cast<double>(static_cast<std::int64_t>(mixed >> 11) % 2000001 - 1000000) / 1e6;
 }
 
-// As float64 has it, but for the roundings: of every rank's addition, at worst, and of the result.
+// As float64 has it, except the roundings: of every rank's addition, at worst, and of the result.
 template <class Type>
 void expect_near(Job& job, Buffers& buffers, std::size_t count, cudaStream_t stream) {
     using Stored = typename Type::Stored;

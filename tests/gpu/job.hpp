@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Job: a rank of a job with a GPU, through the C interface, but for the launcher: ranks that were
+// Job: a rank of a job with a GPU, through the C interface, without a launcher: ranks that were
 // forked find each other on their board. QueueJob: the same with a queue. And a test of jobs of all
 // shapes.
 #pragma once

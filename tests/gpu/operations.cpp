@@ -133,7 +133,7 @@ batchai_coll_status run(Job& job, const Task& task, const void* send, void* rece
     return status == BATCHAI_COLL_OK ? batchai_coll_device_wait(request) : status;
 }
 
-// One allocation: a number that nobody touches, what is given, another one, what is got, a last
+// One allocation: a number that must not change, what is given, another one, what is got, a last
 // one. In place, what is given is this rank's part of what is got.
 template <class Number>
 void expect_exact(Job& job, const Task& task, cudaStream_t stream) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # pack.sh FILE.tar.gz - collects what the collective library needs of a Debian 12 machine to be built and run
 # on one that has neither these packages nor a network: headers and shared libraries of UCX, PMIx, libmd
-# and fmt, what these libraries need themselves (but for glibc, of which any later one will do), and NCCL's header.
+# and fmt, what these libraries need themselves (except glibc: any later one will do), and NCCL's header.
 set -euo pipefail
 file=${1:?"usage: pack.sh FILE.tar.gz"}
 libraries=/usr/lib/$(uname -m)-linux-gnu

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 2
 #
-# mpi4py's own tests, but for those that start processes. Debian does not package them: with
+# mpi4py's own tests, except those that start processes. Debian does not package them: with
 # BATCHAI_SOAK=1 and BATCHAI_MPI4PY naming the unpacked source of the mpi4py that is installed (not
 # below /tmp: each node has its own), they run; a few minutes each.
 

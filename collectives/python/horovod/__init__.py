@@ -2,7 +2,7 @@
 """Horovod's Python interface over libbatchai_collectives.
 
 A training script written for Horovod (``import horovod.torch as hvd``) runs on it unchanged;
-docs/horovod.md lists what there is. What does not exist is absent rather than imitated.
+docs/horovod.md lists the names. Names without an implementation here are absent rather than imitated.
 
 batchai-launch puts this package before all others. Where it says BATCHAI_HOROVOD=auto and another
 Horovod is installed, compiled for some framework, that one takes this one's place.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The staging pipeline by itself: a rank that is alone takes its numbers to pinned memory, chunk by
-// chunk, where nobody adds any, and back. So the wire, which on one machine is no network's, does
+// chunk, where no rank adds any, and back. So the wire, which on one machine is no network's, does
 // not hide what the pipeline can do.
 //
 // Bound: all S bytes go out and all come in, and both directions can be busy at once: S / the rate

@@ -8,7 +8,7 @@
 
 namespace batchai::coll {
 
-// An operation that nobody else drives, until it is ordered. What fails is an exception.
+// Steps an operation that no other code drives, until it is ordered. A failure is an exception.
 inline void drive(DeviceOperation& operation, const Orders& orders, const DeviceCall& call) {
     operation.begin(call);
     for (Step step = Step::idle; step != Step::done; step = operation.step()) {

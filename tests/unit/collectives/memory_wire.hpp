@@ -111,7 +111,7 @@ class MemoryWire final : public Wire {
         }
         return std::nullopt;
     }
-    // Messages that are under way, and receives; notes do not count, which nobody waits for.
+    // Messages and receives under way; notes do not count, because no rank waits for them.
     std::size_t unread() const {
         const auto is_data = [](const Message& it) { return (it.tag & Tag::kClass) == 0; };
         return static_cast<std::size_t>(
@@ -130,7 +130,7 @@ class MemoryWire final : public Wire {
     struct Message {
         std::uint64_t tag;
         std::shared_ptr<Request> request;  // the sender's, or of what is posted the receiver's
-        std::string text;                  // of one that nobody waits for
+        std::string text;                  // of a note, which no rank waits for
     };
 
     void hold(Ticket& ticket, const std::shared_ptr<Request>& request, int node, bool receives,

@@ -383,7 +383,7 @@ BOOST_AUTO_TEST_CASE(nobody_has_to_wait_for_what_is_submitted) {
 
 BOOST_AUTO_TEST_CASE(a_name_is_taken_until_the_operation_has_ended) {
     Dispatcher::Options options;
-    options.cycle = std::chrono::hours(1);  // nothing starts before somebody waits
+    options.cycle = std::chrono::hours(1);  // no operation starts before a caller waits
     Alone alone(options);
     std::vector<float> numbers(1);
     Submission* first = alone.submit("x", numbers);

@@ -111,7 +111,7 @@ class Ranks {
         return statuses;
     }
 
-    // Messages that nobody has received, receives that nothing has come for.
+    // Messages without a receive, and receives without a message.
     std::size_t left_over() const {
         std::size_t sum = 0;
         for (const auto& rank : ranks_) sum += rank->wire == nullptr ? 0 : rank->wire->unread();

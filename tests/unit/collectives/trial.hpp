@@ -22,7 +22,7 @@ struct Task {
     bool in_place = false;
 };
 
-// All that there are, but for finalize.
+// All operations, except finalize.
 inline const std::vector<Task> kTasks = {
     {Kind::allreduce},        {Kind::allreduce, true, true},
     {Kind::reduce},           {Kind::reduce, true, true},

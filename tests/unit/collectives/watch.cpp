@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_met_where_nobody_answers) {
     BOOST_REQUIRE(!refused);
     BOOST_TEST(refused.error().message.find("node c1 (rank 1)") != std::string::npos);
     BOOST_TEST(refused.error().message.find("Connection refused") != std::string::npos);
-    Invitation other = here->invitation();  // nobody is at its first address
+    Invitation other = here->invitation();  // no process listens at its first address
     other.addresses = {"127.0.0.2", "127.0.0.1"};
     const auto caller = Meeting::open({"127.0.0.1"});
     BOOST_REQUIRE(caller);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several threads of a rank; operations that end badly, or that nobody waits for."""
+"""Several threads of a rank; operations that fail, or that no caller waits for."""
 import os
 import signal
 import threading

@@ -2,8 +2,8 @@
 """TensorFlow 1's and Keras 2's names on today's TensorFlow, for ``batchai-launch --compat tf1``.
 
 The launcher puts this folder on PYTHONPATH. ``import tensorflow`` gives TensorFlow 2 with tf.compat.v1's names
-beside its own and without eager execution; ``keras`` and ``tensorflow.keras`` are tf_keras. What is in neither
-raises an error that says so. TensorFlow 1 stays as it is. A sitecustomize of the job's own is run as well.
+beside its own and without eager execution; ``keras`` and ``tensorflow.keras`` are tf_keras. A name that
+neither has raises an error that says so. TensorFlow 1 stays as it is. A sitecustomize of the job's own is run too.
 """
 import functools
 import importlib
@@ -22,7 +22,7 @@ _OPTIMIZERS = {"sgd": "SGD", "rmsprop": "RMSprop", "adagrad": "Adagrad", "adadel
 
 
 class _LazyKeras(types.ModuleType):
-    """``tensorflow.keras``: what ``import keras`` gives, which is imported by the first use."""
+    """``tensorflow.keras``: the module of ``import keras``, imported at the first use."""
 
     def __getattr__(self, name):
         return getattr(importlib.import_module("keras"), name)

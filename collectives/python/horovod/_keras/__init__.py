@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What horovod.keras and horovod.tensorflow.keras have in common, for Keras 2.1 to 3."""
+"""The common parts of horovod.keras and horovod.tensorflow.keras, for Keras 2.1 to 3."""
 import re
 
 _KERAS_3 = (3, 0)
@@ -20,7 +20,7 @@ def is_keras_3(keras):
 
 
 def backend_of(keras):
-    """What computes: "tensorflow", "torch" or "jax"."""
+    """The backend: "tensorflow", "torch" or "jax"."""
     return keras.config.backend() if is_keras_3(keras) else "tensorflow"
 
 

@@ -12,7 +12,7 @@ def reduction(backend, name, compression=NoneCompressor, sparse_as_dense=False, 
               scale_local_gradients=True):
     """As horovod.tensorflow.gradients.Reduction. ValueError for another backend.
 
-    These backends have no sparse gradients, and what is reduced together is the library's choice.
+    These backends have no sparse gradients, and the library chooses the gradients that it fuses.
     """
     if gradient_predivide_factor != 1.0 and op != library.AVERAGE:
         raise ValueError("gradient_predivide_factor not supported with op != Average")

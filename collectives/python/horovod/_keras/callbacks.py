@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Horovod's callbacks do, for a Keras that a derived class names: ``_keras``."""
+"""Horovod's callbacks, for a Keras that a derived class names: ``_keras``."""
 import atexit
 import sys
 

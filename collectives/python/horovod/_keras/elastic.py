@@ -52,7 +52,7 @@ class CommitState(object):
 
 
 class UpdateBatchState(object):
-    """Keeps ``state.batch``: an epoch that was left in the middle goes on with what is left of it."""
+    """Keeps ``state.batch``: an epoch that was left in the middle goes on with its other batches."""
 
     def __init__(self, state):
         super(UpdateBatchState, self).__init__()

@@ -8,9 +8,9 @@ from horovod.common import basics
 
 
 def methods(keras, base, reduction, multiple):
-    """What a subclass of the Keras optimizer class base has in front of it.
+    """The methods with which a subclass overrides the Keras optimizer class base.
 
-    multiple: what Keras' average over several passes is multiplied by.
+    multiple: the factor of Keras' average over several passes.
     """
     _keep_uncompiled(keras)
 

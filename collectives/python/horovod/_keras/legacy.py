@@ -18,7 +18,7 @@ class _Variables(list):
 
 
 def methods(base, name, reduction, passes, average, sparse_as_dense):
-    """What a subclass of the Keras optimizer class base has in front of it."""
+    """The methods with which a subclass overrides the Keras optimizer class base."""
     found = {"_HAS_AGGREGATE_GRAD": True}
 
     def define(function):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What horovod.keras and horovod.tensorflow.keras offer: the same names, each for its Keras."""
+"""The names that horovod.keras and horovod.tensorflow.keras offer, each for its Keras."""
 from horovod._keras import callbacks as _callbacks, elastic as _elastic, saving as _saving
 from horovod._keras.interface import Average, Interface as _Interface, Sum
 from horovod.common import elastic as _common_elastic

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does not depend on a framework: the library, the job's ranks, errors, negotiation."""
+"""The parts that depend on no framework: the library, the job's ranks, errors, negotiation."""

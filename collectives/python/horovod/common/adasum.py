@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adasum: a sum of gradients that counts what they have in common once.
+"""Adasum: a sum of gradients that counts their common direction once.
 
 Of two gradients a and b it is (1 - ab / 2aa) a + (1 - ab / 2bb) b, where ab is their scalar product;
 of more ranks, that of the Adasums of the lower and of the upper half. Each rank combines a part of

@@ -2,8 +2,8 @@
 """Collective operations on numpy arrays, for frameworks whose tensors share memory with them.
 
 Each function starts one and returns its Operation, whose result is a list of new arrays (common/queue.py).
-Arrays are read in place where they are contiguous, and must stay as they are until the operation has
-ended. ValueError for arguments that cannot be, before anything is sent.
+Contiguous arrays are read in place, and must not change until the operation has ended. Wrong arguments
+raise ValueError, before any data is sent.
 """
 import struct
 
@@ -59,7 +59,7 @@ def check_op(op, dtype_names):
 
 
 def shape_text(dtype_name, shape):
-    """Type and shape in a word: what ranks have to agree on."""
+    """Type and shape as one word, on which ranks have to agree."""
     return "%s%s" % (dtype_name, [int(length) for length in shape])
 
 
@@ -108,7 +108,7 @@ def allreduce(arrays, name=None, op=library.AVERAGE, factors=(1.0, 1.0),
               process_set=global_process_set, verb="allreduce"):
     """Reduces each of the arrays over the ranks, all or none of them.
 
-    factors: what inputs and results are multiplied by.
+    factors: of the inputs and of the results.
     """
     check_op(op, [array.dtype.name for array in arrays])
     queue = basics.queue(process_set)

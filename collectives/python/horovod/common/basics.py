@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""init and shutdown, and who this rank is.
+"""init and shutdown, and the number of this rank.
 
 Horovod's interface has one job per process: the global process set. A process that ends normally
-shuts down by itself. One that fails (an uncaught exception, a nonzero exit) does not: it would wait
-for ranks that wait for it, where its launcher should see it fail.
+shuts down by itself. A process that fails (an uncaught exception, a nonzero exit) does not: it would
+wait for ranks that wait for it, and its launcher would not see the failure.
 """
 import atexit
 import os
@@ -19,14 +19,14 @@ from horovod.common.util import environment_flag, is_iterable, queue_options
 
 
 def init(comm=None, process_sets=None):
-    """Joins the job's ranks; collective. Does nothing where it is initialized already.
+    """Joins the job's ranks; collective. Does nothing if it was called before.
 
-    The launcher says who belongs to the job (PMIx); a process without a launcher is a job of one
-    rank. comm: a list of the job's ranks, or an mpi4py communicator, that are to be a job of their
-    own; all ranks of the job call init(), each with the list that it is in, or without.
-    process_sets: a list of ProcessSet to register, the same on all ranks; also Horovod's word
-    "dynamic", which says that more are added later, as they always may be. Raises ValueError for
-    lists and sets that cannot be; HorovodInternalError where the library or a rank is missing.
+    The launcher names the ranks of the job (PMIx); a process without a launcher is a job of one
+    rank. comm: a list of the job's ranks, or an mpi4py communicator; these ranks become a job of
+    their own. All ranks of the job call init(), each with the list that it is in, or without.
+    process_sets: a list of ProcessSet to register, the same on all ranks. Horovod's word "dynamic"
+    is accepted too: sets can always be added later. Raises ValueError for wrong lists and sets, and
+    HorovodInternalError if the library or a rank is missing.
     """
     wanted = _wanted(process_sets)
     _check_comm(comm)
@@ -100,7 +100,7 @@ def _own_part(job, comm):
     return next(part for part in parts if part is not None)
 
 
-_whole_job = None  # what the global set's communicator is a part of, if it is
+_whole_job = None  # the communicator that the global set's was split from, if any
 
 
 def _compare_nodes(job):
@@ -223,7 +223,7 @@ nccl_built = ddl_built = ccl_built = cuda_built = rocm_built = mpi_built
 
 
 def gloo_built():
-    """True: operations on host memory need no MPI, which is what scripts ask by this."""
+    """True: scripts ask this to know whether operations on host memory work without MPI."""
     return True
 
 
@@ -243,11 +243,11 @@ class _FailureWatch(object):
         self._exit, sys.exit = sys.exit, self._noting_exit
 
     def remove(self):
-        if sys.exit == self._noting_exit:  # else somebody wrapped it once more: leave theirs
+        if sys.exit == self._noting_exit:  # else other code wrapped it once more: leave that
             sys.exit = self._exit
 
     def failed(self):
-        # The interpreter keeps an exception that nobody caught in sys.last_value.
+        # The interpreter keeps an uncaught exception in sys.last_value.
         return self._failed or getattr(sys, "last_value", None) is not None
 
     def _noting_exit(self, status=None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a gradient becomes before it is reduced, for any framework: ``compression=`` takes such a class."""
+"""Conversions of gradients before they are reduced, for any framework: classes for ``compression=``."""
 
 
 class Compressor(object):
@@ -7,7 +7,7 @@ class Compressor(object):
 
     @staticmethod
     def compress(tensor):
-        """Returns what is sent, and what decompress() needs."""
+        """Returns the data to send, and the context for decompress()."""
         raise NotImplementedError()
 
     @staticmethod
@@ -34,7 +34,7 @@ class HalfCompressor(Compressor):
     """Rounds floating-point tensors to half precision, half the bytes to send.
 
     The library adds up 32 bits and rounds the sum, so it must not exceed half precision's 65504.
-    Each framework derives a class that says what its types are and how one becomes another.
+    Each framework derives a class that names its types and converts between them.
     """
 
     _half = None  # the framework's float16

@@ -2,20 +2,20 @@
 """Elastic jobs: state that outlives the ranks, for ``batchai-launch --restarts``.
 
 In Horovod the ranks that are left form a smaller job in the same processes. Here the launcher ends
-all ranks after a failure and starts all of them again, on the nodes that are left: what ``commit()``
-has kept in ``$BATCHAI_RESTART_DIRECTORY``, which the launcher names, is where they go on. A Slurm
-job that is requeued (``--requeue-on``) goes on from there as well. Without that variable a commit
-stays in memory, and nothing is written.
+all ranks after a failure and starts all of them again, on the nodes that are left. They go on from
+the last ``commit()``, which is in ``$BATCHAI_RESTART_DIRECTORY``, set by the launcher. A Slurm job
+that is requeued (``--requeue-on``) goes on from there as well. Without that variable a commit stays
+in memory, and no file is written.
 """
 import functools
 
 
 class State(object):
-    """What a job has reached, the same on all ranks.
+    """The state of a training, the same on all ranks.
 
     bcast_object: ``broadcast_object(object, root_rank)``; get_rank: ``rank()``.
-    Derived classes say what save(), restore() and sync() mean, and what keep() and load() write and
-    read.
+    Derived classes implement save(), restore() and sync(), and choose the data that keep() and
+    load() write and read.
     """
 
     def __init__(self, bcast_object, get_rank):
@@ -49,7 +49,7 @@ class State(object):
         raise NotImplementedError()
 
     def restore(self):
-        """Goes back to what was saved last."""
+        """Goes back to the state that was saved last."""
         raise NotImplementedError()
 
     def sync(self):
@@ -60,14 +60,14 @@ class State(object):
         """Whatever else a restart makes necessary."""
 
     def keep(self):
-        """Writes what was saved last where it outlives the process."""
+        """Writes the state that was saved last to a place where it outlives the process."""
 
     def load(self):
-        """Gives all ranks what an earlier attempt has kept; whether there was any. Collective."""
+        """Loads the state of an earlier attempt on all ranks; returns whether there was one. Collective."""
         return False
 
     def finish(self):
-        """Removes what was kept: the job has done its work. Collective."""
+        """Removes the kept state: the job has done its work. Collective."""
 
 
 class ObjectState(State):

@@ -26,7 +26,7 @@ def get_version_mismatch_message(name, version, installed_version):
 
 
 class HorovodVersionMismatchError(ImportError):
-    """Horovod's, for scripts that catch it. Never raised: nothing is built for one version."""
+    """Horovod's, for scripts that catch it. Never raised: this package is not built for one version."""
 
     def __init__(self, name, version, installed_version):
         super(HorovodVersionMismatchError, self).__init__(

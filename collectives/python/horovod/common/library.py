@@ -127,7 +127,7 @@ def load():
 
 
 def _older_glibc(path):
-    """What to say where this process has an older glibc than the library needs; else None.
+    """The message if this process has an older glibc than the library needs; else None.
 
     The loader may name another library that an old container lacks, or the first of the versions.
     """
@@ -194,7 +194,7 @@ class Communicator(object):
                     raise ValueError("an exchange of %d ranks returned %d bytes, not %d"
                                      % (len(ranks), len(given), count * len(ranks)))
                 ctypes.memmove(everything, given, len(given))
-            except BaseException as error:  # the library has nobody to tell
+            except BaseException as error:  # the library cannot pass it on
                 errors.append(error)
             return len(errors)
 
@@ -223,7 +223,7 @@ class Communicator(object):
     def allreduce_async(self, send, receive, count, kind, op, before=1.0, after=1.0):
         """Starts an allreduce of count elements; returns the request for test() or wait().
 
-        Inputs are multiplied by before, results by after: 1 but for floating types.
+        Inputs are multiplied by before, results by after. Both are 1 except for floating types.
         """
         return self._start("allreduce_async", send, receive, count, kind, op,
                            ctypes.byref(_Scaling(before, after)))
@@ -237,7 +237,7 @@ class Communicator(object):
         return self._start("allgatherv_async", send, receive, _counts(counts), kind)
 
     def reduce_scatter_async(self, send, receive, counts, kind, op, before=1.0, after=1.0):
-        """Starts a reduction of which each rank r gets its block, of counts[r] elements.
+        """Starts a reduce-scatter: each rank r gets its block, of counts[r] elements.
 
         Returns the request. Factors as of allreduce_async().
         """
@@ -277,7 +277,7 @@ class Communicator(object):
         return [everything[rank * len(data):(rank + 1) * len(data)] for rank in range(self.size)]
 
     def alltoall_numbers(self, numbers):
-        """What the ranks have for this one: number r of each rank's list goes to rank r. Waits."""
+        """The numbers of all ranks for this one: number r of each rank's list goes to rank r. Waits."""
         sent = (ctypes.c_int64 * self.size)(*numbers)
         received = (ctypes.c_int64 * self.size)()
         self._check(self._library.batchai_coll_alltoall(
@@ -315,9 +315,10 @@ class _Ticket(ctypes.c_void_p):
 
 
 class LibraryQueue(object):
-    """batchai_coll_queue. Tickets are what submit_*() returns; ValueError for a name that is taken.
+    """batchai_coll_queue. submit_*() returns a ticket; ValueError if the name is in use.
 
-    free() takes it away, after close() (collective) or without it; then every call is a ValueError.
+    free() destroys it, after close() (collective) or without; after that every call raises
+    ValueError.
     """
 
     def __init__(self, library, comm, ranks, options):
@@ -330,7 +331,7 @@ class LibraryQueue(object):
         for name, value in options.items():
             setattr(settings, name, value)
         settings.numbers = (ctypes.c_int * len(ranks))(*ranks)
-        self._lent = []  # to whom
+        self._lent = []  # functions that got the address of the queue
         self._handle = _POINTER()
         if library.batchai_coll_queue_open(comm, ctypes.byref(settings),
                                            ctypes.byref(self._handle)) != 0:
@@ -398,7 +399,7 @@ class LibraryQueue(object):
             raise _failure(self._library)
 
     def close(self):
-        """Collective: what is in line fails."""
+        """Collective: operations in line fail."""
         if self._library.batchai_coll_queue_close(self._queue) != 0:
             raise _failure(self._library)
 

@@ -155,7 +155,7 @@ def add_process_set(process_set):
 
 
 def remove_process_set(process_set):
-    """Takes a set off the list, with what is left of its operations; collective over all ranks.
+    """Removes a set, with its operations that have not ended; collective over all ranks.
 
     Returns whether it has: the global set, and one that is not registered, cannot be removed.
     """

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations matched by name, as Horovod does: the library's queue, for Python.
 
-Operations are done in the background, in an order that is the same on all ranks, whatever the order
-in which each rank submits them. What ranks describe differently fails on all of them, and the job
-may go on. Allreduces are the library's own; other operations are functions of this package, which
-the queue calls at their turn. Any thread may submit and wait.
+The queue carries out operations in the background, in one order for all ranks, whatever the order
+in which each rank submits them. An operation that ranks describe differently fails on all of them,
+and the job may go on. Allreduces are the library's own; other operations are functions of this
+package, which the queue calls in their turn. Any thread may submit and wait.
 """
 import ctypes
 import threading
 
 from horovod.common.exceptions import HorovodInternalError
 
-_SWEEP = 1024  # operations that nobody has waited for, until they are looked at
+_SWEEP = 1024  # operations without a waiter, until a sweep looks at them
 
 
 class Operation(object):
-    """A named operation; what the *_async functions return. Opaque to users.
+    """A named operation; the *_async functions return it. Opaque to users.
 
-    ``finish()`` makes the result once the operation has completed; ``kept`` is what the library
-    reads and writes until then. ``queue`` is the one that it was submitted to.
+    ``finish()`` makes the result once the operation has completed; ``kept`` owns the
+    memory that the library uses until then. ``queue`` is the queue that it was submitted to.
     """
 
     def __init__(self, queue, kind, name, finish, kept):
@@ -45,7 +45,7 @@ class Operation(object):
                 self.queue.communicator.wait(request)
         except HorovodInternalError as error:
             self.fail(error)
-        except BaseException as error:  # the library's thread has nobody to tell
+        except BaseException as error:  # the library's thread cannot pass it on
             self.fail("horovod: %s could not be started: %s" % (self._called(), error))
 
     def _called(self):
@@ -89,15 +89,15 @@ class Queue(object):
     def __init__(self, communicator, **options):
         self.communicator = communicator
         self.optimizers = 0  # whose gradients have gone through it
-        self._gpu = None  # whether the library can use this rank's; None: nobody has asked
-        self._under_way = set()  # operations that nobody else may hold
+        self._gpu = None  # whether the library can use this rank's; None: not known yet
+        self._under_way = set()  # keeps operations that no caller holds
         self._sweep_at = _SWEEP
         self._library = communicator.open_queue(**options)
 
     def submit(self, kind, name, description, start, finish):
         """Puts an operation of this package's own in line; returns its Operation.
 
-        description: what has to agree between ranks. start() issues it to the communicator and
+        description: text that must agree on all ranks. start() issues it to the communicator and
         returns its requests. ValueError where one of that name has not ended.
         """
         operation = Operation(self, kind, name, finish, start)
@@ -108,8 +108,8 @@ class Queue(object):
                   place=None):
         """Puts an allreduce in line, of one tensor or several together; returns its Operation.
 
-        details: what has to agree beside types and counts. tensors: tuples of the addresses to send
-        from and to receive at, count and type. kept: what owns that memory. place: see
+        details: text that must agree on all ranks too. tensors: tuples of the addresses to send
+        from and to receive at, count and type. kept: the owner of that memory. place: see
         LibraryQueue.submit_allreduce().
         """
         operation = Operation(self, verb, name, finish, kept)
@@ -166,7 +166,7 @@ class Queue(object):
         self._library.timeline(path, mark_cycles)
 
     def close(self):
-        """Ends everything before the communicator goes: what is in line fails. Collective."""
+        """Ends everything before the communicator ends: operations in line fail. Collective."""
         try:
             self._library.close()
         finally:

@@ -31,7 +31,7 @@ class ObjectStore(object):
         os.rename(partial, path)
 
     def load(self):
-        """What was kept, or None."""
+        """The kept object, or None."""
         if self.directory is None or not os.path.exists(self._path()):
             return None
         if os.stat(self.directory).st_uid != os.getuid():
@@ -61,7 +61,7 @@ class StoredState(ObjectState):
         super(StoredState, self).__init__(broadcast_object, basics.rank, **kwargs)
 
     def _read(self):
-        """A list of arrays: what there is now."""
+        """The current values, as a list of arrays."""
         raise NotImplementedError()
 
     def _write(self, arrays):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the environment says, and Horovod's functions of this module that scripts import."""
+"""Settings from the environment, and Horovod's functions of this module that scripts import."""
 import contextlib
 import os
 import re
@@ -8,7 +8,7 @@ import sys
 import sysconfig
 import warnings
 
-# What the library takes: seconds, operations.
+# The largest values that the library takes: seconds, operations.
 _LONGEST, _MOST_CACHED = 10 ** 7, 2 ** 20
 # BATCHAI_COLL_TUNE_FUSION, BATCHAI_COLL_TUNE_CYCLE.
 _TUNE_FUSION, _TUNE_CYCLE = 1, 2
@@ -54,7 +54,7 @@ def environment_flag(name):
 
 
 def queue_options():
-    """What Horovod's variables say about the queue: fields of batchai_coll_queue_options.
+    """Options of the queue from Horovod's variables: fields of batchai_coll_queue_options.
 
     HOROVOD_FUSION_THRESHOLD (bytes), HOROVOD_CYCLE_TIME (milliseconds), HOROVOD_CACHE_CAPACITY,
     HOROVOD_AUTOTUNE (of the threshold and the cycle time, where they are not set),
@@ -127,7 +127,7 @@ def _tried(script, verbose):
 
 
 def gloo_built(verbose=False):
-    """True: operations on host memory need no MPI, which is what scripts ask by this."""
+    """True: scripts ask this to know whether operations on host memory work without MPI."""
     return True
 
 

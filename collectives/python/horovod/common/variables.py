@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of Horovod's environment variables count here, and what is said about the others."""
+"""The environment variables of Horovod that work here, and messages about the others."""
 import difflib
 import os
 import sys
@@ -28,7 +28,7 @@ def _names(words):
 
 
 def remarks(environment):
-    """A sentence for each variable that its user may expect something else of."""
+    """A sentence for each variable that does not do what its user may expect."""
     known = _names(_READ + " " + _OF_OTHERS)
     without_effect = _names(_WITHOUT_EFFECT)
     sentences = []
@@ -49,7 +49,7 @@ _said = False
 
 
 def apply(rank):
-    """Before the job begins, on every rank; rank 0 says, once in a process, what has no effect."""
+    """Call before the job begins, on every rank. Rank 0 names variables without effect, once."""
     global _said
     shutdown = os.environ.get("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "").strip()
     if shutdown not in ("", "0"):  # the library's own variable for it

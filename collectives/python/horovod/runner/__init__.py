@@ -28,7 +28,7 @@ def run(func, args=(), kwargs=None, num_proc=None, hosts=None, network_interface
         output_filename=None, executable=None, use_gloo=None, use_mpi=None, np=None):
     """Calls func(*args, **kwargs) in the ranks of a new job; returns their results, by rank.
 
-    func and its results: what cloudpickle, where it is installed, or pickle can carry. num_proc, or
+    func and its results: anything that cloudpickle, if installed, or pickle can carry. num_proc, or
     np, its older name: how many ranks (default: 1). hosts: "host1:2,host2:2", this machine or the
     nodes of the Slurm allocation, which share a folder for temporary files then: TMPDIR.
     network_interfaces: a list with the ranks' interface. output_filename: a folder for each rank's

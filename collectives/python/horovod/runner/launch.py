@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """horovodrun: Horovod's command line for batchai-launch, in its most common words.
 
-Ranks run on this machine, or in a Slurm allocation on its nodes; there is no ssh. What an option of
-Horovod's asks for and batchai-launch does not have is refused.
+Ranks run on this machine, or on the nodes of a Slurm allocation, without ssh. Options of Horovod that
+batchai-launch cannot carry out are refused.
 """
 import argparse
 import os
@@ -59,7 +59,7 @@ def _parser():
 
 
 def _variables(options):
-    """What the options say in Horovod's variables."""
+    """The options as Horovod's variables."""
     megabytes = options.fusion_threshold_mb
     values = {"HOROVOD_FUSION_THRESHOLD": None if megabytes is None else megabytes << 20,
               "HOROVOD_CYCLE_TIME": options.cycle_time_ms,
@@ -86,7 +86,7 @@ def _allocated():
 
 
 def placement(ranks, hosts, allocated, here=_here):
-    """Words for batchai-launch that place the ranks. ValueError for what it cannot do.
+    """Arguments of batchai-launch that place the ranks. ValueError if it cannot place them so.
 
     hosts: as of -H, or None. allocated: names of the allocation's nodes.
     """

@@ -67,7 +67,7 @@ class DistributedAdasumOptimizer(WrappedOptimizer):
                             for number, variable in enumerate(variables)]
 
     def _when(self, steps, work):
-        """work() where so many steps have been done since ranks were combined; what to wait for."""
+        """Calls work() after so many steps since the last combination; returns the operations to wait for."""
         def done():
             with tf.control_dependencies(_waited(work())):
                 return tf.constant(True)
@@ -87,7 +87,7 @@ class DistributedAdasumOptimizer(WrappedOptimizer):
 
 
 def _waited(values):
-    """What a control dependency of a graph can be on; eagerly, everything is done already."""
+    """The operations for a control dependency of a graph; eagerly, all are done already."""
     if _executing_eagerly():
         return []
     return values if isinstance(values, (list, tuple)) else [values]

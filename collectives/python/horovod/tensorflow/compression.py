@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compression.none and Compression.fp16: what a gradient becomes before it is reduced."""
+"""Compression.none and Compression.fp16: conversions of gradients before they are reduced."""
 import tensorflow as tf
 
 from horovod.common.compression import Compressor, HalfCompressor, NoneCompressor

@@ -29,7 +29,7 @@ class GradientAggregation(object):
         self._reduction.register_local(variable)
 
     def compute(self, gradients, variables):
-        """The ranks' gradients in the last pass; what does not matter in others."""
+        """The ranks' gradients in the last pass; unused values in other passes."""
         gradients = [self._dense(gradient) for gradient in gradients]
         self._prepare(gradients, variables)
         added = [self.counter.assign_add(1)]
@@ -48,9 +48,9 @@ class GradientAggregation(object):
         return gradients
 
     def apply(self, step, skip, results):
-        """step() in the last pass, which begins anew then; skip() in others.
+        """step() in the last pass, after which passes start again; skip() in others.
 
-        results: what they depend on, in a graph.
+        results: the tensors that both depend on, in a graph.
         """
         def finish():
             with tf.control_dependencies(_operations([step()])):
@@ -99,6 +99,6 @@ def _value(variable):
 
 
 def _operations(values):
-    """What a control dependency can be on."""
+    """The operations for a control dependency."""
     return [value for value in values if value is not None and (
         tf.is_tensor(value) if hasattr(tf, "is_tensor") else hasattr(value, "op"))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What optimizers and tapes do with gradients: the ranks' instead of this rank's."""
+"""Reduces gradients for optimizers and tapes: the ranks' instead of this rank's."""
 import tensorflow as tf
 
 from horovod.common.process_sets import global_process_set, registered
@@ -11,7 +11,7 @@ from horovod.tensorflow.util import _executing_eagerly, reference, v1
 
 
 def check_arguments(op, gradient_predivide_factor, groups):
-    """Raises ValueError for what the arguments of an optimizer or a tape cannot be."""
+    """Raises ValueError for wrong arguments of an optimizer or a tape."""
     if op not in (Average, Sum, Adasum):
         raise ValueError("horovod: op must be Average, Sum or Adasum")
     if gradient_predivide_factor != 1.0 and op != Average:

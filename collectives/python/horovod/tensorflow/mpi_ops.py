@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations on TensorFlow's tensors, and who this rank is, under the module name that scripts import."""
+"""Operations on TensorFlow's tensors, and the rank's numbers, under the module name that scripts import."""
 import numpy
 import tensorflow as tf
 

@@ -19,12 +19,12 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
                          process_set=global_process_set, scale_local_gradients=True):
     """An optimizer like the given one whose gradients are those of all ranks.
 
-    optimizer: a tf.train.Optimizer (tf.compat.v1.train), or one of Keras, for which
-    horovod.tensorflow.keras says what it is then.
+    optimizer: a tf.train.Optimizer (tf.compat.v1.train), or one of Keras; for the latter see
+    horovod.tensorflow.keras.
     compression: Compression.none or Compression.fp16. sparse_as_dense: make sparse gradients dense.
     backward_passes_per_step: how many passes' gradients are added up before they are reduced;
     average_aggregated_gradients: and divided by that number. op: Average or Sum; or
-    Adasum, of what each rank's own step changes (not of Keras' optimizers).
+    Adasum, of the changes of each rank's own step (not for Keras' optimizers).
     gradient_predivide_factor: with Average, gradients are divided by it before the sum and
     multiplied after. groups: a number of groups, or lists of variables, that are reduced as a whole.
     process_set: the ranks whose gradients are meant. register_local_var(variable) of the result
@@ -61,7 +61,7 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
 
 
 class _DistributedOptimizer(WrappedOptimizer):
-    """What DistributedOptimizer() makes of a tf.train.Optimizer."""
+    """The result of DistributedOptimizer() for a tf.train.Optimizer."""
 
     def __init__(self, optimizer, name, use_locking, reduction, aggregation):
         super(_DistributedOptimizer, self).__init__(optimizer, name, use_locking)

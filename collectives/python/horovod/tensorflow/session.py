@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TensorFlow's sessions and estimators need."""
+"""Hooks for TensorFlow's sessions and estimators."""
 import tensorflow as tf
 
 from horovod.tensorflow.functions import broadcast_global_variables

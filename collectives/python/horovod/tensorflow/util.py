@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between releases of TensorFlow."""
+"""Differences between releases of TensorFlow."""
 import re
 
 import tensorflow as tf
@@ -26,7 +26,7 @@ except AttributeError:  # an old release, which translates nothing
 
 
 def reference(variable):
-    """What stands for a variable in a set or dict."""
+    """The key of a variable in a set or dict."""
     return variable.ref() if hasattr(variable, "ref") and IS_TF2 else variable
 
 
@@ -36,7 +36,7 @@ def normalized(name):
 
 
 def graph_name(name, verb, tensors, ignore_name_scope=False):
-    """What an operation is called on all ranks: in a graph by what it works on, else by its name.
+    """The name of an operation on all ranks: in a graph from its tensors, else its own name.
 
     None: it has no name, and ranks match it by its turn.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all optimizers around one of TensorFlow's have in common."""
+"""The base of all optimizers that wrap one of TensorFlow's."""
 from horovod.tensorflow.util import v1
 
 

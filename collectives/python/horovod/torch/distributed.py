@@ -327,7 +327,7 @@ class ProcessGroup(dist.ProcessGroup):
     def barrier(self, opts=None):
         return self.allreduce([torch.zeros(1, device="cpu")])
 
-    # Gloo sends what is in host memory.
+    # Gloo sends host memory only.
     def send(self, tensors, rank, tag=0):
         return self._messages.send([tensor.cpu() for tensor in tensors], rank, tag)
 

@@ -16,7 +16,7 @@ def broadcast_parameters(params, root_rank, process_set=global_process_set):
 
     params: a model's ``state_dict()``, ``named_parameters()`` or ``parameters()``: a dict or an
     iterable of tensors or of (name, tensor), with the same names and shapes on all ranks.
-    Entries that are no tensors are skipped. Raises ValueError for anything else.
+    Entries that are not tensors are skipped. Raises ValueError for anything else.
     """
     if isinstance(params, dict):
         params = sorted(params.items())

@@ -11,17 +11,17 @@ from horovod.torch.ops.allreduce import details
 from horovod.torch.ops.sparse import sparse_allreduce_async
 
 
-# What the library says where a rank has done something else, or has left.
+# The library's message if a rank has submitted another operation, or has left.
 _UNEVEN = "no operation was submitted on every rank"
 
 
 class Gradients:
-    """What becomes of some parameters' gradients, mostly of one, between backward() and step().
+    """Reduces some parameters' gradients, mostly of one, between backward() and step().
 
-    submit() once they are complete; complete() then waits, and the gradients are the ranks'. In
-    between they are reduced together, where they are, in the background, while the backward pass
-    goes on: with compression, and where the library does not reduce such memory (ops/buffers.py),
-    copies are reduced. A sparse gradient alone is reduced as such, if it is not to be made dense.
+    Call submit() once they are complete; complete() then waits, and the gradients are the ranks'. In
+    between the library reduces them together in the background, in place, while the backward pass
+    goes on. It reduces copies with compression, and of memory that it cannot use (ops/buffers.py). A
+    sparse gradient that is alone is reduced as such, unless it has to be made dense.
     """
 
     def __init__(self, parameters, name, queue, compression, factors, op, sparse_as_dense,

@@ -28,7 +28,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     all ranks.
     compression: Compression.none or Compression.fp16.
     backward_passes_per_step: how many backward passes add up in the gradients before step().
-    op: Average (the default) or Sum; or Adasum, of what each rank's own step changes.
+    op: Average (the default) or Sum; or Adasum, of the changes of each rank's own step.
     gradient_predivide_factor: with Average, gradients are divided by it before the sum and
     multiplied after.
     groups: lists of parameters whose gradients are reduced together, all or none of them, or how
@@ -67,7 +67,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
 
 
 def _names(optimizer, named_parameters):
-    """What each parameter is called, the same on all ranks: id -> name."""
+    """The name of each parameter, the same on all ranks: id -> name."""
     if named_parameters is None:
         return {id(parameter): "noname.%d" % number
                 for number, parameter in enumerate(_parameters(optimizer))}
@@ -123,7 +123,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self._gradients, self._accumulators = {}, []
         self.set_backward_passes_per_step(passes)
         if not process_set.included() or process_set.size() == 1:
-            return  # the gradients are everybody's already
+            return  # the gradients are reduced already
         queue = basics.queue(process_set)
         queue.optimizers += 1  # another one may have parameters of the same names
         for group in groups:
@@ -189,7 +189,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             self._should_synchronize = True
 
     def step(self, closure=None):
-        """synchronize(), then the wrapped optimizer's step(); returns what that does."""
+        """synchronize(), then the wrapped optimizer's step(); returns its result."""
         if self._should_synchronize:
             if self._synchronized:
                 warnings.warn("optimizer.step() called without optimizer.skip_synchronize() "

@@ -8,11 +8,11 @@ from horovod.common import basics
 
 
 class ElasticSampler(torch.utils.data.Sampler):
-    """Divides what is left of an epoch among the ranks there are.
+    """Divides the remaining samples of an epoch among the current ranks.
 
-    dataset: of known length; shuffle: in an order that seed and epoch give, the same on all ranks.
-    Every rank gets equally many samples; the first ones are given twice where they do not divide.
-    The script says what it has done by record_batch(), and begins an epoch with set_epoch().
+    dataset: of known length. shuffle: in an order from seed and epoch, the same on all ranks. Every
+    rank gets the same number of samples; if they do not divide evenly, the first ones come twice.
+    The script reports used samples by record_batch(), and begins an epoch with set_epoch().
     """
 
     def __init__(self, dataset, shuffle=True, seed=0):
@@ -28,7 +28,7 @@ class ElasticSampler(torch.utils.data.Sampler):
         self.reset()
 
     def record_batch(self, batch_idx, batch_size):
-        """The next batch of this rank, batch_size samples or what is left, has been used.
+        """The next batch of this rank was used: batch_size samples, or the remaining ones.
 
         batch_idx is Horovod's, and not needed.
         """
@@ -51,7 +51,7 @@ class ElasticSampler(torch.utils.data.Sampler):
         return len(self.processed_indices)
 
     def state_dict(self):
-        """The epoch, and what of it this rank knows to be done."""
+        """The epoch, and the samples of it that this rank knows to be used."""
         return {"epoch": self.epoch, "processed_indices": set(self.processed_indices)}
 
     def load_state_dict(self, state_dict):
@@ -61,7 +61,7 @@ class ElasticSampler(torch.utils.data.Sampler):
         self.reset()
 
     def reset(self):
-        """Divides what is left anew."""
+        """Divides the remaining samples again."""
         rank, size = (basics.rank(), basics.size()) if basics.is_initialized() else (0, 1)
         self.rank, self.num_replicas, self._recorded = rank, size, 0
         left = [i for i in range(len(self.dataset)) if i not in self.processed_indices]

@@ -17,9 +17,9 @@ class TorchState(ObjectState):
     """State of a training in PyTorch.
 
     model: a Module, optimizer: an Optimizer (wrapped by DistributedOptimizer or not); either may be
-    left out. Further Modules, Optimizers and ElasticSamplers, and objects that pickle can carry, by
-    keyword; all are attributes. Rank 0's model, optimizer and objects count; samplers join what all
-    ranks have done.
+    left out. Pass further Modules, Optimizers and ElasticSamplers, and objects that pickle can
+    carry, by keyword; all are attributes. Rank 0's model, optimizer and objects count; samplers
+    merge the used samples of all ranks.
     """
 
     def __init__(self, model=None, optimizer=None, **kwargs):
@@ -81,7 +81,7 @@ class TorchState(ObjectState):
             elif found:
                 handler.saved = found[1][name]
         self.restore()
-        self.sync()  # what a reset callback sees is the same on all ranks
+        self.sync()  # so that reset callbacks see the same state on all ranks
         return True
 
     def finish(self):
@@ -131,7 +131,7 @@ class _SamplerHandler(_Handler):
         self.restore()
 
     def load(self, states):
-        """What all have done of the epoch of the first, rank 0's."""
+        """The used samples of all ranks in rank 0's epoch."""
         if states:
             same = [s["processed_indices"] for s in states if s["epoch"] == states[0]["epoch"]]
             self.saved = {"epoch": states[0]["epoch"], "processed_indices": set().union(*same)}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commits on disk, in $BATCHAI_RESTART_DIRECTORY, which all nodes and attempts see.
 
-shared.pt, of rank 0: (number of the commit, what all ranks have in common). rank-N.pt: of the last
-two commits of rank N, {number: what it has for itself}: where ranks were ended in the middle of a
-commit, the one that goes with shared.pt is among them. A file is complete or it is not there.
+shared.pt, of rank 0: (number of the commit, the common state of all ranks). rank-N.pt: of the last
+two commits of rank N, {number: its own state}. If ranks were ended in the middle of a commit, one of
+the two goes with shared.pt. A file is complete or does not exist.
 """
 import glob
 import os
@@ -30,7 +30,7 @@ class Store:
             self._write("shared.pt", (commit, shared))
 
     def load(self):
-        """(commit, shared, list of what ranks had for themselves), or None where nothing is."""
+        """(commit, shared state, list of the ranks' own states), or None if there is no commit."""
         if self.directory is None or not os.path.exists(self._path("shared.pt")):
             return None
         if os.stat(self.directory).st_uid != os.getuid():

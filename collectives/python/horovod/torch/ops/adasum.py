@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adasum of torch tensors (horovod/common/adasum.py says what that is)."""
+"""Adasum of torch tensors (see horovod/common/adasum.py)."""
 import torch
 
 from horovod.common import adasum, basics

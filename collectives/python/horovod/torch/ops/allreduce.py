@@ -51,13 +51,13 @@ def check(tensors, op):
 
 
 def details(tensors, factors=()):
-    """What ranks have to agree on beside what the library compares. factors: not the library's."""
+    """Text that must agree on all ranks too. factors: those that the library does not apply."""
     text = "of " + ", ".join(map(buffers.shape, tensors))
     return text if factors in ((), (1.0, 1.0)) else text + " scaled by %r and %r" % factors
 
 
 def describe(tensors, op, factors):
-    """What ranks have to agree on."""
+    """Text that must agree on all ranks."""
     text = "%s of %s" % (OP_NAMES[op], ", ".join(map(buffers.shape, tensors)))
     return text if factors == (1.0, 1.0) else text + " scaled by %r and %r" % factors
 

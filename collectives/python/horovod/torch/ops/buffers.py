@@ -3,9 +3,9 @@
 
 The library reduces floats of 16, 32 and 64 bits, integers of 8, 32 and 64 and bool in contiguous
 memory, of the host or of a GPU (gpu.py). Tensors that are such memory are used in place; others go
-through a copy (other devices through the host, int16 through int32). What is computed with numbers
-that would not fit a small integer, averages and factors, goes through int32, too. Complex numbers
-are pairs of floats. Where torch only notes that a tensor is to be conjugated or negated, the copy is.
+through a copy (other devices through the host, int16 through int32). Averages and factors of small
+integers go through int32 too, because intermediate values may not fit. Complex numbers are pairs of
+floats. If a tensor is lazily conjugated or negated in torch, the copy does that.
 """
 import torch
 
@@ -20,7 +20,7 @@ _SMALL = (torch.uint8, torch.int8, torch.int16, torch.bool)
 
 
 def check_dense(tensor):
-    """Raises ValueError for what is no dense tensor."""
+    """Raises ValueError unless it is a dense tensor."""
     if not torch.is_tensor(tensor):
         raise ValueError("horovod: expected a torch.Tensor, got %s" % type(tensor).__name__)
     if tensor.layout != torch.strided:
@@ -61,7 +61,7 @@ def _plain(tensor):
 
 
 def reduced(buffer, tensor):
-    """What became of a tensor in the memory that for_reduction() returned, in its type and place."""
+    """The result from the memory that for_reduction() returned, in the tensor's type and place."""
     if tensor.is_complex():
         buffer = torch.view_as_complex(buffer)
     return buffer.to(tensor.device, tensor.dtype)
@@ -85,7 +85,7 @@ def scaled(tensor, factor):
 
 
 def shape(tensor, skip=0):
-    """Type and shape in a word, without the first skip dimensions: what ranks have to agree on."""
+    """Type and shape as one word, without the first skip dimensions: must agree on all ranks."""
     return "%s%s" % (str(tensor.dtype).replace("torch.", ""), list(tensor.shape[skip:]))
 
 

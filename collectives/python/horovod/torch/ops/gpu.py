@@ -8,19 +8,19 @@ import torch
 
 
 class Host:
-    """Host memory. Has what a GpuStream has."""
+    """Host memory, with the interface of GpuStream."""
 
     place = None
 
     def join(self, tensors):
-        """Nothing: who has waited for the operation has its results."""
+        """Does nothing: after the wait for the operation its results are complete."""
 
 
 class GpuStream:
     """The GPU of some tensors, and the CUDA stream in which they are computed as they are submitted.
 
-    The operation comes after what is in the stream by then, and before what is put there once the
-    operation has been waited for. ``place``: both, as LibraryQueue.submit_allreduce() takes them.
+    The operation comes after the work that is in the stream by then, and before work that the caller
+    adds after its wait for the operation. ``place``: both, as LibraryQueue.submit_allreduce() takes them.
     """
 
     def __init__(self, device):
@@ -29,9 +29,9 @@ class GpuStream:
         self.place = (device.index, self._stream.cuda_stream)
 
     def join(self, tensors):
-        """What is computed in the current stream from here on comes after the results, too.
+        """Makes work in the current stream from here on come after the results, too.
 
-        tensors: those with the results; their memory is not given away before what is computed.
+        tensors: those with the results; their memory is not reused before that work is done.
         """
         current = torch.cuda.current_stream(self._device)
         if current != self._stream:

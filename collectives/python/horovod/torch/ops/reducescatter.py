@@ -42,7 +42,7 @@ def _submit(tensors, name, op, factors, process_set):
 
 def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
                         prescale_factor=1.0, postscale_factor=1.0):
-    """Starts a reduction of which every rank gets a part; returns a handle for synchronize().
+    """Starts a reduction; every rank gets a part of it. Returns a handle for synchronize().
 
     tensor: at least one dimension, the same shape and type on all ranks; types, op and factors as
     of allreduce_async(). Its rows are divided among the ranks, in order, as evenly as can be: the

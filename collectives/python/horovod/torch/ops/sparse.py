@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions of sparse tensors: every rank gets all ranks' values, and adds up what is alike."""
+"""Reductions of sparse tensors: every rank gets all ranks' values, and adds up those of equal places."""
 import torch
 
 from horovod.common.process_sets import global_process_set
