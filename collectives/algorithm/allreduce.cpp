@@ -52,9 +52,11 @@ std::uint64_t Allreduce::plan() {
     return chunks_of(count_, per_chunk_);
 }
 
-// Whether the numbers of the only rank are the result, where it is to be.
+// Whether the numbers of the only rank are the result, and in its place. Booleans may have other
+// bytes than 0 and 1, which the reduction makes 1.
 bool Allreduce::is_made(std::span<const Piece> pieces) const {
-    return topology().size == 1 && call_.vetoed == nullptr && scale_ == Scale{} &&
+    return topology().size == 1 && call_.signature.type != BATCHAI_COLL_BOOL &&
+           call_.vetoed == nullptr && scale_ == Scale{} &&
            std::all_of(pieces.begin(), pieces.end(),
                        [](const Piece& piece) { return piece.send == piece.receive; });
 }

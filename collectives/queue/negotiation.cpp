@@ -20,10 +20,10 @@ enum Vote : std::size_t {
     stuck,
     closing,
     content,
-    unnamed,  // something without a name is in line; its number, and all of its key:
+    unnamed,  // an operation without a name is in line
     digest,
     sum = digest + 16,
-    first_number = sum + 16,
+    first_number = sum + 16,  // of the first operation without a name
     first_key = first_number + 16
 };
 constexpr std::size_t kVotes = first_key + 16;
@@ -141,7 +141,7 @@ void Negotiation::count_votes() {
 }
 
 // Whether a caller of each rank waits, and the first operations without a name have the same number
-// on all ranks and differ. A later submission would have another number.
+// on all ranks and differ. The n-th belongs to the n-th of the other ranks.
 bool Negotiation::unnamed_ones_differ() const {
     return votes_[blocked] != 0 && votes_[unnamed] != 0 && is_everybodys(&votes_[first_number]) &&
            !is_everybodys(&votes_[first_key]);

@@ -2,8 +2,9 @@
 //
 // Submission: an operation that a caller has handed to the queue under a name. Ranks submit the
 // same operations in any order. Submissions of two ranks belong together if their `key` is equal:
-// the name, the operation and its priority. A submission without a name has a number instead, which
-// is only shown in messages: equal ones belong together in the order of submission.
+// the name, the operation and its priority. A submission without a name has a number instead:
+// equal ones belong together in the order of submission. If all ranks wait, and their first ones
+// have the same number and differ, the ranks disagree.
 #pragma once
 
 #include <chrono>

@@ -99,7 +99,8 @@ void Ranks::add(int number, Source& source, Stream stream, std::string_view byte
     pass(number, stream, std::move(lines));
     source.in_pieces &= !another_line;
     const std::size_t size = source.lines.size();
-    if (source.in_pieces ? size >= kPiece : size >= kBlock && pending() > kPending) {
+    const bool is_a_piece = source.in_pieces && size >= kPiece;
+    if (is_a_piece || (size >= kBlock && pending() > kPending)) {
         source.in_pieces = true;
         pass_rest(number, source, stream);
     }

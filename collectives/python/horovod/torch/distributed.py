@@ -34,13 +34,23 @@ def _op(options):
                        % (wanted, ", ".join(sorted(_OPS))))
 
 
-def _gpu_of(results):
-    """The GPU of tensors, which may be in lists; None: they are in host memory."""
-    while isinstance(results, (list, tuple)):
-        if not results:
-            return None
-        results = results[0]
-    return results.device if results.is_cuda else None
+def _gpus_of(results):
+    """The GPUs of tensors, which may be in lists; none where they are in host memory."""
+    if isinstance(results, (list, tuple)):
+        gpus = {gpu.index: gpu for one in results for gpu in _gpus_of(one)}
+        return [gpus[index] for index in sorted(gpus)]
+    return [results.device] if results.is_cuda else []
+
+
+def _events(gpus):
+    """An event in the current stream of each GPU."""
+    return [(gpu, torch.cuda.current_stream(gpu).record_event()) for gpu in gpus]
+
+
+def _come_after(events):
+    """What is put into the current streams from here on comes after the events."""
+    for gpu, event in events:
+        torch.cuda.current_stream(gpu).wait_event(event)
 
 
 class _Waiter:
@@ -78,31 +88,34 @@ class _Work(_TorchWork):
         self._ended = False
         self._error = None
         self._future = None
-        self._gpu = _gpu_of(results)
-        self._event = None  # in the stream in which the results came to be
+        self._gpus = _gpus_of(results)
+        self._events = []  # in the streams in which the results came to be
 
     def wait(self, timeout=None):
         with self._lock:
             if not self._ended:
-                self._ended = True
                 try:
                     result = hvd.synchronize(self._handle)
                     if self._finish is not None:
                         with torch.no_grad():
                             self._finish(result)
-                    if self._gpu is not None:
-                        self._event = torch.cuda.current_stream(self._gpu).record_event()
+                    self._events = _events(self._gpus)
                 except Exception as error:
                     self._error = error
                 self._handle = self._finish = None
+                self._ended = True
         if self._error is not None:
             raise self._error
-        if self._event is not None:
-            torch.cuda.current_stream(self._gpu).wait_event(self._event)
+        _come_after(self._events)
         return True
 
     def is_completed(self):
-        return self._ended or hvd.poll(self._handle)
+        if not self._lock.acquire(blocking=False):
+            return False  # another thread waits for the operation
+        try:
+            return self._ended or hvd.poll(self._handle)
+        finally:
+            self._lock.release()
 
     def is_success(self):
         return self._ended and self._error is None
@@ -119,7 +132,7 @@ class _Work(_TorchWork):
     def get_future(self):
         """A future of the results, which is set as soon as the operation has ended."""
         if self._future is None:
-            self._future = torch.futures.Future(devices=[] if self._gpu is None else [self._gpu])
+            self._future = torch.futures.Future(devices=self._gpus)
             _waiter.add(self)
         return self._future
 
@@ -127,10 +140,9 @@ class _Work(_TorchWork):
         """Waits, and sets the future."""
         try:
             self.wait()
+            self._future.set_result(self._results)
         except Exception as error:
             self._future.set_exception(error)
-        else:
-            self._future.set_result(self._results)
 
 
 class _Received(_TorchWork):
@@ -139,12 +151,20 @@ class _Received(_TorchWork):
     def __init__(self, work, tensors, copies):
         super().__init__()
         self._work, self._tensors, self._copies = work, tensors, copies
+        self._lock = threading.Lock()
+        self._events = _events(_gpus_of(tensors))  # of the caller's use of the tensors before
 
     def wait(self, timeout=None):
-        self._work.wait()
-        with torch.no_grad():
-            for tensor, copy in zip(self._tensors, self._copies):
-                tensor.copy_(copy)
+        with self._lock:
+            if self._copies is not None:
+                self._work.wait(*([] if timeout is None else [timeout]))
+                _come_after(self._events)
+                with torch.no_grad():
+                    for tensor, copy in zip(self._tensors, self._copies):
+                        tensor.copy_(copy)
+                self._events = _events(_gpus_of(self._tensors))
+                self._copies = None
+        _come_after(self._events)
         return True
 
     def is_completed(self):
