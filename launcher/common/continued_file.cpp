@@ -50,7 +50,7 @@ void warn_of_truncation() {
         if (path.empty() || path == last || flags < 0 || (flags & O_APPEND) != 0) continue;
         last = path;
         say(path +
-            " is not open for appending: what is in it is lost when Slurm runs the job again. "
+            " is not open for appending: its contents are lost when Slurm runs the job again. "
             "Write \">>\" in the job's script.");
     }
 }

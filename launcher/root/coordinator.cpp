@@ -104,7 +104,8 @@ SessionResult Coordinator::run_to_end() {
     }
     if (!written()) {
         const auto& stalled = out_->idle() ? *err_ : *out_;
-        say(stalled.target().name + ": takes nothing more; the rest of the ranks' output is lost");
+        say(stalled.target().name +
+            ": accepts no more output; the rest of the ranks' output is lost");
     }
     return {outcome_.exit_code(), outcome_.line(map_), written() ? outcome_.cause() : Cause::other,
             lost_nodes_,          outcome_.logged(),   timeout_left(),

@@ -96,8 +96,9 @@ void add_job(CLI::App& app, Options& options, Words& words) {
     app.add_option("--policy", options.policy_file,
                    "Site policy (default: $BATCHAI_POLICY, else /etc/batchai/batchai.toml)")
         ->type_name("FILE");
-    auto* dry_run = app.add_flag("--dry-run", words.dry_run,
-                                 "Ask the nodes, print what would run where, and run nothing");
+    auto* dry_run =
+        app.add_flag("--dry-run", words.dry_run,
+                     "Ask the nodes and print which rank would run where; start no rank");
     app.add_flag("--json", words.json, "With --dry-run: as one JSON document")->needs(dry_run);
 }
 
@@ -158,16 +159,16 @@ void add_output(CLI::App& app, Options& options, Words& words) {
 
 void add_ends(CLI::App& app, Options& options, Words& words) {
     group(app, "End of the job");
-    app.add_option("--timeout", options.timeout, "End the job after so many seconds, with code 124")
+    app.add_option("--timeout", options.timeout, "End the job after this time, with exit code 124")
         ->type_name("SECONDS");
     app.add_option(
            "--hang-report", options.hang_report,
            "Report which ranks wait for which when no rank of the collective library has made "
-           "progress for so long (default: 60; 0: never)")
+           "progress for this time (default: 60; 0: never)")
         ->type_name("SECONDS");
     app.add_option("--grace", options.grace,
-                   "From a signal that ends the job until SIGKILL, to write a checkpoint "
-                   "(default: 10)")
+                   "Time for ranks to write a checkpoint, from the signal that ends the job to "
+                   "SIGKILL (default: 10)")
         ->type_name("SECONDS");
     app.add_option("--end-on", words.end_on,
                    "End the job on this signal too, as Slurm's --signal sends it")
@@ -175,15 +176,15 @@ void add_ends(CLI::App& app, Options& options, Words& words) {
 }
 
 void add_second_tries(CLI::App& app, Options& options) {
-    group(app, "Second tries");
+    group(app, "Restart and requeue");
     auto* restarts =
         app.add_option(
                "--restarts", options.restarts.most,
-               "After a failure of a rank or a node, start all ranks again, K times at most")
+               "After a failure of a rank or a node, start all ranks again, at most K times")
             ->type_name("K")
             ->check(CLI::Range(0, 1000000));
     app.add_option("--min-nodes", options.restarts.min_nodes,
-                   "Restart without the nodes that were lost, as long as M are left")
+                   "Restart without the lost nodes while at least M nodes are left")
         ->type_name("M")
         ->check(CLI::Range(1, 1 << 20))
         ->needs(restarts);
@@ -196,7 +197,7 @@ void add_second_tries(CLI::App& app, Options& options) {
             ->allow_extra_args(false)  // the next word may be the command
             ->check(CLI::IsMember(kRequeueWords));
     app.add_option("--max-requeues", options.requeue.most,
-                   "Requeue the job so many times at most (default: 3)")
+                   "Requeue the job at most N times (default: 3)")
         ->type_name("N")
         ->check(CLI::Range(1, 1000000))
         ->needs(requeue_on);
@@ -297,7 +298,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         "125 failure of batchai-launch itself, 126 command cannot be executed, 127 command not "
         "found, 128+N killed by signal N.");
     app.set_version_flag("--version", "batchai-launch " BATCHAI_VERSION);
-    app.prefix_command();  // the first word that is no option begins the command
+    app.prefix_command();  // the first word that is not an option begins the command
     add_job(app, options, words);
     add_ranks(app, options, words);
     add_output(app, options, words);

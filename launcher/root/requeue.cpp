@@ -17,7 +17,8 @@ sys::Result<void> check_requeue(const RequeuePolicy& policy, const Allocation& a
     if (allocation.local) return sys::Error{"--requeue-on: --local has no queue"};
     const auto job = ask_slurm(allocation.job_id, allocation.restarts);
     if (!job) return sys::Error{"--requeue-on: " + job.error().message};
-    if (!job->batch) return sys::Error{"--requeue-on: this is no batch job: submit it with sbatch"};
+    if (!job->batch)
+        return sys::Error{"--requeue-on: this is not a batch job: submit it with sbatch"};
     if (!job->requeue) {
         return sys::Error{
             "--requeue-on: Slurm may not run this job again: submit it with --requeue"};

@@ -392,7 +392,7 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     wait $! || code=$?
     exec 9>&-
     [ "$code" = 3 ]
-    grep -qx "batchai-launch: standard output: takes nothing more; the rest of the ranks' output is lost" errors
+    grep -qx "batchai-launch: standard output: accepts no more output; the rest of the ranks' output is lost" errors
 }
 
 @test "ranks whose reader has ended are ended, and the report blames none of them" {

@@ -182,7 +182,7 @@ starts_again() {
 @test "a script that would empty its output when it runs again gets a warning" {
     submit -N1 --output=out --wrap 'batchai-launch --requeue-on signal -n 1 true >emptied 2>&1; batchai-launch --requeue-on signal -n 1 true >>appended 2>&1'
     [ "$(wait_job "$job")" = COMPLETED ]
-    [ "$(cat emptied)" = "batchai-launch: $PWD/emptied is not open for appending: what is in it is lost when Slurm runs the job again. Write \">>\" in the job's script." ]
+    [ "$(cat emptied)" = "batchai-launch: $PWD/emptied is not open for appending: its contents are lost when Slurm runs the job again. Write \">>\" in the job's script." ]
     [ ! -s appended ]
 }
 
@@ -263,7 +263,7 @@ run 1" ]
 @test "--requeue-on is refused at once if the job cannot be requeued" {
     run salloc --quiet -N1 batchai-launch --requeue-on signal -n 1 echo began
     [ "$status" -eq 125 ]
-    [ "$output" = "batchai-launch: --requeue-on: this is no batch job: submit it with sbatch" ]
+    [ "$output" = "batchai-launch: --requeue-on: this is not a batch job: submit it with sbatch" ]
     run timeout 20 batchai-launch --local 1 --requeue-on signal -n 1 echo began
     [ "$status" -eq 125 ]
     [ "$output" = "batchai-launch: --requeue-on: --local has no queue" ]
