@@ -165,8 +165,9 @@ batchai_coll_status batchai_coll_group(batchai_coll_comm* comm, int rank, int si
             return bad_argument(kName, "a null argument");
         }
         if (rank < 0 || rank >= size || size > comm->communicator->topology().size) {
-            return bad_argument(kName,
-                                fmt::format("there is no rank {} in a group of {}", rank, size));
+            return bad_argument(
+                kName, fmt::format("rank {} of a group of {}: this communicator has {} ranks", rank,
+                                   size, comm->communicator->topology().size));
         }
         auto made = comm->communicator->group(std::make_unique<Acquaintances>(
             rank, size, [=](const void* own, std::size_t bytes, void* all) {

@@ -47,7 +47,7 @@ std::uint32_t layout_of(std::span<const std::size_t> counts) {
 sys::Result<CheckedCall> call_of(Kind kind, const Buffers& buffers, std::size_t count,
                                  int blocks = 1) {
     if (buffers.type < BATCHAI_COLL_FLOAT32 || buffers.type > kLastType) {
-        return sys::Error{fmt::format("there is no type {}", static_cast<int>(buffers.type))};
+        return sys::Error{fmt::format("unknown type {}", static_cast<int>(buffers.type))};
     }
     if (auto good = check_count(count, buffers.type, blocks); !good) return good.error();
     CheckedCall made;
@@ -90,7 +90,7 @@ sys::Result<CheckedCall> with_reduction(sys::Result<CheckedCall> made, const Red
     const auto& [op, scaling] = reduction;
     Signature& signature = made->call.signature;
     if (op < BATCHAI_COLL_SUM || op > BATCHAI_COLL_PRODUCT) {
-        return sys::Error{fmt::format("there is no reduction {}", static_cast<int>(op))};
+        return sys::Error{fmt::format("unknown reduction {}", static_cast<int>(op))};
     }
     if (op == BATCHAI_COLL_AVERAGE && signature.type == BATCHAI_COLL_BOOL) {
         return sys::Error{"booleans have no average: use sum or max (or), min or product (and)"};

@@ -7,7 +7,7 @@
 // finds wrong data. At most a few queries in a row do nothing, so code that polls an event sees it.
 // Memory begins as a pattern, not as zeros.
 //
-// Stricter than a GPU: an order on memory that is not the device's is an error. It is no measure of
+// Stricter than a GPU: an order on memory that is not the device's is an error. It does not measure
 // speed.
 #pragma once
 

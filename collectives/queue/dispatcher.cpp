@@ -137,7 +137,7 @@ std::optional<Dispatcher::Rest> Dispatcher::rest() const {
     return rest;
 }
 
-// Before anybody is told: whoever has submitted them may use their memory for another one then.
+// Called before the callers are told: a caller may then reuse the memory for its next operation.
 void Dispatcher::leave_line(const std::vector<Submission*>& submissions) {
     for (Submission* submission : submissions) {
         submission->in_line = false;

@@ -17,8 +17,8 @@ namespace batchai::coll {
 namespace {
 
 #if defined(__AVX512F__)
-// All of a vector, as a mask: without one, intrinsics start from a value that is not initialised,
-// of which GCC 12 warns.
+// All of a vector, as a mask. Without a mask, intrinsics start from a value that is not
+// initialised, and GCC 12 warns of it.
 constexpr __mmask16 kAll = 0xffff;
 #endif
 
@@ -112,7 +112,7 @@ struct Brain {
         return shorter<Shape>(upper);
     }
 
-    // Compared as signed numbers, of which more instruction sets have a comparison.
+    // Compared as signed numbers, because more instruction sets can compare these.
     template <class Shape>
     static auto is_nan(In<Shape, std::uint32_t> bits) {
         return as<In<Shape, std::int32_t>>(bits & ~kSign) > static_cast<std::int32_t>(kInfinity);

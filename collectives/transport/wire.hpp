@@ -47,7 +47,7 @@ class Wire {
     // Everything sent has left this process. Waits a few seconds at most.
     virtual void flush() = 0;
 
-    // Why messages will not arrive any more, and of which node.
+    // Why messages no longer arrive, and from which node.
     struct Loss {
         int node;
         std::string why;

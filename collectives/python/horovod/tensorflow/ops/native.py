@@ -82,7 +82,7 @@ def _try():
         raise OSError("TensorFlow %d.%d is older than %d.%d" % (VERSION + _OLDEST))
     path = os.environ.get("BATCHAI_TENSORFLOW_LIBRARY") or _beside()
     if not os.path.exists(path):
-        raise OSError("there is no %s" % path)
+        raise OSError("%s not found" % path)
     module = tf.load_op_library(path)
     library = ctypes.CDLL(path)
     library.batchai_tensorflow_set_queue.argtypes = [ctypes.c_int64, ctypes.c_void_p]
