@@ -234,11 +234,12 @@ void add_clusters(CLI::App& parent, Session& session) {
     ignore_options(*verb, {"--expiry"});
 
     CLI::App* nodes = parent.add_subcommand("node", "a cluster's nodes")->require_subcommand(1);
-    add_node_verbs(*nodes, session, "batchai cluster node", [](CLI::App& node) -> FindNodes {
-        const auto cluster = std::make_shared<ClusterArgs>();
-        add_name(node, *cluster, "-c,--cluster,--ids");
-        return [cluster] { return nodes_of(*cluster); };
-    });
+    add_node_verbs(*nodes, session, "batchai cluster node", "-c nc6cluster",
+                   [](CLI::App& node) -> FindNodes {
+                       const auto cluster = std::make_shared<ClusterArgs>();
+                       add_name(node, *cluster, "-c,--cluster,--ids");
+                       return [cluster] { return nodes_of(*cluster); };
+                   });
 }
 
 }  // namespace batchai::cli

@@ -29,14 +29,15 @@ sys::Result<NodeSet> nodes_of(const JobName& name) {
 }  // namespace
 
 void add_job_nodes(CLI::App& parent, Session& session) {
-    add_node_verbs(parent, session, "batchai job node", [](CLI::App& verb) -> FindNodes {
-        const auto name = std::make_shared<JobName>();
-        // -n is the node here.
-        add_arm_name(verb, "-j,--job,--ids", name->name, name->scope, kGroupName,
-                     "job: its name, or its Slurm job number");
-        add_experiment_options(verb, name->scope);
-        return [name] { return nodes_of(*name); };
-    });
+    add_node_verbs(parent, session, "batchai job node", "-j train",
+                   [](CLI::App& verb) -> FindNodes {
+                       const auto name = std::make_shared<JobName>();
+                       // -n is the node here.
+                       add_arm_name(verb, "-j,--job,--ids", name->name, name->scope, kGroupName,
+                                    "job: its name, or its Slurm job number");
+                       add_experiment_options(verb, name->scope);
+                       return [name] { return nodes_of(*name); };
+                   });
 }
 
 }  // namespace batchai::cli

@@ -87,16 +87,17 @@ int exec(const ExecArgs& args, const FindNodes& find) {
 }  // namespace
 
 void add_node_verbs(CLI::App& parent, Session& session, const std::string& command,
+                    const std::string& whose,
                     const std::function<FindNodes(CLI::App&)>& add_options) {
-    CLI::App* verb =
-        add_verb(parent, session, "list", "the nodes' names and addresses", command + " list");
+    CLI::App* verb = add_verb(parent, session, "list", "the nodes' names and addresses",
+                              command + " list " + whose);
     FindNodes find = add_options(*verb);
     verb->callback([find, &session] {
         session.action = [find, &session] { return list_nodes(session, find); };
     });
 
     verb = add_verb(parent, session, "exec", "run a command on a node with srun, or a shell",
-                    command + " exec --exec nvidia-smi");
+                    command + " exec " + whose + " --exec nvidia-smi");
     find = add_options(*verb);
     const auto args = std::make_shared<ExecArgs>();
     verb->add_option("--exec", args->command, "the command line; left out: a shell");

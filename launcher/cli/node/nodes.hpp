@@ -24,8 +24,10 @@ struct NodeSet {
 };
 using FindNodes = std::function<sys::Result<NodeSet>()>;
 
-// Adds "list" and "exec" to a noun whose options add_options declares.
+// Adds "list" and "exec" to a noun whose options add_options declares. whose: the option that names
+// the nodes' owner, for the examples of --help.
 void add_node_verbs(CLI::App& parent, Session&, const std::string& command,
+                    const std::string& whose,
                     const std::function<FindNodes(CLI::App&)>& add_options);
 
 }  // namespace batchai::cli
