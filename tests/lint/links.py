@@ -70,6 +70,11 @@ class Repository:
         self.folders = {path.split("/")[0] for path in self.files if "/" in path}
         self.tests = {path.split("/")[1] for path in self.files if path.count("/") > 1 and path.startswith("tests/")}
         self.bats = {os.path.basename(path): path for path in self.files if path.endswith(".bats")}
+        self.paths = set(self.files)
+        for path in self.files:
+            while "/" in path:
+                path = os.path.dirname(path)
+                self.paths.add(path)
         # Words of the files that register tests: the part of a test's name after the slash, or its end.
         self.words = set()
         for path in self.files:
@@ -114,7 +119,7 @@ def faults(path, repository):
                     continue
                 name, _, anchor = target.partition("#")
                 page = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
-                if not os.path.exists(page):
+                if page not in repository.paths and page != ".":
                     yield place + "links to %s, which is not there" % target
                 elif anchor and anchor not in anchors(page):
                     yield place + "links to %s: %s has no such heading" % (target, page)
@@ -137,10 +142,16 @@ def main():
     if sys.argv[1:] in (["-h"], ["--help"]):
         print(__doc__)
         return 0
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+    root = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+    named = [os.path.relpath(page, root) for page in sys.argv[1:]]
+    os.chdir(root)
     repository = Repository()
-    pages = sys.argv[1:] or [path for path in repository.files if path.endswith(".md")]
-    found = [fault for page in sorted(set(pages)) if os.path.exists(page) for fault in faults(page, repository)]
+    # A page that git still knows may have been removed.
+    pages = named or [path for path in repository.files if path.endswith(".md") and os.path.exists(path)]
+    missing = [page for page in pages if not os.path.exists(page)]
+    if missing:
+        sys.exit("links.py: no such page: %s" % ", ".join(missing))
+    found = [fault for page in sorted(set(pages)) for fault in faults(page, repository)]
     print("\n".join(sorted(set(found))), end="\n" if found else "")
     return 1 if found else 0
 

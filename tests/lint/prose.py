@@ -24,7 +24,7 @@ PHRASES = [
 ]
 PHRASES = [(re.compile(pattern, re.IGNORECASE), better) for pattern, better in PHRASES]
 
-LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+LITERAL = re.compile(r"""'(?:[^'\\\n]|\\.)'|"((?:[^"\\\n]|\\.)*)\"""")
 # What a line of Markdown may have instead of prose: code, a table, a heading, HTML, a link alone.
 NO_PROSE = re.compile(r" {4}|\s*(\||#|<|!\[|\[[^\]]*\]: )")
 
