@@ -353,13 +353,13 @@ void refuse_buffers(QueueJob& job, cudaStream_t stream) {
         return job.submit("bad", {{send, receive, kCount, BATCHAI_COLL_FLOAT32}}, BATCHAI_COLL_SUM,
                           nullptr, stream, &ticket);
     };
-    const std::string elsewhere = "a buffer that is not in the memory of ";
+    const std::string elsewhere = "the buffer is not in the memory of ";
     expect_refused(start(host.data(), there), elsewhere);
     expect_refused(start(there, host.data()), elsewhere);
     expect_refused(start(pinned.data(), there), elsewhere);
     expect_refused(start(nullptr, there), "a null buffer");
     expect_refused(start(there, there + sizeof(float)), "overlap");
-    expect_refused(start(there + 1, there + 1), "a buffer that is not aligned to its numbers");
+    expect_refused(start(there + 1, there + 1), "the buffer is not aligned to its type");
     expect_refused(job.submit("bad", {}, BATCHAI_COLL_SUM, nullptr, stream, &ticket), "no tensors");
     const batchai_coll_tensor integers{there, there, kCount, BATCHAI_COLL_INT32};
     expect(BATCHAI_COLL_ERR_ARGUMENT,
