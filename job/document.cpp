@@ -15,7 +15,7 @@ constexpr std::size_t kMaxMessage = 200;  // nlohmann quotes the whole token at 
 // Scans a text that is valid JSON, together with its parsed values, and records where each value
 // begins. If an object has a key twice, only the last value was kept, so the first text may have no
 // value. A text with a number that no type can hold has no values at all, because nlohmann gives
-// neither place nor key of that number.
+// neither the place nor the key of that number.
 class Scanner {
   public:
     Scanner(std::string_view text, std::unordered_map<const Json*, std::size_t>& offsets)

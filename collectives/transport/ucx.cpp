@@ -275,7 +275,7 @@ std::optional<std::string> UcxWire::take_note(Note note) {
     return text;
 }
 
-// Receives messages without a receive, of which UCX would otherwise warn.
+// Takes messages that no operation receives: UCX would warn of them at its end.
 void UcxWire::discard_unread() {
     ucp_tag_recv_info_t info;
     while (const auto found = ucp_tag_probe_nb(worker_, 0, 0, 1, &info)) {

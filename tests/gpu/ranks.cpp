@@ -60,7 +60,7 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char* wanted, const pmix_i
         (*value)->data.uint32 = static_cast<std::uint32_t>(bootstrap->size());
         return PMIX_SUCCESS;
     }
-    if (proc->rank == PMIX_RANK_WILDCARD) return PMIX_ERR_NOT_FOUND;  // the job's own, but its size
+    if (proc->rank == PMIX_RANK_WILDCARD) return PMIX_ERR_NOT_FOUND;  // of the whole job
     const auto found = bootstrap->lookup(static_cast<int>(proc->rank), wanted);
     if (!found) return PMIX_ERR_NOT_FOUND;
     *value = new_value();
