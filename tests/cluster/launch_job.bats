@@ -421,11 +421,11 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
             "masterCommandLineArgs": "master", "parameterServerCommandLineArgs": "ps" }'
     mkdir -p "$files"
     mkfifo "$files/stdout-wk-0.txt"
-    { sleep 8 && cat; } <"$files/stdout-wk-0.txt" >seen &
+    { sleep 8 && cat; } <"$files/stdout-wk-0.txt" >"$BATS_TEST_TMPDIR/seen" &
     reader=$!
     launch
     wait "$reader"
-    [ "$(tail -n 1 seen)" = "the end" ]
+    [ "$(tail -n 1 "$BATS_TEST_TMPDIR/seen")" = "the end" ]
 }
 
 @test "a restarted attempt finds the earlier one's outputs, and the first attempt none" {
