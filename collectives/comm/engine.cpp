@@ -135,16 +135,16 @@ batchai_coll_status Engine::test(Request* request) {
 }
 
 batchai_coll_status Engine::wait(Request* request) {
-    Backoff backoff;
     progress_.set_inside(true);
     while (request->status == BATCHAI_COLL_IN_PROGRESS) {
         if (advance() != Step::idle) {
-            backoff.reset();
+            backoff_.reset();
             continue;
         }
         watch();
-        pause(backoff);
+        pause(backoff_);
     }
+    backoff_.end();
     progress_.set_inside(false);
     return conclude(request);
 }
@@ -165,20 +165,27 @@ std::chrono::nanoseconds Engine::chunk_time() const {
     return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
 }
 
+// Makes the oldest request the current operation. False: a failure was reported meanwhile.
+bool Engine::begin_first() {
+    if (const auto failure = word_here()) {
+        fail(*failure, true);
+        return false;
+    }
+    const Call& call = first_->call;
+    current_ = &operation_for(call.signature);
+    current_->begin(call, ++operations_, chunks_);
+    progress_.begin(operations_, call.signature);
+    if (context_.fault != nullptr) context_.fault->reach(operations_, 0);
+    return true;
+}
+
+// An operation's first step posts its messages before the wire makes progress: progress takes a
+// system call, and a message that arrives before its receive is posted is copied once more.
 Step Engine::advance() {
     if (first_ == nullptr) return Step::idle;
-    if (current_ == nullptr) {
-        if (const auto failure = word_here()) {
-            fail(*failure, true);
-            return Step::failed;
-        }
-        const Call& call = first_->call;
-        current_ = &operation_for(call.signature);
-        current_->begin(call, ++operations_, chunks_);
-        progress_.begin(operations_, call.signature);
-        if (context_.fault != nullptr) context_.fault->reach(operations_, 0);
-    }
-    const bool received = context_.wire != nullptr && context_.wire->progress();
+    const bool begins = current_ == nullptr;
+    if (begins && !begin_first()) return Step::failed;
+    const bool received = !begins && context_.wire != nullptr && context_.wire->progress();
     const Step step = current_->step();
     if (step == Step::failed) fail(current_->failure(), true);
     if (step == Step::done) complete_head();

@@ -96,6 +96,7 @@ class Engine {
     void find_facts(Request* request);
     Operation& operation_for(const Signature& signature);
     std::chrono::nanoseconds chunk_time() const;
+    bool begin_first();
     Step advance();
     void complete_head();
     void watch();
@@ -136,6 +137,7 @@ class Engine {
     std::vector<Entered> entered_;  // by node; elsewhere empty
     std::uint64_t said_ = 0;        // the last operation that this rank has told rank 0 of
 
+    Backoff backoff_;  // of wait: it learns whether other threads want the core
     unsigned idle_steps_ = 0;
     bool moved_ = false;
     std::optional<Clock::time_point> idle_since_;

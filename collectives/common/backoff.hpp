@@ -2,7 +2,8 @@
 //
 // Backoff: how to wait for another process, from one event to the next:
 //   - Spin for as long as a cache line or two take, if a look takes no system call.
-//   - Then yield the core, perhaps to the process that is waited for.
+//   - Then yield the core, perhaps to the process that is waited for. A yield that returns at once
+//     says that no other thread wants the core: look some times before the next one.
 //   - Then sleep, longer and longer. A sleep never adds more than an eighth to the wait.
 // Sleeping matters if ranks share cores: a scheduler that knows groups of processes yields a core
 // only inside the group. If the event is known to take long and more of its kind follow, sleep at
@@ -14,7 +15,7 @@
 // These sleeps double, so as not to take too much of the core. They last at least half of the least
 // time that the event is known to take.
 //
-// From its first sleep to its end, a Backoff lowers the thread's timer slack (commonly 50 us), so
+// From its first sleep to end(), a Backoff lowers the thread's timer slack (commonly 50 us), so
 // that the kernel does not round the ends of sleeps up.
 #pragma once
 
@@ -35,15 +36,20 @@ class Backoff {
         : in_background_(thread == Thread::in_background) {}
     Backoff(const Backoff&) = delete;
     Backoff& operator=(const Backoff&) = delete;
-    ~Backoff() {
-        if (slack_ > 0) ::prctl(PR_SET_TIMERSLACK, slack_);
-    }
+    ~Backoff() { end(); }
 
     // Whether a thread in the background waits as one in front does.
     void set_forward(bool is_forward) { is_forward_ = is_forward; }
 
     // The event came: the next wait begins.
     void reset() { since_ = {}; }
+
+    // The last wait is over. On the thread that has waited.
+    void end() {
+        reset();
+        if (slack_ > 0) ::prctl(PR_SET_TIMERSLACK, slack_);
+        slack_ = 0;
+    }
 
     // least: the least time that the event takes. spin: for how long to spin.
     void pause(std::chrono::nanoseconds least = {}, std::chrono::nanoseconds spin = {}) {
@@ -58,8 +64,10 @@ class Backoff {
             sleep(std::clamp<std::chrono::nanoseconds>(waited, std::max(least / 2, kShortest),
                                                        std::max(least, kLongest)));
         } else if (waited < (late == 0ns ? 200us : late / 16)) {
+            if (looks_ > 0) return static_cast<void>(--looks_);
             ::sched_yield();
             const auto back = Clock::now();
+            looks_ = back - now < kAtOnce ? kLooks : 0;
             if (in_background_ && !is_forward_ && back - now > kSlice)
                 crowded_until_ = back + kCrowded;
         } else {
@@ -76,6 +84,8 @@ class Backoff {
     // A rank that waits, or copies a chunk, does not keep the core for so long.
     static constexpr std::chrono::microseconds kSlice{2000};
     static constexpr std::chrono::milliseconds kCrowded{250};
+    static constexpr std::chrono::nanoseconds kAtOnce{1000};
+    static constexpr int kLooks = 8;  // some microseconds, where a look takes a system call
     // Where the core is taken.
     static constexpr std::chrono::nanoseconds kShortest{20'000}, kLongest{400'000};
 
@@ -98,6 +108,7 @@ class Backoff {
 
     bool in_background_, is_forward_ = false;
     Clock::time_point crowded_until_;  // the core counts as taken
+    int looks_ = 0;                    // until the next yield
     int slack_ = 0;                    // nanoseconds, as it was; 0: it is as it was
     Clock::time_point since_;          // the first pause of this wait; the epoch: there was none
 };
