@@ -46,10 +46,18 @@ std::uint64_t Allreduce::plan() {
     streaming_ = pieces.back().send != pieces.back().receive && bytes >= kStreamFrom;
     per_chunk_ = context_.chunk_bytes(bytes) / reduction_.element;
     parts_ = topology().nodes() == 1 ? reducers_ : rails_for(bytes, reducers_);
-    if (context_.wire != nullptr) {
-        algorithm_ = context_.planner.choose(reduction_, {count_, per_chunk_, parts_});
-    }
+    if (context_.wire != nullptr) choose_algorithm();
     return chunks_of(count_, per_chunk_);
+}
+
+// Keeps the choice for calls like the last one: for a short message it takes longer than the rest.
+void Allreduce::choose_algorithm() {
+    const Load load{count_, per_chunk_, parts_};
+    const bool same = load == chosen_for_.load && reduction_.element == chosen_for_.element &&
+                      reduction_.wide == chosen_for_.wide;
+    if (same) return;
+    algorithm_ = context_.planner.choose(reduction_, load);
+    chosen_for_ = {load, reduction_.element, reduction_.wide};
 }
 
 // Whether the numbers of the only rank are the result, and in its place. Booleans may have other

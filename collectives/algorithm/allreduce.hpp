@@ -73,6 +73,7 @@ class Allreduce final : public Pipeline {
     }
     bool keeps(std::uint64_t k) const;
     bool is_made(std::span<const Piece> pieces) const;
+    void choose_algorithm();
     void find_inputs(std::uint64_t k);
     void find_targets(std::uint64_t k);
     void combine_for_node(std::byte* result, std::size_t total);
@@ -87,7 +88,11 @@ class Allreduce final : public Pipeline {
     bool is_made_ = false;                     // nothing is to be copied or reduced
     bool streaming_ = false;                   // the receive buffer is larger than the caches
     Algorithm algorithm_ = Algorithm::direct;  // between nodes
-    std::int32_t nothing_ = 0;                 // what a barrier reduces
+    struct {
+        Load load = {};
+        std::size_t element = 0, wide = 0;
+    } chosen_for_;
+    std::int32_t nothing_ = 0;  // what a barrier reduces
     Placed placed_;
     std::vector<const void*> inputs_;  // of the node's ranks
     std::vector<std::byte*> targets_;  // of those that get their result as it is made

@@ -75,8 +75,12 @@ double Planner::predict(Algorithm algorithm, const Reduction& reduction, const L
 Algorithm Planner::choose(const Reduction& reduction, const Load& load) const {
     if (named_) return *named_;
     Algorithm best = Algorithm::recursive_doubling;
+    double least = predict(best, reduction, load);
     for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::direct}) {
-        if (predict(algorithm, reduction, load) < predict(best, reduction, load)) best = algorithm;
+        const double seconds = predict(algorithm, reduction, load);
+        if (seconds >= least) continue;
+        best = algorithm;
+        least = seconds;
     }
     return best;
 }

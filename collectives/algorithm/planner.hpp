@@ -32,6 +32,7 @@ struct Load {
     std::size_t count = 0;
     std::size_t chunk = 0;  // numbers of a whole one
     int rails = 1;
+    bool operator==(const Load&) const = default;
 };
 
 class Planner {

@@ -25,6 +25,7 @@ struct Range {
 // Part `index` of `parts` of [0, count): whole cache lines of elements, so that two ranks never
 // write the same line, and as equal as that allows. Few elements all fall to part 0.
 inline Range part_of(std::size_t count, std::size_t element, int index, int parts) {
+    if (parts == 1) return {0, count};  // without divisions, which take longer than a short message
     const std::size_t granule = kAlignment / element;
     const auto edge = [&](int i) {
         // count * i / parts, rounded up; the product itself could overflow.
