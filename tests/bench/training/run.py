@@ -124,7 +124,7 @@ def report(options, runs, failures):
         step, bound, *cpu = (statistics.median(numbers) for numbers in zip(*figures))
         ours = statistics.median(one[0] for one in runs[shape, training, "horovod"])
         print(f"{head} {step:8.1f} {bound:8.1f} {wire(training, shape):8.1f} {step - bound:8.1f} "
-              f"{cpu[0] if cpu else float('nan'):8.1f} {ours / step:8.2f}")
+              f"{format(cpu[0], '8.1f') if cpu else '-':>8} {ours / step:8.2f}")
         rows.append({"shape": shape, "training": training, "way": way, "step_msec": step, "bound_msec": bound,
                      "wire_msec": wire(training, shape), "cpu_msec": cpu[0] if cpu else None})
     if options.json:
