@@ -4,7 +4,8 @@ import tensorflow as tf
 
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.compression import Compression
-from horovod.tensorflow.ops.reductions import Adasum, reduce_each
+from horovod.tensorflow.ops.common import reduce_each
+from horovod.tensorflow.ops.reductions import Adasum
 from horovod.tensorflow.util import IS_TF2, _executing_eagerly, v1
 from horovod.tensorflow.wrapped import WrappedOptimizer
 

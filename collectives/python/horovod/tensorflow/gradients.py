@@ -6,7 +6,8 @@ from horovod.common.process_sets import global_process_set, registered
 from horovod.common.util import split_list
 from horovod.tensorflow.compression import Compression
 from horovod.tensorflow.ops.exchanges import allgather
-from horovod.tensorflow.ops.reductions import Adasum, Average, Sum, allreduce_group, reduce_each
+from horovod.tensorflow.ops.common import reduce_each
+from horovod.tensorflow.ops.reductions import Adasum, Average, Sum, allreduce_group
 from horovod.tensorflow.util import _executing_eagerly, reference, v1
 
 

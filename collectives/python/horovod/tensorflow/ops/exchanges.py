@@ -5,6 +5,7 @@ import tensorflow as tf
 from horovod.common import arrays, basics, library
 from horovod.common.process_sets import global_process_set
 from horovod.tensorflow.ops import bridge
+from horovod.tensorflow.ops.common import broadcast_each, differentiable, reduce_each
 from horovod.tensorflow.util import _executing_eagerly, graph_name, v1
 
 
@@ -17,14 +18,8 @@ def _own_rows(gradient, rows, process_set):
 
 def _mean(tensors, process_set):
     """The ranks' averages of tensors of the backward pass."""
-    from horovod.tensorflow.ops.reductions import reduce_each  # which needs allgather
     names = [graph_name(None, "Allreduce", [tensor]) for tensor in tensors]
     return reduce_each(tensors, names, library.AVERAGE, process_set=process_set)
-
-
-def _differentiable(function, backward, tensors):
-    from horovod.tensorflow.ops.reductions import differentiable
-    return differentiable(function, backward, tensors)
 
 
 def grouped_allgather(tensors, name=None, ignore_name_scope=False, process_set=global_process_set):
@@ -51,7 +46,7 @@ def grouped_allgather(tensors, name=None, ignore_name_scope=False, process_set=g
         return [_own_rows(mean, rows[0][number], process_set)
                 for number, mean in enumerate(means)]
 
-    return _differentiable(forward, backward, tensors)
+    return differentiable(forward, backward, tensors)
 
 
 def allgather(tensor, name=None, ignore_name_scope=False, process_set=global_process_set):
@@ -81,18 +76,7 @@ def broadcast(tensor, root_rank, name=None, ignore_name_scope=False,
         # Not a constant zero: the root needs this rank's part, which TensorFlow would leave out.
         return mean * v1.placeholder_with_default(tf.zeros([], mean.dtype), [])
 
-    return _differentiable(forward, backward, [tensor])[0]
-
-
-def broadcast_each(tensors, root_rank, names, process_set=global_process_set):
-    """root_rank's tensors, each an operation of its own."""
-    def starting(name):
-        return lambda inputs: arrays.broadcast(inputs, root_rank, name, process_set)
-    results = bridge.run([(starting(name), [tensor]) for tensor, name in zip(tensors, names)],
-                         [tensor.dtype for tensor in tensors])
-    for tensor, result in zip(tensors, results):
-        result.set_shape(tensor.shape)
-    return results
+    return differentiable(forward, backward, [tensor])[0]
 
 
 def alltoall(tensor, splits=None, name=None, ignore_name_scope=False,
@@ -123,7 +107,7 @@ def alltoall(tensor, splits=None, name=None, ignore_name_scope=False,
     def backward(gradient):
         return alltoall(gradient, received[0], None, ignore_name_scope, process_set)[0]
 
-    rows = _differentiable(forward, backward, [tensor])[0]
+    rows = differentiable(forward, backward, [tensor])[0]
     return rows if splits is None else (rows, received[0])
 
 

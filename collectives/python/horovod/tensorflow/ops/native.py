@@ -33,7 +33,7 @@ def takes(tensors, op, factors):
 
 @untranslated
 def reduce_each(tensors, names, op, factors, process_set, verb):
-    """As reductions.reduce_each()."""
+    """As common.reduce_each()."""
     library, module = _library
     queue = basics.queue(process_set)
     number = process_set.process_set_id

@@ -5,7 +5,8 @@ import tensorflow as tf
 from horovod.common import arrays, library
 from horovod.common.adasum import ADASUM
 from horovod.common.process_sets import global_process_set
-from horovod.tensorflow.ops import bridge, native
+from horovod.tensorflow.ops import bridge
+from horovod.tensorflow.ops.common import differentiable, reduce_each, same_shape
 from horovod.tensorflow.ops.exchanges import allgather
 from horovod.tensorflow.util import graph_name
 
@@ -13,57 +14,15 @@ Average, Sum, Min = library.AVERAGE, library.SUM, library.MIN
 Max, Product, Adasum = library.MAX, library.PRODUCT, ADASUM
 
 
-def _same_shape(tensors, results):
-    for tensor, result in zip(tensors, results):
-        if tensor.shape.is_compatible_with(result.shape):
-            result.set_shape(tensor.shape)
-    return results
-
-
-def reduce_each(tensors, names, op=Average, factors=(1.0, 1.0), process_set=global_process_set,
-                verb="allreduce"):
-    """The reductions of tensors, each an operation of its own as soon as the tensor is there.
-
-    Nothing is returned before all of them have ended. names: those of the operations, None for none.
-    """
-    if native.takes(tensors, op, factors):
-        return _same_shape(tensors, native.reduce_each(tensors, names, op, factors, process_set,
-                                                       verb))
-
-    def starting(name):
-        return lambda inputs: arrays.allreduce(inputs, name, op, factors, process_set, verb)
-
-    results = bridge.run([(starting(name), [tensor]) for tensor, name in zip(tensors, names)],
-                         [tensor.dtype for tensor in tensors])
-    return _same_shape(tensors, results)
-
-
 def _reduce_together(tensors, name, op, factors, process_set):
     def start(inputs):
         return arrays.allreduce(inputs, name, op, factors, process_set)
-    return _same_shape(tensors, bridge.run([(start, tensors)], [t.dtype for t in tensors]))
+    return same_shape(tensors, bridge.run([(start, tensors)], [t.dtype for t in tensors]))
 
 
 def _check_gradient(op):
     if op not in (Average, Sum):
         raise ValueError("horovod: only sums and averages have gradients")
-
-
-def differentiable(function, backward, tensors):
-    """The list function(*tensors), whose gradients are backward(*gradients)."""
-    tensors = [tf.convert_to_tensor(tensor) for tensor in tensors]
-
-    @tf.custom_gradient
-    def called(*inputs):
-        outputs = function(*inputs)
-
-        def gradients(*above):
-            given = [tf.cast(one, output.dtype) for one, output in zip(above, outputs)]
-            return backward(*given)
-        return (list(outputs) if len(outputs) > 1 else outputs[0]), gradients
-
-    results = called(*tensors)
-    return list(results) if isinstance(results, (list, tuple)) else [results]
 
 
 def allreduce_one(tensor, name=None, op=Sum, prescale_factor=1.0, postscale_factor=1.0,
