@@ -9,9 +9,10 @@
 
 #include "job/bashrc.hpp"
 #include "job/expand.hpp"
+#include "job/plan.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/facts.hpp"
-#include "launcher/common/allocation.hpp"
+#include "launcher/common/host_list.hpp"
 #include "launcher/common/readiness.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
@@ -205,8 +206,13 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) {
 // For scripts that start MPI themselves.
 void Agent::write_host_file() const {
     const std::string path = env::value_of(of_job(), "AZ_BATCHAI_MPI_HOST_FILE");
-    if (job_.host_file.empty() || path.empty()) return;
-    std::ofstream(path) << job_.host_file;
+    if (!job_.host_file || path.empty()) return;
+    std::ofstream file(path);
+    for (int node = 0; node < static_cast<int>(job_.map.nodes.size()); ++node) {
+        const std::string& name = job_.map.nodes[node];
+        file << job::host_file({job_.shared_host ? "127.0.0.1" : name},
+                               std::max(1, job_.map.local_size(node)));
+    }
 }
 
 // Best effort, both: a full disk must not end the job.

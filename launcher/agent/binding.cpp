@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "launcher/common/allocation.hpp"
+#include "launcher/common/host_list.hpp"
 
 namespace batchai::launcher {
 namespace {

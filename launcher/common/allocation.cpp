@@ -11,80 +11,9 @@
 #include <string_view>
 #include <utility>
 
+#include "launcher/common/host_list.hpp"
+
 namespace batchai::launcher {
-namespace {
-
-constexpr int kMaxNodes = 1 << 20;
-
-// Commas outside brackets separate.
-std::vector<std::string> split(std::string_view list) {
-    std::vector<std::string> parts(1);
-    int depth = 0;
-    for (char c : list) {
-        depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-        if (c == ',' && depth == 0) {
-            parts.emplace_back();
-        } else {
-            parts.back() += c;
-        }
-    }
-    return parts;
-}
-
-// "1-3,07" -> 1 2 3 07; leading zeros keep their width.
-std::vector<std::string> expand_range(const std::string& ranges) {
-    std::vector<std::string> numbers;
-    for (const std::string& range : split(ranges)) {
-        const auto dash = range.find('-');
-        const std::string low = range.substr(0, dash);
-        const long first = std::strtol(low.c_str(), nullptr, 10);
-        const long last =
-            dash == std::string::npos ? first : std::strtol(range.c_str() + dash + 1, nullptr, 10);
-        for (long n = first; n <= last; ++n) {
-            numbers.push_back(
-                fmt::format("{:0{}}", n, low.size() > 1 && low[0] == '0' ? low.size() : 0));
-        }
-    }
-    return numbers;
-}
-
-// One "rack[0-1]n[1-2]" into all its names.
-std::vector<std::string> expand_one(const std::string& pattern) {
-    const auto open = pattern.find('[');
-    const auto close = pattern.find(']', open);
-    if (open == std::string::npos || close == std::string::npos) return {pattern};
-    std::vector<std::string> names;
-    const std::vector<std::string> tails = expand_one(pattern.substr(close + 1));
-    for (const std::string& number : expand_range(pattern.substr(open + 1, close - open - 1))) {
-        for (const std::string& tail : tails) {
-            names.push_back(pattern.substr(0, open) + number + tail);
-        }
-    }
-    return names;
-}
-
-}  // namespace
-
-std::vector<std::string> expand_hostlist(const std::string& list) {
-    std::vector<std::string> names;
-    for (const std::string& pattern : split(list)) {
-        if (pattern.empty()) continue;
-        for (std::string& name : expand_one(pattern)) names.push_back(std::move(name));
-    }
-    return names;
-}
-
-std::vector<int> expand_counts(const std::string& list) {
-    std::vector<int> counts;
-    for (const std::string& entry : split(list)) {
-        int count = 0, times = 1;
-        if (std::sscanf(entry.c_str(), "%d(x%d)", &count, &times) < 1 || count < 0) return {};
-        if (times < 1 || times > kMaxNodes) return {};
-        counts.insert(counts.end(), static_cast<std::size_t>(times), count);
-    }
-    return counts;
-}
-
 namespace {
 
 // Slurm always sets the number of tasks that the nodes can take. It sets the number to start only

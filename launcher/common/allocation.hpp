@@ -55,10 +55,4 @@ env::Environment of_component(env::Environment environment, int component);
 // restarted. Slurm's controller is asked if the environment speaks of either.
 sys::Result<Allocation> find_allocation(const env::Environment& environment);
 
-// "2(x3),1" -> 2 2 2 1; empty if it has another form.
-std::vector<int> expand_counts(const std::string& list);
-
-// "n[1-3,07],gpu" -> n1 n2 n3 n07 gpu.
-std::vector<std::string> expand_hostlist(const std::string& list);
-
 }  // namespace batchai::launcher

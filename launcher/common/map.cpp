@@ -26,6 +26,29 @@ int RankMap::used_nodes() const {
     return used;
 }
 
+std::vector<int> RankMap::local_sizes() const {
+    std::vector<int> sizes;
+    for (int node = 0; node < static_cast<int>(nodes.size()); ++node)
+        sizes.push_back(local_size(node));
+    return sizes;
+}
+
+void RankMap::read(const std::string& names, const std::string& counts) {
+    nodes = expand_hostlist(names);
+    const std::vector<int> sizes = expand_counts(counts);
+    first = {0};
+    if (nodes.size() == sizes.size())
+        for (const int size : sizes) first.push_back(first.back() + size);
+    places.assign(ranks.size(), 0);
+    bool fits =
+        nodes.size() == sizes.size() && (ranks.empty() || size() == static_cast<int>(ranks.size()));
+    for (std::size_t place = 0; fits && place < ranks.size(); ++place) {
+        fits = ranks[place] >= 0 && ranks[place] < size();
+        if (fits) places[ranks[place]] = static_cast<int>(place);
+    }
+    if (!fits) *this = {{}, {0}};
+}
+
 namespace {
 
 template <class Member>

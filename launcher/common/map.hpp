@@ -7,8 +7,11 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "launcher/common/host_list.hpp"
+#include "sys/codec.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::launcher {
@@ -29,10 +32,18 @@ struct RankMap {
     // Nodes with ranks; they come first.
     int used_nodes() const;
 
+    // Names and numbers of ranks go in Slurm's notation: the root sends them to every node.
     template <class Archive>
     void fields(Archive& archive) {
-        archive(nodes, first, ranks, places);
+        std::string names = hostlist_of(nodes), counts = counts_of(local_sizes());
+        archive(names, counts, ranks);
+        if constexpr (!std::is_same_v<Archive, sys::Writer>) read(names, counts);
     }
+
+  private:
+    std::vector<int> local_sizes() const;
+    // From these and `ranks`. A map of no nodes if they do not fit together.
+    void read(const std::string& names, const std::string& counts);
 };
 
 enum class Order { block, cyclic };

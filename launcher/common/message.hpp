@@ -111,7 +111,7 @@ struct Launch {
     std::string record;                    // job file: the record directory; empty: none
     std::vector<std::string> preparation;  // to be run first; empty: nothing
     std::string preparation_input;
-    std::string host_file;  // content of $AZ_BATCHAI_MPI_HOST_FILE; empty: none
+    bool host_file = false;  // job file: the agent writes $AZ_BATCHAI_MPI_HOST_FILE
     template <class A>
     void fields(A& a) {
         a(nspace, map, programs, directory, role, slurm, environment, interface, parent_address,

@@ -48,7 +48,7 @@ struct Work {
     // Before the ranks, on each node: a program and its standard input; an empty program: nothing.
     std::vector<std::vector<std::string>> preparations;
     std::string preparation_input;
-    std::string host_file;
+    bool host_file = false;
     Secrets secrets;  // not to be printed
 };
 using Planner = std::function<sys::Result<Work>(const std::vector<Hello>& nodes)>;

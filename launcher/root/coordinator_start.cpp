@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "launcher/common/host_list.hpp"
 #include "launcher/common/readiness.hpp"
 #include "launcher/env/env.hpp"
 #include "launcher/root/coordinator.hpp"
@@ -156,7 +157,7 @@ void Coordinator::add_attempt(env::Environment& environment) const {
     const Allocation& allocation = session_.allocation;
     if (!allocation.reduced || allocation.local) return;
     for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
-        environment[name] = fmt::format("{}", fmt::join(allocation.nodes, ","));
+        environment[name] = hostlist_of(allocation.nodes);
     }
     for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) {
         environment[name] = std::to_string(allocation.nodes.size());

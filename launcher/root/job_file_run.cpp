@@ -376,10 +376,7 @@ sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order)
     for (const job::ProcessGroup& group : groups)
         work.programs.push_back(program_of_group(group, *container));
     work.record = record_;
-    for (const Hello& node : nodes) {
-        work.host_file += job::host_file({allocation_.local ? "127.0.0.1" : node.name},
-                                         std::max(1, map->local_size(node.node)));
-    }
+    work.host_file = true;
     // Not as arguments, which every user of the machine sees: the note may quote the command.
     const job::Preparation preparation = job::resolve_preparation(policy_, spec_);
     work.preparation_input =

@@ -497,7 +497,7 @@ no_worker() { ! pgrep -fx '/bin/sh ./worker' >/dev/null; }
     eventually said "code 0"
     said "batchai-launch: lost the agent on n2: the node is down, or the agent was killed"
     said "batchai-launch: restart 1 of 1, on 2 nodes: n1 n3"
-    for rank in 0 1 2 3; do said "$rank/4, 4 on 2: n1,n3"; done
+    for rank in 0 1 2 3; do said "$rank/4, 4 on 2: n[1,3]"; done
     scontrol update NodeName=n2 State=DOWN Reason=killed
     wait_job "$job"
     scontrol update NodeName=n2 State=RESUME

@@ -9,17 +9,6 @@ using namespace batchai::launcher;
 
 BOOST_AUTO_TEST_SUITE(allocation)
 
-BOOST_AUTO_TEST_CASE(host_lists_expand) {
-    const auto is = [](const std::string& list, const std::vector<std::string>& names) {
-        BOOST_TEST(expand_hostlist(list) == names, boost::test_tools::per_element());
-    };
-    is("n1", {"n1"});
-    is("n[1-3]", {"n1", "n2", "n3"});
-    is("n[1,3-4],gpu", {"n1", "n3", "n4", "gpu"});
-    is("n[08-10]", {"n08", "n09", "n10"});
-    is("r[0-1]n[1-2]-ib", {"r0n1-ib", "r0n2-ib", "r1n1-ib", "r1n2-ib"});
-}
-
 BOOST_AUTO_TEST_CASE(slurm_says_where_we_are) {
     const auto found = slurm_allocation({{"SLURM_JOB_ID", "42"}, {"SLURM_JOB_NODELIST", "n[1-2]"}});
     BOOST_REQUIRE(found);
@@ -135,13 +124,6 @@ BOOST_AUTO_TEST_CASE(the_job_of_a_process_is_not_that_of_another_one) {
     BOOST_TEST(job_of_process(list, "29") == "2");
     BOOST_TEST(job_of_process(list, "129") == "3");
     BOOST_TEST(job_of_process(list, "9").empty());
-}
-
-BOOST_AUTO_TEST_CASE(counts_expand) {
-    BOOST_TEST(expand_counts("4") == std::vector<int>{4}, boost::test_tools::per_element());
-    for (const char* wrong : {"", "many", "-1", "1(x0)", "1(x99999999)"}) {
-        BOOST_TEST(expand_counts(wrong).empty());
-    }
 }
 
 BOOST_AUTO_TEST_CASE(local_nodes_have_names_of_their_own) {

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "launcher/common/channel.hpp"
+#include "sys/codec.hpp"
 
 using namespace batchai;
 using namespace batchai::launcher;
@@ -161,6 +162,39 @@ BOOST_AUTO_TEST_CASE(ranks_that_are_added_in_turn_come_after_all_others_of_their
     BOOST_TEST(map.node_of(4) == 1);
     BOOST_TEST(map.local_rank(3) == 2);
     BOOST_TEST(map.used_nodes() == 2);
+}
+
+namespace {
+
+std::optional<RankMap> sent(const RankMap& map) {
+    return sys::decode_whole<RankMap>(sys::encode(map));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_map_arrives_as_it_was_sent) {
+    std::vector<NodeSize> nodes;
+    for (int n = 1; n <= 1024; ++n) nodes.push_back({"node" + std::to_string(n), 8, 8, 0});
+    for (const Order order : {Order::block, Order::cyclic}) {
+        const auto map = make_map(nodes, {.order = order});
+        BOOST_REQUIRE(map);
+        const auto arrived = sent(*map);
+        BOOST_REQUIRE(arrived.has_value());
+        BOOST_TEST(arrived->nodes == map->nodes);
+        BOOST_TEST(arrived->first == map->first);
+        BOOST_TEST(arrived->ranks == map->ranks);
+        BOOST_TEST(arrived->places == map->places);
+        if (order == Order::block) BOOST_TEST(sys::encode(*map).size() < 64U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_map_whose_parts_do_not_fit_together_arrives_empty) {
+    RankMap map{{"n1", "n2"}, {0, 2, 3}, {0, 2, 1}, {0, 2, 1}};
+    BOOST_TEST(sent(map)->size() == 3);
+    map.ranks = {0, 3, 1};
+    BOOST_TEST(sent(map)->size() == 0);
+    map.ranks = {0, 1};
+    BOOST_TEST(sent(map)->size() == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
