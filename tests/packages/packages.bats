@@ -15,10 +15,11 @@ pack() {
 }
 
 setup_file() {
-    export BATCHAI_PACKAGES=$BATS_FILE_TMPDIR
+    export BATCHAI_PACKAGES=$BATS_FILE_TMPDIR VERSION
+    VERSION=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$BATCHAI_BUILD/CMakeCache.txt")
     pack "$BATCHAI_PACKAGES/now"
     # The next release: the parts that a job uses.
-    pack "$BATCHAI_PACKAGES/next" -R 0.2.0 -D 'CPACK_COMPONENTS_ALL=plugin;node;launcher' \
+    pack "$BATCHAI_PACKAGES/next" -R 9.0.0 -D 'CPACK_COMPONENTS_ALL=plugin;node;launcher' \
         -D CPACK_DEBIAN_DEBUGINFO_PACKAGE=OFF
 }
 
@@ -100,7 +101,7 @@ int main(void) { return batchai_coll_version() == 0; }
 C
         cc check.c $(pkg-config --cflags --libs batchai-collectives) -o by_pkg_config
         ./by_pkg_config
-        printf "%s\n" "cmake_minimum_required(VERSION 3.16)" "project(check C)" "find_package(batchai 0.1 REQUIRED)" \
+        printf "%s\n" "cmake_minimum_required(VERSION 3.16)" "project(check C)" "find_package(batchai '"${VERSION%.*}"' REQUIRED)" \
             "add_executable(check check.c)" "target_link_libraries(check batchai::collectives)" >CMakeLists.txt
         cmake -B build . >/dev/null
         cmake --build build >/dev/null
@@ -110,7 +111,7 @@ C
     [ "$status" -eq 0 ]
     [[ $output = *"rank 0"* && $output = *"rank 1"* ]]
     [[ $output = *"0 2"* && $output = *"1 2"* ]]
-    [[ $output = *"version 0.1.0"*changelog.gz*copyright* ]]
+    [[ $output = *"version $VERSION"*changelog.gz*copyright* ]]
 }
 
 @test "an installed plugin is not loaded before an admin adds its line, and gives a job its mounts then" {
@@ -157,7 +158,7 @@ C
     [ "$status" -eq 0 ]
     [ "$(grep -c '^tmpfs$' <<<"$output")" = 4 ]
     [ "$(grep -c '^before$' <<<"$output")" = 2 ]
-    [[ $output = *"package 0.2.0-1"*"package 0.1.0-1"* ]]
+    [[ $output = *"package 9.0.0-1"*"package $VERSION-1"* ]]
 }
 
 @test "removal takes the plugin's line out first, and leaves Slurm working" {
