@@ -28,10 +28,9 @@ struct Spawned {
     sys::UniqueFd input, output, error;  // our ends; output and error do not block
 };
 
-// Why a rank could not be started: 127 not found, 126 found but not executable, 125 our own
-// failure.
+// Why a rank could not be started.
 struct SpawnFailure {
-    int code = 0;  // 0: it runs
+    int code = 0;  // kNotFound, kNotExecutable or kOwnFailure; 0: it runs
     std::string message;
 };
 

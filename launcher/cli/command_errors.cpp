@@ -29,7 +29,8 @@ std::size_t edits(const std::string& a, const std::string& b) {
     return row.back();
 }
 
-// "; did you mean X?", or nothing where no word is near. A beginning of one word alone is near it.
+// "; did you mean X?", or nothing if no word is close. A prefix that only one word has counts as
+// close.
 std::string suggestion(const std::string& word, const std::set<std::string>& words) {
     const std::string* best = nullptr;
     std::size_t least = std::min(kMostEdits + 1, word.size());
@@ -46,7 +47,7 @@ std::string suggestion(const std::string& word, const std::set<std::string>& wor
     return best == nullptr ? "" : fmt::format("; did you mean '{}'?", *best);
 }
 
-// The command as far as it was understood: "batchai job".
+// The command up to its last verb that was understood, such as "batchai job".
 const CLI::App& deepest(const CLI::App& command) {
     const auto chosen = command.get_subcommands();
     return chosen.empty() ? command : deepest(*chosen.front());

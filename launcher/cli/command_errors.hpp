@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command line that is not understood is told, in one line: the unknown word first, with the
-// one that was probably meant.
+// The one-line error for a command line that is not understood. It names the unknown word and the
+// closest known one.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class ParseError;
 
 namespace batchai::cli {
 
-// After command.parse() has thrown the error.
+// Call it with the error that command.parse() has thrown.
 std::string explain(const CLI::App& command, const CLI::ParseError&);
 
 }  // namespace batchai::cli

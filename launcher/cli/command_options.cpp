@@ -43,7 +43,7 @@ CLI::Validator number_from(double least, double most) {
             double number = 0;
             const auto [end, error] =
                 std::from_chars(text.data(), text.data() + text.size(), number);
-            // Written so that NaN, which compares with nothing, is refused.
+            // In this form the condition refuses NaN, because each comparison with NaN is false.
             if (error == std::errc() && end == text.data() + text.size() && number >= least &&
                 number <= most)
                 return {};

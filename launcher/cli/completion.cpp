@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// batchai completion: the bash completion, made from the command's own tree. Those for zsh and fish
-// (etc/completion) run it.
-// etc/completion/batchai.bash is its output; a unit test compares the two.
+// batchai completion: prints the completion script for bash, made from the command tree.
+// etc/completion/batchai.bash is its output; a unit test compares the two. The scripts for zsh and
+// fish (etc/completion) run the one for bash.
 #include "launcher/cli/completion.hpp"
 
 #include <fmt/format.h>

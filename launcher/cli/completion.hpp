@@ -9,7 +9,7 @@ class App;
 
 namespace batchai::cli {
 
-// The completion script for bash of a whole command.
+// The completion script for bash of a command with all its verbs.
 std::string bash_completion(const CLI::App&);
 
 }  // namespace batchai::cli

@@ -17,7 +17,7 @@ class HelpFormatter : public CLI::Formatter {
     }
 };
 
-// Where the description begins: after the last gap of the names and their values.
+// The column of the description: after the last gap behind the option's names and value.
 std::size_t description_column(const std::string& line, std::size_t widest) {
     const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
     const std::size_t gap = line.find("  ", first);

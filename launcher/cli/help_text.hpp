@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of --help: as CLI11 writes it, in lines of at most 100 columns.
+// The text of --help, in CLI11's form, with lines of at most 100 columns.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@ class FormatterBase;
 
 namespace batchai::cli {
 
-// For App::formatter(); commands that are added later inherit it.
+// For App::formatter(). Subcommands that are added later inherit it.
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 
-// A longer line goes on below the start of its description. A word stays whole.
+// Continuation lines start in the column of the description. Words are not split.
 std::string wrapped(const std::string& text, std::size_t widest);
 
 }  // namespace batchai::cli

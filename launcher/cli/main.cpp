@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// batchai: Azure Batch AI's command line over Slurm.
+// batchai: the command line of Azure Batch AI, over Slurm.
 #include <signal.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace {
 
-// In CLI11's order, the last first. "batchai help job create" is "batchai job create --help", and
-// "batchai" alone asks for help too.
+// In the order that CLI11 wants: the last word first. "batchai help job create" becomes "batchai
+// job create --help", and "batchai" alone asks for help too.
 std::vector<std::string> words_of(int argc, char** argv) {
     std::vector<std::string> words(argv + 1, argv + argc);
     if (words.empty()) words = {"help"};
@@ -33,7 +33,8 @@ std::vector<std::string> words_of(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     using batchai::cli::fail;
-    // Our parent may have ignored it, which exec keeps: the kernel would then reap our children.
+    // The parent process may have ignored SIGCHLD, which exec keeps. The kernel would then reap our
+    // children.
     ::signal(SIGCHLD, SIG_DFL);
     CLI::App command("Runs Azure Batch AI jobs on a Slurm cluster.", "batchai");
     batchai::cli::Session session;
@@ -42,7 +43,7 @@ int main(int argc, char** argv) {
         command.parse(words_of(argc, argv));
         return session.action();
     } catch (const CLI::ParseError& error) {
-        // Help and version are among CLI11's exceptions.
+        // CLI11 throws exceptions for --help and --version too.
         if (error.get_exit_code() == 0) return command.exit(error);
         return fail(batchai::cli::kBadInput, batchai::cli::explain(command, error));
     } catch (const std::exception& error) {

@@ -18,7 +18,7 @@ namespace {
 
 bool notes_silenced = false;
 
-// Whatever a name, a library or a program put into the message.
+// A message may contain names, and text of libraries and other programs.
 std::string one_line(std::string text) {
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
     return sys::printable(text);
@@ -35,7 +35,7 @@ int write_out(const std::string& text) {
     return fail(kFailed, sys::errno_error("standard output"));
 }
 
-// Columns of tsv are counted: what the service did not have would move those behind it.
+// Users count the columns of tsv output. A key that the service did not have would shift them.
 void drop_own_key(nlohmann::json& result) {
     if (result.is_object()) result.erase("slurm");
     if (!result.is_array()) return;
@@ -56,7 +56,7 @@ int Session::print(const nlohmann::json& result, const TableMaker& table) const 
         if (!answer) return fail(kBadInput, answer.error().in("--query: " + query));
         shown = *std::move(answer);
     }
-    if (shown.is_null()) return kOk;  // as az: no answer prints nothing
+    if (shown.is_null()) return kOk;  // az prints nothing for an empty answer
     if (form() == "none") return kOk;
     if (form() == "tsv") {
         if (query.empty()) drop_own_key(shown);

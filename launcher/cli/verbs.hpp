@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verbs of batchai, one function each that adds it to its parent (session.hpp says how a verb
-// works). The tree is put together in command_tree.cpp.
+// The verbs of batchai: one function each, which adds the verb to its parent. session.hpp says how
+// a verb works, and command_tree.cpp builds the tree.
 #pragma once
 
 #include "job/spec.hpp"
@@ -13,7 +13,7 @@ class App;
 
 namespace batchai::cli {
 
-// The whole command.
+// Builds the whole command.
 void build_command(CLI::App&, Session&);
 
 // records.cpp: group, workspace, experiment

@@ -16,8 +16,8 @@
 namespace batchai::launcher {
 namespace {
 
-// Slurm always sets the number of tasks that the nodes can take. It sets the number to start only
-// if the user has asked for one. Within a step, both describe the step.
+// Slurm always sets the number of tasks that fit on the nodes. It sets the number of tasks to start
+// only if the user has asked for one. In a step, both are the step's.
 std::vector<int> tasks_asked(const env::Environment& environment, std::size_t nodes) {
     const auto tasks = environment.find("SLURM_TASKS_PER_NODE");
     if (tasks == environment.end() || environment.contains("SLURM_STEP_ID")) return {};
@@ -28,8 +28,8 @@ std::vector<int> tasks_asked(const env::Environment& environment, std::size_t no
     return counts.size() == nodes ? counts : std::vector<int>();
 }
 
-// "cyclic:block,pack": the order of the tasks over the nodes, over the sockets of a node, and
-// whether nodes are filled. Within a step srun always sets it, for the step.
+// "cyclic:block,pack": the order of the tasks over the nodes and over a node's sockets, and whether
+// nodes are filled. In a step srun always sets it to the step's.
 void add_distribution(Allocation& allocation, const env::Environment& environment) {
     const std::string asked = env::value_of(environment, "SLURM_DISTRIBUTION");
     if (asked.empty() || environment.contains("SLURM_STEP_ID")) return;
@@ -39,8 +39,8 @@ void add_distribution(Allocation& allocation, const env::Environment& environmen
     allocation.ignored_distribution = asked.substr(known ? order.size() : 0);
 }
 
-// Whether the job may have asked for GPUs otherwise than per node. The environment does not say so
-// for certain: a job that was submitted inside another one inherits that one's variables.
+// Whether the job may have asked for GPUs in another way than per node. The environment is no
+// proof: a job that was submitted inside another job inherits that job's variables.
 bool may_spread_gpus(const env::Environment& environment) {
     for (const char* name : {"SLURM_GPUS", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_SOCKET",
                              "SLURM_NTASKS_PER_GPU", "SLURM_TRES_PER_TASK"}) {
@@ -57,8 +57,8 @@ std::string id_of_component(const env::Environment& environment, int component) 
     return env::value_of(environment, of_group("SLURM_JOB_ID", component));
 }
 
-// The components that have all nodes of this process's job or step. salloc does not say which nodes
-// its command is for: then all have them.
+// The components that contain all nodes of this process's job or step. Under salloc these are all
+// components, because Slurm does not say for which one the command runs.
 std::vector<int> components_here(const env::Environment& environment) {
     const auto here = expand_hostlist(env::value_of(environment, "SLURM_JOB_NODELIST"));
     std::vector<int> found;
@@ -74,8 +74,8 @@ std::vector<int> components_here(const env::Environment& environment) {
     }
 }
 
-// None: the job is not heterogeneous. Outside of a step it is the first one, as for srun. In a
-// step srun names the nodes of the component and not its number.
+// Empty: the job is not heterogeneous. Outside of a step it is the first component, as for srun. In
+// a step, Slurm's variables have the component's nodes but not its number.
 sys::Result<std::optional<int>> component_of(
     const env::Environment& environment,
     const std::function<sys::Result<std::string>()>& ask_node) {
@@ -138,7 +138,7 @@ sys::Result<Allocation> slurm_allocation(
         return sys::Error{
             "no Slurm allocation here: run inside sbatch or salloc, or with --local NODES"};
     }
-    // A task of srun, and not a rank of ours, which has the same variables.
+    // A task of srun. A rank of ours has the same variables, but it is not refused.
     const auto task = environment.find("SLURM_PROCID");
     if (task != environment.end() && task->second != "0" &&
         !environment.contains("BATCHAI_NODE_NAME"))

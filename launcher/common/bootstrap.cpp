@@ -13,7 +13,7 @@ namespace batchai::launcher {
 std::string random_text() {
     std::array<unsigned char, 32> bytes{};
     if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-        std::abort();  // cannot happen for 32 bytes; a guessable text must not either
+        std::abort();  // not for 32 bytes; better no job than a guessable key
     }
     std::string text;
     for (unsigned char byte : bytes) text += fmt::format("{:02x}", byte);

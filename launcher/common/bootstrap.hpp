@@ -16,11 +16,11 @@ namespace batchai::launcher {
 
 struct Bootstrap {
     std::string key;
-    std::vector<Endpoint> endpoints;  // of the root, to be tried in this order
-    int node = -1;                    // -1: SLURM_NODEID and SLURMD_NODENAME say
+    std::vector<Endpoint> endpoints;  // the root's, tried in this order
+    int node = -1;                    // -1: SLURM_NODEID and SLURMD_NODENAME give it
     std::string name;
-    std::string job_id;           // whose mounts the node is to have; empty: not in Slurm
-    std::string owned_directory;  // removed by the guard of node 0; empty: none
+    std::string job_id;           // the node must have this job's mounts; empty: not in Slurm
+    std::string owned_directory;  // node 0's guard removes it; empty: none
     Tree tree;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kHeader = sizeof(std::uint64_t) + sizeof(Kind);
 
-// So much, then other connections have their turn.
+// At most so many records in one call, so that other connections are not delayed.
 constexpr int kRecordsAtOnce = 64;
 
 void set_liveness(int fd) {
@@ -91,7 +91,7 @@ void Channel::flush() {
         const Tls::Io io = tls_.write(piece);
         if (io == Tls::Io::later) return wait_to_write(true);
         if (io != Tls::Io::done) {
-            output_.clear();  // the connection has ended: reading says so next
+            output_.clear();  // the connection has ended; the next read reports it
             sent_ = 0;
             break;
         }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Channel: a connection between two processes of a job (launcher/common/tls.hpp), carrying framed
-// messages in order: u64 length, u8 kind, the message as sys/codec.hpp encodes it. Connections are
-// found dead in about ten seconds when a node vanishes.
+// Channel: a connection between two processes of a job (launcher/common/tls.hpp). It carries framed
+// messages in order: u64 length, u8 kind, and the message as sys/codec.hpp encodes it. When a node
+// vanishes, the connection ends after about ten seconds.
 //
-// Frames are encrypted piece by piece as the socket takes them, so a frame sent to several agents
-// is stored once. After on_close was called once, nothing more arrives. Neither callback may
-// destroy the channel.
+// A frame is encrypted in pieces when the socket accepts them, so a frame for several agents is
+// stored once. on_close is called once, and no callback comes after it. A callback must not destroy
+// the channel.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace batchai::launcher {
 using sys::Reader;
 using sys::Writer;
 
-// A message as it is sent, to one or to several.
+// A message ready to send, to one agent or to several.
 struct Frame {
     Kind kind;
     std::shared_ptr<const std::string> payload;
@@ -43,7 +43,7 @@ class Channel {
         std::function<void()> on_close;
     };
 
-    // Frames above this size end the connection.
+    // A larger frame ends the connection.
     static constexpr std::uint64_t kFrameLimit = std::uint64_t{4} << 30;
 
     Channel(Loop& loop, Link link, Callbacks callbacks);
@@ -58,7 +58,7 @@ class Channel {
 
     void close() { socket_.reset(); }
     bool closed() const { return socket_ == nullptr; }
-    // The other end's IP address.
+    // The IP address of the other end.
     std::string peer_address() const;
 
   private:
@@ -74,9 +74,9 @@ class Channel {
     Callbacks callbacks_;
     std::string input_;
     std::deque<Frame> output_;
-    std::size_t sent_ = 0;  // of the first of them, with its header
-    std::string piece_;     // the first one of a frame
-    bool waiting_ = false;  // to write
+    std::size_t sent_ = 0;  // bytes of the first frame, with its header
+    std::string piece_;     // the next piece of that frame
+    bool waiting_ = false;  // for the socket to accept more
 };
 
 }  // namespace batchai::launcher

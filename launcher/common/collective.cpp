@@ -9,10 +9,10 @@
 namespace batchai::launcher {
 namespace {
 
-// Small enough that passing one on takes no time, large enough that its frame costs nothing.
+// A smaller piece is passed on sooner; in a larger one the frame's header matters less.
 constexpr std::size_t kPiece = 256 << 10;
 
-// The nodes that have members, not counting some ranks.
+// The nodes of the members, without some ranks.
 std::set<int> nodes_of(const std::vector<std::uint32_t>& procs, const RankMap& map,
                        const std::set<int>& without = {}) {
     std::vector<int> uncounted(map.nodes.size(), 0);
@@ -31,7 +31,7 @@ std::set<int> nodes_of(const std::vector<std::uint32_t>& procs, const RankMap& m
     return nodes;
 }
 
-// Its members count on each other afterwards.
+// Whether the members communicate with each other afterwards, so that none may be missing.
 bool needs_all(const std::string& purpose) {
     return purpose == kPmi1 || purpose.starts_with(kConstruct) || purpose.starts_with(kDestruct);
 }
@@ -125,7 +125,8 @@ int FenceTable::missing_rank(const FenceId& id) const {
 int FenceTable::blocked_by(const std::vector<int>& gone, const RankMap& map) const {
     const FenceId* before = nullptr;
     for (const auto& [id, pending] : fences_) {
-        // Of the fences over the same ranks only the first is under way everywhere.
+        // Fences over the same ranks are numbered. Only the first unfinished one can have started
+        // on all nodes.
         const bool first = before == nullptr || !before->same_series(id);
         before = &id;
         if (!first) continue;

@@ -13,7 +13,7 @@
 namespace batchai::launcher {
 namespace {
 
-// Whether the file ends within a line. One that cannot be read is taken to.
+// Whether the file's last line has no newline. True as well if the file cannot be read.
 bool ends_within_line(int file, off_t size) {
     const sys::UniqueFd fd(
         ::open(fmt::format("/proc/self/fd/{}", file).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -31,7 +31,7 @@ sys::Result<sys::UniqueFd> continue_file(int directory, const std::string& name,
     if (line.empty() || ::fstat(fd->get(), &status) != 0 || status.st_size == 0) return fd;
     const std::string text =
         (ends_within_line(fd->get(), status.st_size) ? "\n" : "") + line + "\n";
-    // An error comes again with the first output, which is then kept elsewhere.
+    // The first output meets the same error, and the sink then keeps that output elsewhere.
     (void)!::write(fd->get(), text.data(), text.size());
     return fd;
 }

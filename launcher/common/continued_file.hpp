@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Appends the output of a requeued job to the files of its last run. No output is lost, and a line
-// marks the start of the next run.
+// Appends the output of a requeued job to the files of its last run, with a line between the two.
 #pragma once
 
 #include <string>
@@ -12,21 +11,22 @@
 
 namespace batchai::launcher {
 
-// Opens a file for appending, or makes it, with sys::open_own. If something is in it already, the
-// line comes first, on a line of its own; an empty one: nothing.
+// Opens a file for appending with sys::open_own, or makes it. If the file is not empty, writes
+// `line` first, on a line of its own. An empty `line` writes nothing.
 sys::Result<sys::UniqueFd> continue_file(int directory, const std::string& name,
                                          const std::string& line);
 
-// That line where the job's script launches the job a second time.
+// The line for a job's script that starts batchai-launch a second time.
 inline constexpr char kLaunchedAgain[] =
     "batchai-launch: the job is launched again: its output goes on here";
 
-// Why the output of this launch follows other output: the job runs again; or empty.
+// The line for a launch whose output follows an earlier run's, because Slurm has requeued the job;
+// else empty.
 std::string line_of_requeued(const Allocation& allocation);
 
-// A warning for each standard stream that the job's script has sent to a file with ">": what is in
-// it is lost when Slurm runs the job again. The file of sbatch's --output is open for appending
-// whatever --open-mode says, which Slurm tells no job: of that there is no warning.
+// Warns about each standard stream that the job's script has redirected with ">": its content is
+// lost when Slurm runs the job again. The file of sbatch's --output is always opened for appending,
+// and Slurm does not tell the job about --open-mode, so there is no warning about that file.
 void warn_of_truncation();
 
 }  // namespace batchai::launcher

@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Until a door without descriptors for its callers looks again.
+// How long a door waits before it accepts again, if the process had no free descriptors.
 constexpr milliseconds kRest{100};
 
 constexpr milliseconds kConnect{2000};
@@ -39,7 +39,7 @@ sys::UniqueFd make_socket() {
 
 }  // namespace
 
-// ---- answering ----------------------------------------------------------------------------------
+// ---- listening ----------------------------------------------------------------------------------
 
 sys::Result<Listener> listen_at(const std::string& at) {
     Listener listener{make_socket(), {at, 0}};
@@ -92,23 +92,23 @@ void Door::hear(std::list<Stranger>::iterator stranger) {
     if (io == Tls::Io::later) return;
     if (io != Tls::Io::done) return (void)strangers_.erase(stranger);
     Link link{stranger->socket->release(), std::move(stranger->tls)};
-    strangers_.erase(stranger);  // with its Poll, before the socket gets another one
+    strangers_.erase(stranger);  // also its Poll, before another socket gets the same descriptor
     on_arrival_(std::move(link));
 }
 
-// The process has no descriptors left. The caller stays in the kernel's queue, for which the loop
-// would call again and again.
+// Called when the process has no free descriptors. The caller stays in the kernel's queue, and
+// without a pause the loop would call this again at once.
 void Door::rest() {
     if (!strangers_.empty()) return strangers_.pop_front();
     for (const auto& listener : listeners_) listener->stop();
     rest_.start(kRest);
 }
 
-// ---- calling ------------------------------------------------------------------------------------
+// ---- connecting ---------------------------------------------------------------------------------
 
 namespace {
 
-// Whether the socket is ready before the deadline.
+// Whether the socket becomes ready before the deadline.
 bool wait_for(int socket, short events, steady_clock::time_point deadline) {
     pollfd wait{socket, events, 0};
     for (;;) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Door: the listening TCP sockets at which the root, or an agent with children in the tree, waits
-// for the job's other processes. connect_to() connects to a Door. A Door hands on a connection
-// (Link) only after both ends have shown that they know the job's key.
+// Door: the listening TCP sockets of the root, and of an agent with children in the tree.
+// connect_to() connects to a Door. A Door returns a connection (Link) only after each end has shown
+// that it knows the job's key.
 //
-// Any process that reaches a port can connect to it. A caller is a stranger until it has shown that
-// it knows the job's key. A Door keeps at most kStrangers of them, each for at most kPatience, and
-// reads only their handshake. When one more comes, the Door closes the oldest one. If that was a
-// process of the job, it connects again.
+// Any process that reaches a port can connect to it. Until it has shown that it knows the job's key
+// it is a stranger. A Door keeps at most kStrangers strangers, each for at most kPatience, and
+// reads only their handshake. To accept one more, it closes the oldest. If that was a process of
+// the job, the process connects again.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ struct Listener {
     sys::UniqueFd socket;
     Endpoint endpoint;
 };
-// A port at this address of ours, and only there.
+// Listens at a free port of this address of this machine only.
 sys::Result<Listener> listen_at(const std::string& address);
 
 class Door {
@@ -35,8 +35,8 @@ class Door {
     static constexpr std::size_t kStrangers = 256;
     static constexpr std::chrono::seconds kPatience{5};
 
-    // on_arrival gets each connection whose other end knows the key; it may not destroy the Door.
-    // The key outlives the Door.
+    // on_arrival receives each connection whose other end knows the key. It must not destroy the
+    // Door. The key must outlive the Door.
     Door(Loop& loop, const TlsKey& key, std::vector<Listener> listeners,
          std::function<void(Link)> on_arrival, std::chrono::milliseconds patience = kPatience);
 
@@ -61,8 +61,8 @@ class Door {
     Timer rest_;
 };
 
-// Connects to the first of them that answers and knows the key, and tries each a few times. Waits:
-// for seconds where none does.
+// Connects to the first endpoint that answers and knows the key. It tries each a few times. It
+// blocks, for seconds if no endpoint answers.
 sys::Result<Link> connect_to(const std::vector<Endpoint>& endpoints, const TlsKey& key);
 
 }  // namespace batchai::launcher

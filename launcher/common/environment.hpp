@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The environment variables of a process as a value.
+// The environment variables of a process, as a value.
 #pragma once
 
 #include <map>

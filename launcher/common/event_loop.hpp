@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Owners of libuv handles: Loop, Timer, Poll. The owner's destructor closes the handle; the loop
-// frees its memory later. All of them belong to one thread.
+// Owners of libuv handles: Loop, Timer, Poll. Their destructors close the handle, and the loop
+// frees its memory later. All belong to one thread.
 #pragma once
 
 #include <uv.h>
@@ -18,7 +18,7 @@ class Loop {
   public:
     Loop() { uv_loop_init(&loop_); }
     ~Loop() {
-        uv_run(&loop_, UV_RUN_NOWAIT);  // lets closed handles go
+        uv_run(&loop_, UV_RUN_NOWAIT);  // runs the close callbacks
         uv_loop_close(&loop_);
     }
     Loop(const Loop&) = delete;
@@ -32,7 +32,7 @@ class Loop {
     uv_loop_t loop_{};
 };
 
-// Calls back once after a delay, or again and again.
+// Calls back after a delay, once or repeatedly.
 class Timer {
   public:
     Timer(Loop& loop, std::function<void()> callback) : state_(new State{{}, std::move(callback)}) {
@@ -60,18 +60,18 @@ class Timer {
         uv_timer_t handle;
         std::function<void()> callback;
     };
-    State* state_;  // outlives us until the loop has let go: a callback may destroy its own timer
+    State* state_;  // freed by the loop, because a callback may destroy its own timer
 };
 
-// The time since it was started, in which this process was not stopped: suspended with its Slurm
-// job, or by Ctrl-Z at a terminal. Its owner reads it at intervals: one that took much longer than
-// it should have was a stop.
+// Time since the start, without the time in which this process was stopped: suspended with its
+// Slurm job, or by Ctrl-Z in a terminal. The owner reads the clock at regular intervals. An
+// interval that took much longer than expected is counted as a stop.
 class ActiveClock {
   public:
     using Duration = std::chrono::steady_clock::duration;
 
     void restart() { *this = ActiveClock(); }
-    // expected: how long ago the last reading is at most, if the process was not stopped.
+    // expected: the longest interval since the last reading of a process that was not stopped.
     Duration read(Duration expected) {
         const auto now = std::chrono::steady_clock::now();
         const Duration gap = now - last_;
@@ -86,7 +86,7 @@ class ActiveClock {
     Duration time_{};
 };
 
-// Calls back once, after a delay on such a clock.
+// Calls back once, after a delay measured by an ActiveClock.
 class ActiveTimer {
   public:
     ActiveTimer(Loop& loop, std::function<void()> callback)
@@ -101,7 +101,7 @@ class ActiveTimer {
         if (tick_.active()) look();
         tick_.stop();
     }
-    // Of the delay, after stop().
+    // The rest of the delay. Valid after stop().
     std::chrono::milliseconds left() const { return left_; }
 
   private:
@@ -123,8 +123,8 @@ class ActiveTimer {
     Timer tick_;
 };
 
-// Calls back while a descriptor is readable (or at its end), or ready for other events that start()
-// was given. Owns the descriptor.
+// Calls back when a descriptor is readable or at its end, or when the events given to start()
+// occur. It owns the descriptor.
 class Poll {
   public:
     Poll(Loop& loop, sys::UniqueFd fd, std::function<void(int fd)> callback)
@@ -149,7 +149,7 @@ class Poll {
         uv_poll_start(&state_->handle, events, fire);
     }
     void stop() { uv_poll_stop(&state_->handle); }
-    // Hands the descriptor over, for use once this is destroyed.
+    // Passes the descriptor to the caller, who must destroy this object before using it.
     sys::UniqueFd release() { return std::move(fd_); }
 
   private:

@@ -5,7 +5,7 @@
 
 namespace batchai::launcher::gloo {
 
-// What a rank of Horovod with Gloo asks over HTTP (launcher/gloo/key_values.hpp).
+// A rank's HTTP request to Horovod's Gloo server (launcher/gloo/key_values.hpp).
 struct Request {
     std::string method, scope, key, body;
     template <class A>

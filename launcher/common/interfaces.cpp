@@ -57,7 +57,7 @@ Interface interface_of(int socket) {
     if (::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &size) != 0) return {};
     const std::string address = text_of(own.sin_addr);
     Interface found = find_interface([&](const Interface& one) { return one.address == address; });
-    found.address = address;  // 127.0.0.2 is lo's as well, though not among its addresses
+    found.address = address;  // 127.0.0.2 belongs to lo too, but is not in its list of addresses
     return found;
 }
 
@@ -65,7 +65,7 @@ Interface interface_named(const std::string& name) {
     return find_interface([&](const Interface& one) { return one.name == name; });
 }
 
-// Without an address the first call fails, while the interface is down the second.
+// The first call fails if the interface has no address, the second one if it is down.
 sys::Result<void> check_loopback() {
     const sys::UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_in at{};
@@ -84,7 +84,7 @@ sys::Result<void> check_loopback() {
 
 namespace {
 
-// The addresses that this machine's name stands for.
+// The addresses that this machine's host name resolves to.
 std::vector<std::string> named_addresses() {
     std::array<char, 256> name{};
     if (::gethostname(name.data(), name.size() - 1) != 0) return {};
@@ -111,8 +111,8 @@ std::vector<std::string> addresses_for_nodes(const std::string& interface) {
     for (const Interface& one : interfaces()) {
         if (!one.address.starts_with("127.")) addresses.push_back(one.address);
     }
-    // In Debian's /etc/hosts the name stands for an address of the loopback, elsewhere for an old
-    // one.
+    // In Debian's /etc/hosts the host name resolves to a loopback address. On other machines it may
+    // resolve to an address that the machine no longer has.
     for (const std::string& named : named_addresses()) {
         if (std::find(addresses.begin(), addresses.end(), named) != addresses.end()) return {named};
     }

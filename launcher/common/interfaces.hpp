@@ -13,11 +13,11 @@
 namespace batchai::launcher {
 
 struct Interface {
-    std::string name;     // empty: there is none
+    std::string name;     // empty: no interface
     std::string address;  // IPv4
 };
 
-// Where a program listens.
+// The address and port of a listening program.
 struct Endpoint {
     std::string address;  // IPv4
     int port = 0;
@@ -26,21 +26,22 @@ struct Endpoint {
 std::string text_of(const in_addr& address);
 std::string text_of(const Endpoint& endpoint);  // "address:port"
 
-// Those that are up and have an IPv4 address; once for each.
+// The interfaces that are up and have an IPv4 address, each once.
 std::vector<Interface> interfaces();
 
-// The one at our end of a connection: the kernel has chosen it by its routes.
+// The interface at our end of a connection. The kernel has chosen it by its routes.
 Interface interface_of(int socket);
 
-// The one that is called so, where it has an address.
+// The interface of that name; empty if it has no IPv4 address.
 Interface interface_named(const std::string& name);
 
-// Whether programs of this machine reach each other at 127.0.0.1, as ranks and their agent do.
+// An error if programs on this machine cannot reach each other at 127.0.0.1. Ranks reach their
+// agent there.
 sys::Result<void> check_loopback();
 
-// Where this machine listens for other nodes: at the address of this interface, if it has one; else
-// at the one that the machine's name stands for, which is how Slurm reaches it; else at all
-// addresses that are not the machine's own loopback.
+// The addresses at which this machine listens for other nodes. The first that exists counts: the
+// address of this interface; the address of the machine's host name, by which Slurm reaches it; all
+// addresses except loopback ones.
 std::vector<std::string> addresses_for_nodes(const std::string& interface);
 
 }  // namespace batchai::launcher

@@ -26,7 +26,7 @@ std::string too_many() {
         process_limit());
 }
 
-// libuv's pool, and one of PMIx.
+// The threads of libuv's pool, and PMIx's thread.
 constexpr std::size_t kThreads = 5;
 
 bool get_threads() {
@@ -54,7 +54,7 @@ sys::Result<void> check_machine() {
     if (::access("/proc/self/exe", F_OK) != 0) {
         return sys::Error{"/proc is not mounted here: mount -t proc proc /proc"};
     }
-    constexpr rlim_t kPlenty = 4096;  // threads need not be tried
+    constexpr rlim_t kPlenty = 4096;  // with a limit that high, starting threads is not tried
     if (process_limit() < kPlenty && !get_threads()) return sys::Error{too_many()};
     return {};
 }

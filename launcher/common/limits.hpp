@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks that a machine has what a launcher or an agent needs, for cases in which a library would
-// fail without naming the cause.
+// Checks that a machine has what a launcher or an agent needs, where a library would fail without
+// naming the cause.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace batchai::launcher {
 
-// What fork() has failed with. code: its errno.
+// The error for a fork() that failed with this errno.
 sys::Error fork_error(int code);
 
-// An error where /proc is missing, or the user may not have the threads that libuv and PMIx start:
-// a libuv without them aborts, a PMIx reports an internal failure.
+// An error if /proc is missing, or if the user cannot start the threads of libuv and PMIx. Without
+// the check, libuv aborts and PMIx reports an internal failure.
 sys::Result<void> check_machine();
 
 }  // namespace batchai::launcher

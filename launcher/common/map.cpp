@@ -57,8 +57,9 @@ bool any(const std::vector<NodeSize>& nodes, Member member) {
                        [&](const NodeSize& n) { return n.*member > 0; });
 }
 
-// How many ranks a node takes before the others must have their share. GPUs come first: Slurm may
-// have placed the tasks unevenly, and then ranks would share a GPU while another one has none.
+// How many ranks each node takes before the others must be full too. GPUs come before tasks: Slurm
+// may have placed the tasks unevenly, and then two ranks would share a GPU while another GPU is
+// idle.
 std::vector<int> rooms(const std::vector<NodeSize>& nodes, int ranks_per_gpu) {
     const bool gpus = any(nodes, &NodeSize::gpus);
     const auto member = gpus                           ? &NodeSize::gpus

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The placement of ranks on nodes. In a block map, the ranks of a node have consecutive numbers. In
-// a cyclic map, consecutive ranks go to one node after the other, as long as a node has places
-// left.
+// a cyclic map, consecutive ranks are on consecutive nodes; full nodes are skipped.
 #pragma once
 
 #include <optional>
@@ -18,9 +17,9 @@ namespace batchai::launcher {
 
 struct RankMap {
     std::vector<std::string> nodes;
-    std::vector<int> first;  // place of each node, and one more: the number of places, or ranks
-    // Cyclic: the rank at each place, the place of each rank. Block, where they are the same:
-    // empty.
+    std::vector<int> first;  // the first place of each node, then the number of places (= ranks)
+    // In a cyclic map: the rank at each place, and the place of each rank. Empty in a block map,
+    // where rank and place are equal.
     std::vector<int> ranks = {}, places = {};
 
     int size() const { return first.back(); }
@@ -28,8 +27,8 @@ struct RankMap {
     int place(int rank) const { return places.empty() ? rank : places[rank]; }
     int node_of(int rank) const;
     int local_rank(int rank) const { return place(rank) - first[node_of(rank)]; }
-    std::vector<int> ranks_on(int node) const;  // by local rank, which is also ascending
-    // Nodes with ranks; they come first.
+    std::vector<int> ranks_on(int node) const;  // in ascending order; the index is the local rank
+    // The number of nodes with ranks. They come before nodes without ranks.
     int used_nodes() const;
 
     // Names and numbers of ranks go in Slurm's notation: the root sends them to every node.
@@ -48,7 +47,7 @@ struct RankMap {
 
 enum class Order { block, cyclic };
 
-// What the user asked for; without a number of ranks, `ranks_per_gpu` per GPU.
+// What the user asked for. Without a number of ranks, it is `ranks_per_gpu` for each GPU.
 struct RankRequest {
     std::optional<int> ranks = {};           // -n, processCount
     std::optional<int> ranks_per_node = {};  // --ranks-per-node
@@ -61,21 +60,22 @@ struct NodeSize {
     std::string name;
     int gpus = 0;
     int cores = 0;
-    int tasks = 0;  // for which the user has asked Slurm; 0: for no number
+    int tasks = 0;  // the user's request to Slurm; 0: none
 };
 
-// `ranks` are dealt out one to each node in turn while it has room: for the ranks of its GPUs, else
-// for the tasks asked of Slurm, else for one per core. When no node has room left, all begin again.
+// Deals the ranks to the nodes in turn, as long as a node has room: for ranks_per_gpu ranks per
+// GPU, or else for the tasks that the user asked Slurm for, or else for one rank per core. When
+// every node is full, placement starts again at the first node (oversubscription).
 sys::Result<RankMap> make_map(const std::vector<NodeSize>& nodes, const RankRequest& request);
 
-// `count` ranks more, numbered after those of the map: one on each node in turn.
+// Adds `count` ranks with the next numbers, one on each node in turn.
 void add_in_turn(RankMap& map, int count);
 
-// PMI's notation, "(vector,(0,2,2),(2,1,1))": first node, nodes, ranks on each; runs of equal nodes
-// together.
+// In PMI's notation, "(vector,(0,2,2),(2,1,1))": first node, number of nodes, ranks on each. Equal
+// neighbours are merged.
 std::string process_mapping(const RankMap& map);
 
-// "one rank per GPU: 8 ranks on 4 nodes"; the choice, if the user made none.
+// "one rank per GPU: 8 ranks on 4 nodes": the launcher's choice, if the user made none.
 std::string describe(const RankMap& map, const std::vector<NodeSize>& nodes, int ranks_per_gpu = 1);
 
 }  // namespace batchai::launcher

@@ -9,7 +9,7 @@
 
 namespace batchai::launcher {
 
-// Whether any rank of the node is between PMIx_Init and PMIx_Finalize; sent when that changes.
+// Whether a rank of the node is between PMIx_Init and PMIx_Finalize. Sent when that changes.
 struct Joined {
     static constexpr Kind kKind = Kind::joined;
     bool any = false;
@@ -23,11 +23,11 @@ inline constexpr const char* kPmi1 = "PMI-1";
 inline constexpr const char *kConstruct = "construct ",
                             *kDestruct = "destruct ";  // and a group's name
 
-// Which fence: the number-th over these ranks for this purpose: kPmi1, making or ending one of
-// PMIx's groups or connections, or nothing: a PMIx fence.
+// Identifies a fence: its number among the fences over the same ranks for the same purpose. The
+// purpose is kPmi1, making or ending a PMIx group or connection, or empty for a plain PMIx fence.
 struct FenceId {
     std::string purpose;
-    std::vector<std::uint32_t> procs;  // ranks that take part, sorted; one kAllRanks: all
+    std::vector<std::uint32_t> procs;  // the ranks that take part, sorted, or one kAllRanks
     std::uint64_t number = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over the compiler's own code
     auto operator<=>(const FenceId&) const = default;
@@ -39,19 +39,19 @@ struct FenceId {
         a(purpose, procs, number);
     }
 };
-// Up the tree: what a node, or a node with all below it, has to give.
+// Up the tree: the data of a node, or of a node and all nodes below it.
 struct Fence {
     static constexpr Kind kKind = Kind::fence;
     FenceId id;
     std::int32_t status = 0;
-    std::vector<int> broken;  // nodes whose library misses a local rank
+    std::vector<int> broken;  // nodes whose library does not find a local rank
     std::string data;
     template <class A>
     void fields(A& a) {
         a(id, status, broken, data);
     }
 };
-// Up the tree: a rank below has left PMIx and ended, so that no fence waits for it any more.
+// Up the tree: a rank has left PMIx and ended, so that fences must not wait for it.
 struct Left {
     static constexpr Kind kKind = Kind::left;
     int rank = 0;
@@ -60,7 +60,7 @@ struct Left {
         a(rank);
     }
 };
-// An agent to the root: a rank of its node waits in PMIx for one that has left and ended.
+// Agent to root: a rank of its node waits in PMIx for a rank that has left and ended.
 struct MissingRank {
     static constexpr Kind kKind = Kind::missing_rank;
     int rank = 0;
@@ -69,12 +69,12 @@ struct MissingRank {
         a(rank);
     }
 };
-// Down the tree: what all have given, in pieces that follow each other.
+// Down the tree: the data of all, in consecutive pieces.
 struct FenceDone {
     static constexpr Kind kKind = Kind::fence_done;
     FenceId id;
     std::int32_t status = 0;
-    std::uint64_t serial = 0;  // no other fence of the job has it
+    std::uint64_t serial = 0;  // unique among the fences of the job
     std::string data;
     bool last = true;
     template <class A>
@@ -82,7 +82,7 @@ struct FenceDone {
         a(id, status, serial, data, last);
     }
 };
-// Root to an agent: has your node given its part to this fence? And its answer.
+// Root to agent: has the node given its data to this fence? Then the agent's answer.
 struct FenceQuery {
     static constexpr Kind kKind = Kind::fence_query;
     FenceId id;
@@ -100,7 +100,7 @@ struct FenceAnswer {
         a(id, given);
     }
 };
-// An agent to its parent in the tree, first on their connection.
+// Agent to its parent in the tree: the first message on their connection.
 struct TreeHello {
     static constexpr Kind kKind = Kind::tree_hello;
     int node = 0;
@@ -110,7 +110,7 @@ struct TreeHello {
     }
 };
 
-// What a rank tells others, by PMIx_Notify_event; the root passes it on to the other agents.
+// An event that a rank has sent with PMIx_Notify_event. The root passes it on to the other agents.
 struct Notification {
     static constexpr Kind kKind = Kind::notification;
     std::int32_t code = 0;
@@ -123,7 +123,8 @@ struct Notification {
     }
 };
 
-// The data of one rank, asked for by node `origin`; the root passes both messages on.
+// Asks for the data of one rank on behalf of node `origin`. The root passes the question and the
+// answer on.
 struct ModexRequest {
     static constexpr Kind kKind = Kind::modex_request;
     int origin = 0;
@@ -146,7 +147,7 @@ struct ModexReply {
     }
 };
 
-// One published item; value is packed by the PMIx library.
+// One published item. The PMIx library has packed its value.
 struct Item {
     std::uint32_t owner = 0;
     std::string key, value;
@@ -178,7 +179,7 @@ struct Unpublish {
     static constexpr Kind kKind = Kind::unpublish;
     std::uint64_t id = 0;
     std::uint32_t owner = 0;
-    std::vector<std::string> keys;  // empty: all of the owner's
+    std::vector<std::string> keys;  // empty: all keys of the owner
     template <class A>
     void fields(A& a) {
         a(id, owner, keys);
@@ -195,8 +196,8 @@ struct StoreReply {
     }
 };
 
-// What a rank of Horovod's own Gloo has asked of its agent over HTTP, and the whole answer. An id
-// is the agent's own.
+// The HTTP request of a rank that uses Horovod's own Gloo, and the whole answer. The agent chooses
+// the id.
 struct GlooRequest {
     static constexpr Kind kKind = Kind::gloo_request;
     std::uint64_t id = 0;

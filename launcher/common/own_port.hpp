@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OwnPort: a port at 127.0.0.1 for processes of our own user, for protocols that cannot
-// authenticate a client. A connection is closed at once unless a process of our user holds its
-// other end. Belongs to the loop's thread.
+// OwnPort: a port at 127.0.0.1 for processes of the same user, for protocols without client
+// authentication. It closes a connection at once unless a process of this user holds its other end.
+// For the loop's thread.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace batchai::launcher {
 
 class OwnPort {
   public:
-    // The callback owns the connection, which does not block. An error says what the port is for.
+    // The callback owns the connection, a non-blocking socket. An error names the purpose.
     static sys::Result<std::unique_ptr<OwnPort>> listen(
         Loop& loop, const std::string& purpose, std::function<void(sys::UniqueFd)> on_connection);
 

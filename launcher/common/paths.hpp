@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The places of this program and of its siblings, from /proc/self/exe (docs/architecture.md). They
-// are the same in the build tree and installed.
+// The paths of this program and its siblings, found from /proc/self/exe (docs/architecture.md).
+// They work in the build tree and in an installation.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace batchai::launcher {
 
 std::string own_executable();
 
-// An absolute path; an error where the directory has been removed.
+// An absolute path. An error if the directory was removed.
 sys::Result<std::string> current_directory();
 
-// A program of ours: beside this one, else in ../libexec/batchai. Empty: not found.
+// A program of batchai: beside this one, or else in ../libexec/batchai. Empty: not found.
 std::string sibling_program(const std::string& name);
 
 // A file or directory below ../lib (or the distribution's own library directory). Empty: not found.

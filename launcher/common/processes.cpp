@@ -24,8 +24,8 @@ struct Stat {
     unsigned flags = 0;
 };
 
-// From /proc/PID/stat: "PID (name) state PPID pgrp session tty tpgid flags ..."; the name may hold
-// anything, so the fields are counted from its last parenthesis.
+// Parses /proc/PID/stat: "PID (name) state PPID pgrp session tty tpgid flags ...". The name may
+// contain any characters, so parsing starts at the last parenthesis.
 std::optional<Stat> stat_of(const std::string& pid) {
     const std::string path = "/proc/" + pid + "/stat";
     const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
@@ -72,7 +72,8 @@ pid_t working_process(pid_t pid) {
 }
 
 int signal_children(int signal) {
-    // Without any there is no need to look at every process of the machine. An end is not taken.
+    // If this process has no children, it need not read all of /proc. WNOWAIT: the child stays to
+    // be reaped.
     siginfo_t ended{};
     if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) return 0;
     const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
@@ -88,7 +89,8 @@ int signal_children(int signal) {
 }
 
 void kill_descendants() {
-    // The children of a killed child become ours, so each round goes one generation deeper.
+    // The children of a killed process become children of this one, so each round kills the next
+    // generation.
     while (signal_children(SIGKILL) > 0) {
         if (::waitpid(-1, nullptr, 0) < 0) return;
         while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;

@@ -30,7 +30,7 @@ bool names_hosts(const std::vector<Program>& programs) {
 
 namespace {
 
-// HOST:PORT of the ranks of a program, or of several with commas between their names.
+// HOST:PORT of the ranks of a program, or of several whose names are separated by commas.
 std::vector<std::string> hosts_of(std::string_view names, const std::vector<Program>& programs,
                                   const std::vector<std::string>& workers) {
     std::vector<std::string> hosts;
@@ -47,7 +47,7 @@ std::vector<std::string> hosts_of(std::string_view names, const std::vector<Prog
     return hosts;
 }
 
-// What stands between the braces; nothing if it is none of ours.
+// The value of a field in braces; nothing if the field is not one of ours.
 std::optional<std::string> value_of_field(std::string_view field,
                                           const std::vector<Program>& programs, int rank,
                                           const Meeting& meeting) {

@@ -16,7 +16,7 @@ bool is_in_job_mounts(const std::string& job_id) {
 
 bool shows_job_mounts(std::istream& mountinfo, const std::string& job_id) {
     if (job_id.empty()) return false;
-    // batchai-helper names the file system by the job's temporary directory.
+    // batchai-helper gives the file system a source that begins with this name.
     const std::string root = " - tmpfs batchai-" + job_id + "-";
     for (std::string line; std::getline(mountinfo, line);)
         if (line.find(root) != line.npos) return true;
@@ -24,7 +24,7 @@ bool shows_job_mounts(std::istream& mountinfo, const std::string& job_id) {
 }
 
 bool asks_for_mounts(const env::Environment& environment) {
-    // The plugin hands options over in these, and has emptied those of another job.
+    // The plugin passes options in these variables, and empties those of another job.
     return std::ranges::any_of(environment, [](const auto& entry) {
         return entry.first.starts_with("SLURM_SPANK_BATCHAI_") && !entry.second.empty();
     });

@@ -22,7 +22,7 @@ std::string said(const std::string& line) {
     return "batchai-launch: " + sys::printable_lines(line) + "\n";
 }
 
-// A pipe that poll(2) calls writable takes PIPE_BUF bytes without waiting.
+// When poll(2) reports a pipe as writable, a write of PIPE_BUF bytes does not block.
 std::size_t write_to_user(std::string_view text) {
     std::size_t done = 0;
     while (done < text.size()) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the launcher's messages to standard error. A message that cannot be written (a full disk,
-// a closed pipe) does not end a job; the caller may write it elsewhere. A reader that does not read
-// does not block the job, because the launcher has to handle signals meanwhile. Names in a message
-// cannot send control sequences to a terminal.
+// Writes the launcher's messages to standard error. If a message cannot be written (full disk,
+// closed pipe), the job goes on, and the caller may write the message elsewhere. A slow reader does
+// not block the launcher, which must handle signals meanwhile. Names in a message cannot send
+// control sequences to a terminal.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace batchai::launcher {
 
-// As it is to be printed.
+// The text that is printed for a message.
 std::string said(const std::string& line);
 
-// Writes text to standard error; gives up when a reader takes nothing for a second. Returns the
+// Writes text to standard error, and stops if the reader accepts nothing for a second. Returns the
 // number of bytes written.
 std::size_t write_to_user(std::string_view text);
 
-// False: it could not be written.
+// False: the message could not be written.
 bool try_to_say(const std::string& line);
 
 void say(const std::string& line);

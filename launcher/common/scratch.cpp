@@ -20,14 +20,14 @@ constexpr char kTemporary[] = "/tmp/";
 constexpr char kMemory[] = "/dev/shm/";
 constexpr std::string_view kPrefix = "batchai.";
 
-// The one in /tmp last: while it is there a sweep finds both.
+// Removes the directory in /tmp last, because a sweep finds both by it.
 void remove_both(const std::string& name) {
     std::error_code ignored;
     fs::remove_all(kMemory + name, ignored);
     fs::remove_all(kTemporary + name, ignored);
 }
 
-// Opens a directory of our user and takes its lock; empty: another process owns it.
+// Opens a directory of this user and locks it. Empty: another process holds the lock.
 sys::UniqueFd take_lock(const std::string& path) {
     sys::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat info {};
@@ -41,7 +41,8 @@ sys::UniqueFd take_lock(const std::string& path) {
 }  // namespace
 
 sys::Result<Scratch> Scratch::make() {
-    // Its final name appears only when it is locked: no sweep may take it for left behind.
+    // The directory gets its final name only when it is locked, so that no sweep removes it as a
+    // leftover.
     std::string hidden = std::string(kTemporary) + ".batchai.XXXXXX";
     if (::mkdtemp(hidden.data()) == nullptr) return sys::errno_error("making a directory in /tmp");
     const std::string name = hidden.substr(sizeof kTemporary);  // without "/tmp/."

@@ -37,7 +37,7 @@ void block_signals(const Signals& signals) {
     sigset_t set = set_of(signals);
     struct sigaction hangup {};
     ::sigaction(SIGHUP, nullptr, &hangup);
-    if (hangup.sa_handler == SIG_IGN) sigdelset(&set, SIGHUP);  // blocked, it would be kept for us
+    if (hangup.sa_handler == SIG_IGN) sigdelset(&set, SIGHUP);  // a blocked signal would be kept
     sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Delivers signals as readable events. The named signals are blocked in this thread and in threads
-// that it starts later, and arrive through a descriptor. Root and agent use it.
+// Delivers signals as events of a descriptor. The signals are blocked in this thread and in threads
+// that it starts later. Used by root and agent.
 #pragma once
 
 #include <csignal>
@@ -18,7 +18,7 @@ using Signals = std::vector<int>;
 
 sigset_t set_of(const Signals& signals);
 
-// Blocks the signals; call before any thread is started. SIGHUP stays ignored where it is: nohup.
+// Blocks the signals. Call it before any thread starts. SIGHUP stays ignored if it is (nohup).
 void block_signals(const Signals& signals);
 
 class SignalEvents {
@@ -29,11 +29,11 @@ class SignalEvents {
     std::unique_ptr<Poll> poll_;
 };
 
-// Those that are passed on to the ranks as they are.
+// Whether the signal is passed on to the ranks unchanged.
 bool is_forwarded(int signal);
 
-// All that root, guard and agent take: the forwarded ones, those that end the job, SIGQUIT,
-// SIGCHLD.
+// All signals that root, guard and agent handle: the forwarded ones, those that end the job,
+// SIGQUIT and SIGCHLD.
 Signals handled_signals();
 
 // "SIGSEGV", or "signal 77".

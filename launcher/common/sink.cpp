@@ -20,12 +20,13 @@ namespace batchai::launcher {
 
 namespace {
 
-// /var/tmp outlives the job, and a reboot; /tmp may be the job's own and end with it.
+// /var/tmp survives the job and a reboot. /tmp may belong to the job and end with it.
 constexpr std::array kKeepers{"/var/tmp", "/tmp"};
-// Of the target's name in the kept file's: some file systems (eCryptfs) take 143 bytes at most.
+// Length of the target's name in the name of the kept file: on some file systems (eCryptfs) a name
+// has at most 143 bytes.
 constexpr std::size_t kMostOfName = 100;
 
-// The end of the name, which tells files of a job apart; whole characters of UTF-8.
+// The end of the name, because it distinguishes the files of a job. UTF-8 characters stay complete.
 std::string shortened(const std::string& name) {
     if (name.size() <= kMostOfName) return name;
     std::size_t begin = name.size() - kMostOfName;
@@ -33,7 +34,7 @@ std::string shortened(const std::string& name) {
     return name.substr(begin);
 }
 
-// "/var/tmp/batchai-rank.07-stdout.a1B2c3"; empty where there can be none.
+// Makes a file such as "/var/tmp/batchai-rank.07-stdout.a1B2c3"; empty if that is not possible.
 std::string make_kept_file(const std::string& name, sys::UniqueFd& fd) {
     const std::filesystem::path path = name;
     std::string stem = path.filename();
@@ -59,7 +60,7 @@ bool write_whole(int fd, const char* bytes, ssize_t size) {
     return true;
 }
 
-// Appends all of one file to another one, or nothing.
+// Appends the whole of one file to another file, or nothing.
 bool append(int from, int to) {
     struct stat status {};
     if (::fstat(to, &status) != 0 || !S_ISREG(status.st_mode)) return false;
@@ -76,7 +77,8 @@ bool append(int from, int to) {
     return good;
 }
 
-// "no space left on device". libuv has no words for what file servers say: quotas, stale handles.
+// "no space left on device". libuv has no text for errors of file servers, such as quotas and stale
+// handles.
 std::string why_of(ssize_t code) {
     std::string text = std::strerror(static_cast<int>(-code));
     text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
@@ -136,7 +138,7 @@ bool Sink::may_be_back() const {
     return first_fd_ >= 0 && kept_ && !broken_;
 }
 
-// At most once each, and nothing where it is not called for.
+// Syncs and takes back, at most once each and only if needed.
 void Sink::conclude() {
     if (unsynced_) return sync();
     if (may_be_back()) return put_back();
@@ -150,7 +152,7 @@ void Sink::next() {
         if (on_idle_) on_idle_();
         return;
     }
-    // Many short lines are one write.
+    // Many short lines become one write.
     std::array<uv_buf_t, kTogether> buffers;
     std::size_t count = 0;
     for (std::size_t left = kBytes; count < buffers.size() && count < queue_.size() && left > 0;) {
@@ -169,7 +171,7 @@ void Sink::next() {
                 });
 }
 
-// The first piece is done with. Its owner may write again from on_written.
+// The first piece is finished. on_written may write again.
 void Sink::taken() {
     const auto on_written = std::move(queue_.front().on_written);
     queue_.pop_front();
@@ -196,8 +198,8 @@ void Sink::written(ssize_t size) {
     next();
 }
 
-// For a pipe or terminal that another program has made non-blocking. False: it cannot be waited
-// for.
+// For a pipe or terminal that another program has made non-blocking. False: the descriptor cannot
+// be polled.
 bool Sink::wait() {
     struct stat status {};
     sys::UniqueFd fd(::fcntl(target_.fd, F_DUPFD_CLOEXEC, 0));
@@ -211,7 +213,7 @@ bool Sink::wait() {
     return true;
 }
 
-// What cannot be synced, a pipe or a terminal, says so with EINVAL.
+// fsync fails with EINVAL on a pipe or terminal, which need no sync.
 void Sink::sync() {
     busy_ = true;
     unsynced_ = false;
@@ -250,7 +252,7 @@ void Sink::put_back() {
         });
 }
 
-// The written part of the first piece stays in the file. The rest goes to another file, once.
+// The bytes that were written stay in the file. The remaining output goes to another file, once.
 void Sink::failed(const std::string& why, bool no_reader) {
     Failure failure{target_.name, why, no_reader ? Rest::unread : Rest::lost, {}};
     if (!kept_ && !no_reader) {

@@ -14,12 +14,12 @@
 namespace batchai::launcher {
 namespace {
 
-// Runs scontrol with these arguments, which need no quoting, and returns its output. Gives up if
-// the controller does not answer.
+// Runs scontrol with these arguments, which need no quoting, and returns its output. It stops
+// waiting after 10 s.
 sys::Result<std::string> scontrol(const std::string& words) {
     const auto path = std::filesystem::path(BATCHAI_SRUN).parent_path() / "scontrol";
-    // Times in UTC, whatever the user's shell has set. SIGTERM may be blocked here, and in
-    // scontrol.
+    // UTC overrides the time zone of the user's shell. SIGKILL, because SIGTERM may be blocked
+    // here, and scontrol inherits that.
     const std::string command = "TZ=UTC SLURM_TIME_FORMAT=standard exec timeout -s KILL 10 " +
                                 path.string() + " " + words + " 2>&1";
     FILE* pipe = ::popen(command.c_str(), "re");
@@ -39,7 +39,7 @@ bool is_number(const std::string& text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// The value of a field of `scontrol show job -o`; empty: it is not there.
+// The value of a field of `scontrol show job -o`; empty if there is none.
 std::string field(const std::string& line, const std::string& name) {
     const std::string key = " " + name + "=";
     const auto found = (" " + line).find(key);
@@ -48,7 +48,7 @@ std::string field(const std::string& line, const std::string& name) {
     return line.substr(begin, line.find_first_of(" \n", begin) - begin);
 }
 
-// "gres:nic:1,gres:gpu:2", which newer releases write as "gres/nic:1", as --gres takes it.
+// The value of --gres for "gres:nic:1,gres:gpu:2". Newer releases write "gres/nic:1".
 std::string gres_of(std::string tres) {
     for (const char* prefix : {"gres:", "gres/"}) {
         for (std::size_t at = 0; (at = tres.find(prefix)) != std::string::npos;) tres.erase(at, 5);
@@ -56,7 +56,7 @@ std::string gres_of(std::string tres) {
     return tres;
 }
 
-// The number at the end of "gres:gpu:a100:2"; 1 without a number, 0 without GPUs.
+// The number at the end of "gres:gpu:a100:2". It is 1 if there is no number, and 0 without GPUs.
 int gpus_in(const std::string& tres) {
     const auto gpu = tres.find("gpu");
     if (gpu == std::string::npos) return 0;
@@ -72,9 +72,10 @@ GpuRequest gpu_request(const std::string& line) {
     if (per_task + tasks + others == 0) return request;
     request.gpus_per_task = std::max(1, per_task);
     request.tasks_per_gpu = std::max(1, tasks);
-    // Without options a step takes over the job's request. With one task per node it then gets too
-    // few GPUs (per task), or none because a step with --overlap cannot divide a total among nodes.
-    // Slurm does not count GPUs per socket for a step: it gives all that the job has on the node.
+    // Without options a step inherits the job's request. With one task per node it then gets too
+    // few GPUs (per task), or none, because a step with --overlap cannot divide a total among
+    // nodes. Slurm does not count GPUs per socket for a step, so this option gives all GPUs of the
+    // job on the node.
     request.step_options = {"--gpus-per-socket=1"};
     const std::string per_node = gres_of(field(line, "TresPerNode"));
     if (!per_node.empty()) request.step_options.push_back("--gres=" + per_node);
@@ -88,7 +89,7 @@ SlurmJob parse_slurm_job(const std::string& line, int restarts) {
         return (" " + line).find(std::string(" ") + field) != std::string::npos;
     };
     SlurmJob job;
-    job.batch = says("BatchFlag=1") || says("BatchFlag=2");  // 2: requeued
+    job.batch = says("BatchFlag=1") || says("BatchFlag=2");  // 2: it was requeued
     job.requeue = says("Requeue=1");
     const int counted = std::atoi(field(line, "Restarts").c_str());
     job.restarts = std::min(restarts, counted);

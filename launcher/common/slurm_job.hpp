@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts that Slurm's controller has about our job. The launcher asks once, when the job ends,
-// or before it starts if an option of the user or of the job needs it. A job that succeeds and
-// needs no such option does not ask.
+// What slurmctld knows about our job. The launcher asks once, when the job ends, or before it
+// starts if an option of the user or of the job needs the answer. If the job succeeds and has no
+// such option, the launcher does not ask.
 #pragma once
 
 #include <string>
@@ -12,52 +12,52 @@
 
 namespace batchai::launcher {
 
-// How a job has asked for its GPUs, as far as that is not per node.
+// A request for GPUs that is not per node.
 struct GpuRequest {
     int gpus_per_task = 1;  // --gpus-per-task
     int tasks_per_gpu = 1;  // --ntasks-per-gpu
-    // Options with which a step of one task per node gets all GPUs of the job. Empty: it gets them
-    // without options.
+    // Options with which a step of one task per node gets all GPUs of the job. Empty: no options
+    // are needed.
     std::vector<std::string> step_options = {};
 };
 
 struct SlurmJob {
-    // Why Slurm ends it: cancelled by its user or an operator; told to make room; put back into the
-    // queue; at its time limit.
+    // Why Slurm ends the job: its user or an operator cancelled it, a job of higher priority needs
+    // its nodes, it was requeued, or its time limit is reached.
     enum class End { none, cancelled, preempted, requeued, time_limit };
     bool batch = false;     // submitted with sbatch
     bool requeue = false;   // Slurm may run it again
-    int restarts = 0;       // how often Slurm had run it before this run
-    bool requeued = false;  // Slurm has put it back into the queue since this run of it began
-    std::string start;      // of this run, in Slurm's words
+    int restarts = 0;       // number of earlier runs
+    bool requeued = false;  // put back into the queue since this run started
+    std::string start;      // of this run, as Slurm prints it
     End end = End::none;
     GpuRequest gpus;
 };
 
-// The job's own line of `scontrol show job -o`. Slurm adds the other tasks of an array, or the
-// other components of a heterogeneous job, where the whole has the job's number.
+// The job's own line of `scontrol show job -o`. scontrol also prints the other tasks of an array,
+// or components of a heterogeneous job, if the whole has the job's number.
 std::string line_of_job(const std::string& lines, const std::string& job_id);
 
-// From a line of `scontrol show job -o`. restarts: how often Slurm had run the job before this run,
-// as far as the caller knows; Slurm may have run it less often.
+// Parses a line of `scontrol show job -o`. restarts: the number of earlier runs as far as the
+// caller knows; the true number may be smaller.
 SlurmJob parse_slurm_job(const std::string& line, int restarts);
 sys::Result<SlurmJob> ask_slurm(const std::string& job_id, int restarts);
 
-// Whether Slurm has forgotten the job, which then never runs again. False, too, if Slurm does not
-// answer.
+// Whether Slurm has forgotten the job, so that it never runs again. False if Slurm does not answer.
 bool is_forgotten(const std::string& job_id);
 
-// The job of this process, as the node's daemon knows it: of a heterogeneous job the component's
-// number, which no variable of a step tells.
+// The job of this process, as slurmd knows it. In a heterogeneous job it is the component's number,
+// which no variable of a step has.
 sys::Result<std::string> job_of_this_process();
 
-// From `scontrol listpids`; empty: it does not list the process.
+// Parses `scontrol listpids`. Empty: the process is not in the list.
 std::string job_of_process(const std::string& list, const std::string& pid);
 
-// Puts the job back into the queue, and so ends it where it runs.
+// Requeues the job, which also ends its current run.
 sys::Result<void> requeue_job(const std::string& job_id);
 
-// ": the job has reached its time limit", or whatever made Slurm end it; empty: not known.
+// ": the job has reached its time limit", or another reason for which Slurm ended the job; empty:
+// unknown.
 std::string reason_to_end(const SlurmJob& job);
 
 }  // namespace batchai::launcher

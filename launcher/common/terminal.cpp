@@ -13,7 +13,7 @@
 namespace batchai::launcher {
 namespace {
 
-// ECMA-48's foreground colours, without red, black and white.
+// ECMA-48's foreground colours except red, black and white.
 constexpr std::array kRankColours{36, 32, 33, 35, 34, 96, 92, 93, 95, 94};
 constexpr std::string_view kEraseLine = "\r\033[K";
 

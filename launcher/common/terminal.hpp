@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Output for a terminal only: colours, and a temporary status line. NO_COLOR (no-color.org) turns
-// colours off; TERM=dumb turns both off.
+// Output for terminals only: colours, and a status line that is overwritten. NO_COLOR
+// (no-color.org) turns colours off. TERM=dumb turns both off.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace batchai::launcher {
 
 bool is_terminal(int fd);
 bool has_colours(int fd);
-// The path of a regular file; empty: it is none.
+// The path of a regular file; empty: the descriptor is not one.
 std::string file_of(int fd);
-// Whether both lead to the same file, pipe or terminal.
+// Whether both descriptors are open on the same file, pipe or terminal.
 bool is_same_file(int one, int other);
 
-// A colour for the lines of a rank, and the one of failures, around text on one line.
+// Colours one line of text: by rank, or in red for failures.
 std::string in_colour_of(int rank, std::string_view text);
 std::string in_red(std::string_view text);
 
-// One line on standard error; nothing where that is no terminal. To be cleared before anything
-// else is written there.
+// One line on standard error, only if that is a terminal. Clear it before writing anything else
+// there.
 class StatusLine {
   public:
     StatusLine() : able_(is_terminal(2)) {}

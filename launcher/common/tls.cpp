@@ -9,17 +9,17 @@
 namespace batchai::launcher {
 namespace {
 
-// Its hash is the one that a pre-shared key goes with, and processors have instructions for it.
+// Its hash is the one that belongs to the pre-shared key. Processors have instructions for AES.
 constexpr const char* kSuite = "TLS_AES_128_GCM_SHA256";
 constexpr std::array<unsigned char, 2> kSuiteNumber{0x13, 0x01};
 
-// Both ends name the key so; there is one only.
+// The identity of the key at both ends. There is only one key.
 constexpr std::string_view kIdentity = "batchai-launch";
 
 // RFC 8446, 5.5: an AES-GCM key is good for 2^24.5 records.
 constexpr std::uint64_t kRecordsOfAKey = 1 << 22;
 
-// OpenSSL's word for a pre-shared key is a session to be resumed.
+// OpenSSL represents a pre-shared key as a session to resume.
 SSL_SESSION* session_of(SSL* ssl) {
     const auto& key = *static_cast<const std::string*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
     SSL_SESSION* session = SSL_SESSION_new();
@@ -51,7 +51,7 @@ int find_key(SSL* ssl, const unsigned char* name, std::size_t size, SSL_SESSION*
 }  // namespace
 
 sys::Result<TlsKey> TlsKey::make(const std::string& key) {
-    // What the machine's openssl.cnf says is for other programs, and takes time to read.
+    // openssl.cnf is meant for other programs, and reading it takes time.
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_SSL_STRINGS, nullptr);
     TlsKey made;
     made.key_ = std::make_unique<std::string>(key);
@@ -66,8 +66,8 @@ sys::Result<TlsKey> TlsKey::make(const std::string& key) {
     SSL_CTX_set_psk_find_session_callback(context, find_key);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(context, 0);
-    // The root has thousands of connections, most of them idle; a frame's next piece may lie
-    // elsewhere when it is offered again.
+    // RELEASE_BUFFERS: most of the root's thousands of connections are idle. MOVING_WRITE_BUFFER: a
+    // piece that is offered again may be at another address.
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     return made;
 }
@@ -90,9 +90,10 @@ Tls::Io Tls::result(int code) {
 
 Tls::Io Tls::shake_hands() {
     if (const Io io = result(SSL_do_handshake(ssl_.get())); io != Io::done) return io;
-    // OpenSSL also accepts a server with any certificate in place of the key.
+    // OpenSSL also accepts a server that shows any certificate instead of the key.
     if (SSL_session_reused(ssl_.get()) != 1) return Io::refused;
-    // In TLS the calling end is done before the other one has seen its proof. One byte says so.
+    // In TLS 1.3 the client finishes before the server has checked the client's proof. So the
+    // server sends one byte after the check.
     char welcome = 0;
     std::size_t size = 0;
     return result(SSL_is_server(ssl_.get()) == 1 ? SSL_write_ex(ssl_.get(), &welcome, 1, &size)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tls: one end of a connection between two processes of a job. It uses TLS 1.3 with the job's key
-// as a pre-shared key. Each end shows the other that it knows the key. Data on the wire can be
-// neither read nor changed, and there are no certificates. Every handshake agrees on keys of its
-// own (psk_dhe_ke), so the job's key alone does not decrypt a recorded connection.
+// as a pre-shared key, without certificates. Each end proves that it knows the key. Data on the
+// wire can be neither read nor changed. Every handshake agrees on new keys (psk_dhe_ke), so the
+// job's key alone does not decrypt a recorded connection.
 //
 // It works on a non-blocking socket and never waits. An attacker on the wire can end a connection;
-// this looks as if the other end had died. One thread.
+// it then looks as if the other end had died. For one thread.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -22,7 +22,8 @@
 
 namespace batchai::launcher {
 
-// The job's key, ready for connections. Making one takes 2 ms: OpenSSL looks up its algorithms.
+// The job's key, prepared for connections. Making one takes 2 ms, because OpenSSL looks up its
+// algorithms.
 class TlsKey {
   public:
     // key: any text that only the job's processes know.
@@ -35,7 +36,7 @@ class TlsKey {
     };
     TlsKey() = default;
 
-    std::unique_ptr<std::string> key_;  // its address is the context's
+    std::unique_ptr<std::string> key_;  // the context points to it
     std::unique_ptr<SSL_CTX, Free> context_;
 };
 
@@ -44,21 +45,21 @@ class Tls {
     enum class Role { calls, answers };
     enum class Io {
         done,
-        later,   // when the socket is ready
-        over,    // the other end has closed the connection, or is gone
-        refused  // the other end does not know the key, or something has changed what it sent
+        later,   // call again when the socket is ready
+        over,    // the other end has closed the connection or is gone
+        refused  // the other end does not know the key, or its data was changed
     };
-    // The most that write() takes.
+    // The largest piece that write() accepts.
     static constexpr std::size_t kRecord = 16'384;
 
-    // For a connected socket, which stays the caller's. The key outlives the handshake.
+    // socket: a connected socket, which the caller owns. The key must outlive the handshake.
     Tls(const TlsKey& key, Role role, int socket);
 
-    // First, and again after `later`. done: each end knows that the other one knows the key.
+    // Call it first, and again after `later`. done: each end has proved that it knows the key.
     Io shake_hands();
-    // All of the piece or nothing of it. After `later` the same piece is to be offered again.
+    // Writes the whole piece or nothing. After `later`, offer the same piece again.
     Io write(std::string_view piece);
-    // Appends what has come, a record at a time.
+    // Appends received bytes, one record per call.
     Io read(std::string& bytes);
 
   private:
@@ -68,10 +69,10 @@ class Tls {
     Io result(int code);
 
     std::unique_ptr<SSL, Free> ssl_;
-    std::uint64_t written_ = 0;  // records
+    std::uint64_t written_ = 0;  // number of records
 };
 
-// A connection whose ends have shaken hands.
+// A connection after its handshake.
 struct Link {
     sys::UniqueFd socket;
     Tls tls;

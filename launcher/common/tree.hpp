@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tree: the path of fences and their data between batchai-launch (the root) and the agents. All
+// Tree: the path of fences and their data between the root (batchai-launch) and the agents. All
 // other messages use the agents' own connections to the root.
 //
-// Every inner node has `radix` children. The root has nodes 0 to radix-1; node n has the nodes from
+// The root's children are nodes 0 to radix-1. The children of node n are the `radix` nodes from
 // radix*(n+1) on. With at most radix nodes there is no tree: all nodes are children of the root.
 //
-// Cost of a fence over N nodes with S bytes of data in all, if a hop takes alpha and a byte beta: 2
-// * d * alpha up and down, d = log_radix(N) deep; and beta * (S + radix * (S + d * piece)), because
-// a node with children sends each of them all data, and passes on each piece (kPiece) when it
-// arrives. Without a tree the root would send N * S.
+// Cost of a fence over N nodes with S bytes in all, if a hop takes alpha and a byte beta, and the
+// tree is d = log_radix(N) deep: 2 * d * alpha for the way up and down, and beta * (S + radix * (S
+// + d * piece)). The second term: a node with children sends all data to each of them, and passes
+// each piece (kPiece) on when it arrives. Without a tree the root would send N * S.
 #pragma once
 
 #include <string>
@@ -26,9 +26,10 @@ struct Tree {
 
     int parent(int node) const { return node / radix - 1; }
     std::vector<int> children(int node) const;  // node or kRoot
-    // The child of `self` below which a node is, or self; nothing sensible for a node elsewhere.
+    // The child of `self` at or above `node`, or `self` if node == self. node must be at or below
+    // self.
     int branch(int self, int node) const;
-    bool is_below(int self, int node) const;  // or is it itself
+    bool is_below(int self, int node) const;  // or equal
 };
 
 }  // namespace batchai::launcher

@@ -26,7 +26,7 @@ void add_batchai(Environment& environment, const Place& place, const std::string
         if (!path.empty()) environment["PYTHONPATH"] = path;
     }
     if (!library.empty()) environment.emplace("BATCHAI_COLLECTIVES_LIBRARY", library);
-    environment.emplace("PYTHONUNBUFFERED", "1");  // lines appear when they are printed
+    environment.emplace("PYTHONUNBUFFERED", "1");  // lines appear as soon as they are printed
     environment["BATCHAI_NODE_NAME"] = place.node_name;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The environment of a rank: the inherited variables without those of other launchers, and the
-// variables in which each family of programs finds its place. Pure functions, one file per family.
+// variables by which each family of programs finds its ranks. Pure functions, one file per family.
 #pragma once
 
 #include <string>
@@ -12,76 +12,77 @@
 
 namespace batchai::launcher::env {
 
-// A rank's place in the job.
+// A rank's position in the job.
 struct Place {
     int rank = 0, size = 1;
     int local_rank = 0, local_size = 1;
-    int node = 0, nodes = 1;  // of those with ranks
-    // Among the ranks of other nodes that have the same local rank.
+    int node = 0, nodes = 1;  // among the nodes with ranks
+    // Among the ranks with the same local rank on all nodes.
     int cross_rank = 0, cross_size = 0;
     std::string node_name;
-    std::string node_list;       // of those with ranks, where others have none; else empty
+    std::string node_list;       // nodes with ranks, if other nodes have none; else empty
     std::string ranks_per_node;  // in Slurm's notation: "2(x3),1"
     std::string local_ranks;     // "4,5"
-    bool cyclic = false;         // the map of the ranks
-    std::string master_address;  // reaches the node of rank 0
+    bool cyclic = false;         // of the rank map
+    std::string master_address;  // the address of rank 0's node
     int master_port = 0;
-    int rendezvous_port = 0;       // of Horovod's Gloo, at the rank's own loopback; 0: none
-    std::string interface;         // that reaches the other nodes; empty: not known
-    bool interface_asked = false;  // by the user
-    int cores = 1;                 // that the rank may use
+    int rendezvous_port = 0;       // Horovod's Gloo server at 127.0.0.1; 0: none
+    std::string interface;         // the one that reaches the other nodes; empty: unknown
+    bool interface_asked = false;  // the user has named it
+    int cores = 1;                 // number that the rank may use
     bool oversubscribed = false;   // the node has more ranks than cores
-    std::string networks;          // the devices near its GPUs; empty: any
-    std::string visible_gpus;      // empty: the node's
-    bool shared_host = false;      // the "nodes" are one machine
-    std::string shm_directory;     // of this agent, removed with it
+    std::string networks;          // network devices near the rank's GPUs; empty: any
+    std::string visible_gpus;      // empty: all GPUs of the node
+    bool shared_host = false;      // the "nodes" are on one machine
+    std::string shm_directory;     // this agent's, removed with it
 };
 
-// The rank's place in the map.
+// The position of a rank in the map.
 Place place_in(const RankMap& map, int rank);
 
 // The directory for the state that the next attempt needs; the user may set it.
 inline constexpr const char* kRestartDirectory = "BATCHAI_RESTART_DIRECTORY";
 
-// The variables that a launch has set for a rank, with their values: a JSON object. A launch inside
-// the rank removes them, so that it does not take them for the user's. A variable that the rank's
-// program has given another value is the user's.
+// A JSON object: the variables that a launch has set for a rank, with their values. A launch inside
+// the rank removes them, so that it does not take them for the user's choices. If the rank's
+// program has changed a variable, the variable counts as the user's.
 inline constexpr const char* kOfLaunch = "BATCHAI_OF_LAUNCH";
-// The variable, which is set, is the launch's.
+// Notes a variable that is set as the launch's.
 void note_as_ours(Environment& environment, const std::string& name);
-// So are all that `before` does not have, except what is taken away from the rank.
+// Notes all variables that `before` does not have, except restrictions such as
+// CUDA_VISIBLE_DEVICES.
 void note_new_as_ours(Environment& environment, const Environment& before);
-// Removes the variables that a launch around this one has set.
+// Removes the variables that an outer launch has set.
 void leave_outer_launch(Environment& environment);
 
-// Whether the user has said if Open MPI's ranks give up their core while they wait.
+// Whether the user has set if waiting Open MPI ranks yield their core.
 bool has_own_yield(const Environment& environment);
 
-// Removes the choices of PMIx components that are the agents' servers' to make. A rank that makes
-// another choice than its server cannot connect.
+// Removes settings of PMIx components that the agents' servers determine. A rank with another
+// component than its server cannot connect.
 void leave_to_server(Environment& environment);
-// Those of them that the user has made otherwise, as NAME=VALUE.
+// The user's settings among these that differ from the servers', as NAME=VALUE.
 std::vector<std::string> unheeded(const Environment& environment);
-// The rest of a message that PMIx's server has failed: names all other settings of PMIx, which it
-// reads too. Empty if there are none.
+// The end of a message about a failed PMIx server. It names the other settings of PMIx, which the
+// server reads too. Empty if there are none.
 std::string blame_settings(const Environment& environment);
 
-// Removes what other launchers have left: PMIX_*, PMI_*, SLURM_PMIX*, OMPI_* and more, and what a
-// launch around this one has set. The user's own settings stay (OMPI_MCA_btl=...).
+// Removes variables of other launchers (PMIX_*, PMI_*, SLURM_PMIX*, OMPI_* and more) and of an
+// outer launch. It keeps the user's own settings (OMPI_MCA_btl=...).
 void scrub(Environment& environment);
 
-// Whether the variable is Slurm's or an option of srun's, and whether srun leaves it as it is in a
-// step, because it is about the job.
+// is_slurms: the variable is Slurm's or an option of srun. is_of_job: it describes the job, and
+// srun does not change it in a step.
 bool is_slurms(const std::string& name);
 bool is_of_job(const std::string& name);
 
-// Slurm's variables as the batch script has them, from those of any process of the job. In a step
-// they are made from the ones that are about the job.
+// Slurm's variables as a batch script has them, made from those of any process of the job. In a
+// step, they come from the variables that describe the job.
 Environment slurm_of_job(const Environment& environment);
 
-// For a script that starts ranks itself. Slurm's variables become those of the job, which
-// slurm_of_job has returned, and nothing says that the script is a rank; what the user has set for
-// mpirun, mpiexec and srun stays.
+// For a script that starts ranks itself. Slurm's variables become the job's, as slurm_of_job
+// returns them. Nothing marks the script as a rank. The user's settings for mpirun, mpiexec and
+// srun are kept.
 void make_script(Environment& environment, const Environment& slurm);
 
 void add_openmpi(Environment& environment, const Place& place);
@@ -90,26 +91,28 @@ void add_intel_mpi(Environment& environment, const Place& place);
 void add_mpich(Environment& environment, const Place& place);
 void add_torch(Environment& environment, const Place& place);
 void add_network(Environment& environment, const Place& place);
-// workers: "address:port" of all ranks.
+// workers: "address:port" of each rank.
 void add_tensorflow(Environment& environment, const Place& place,
                     const std::vector<std::string>& workers);
 void add_devices(Environment& environment, const Place& place);
 void add_horovod(Environment& environment, const Place& place);
-// SLURM_PROCID and others, which describe agents, get the values of ranks. A rank on its
-// own may start mpirun: SLURM_NODELIST and its like, in which mpirun looks for nodes, stay the
-// job's, and only SLURM_STEP_* describe the rank.
+// Sets SLURM_PROCID and others, which describe the agents, to the rank's values. A job's only rank
+// may start mpirun. So SLURM_NODELIST and the other variables in which mpirun looks for nodes stay
+// the job's, and only SLURM_STEP_* describe the rank.
 void add_slurm(Environment& environment, const Place& place);
-// Which Horovod a Python program imports: auto, batchai or system. Our package reads it, too: with
-// auto it gives way to one that is installed (collectives/python/horovod/__init__.py).
+// The Horovod that a Python program imports: auto, batchai or system. Our package reads the
+// variable too: with auto, it uses an installed Horovod instead of itself
+// (collectives/python/horovod/__init__.py).
 inline constexpr const char* kHorovod = "BATCHAI_HOROVOD";
-// Of --compat: the folder of that name in "compat" beside python_directory is put on PYTHONPATH.
+// The value of --compat. The directory of that name in "compat", beside python_directory, is put on
+// PYTHONPATH.
 inline constexpr const char* kCompat = "BATCHAI_COMPAT";
-// Our own libraries: python_directory is put on PYTHONPATH, unless kHorovod says system; library is
-// the collectives'. Either may be empty.
+// batchai's own libraries. python_directory is put on PYTHONPATH, unless kHorovod is system.
+// library is the collectives'. Each may be empty.
 void add_batchai(Environment& environment, const Place& place, const std::string& python_directory,
                  const std::string& library);
 
-// "2(x3),1" from 2, 2, 2, 1.
+// 2, 2, 2, 1 gives "2(x3),1".
 std::string slurm_counts(const std::vector<int>& counts);
 
 }  // namespace batchai::launcher::env

@@ -11,7 +11,7 @@ void add_horovod(Environment& environment, const Place& place) {
     environment["HOROVOD_CROSS_RANK"] = std::to_string(place.cross_rank);
     environment["HOROVOD_CROSS_SIZE"] = std::to_string(place.cross_size);
     environment["HOROVOD_HOSTNAME"] = place.node_name;
-    // Another launcher's would have other ranks in mind. Whether to use Gloo, Horovod decides.
+    // An outer launcher's server knows other ranks. Horovod itself decides whether it uses Gloo.
     environment.erase("HOROVOD_GLOO_RENDEZVOUS_ADDR");
     environment.erase("HOROVOD_GLOO_RENDEZVOUS_PORT");
     if (place.rendezvous_port == 0) return;

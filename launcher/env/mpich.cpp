@@ -3,8 +3,8 @@
 
 namespace batchai::launcher::env {
 
-// A rank can use PMI-1 and PMIx. MPICH 5 sees both and does not choose: it ends in MPI_Init unless
-// it is told. An MPICH that was built with PMIx alone ignores the setting.
+// MPICH 5 finds PMI-1 and PMIx, and ends in MPI_Init unless a setting chooses one. An MPICH that
+// was built for PMIx alone ignores the setting.
 void add_mpich(Environment& environment, const Place& place) {
     environment["PMI_RANK"] = std::to_string(place.rank);
     environment["PMI_SIZE"] = std::to_string(place.size);

@@ -8,18 +8,19 @@ namespace {
 
 using nlohmann::json;
 
-// Names and values; an object without members where it is not one.
+// The noted names and values; an empty object if the variable does not have one.
 json noted(const Environment& environment) {
     json found = json::parse(value_of(environment, kOfLaunch), nullptr, false);
     return found.is_object() ? found : json::object();
 }
 
-// A value that is not UTF-8 is noted as another one, and so counts as the user's.
+// dump() replaces bytes that are not UTF-8. Such a value no longer matches, so it counts as the
+// user's.
 void set_noted(Environment& environment, const json& all) {
     environment[kOfLaunch] = all.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-// What a launch takes away from a rank stays away from the launches inside it.
+// A variable that restricts the rank also holds for launches inside it.
 bool is_restriction(const std::string& name) {
     return name == "CUDA_VISIBLE_DEVICES";
 }

@@ -19,11 +19,12 @@ bool starts_with_any(std::string_view name, Prefixes prefixes) {
     return false;
 }
 
-// As pmix/server.cpp makes them; the transport (ptl) is the library's choice.
+// The components that pmix/server.cpp sets. The library chooses the transport (ptl).
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kServerChoices{
     {{"PMIX_MCA_psec", "native"}, {"PMIX_MCA_gds", "hash"}, {"PMIX_MCA_ptl", ""}}};
 
-// OMPI_MCA_btl and the like are the user's tuning; these are one launcher's orders to its daemons.
+// OMPI_MCA_btl and the like are the user's tuning. Variables with these prefixes are a launcher's
+// orders to its daemons.
 bool is_launcher_mca(std::string_view name) {
     return starts_with_any(name, {"OMPI_MCA_orte", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_plm",
                                   "OMPI_MCA_schizo", "OMPI_MCA_rmaps", "OMPI_MCA_state",
@@ -38,7 +39,7 @@ bool is_foreign(std::string_view name) {
                "SLURM_PMIX", "SLURM_CPU_BIND", "SLURM_MPI_TYPE", "TORCHELASTIC_"});
 }
 
-// By these a program learns its rank, or where the server of its rank is.
+// These variables tell a program its rank, or the address of its rank's server.
 bool is_of_rank(std::string_view name) {
     return name == "PMIX_MCA_ptl" ||
            (starts_with_any(name, {"PMIX_", "PMI_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE"}) &&

@@ -35,7 +35,7 @@ Environment slurm_of_job(const Environment& environment) {
         if (step ? is_of_job(name) : is_slurms(name)) slurm[name] = value;
     }
     if (!step) return slurm;
-    // Of the tasks no variable is left that is about the job. Without a request for tasks Slurm
+    // In a step, no variable has the job's number of tasks. Without a request for tasks, Slurm
     // counts one per CPU.
     for (const auto& [name, source] : {std::pair{"SLURM_JOBID", "SLURM_JOB_ID"},
                                        {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"},

@@ -6,7 +6,7 @@
 
 namespace batchai::launcher::env {
 
-// What tf.distribute reads: all ranks are workers.
+// TF_CONFIG, which tf.distribute reads. All ranks are workers.
 void add_tensorflow(Environment& environment, const Place& place,
                     const std::vector<std::string>& workers) {
     if (workers.empty()) return;

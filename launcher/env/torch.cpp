@@ -3,7 +3,7 @@
 
 namespace batchai::launcher::env {
 
-// torch.distributed's env:// rendezvous, as torchrun sets it.
+// For torch.distributed's env:// rendezvous, as torchrun sets them.
 void add_torch(Environment& environment, const Place& place) {
     environment["RANK"] = std::to_string(place.rank);
     environment["WORLD_SIZE"] = std::to_string(place.size);

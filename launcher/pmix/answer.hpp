@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers that the library waits for. Each is completed exactly once, from any thread. The library
-// gets a copy of the data and frees it later. (A lookup's answer is in publish.hpp.)
+// Answers for which the library waits. Each is completed exactly once, on any thread. The library
+// gets a copy of the data, and frees the copy later. The answer of a lookup is in publish.hpp.
 #pragma once
 
 #include <pmix_server.h>

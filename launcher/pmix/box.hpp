@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Box: the only place that two threads share. The PMIx library calls us on its own thread; the call
-// puts its request into the box, and the event loop's thread handles it. The rest of the agent is
-// single-threaded.
+// Box: the only object that two threads share. The PMIx library calls the agent on its own thread.
+// The upcall puts a job into the box, and the event loop's thread runs the job. The rest of the
+// agent is single-threaded.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class Box {
         });
         wake_->data = this;
     }
-    // No thread may post any more.
+    // No thread may post when it is destroyed.
     ~Box() {
         wake_->data = nullptr;
         uv_close(reinterpret_cast<uv_handle_t*>(wake_),
@@ -32,7 +32,7 @@ class Box {
     Box(const Box&) = delete;
     Box& operator=(const Box&) = delete;
 
-    // From any thread.
+    // May be called on any thread.
     void post(Job job) {
         {
             const std::lock_guard lock(mutex_);
@@ -41,7 +41,7 @@ class Box {
         uv_async_send(wake_);
     }
 
-    // Does what has been posted, at once. On the loop's thread, and not from a job.
+    // Runs the posted jobs now. Call it on the loop's thread, not in a job.
     void open() {
         std::vector<Job> jobs;
         {

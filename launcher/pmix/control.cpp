@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PMIx_Job_control: signals to ranks of the job. (Files to be removed after a rank are the
-// library's own business.) Whatever else is asked for is refused.
+// PMIx_Job_control: passes signals to ranks of the job. The library itself handles files to remove
+// after a rank. Other requests are refused.
 #include <csignal>
 #include <cstring>
 #include <optional>

@@ -6,7 +6,7 @@
 
 namespace batchai::launcher::pmix {
 
-// The library has told this node's ranks already.
+// The library has already notified this node's ranks.
 pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
                         pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t, void*) {
     Buffer buffer;
@@ -27,11 +27,11 @@ void deliver(const std::string& nspace, const Notification& event) {
     if (count > 0) PMIX_INFO_CREATE(info, count);
     pmix_proc_t source;
     PMIX_LOAD_PROCID(&source, nspace.c_str(), event.source);
-    const auto ignore = [](pmix_status_t, void*) {};  // without it the call waits
+    const auto ignore = [](pmix_status_t, void*) {};  // without a callback the call would wait
     if (count == 0 || buffer.unpack(info, static_cast<std::int32_t>(count), PMIX_INFO)) {
         PMIx_Notify_event(event.code, &source, event.range, info, count, ignore, nullptr);
     }
-    if (count > 0) PMIX_INFO_FREE(info, count);  // the library has its own copy
+    if (count > 0) PMIX_INFO_FREE(info, count);  // the library has made a copy
 }
 
 }  // namespace batchai::launcher::pmix

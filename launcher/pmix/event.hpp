@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events that one rank sends to others by PMIx_Notify_event.
+// Events that a rank sends to other ranks with PMIx_Notify_event.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace batchai::launcher::pmix {
 
-// To those of this node's ranks that have asked for it.
+// Delivers the event to the ranks of this node that have registered for it.
 void deliver(const std::string& nspace, const Notification& event);
 
 }  // namespace batchai::launcher::pmix

@@ -11,7 +11,7 @@
 namespace batchai::launcher::pmix {
 namespace {
 
-// A rank that died before the fence does not fail it in the library: only this attribute tells.
+// The library does not fail a fence because a rank died before it. Only this attribute says so.
 pmix_status_t local_status(const pmix_info_t info[], size_t ninfo) {
     for (size_t i = 0; i < ninfo; ++i) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_LOCAL_COLLECTIVE_STATUS)) {
@@ -36,7 +36,7 @@ std::optional<Fence> contribution(const pmix_proc_t procs[], size_t nprocs,
     return fence;
 }
 
-// Called once per fence, when all local participants have arrived.
+// The library calls it once per fence, when all local participants have called PMIx_Fence.
 pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                        size_t ninfo, char* data, size_t ndata, pmix_modex_cbfunc_t function,
                        void* cbdata) {

@@ -11,7 +11,7 @@
 
 namespace batchai::launcher::pmix {
 
-// Nothing where a process of another job is among them.
+// Nothing if procs contains a process of another job.
 std::optional<Fence> contribution(const pmix_proc_t procs[], size_t nprocs,
                                   const pmix_info_t info[], size_t ninfo, std::string purpose);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PMIx_Group_construct and _destruct, PMIx_Connect and _Disconnect: fences over the members, which
-// a purpose keeps apart from the plain ones. What members tell each other of their endpoints goes
-// with them, in a form of the library's. Groups of ranks that are invited one by one are made by
-// the clients themselves, out of events.
+// PMIx_Group_construct and _destruct, PMIx_Connect and _Disconnect. They are fences over the
+// members, and their purpose distinguishes them from plain fences. They also carry the members'
+// endpoints, packed by the library. The clients themselves make groups whose members are invited
+// one by one, with events.
 #include <optional>
 
 #include "launcher/pmix/fence.hpp"
@@ -13,7 +13,7 @@ namespace batchai::launcher::pmix {
 namespace {
 
 struct Directives {
-    bool wants_id = false;  // a number for the group
+    bool wants_id = false;  // PMIx asks for a number for the group
     std::string endpoints;
 };
 
@@ -30,7 +30,7 @@ Directives read(const pmix_info_t info[], size_t ninfo) {
     return found;
 }
 
-// The answer of PMIx 5 has the members too, whom it would not know otherwise.
+// PMIx 5 needs the members in the answer, because it does not keep them.
 void gather(Host& host, Fence fence, bool wants_id, InfoAnswer answer) {
     std::vector<pmix_proc_t> members;
     for (const std::uint32_t rank : fence.id.procs) {
@@ -59,7 +59,7 @@ pmix_status_t meet(const char* purpose, const pmix_proc_t procs[], size_t nprocs
     return PMIX_SUCCESS;
 }
 
-// All members are on this node, and the library has heard them.
+// Whether all members are on this node, so that the library knows their data.
 bool is_local(const pmix_info_t info[], size_t ninfo) {
     for (size_t i = 0; i < ninfo; ++i) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_LOCAL_ONLY)) return PMIX_INFO_TRUE(&info[i]);
@@ -73,7 +73,8 @@ pmix_status_t on_group(pmix_group_operation_t operation, char* group, const pmix
                        size_t nprocs, const pmix_info_t info[], size_t ninfo,
                        pmix_info_cbfunc_t function, void* cbdata) {
     const bool making = operation == PMIX_GROUP_CONSTRUCT;
-    // With any other answer PMIx 5.0 asks twice, and uses the group after the first answer.
+    // After any other answer, PMIx 5.0 asks a second time and uses the group after the first
+    // answer.
     if (!making && is_local(info, ninfo)) return PMIX_OPERATION_SUCCEEDED;
     auto fence = contribution(procs, nprocs, info, ninfo,
                               (making ? kConstruct : kDestruct) + std::string(group));

@@ -18,7 +18,7 @@
 namespace batchai::launcher::pmix {
 namespace {
 
-// Commands of a client: pmix_globals.h of the library.
+// A client's commands, with the numbers of the library's pmix_globals.h.
 constexpr std::uint8_t kGroupConstruct = 24, kGroupDestruct = 28, kUnknown = 0xff;
 
 bool is_array_of_infos(const pmix_value_t& value) {
@@ -26,7 +26,7 @@ bool is_array_of_infos(const pmix_value_t& value) {
            value.data.darray->type == PMIX_INFO && value.data.darray->array != nullptr;
 }
 
-// members: none where the group is to end.
+// Empty members: the group is to end.
 void tell_host(std::string name, const std::vector<pmix_proc_t>& members) {
     std::vector<std::uint32_t> ranks;
     for (const pmix_proc_t& member : members) ranks.push_back(member.rank);
@@ -35,15 +35,15 @@ void tell_host(std::string name, const std::vector<pmix_proc_t>& members) {
     });
 }
 
-// A request for a group, after its command.
+// A request about a group, without its command.
 struct GroupRequest {
     std::string name;
-    std::vector<pmix_proc_t> members;  // none where the group is to end
-    bool numbered = false;             // with a context id
-    bool timed = false;                // with a time limit
-    bool misleading = false;           // its PMIX_GROUP_INFO is not an array of infos
+    std::vector<pmix_proc_t> members;  // empty: the group is to end
+    bool numbered = false;             // it asks for a context id
+    bool timed = false;                // it has a time limit
+    bool misleading = false;           // PMIX_GROUP_INFO is not an array of infos
 
-    // Whether the library can be given it.
+    // Whether the library can handle it.
     bool is_safe() const {
         const bool wildcard = std::any_of(
             members.begin(), members.end(),
@@ -81,7 +81,7 @@ bool read_infos(Buffer& bytes, GroupRequest& request) {
     return read;
 }
 
-// Nothing: we cannot read it. Then the library cannot either, and says so to the rank.
+// Nothing: the request cannot be parsed. The library cannot parse it either, and tells the rank.
 std::optional<GroupRequest> read_request(Buffer& bytes, bool construct) {
     GroupRequest request;
     char* group = nullptr;
@@ -93,9 +93,10 @@ std::optional<GroupRequest> read_request(Buffer& bytes, bool construct) {
     return request;
 }
 
-// Makes a request that the library cannot serve unknown to it, and tells the host of others.
+// Replaces the command of a request that the library cannot handle by an unknown one. Tells the
+// host about the other requests.
 void guard(char* body, std::size_t size) {
-    constexpr std::size_t kEnough = 32;  // for the command alone: others may be long
+    constexpr std::size_t kEnough = 32;  // enough for the command; requests may be longer
     std::uint8_t command = 0;
     Buffer start(std::string(body, std::min(size, kEnough)));
     if (!start.unpack(&command, 1, PMIX_COMMAND)) return;

@@ -17,7 +17,7 @@
 namespace batchai::launcher::pmix {
 namespace {
 
-// 0: not a socket, or a kernel that does not number them.
+// 0: the descriptor is not a socket, or the kernel does not number sockets.
 std::uint64_t cookie_of(int fd) {
     std::uint64_t cookie = 0;
     socklen_t size = sizeof cookie;
@@ -26,8 +26,8 @@ std::uint64_t cookie_of(int fd) {
 
 class Connections {
   public:
-    // A socket without a number is not remembered: it could not be told from a closed one. Linux
-    // numbers all since 4.12.
+    // A socket without a number is not remembered, because it could not be distinguished from a
+    // later one. Linux 4.12 and newer number all sockets.
     void add(int fd) {
         const std::uint64_t cookie = cookie_of(fd);
         const std::lock_guard lock(mutex_);
@@ -35,7 +35,7 @@ class Connections {
         if (cookie != 0) all_[fd] = {cookie, {}};
     }
 
-    // The descriptor is any of this program's.
+    // fd may be any descriptor of this program.
     void on_read(int fd, char* bytes, std::size_t size) {
         const std::lock_guard lock(mutex_);
         const auto found = all_.find(fd);
@@ -45,7 +45,7 @@ class Connections {
 
     std::vector<std::uint64_t> unheard() {
         const std::lock_guard lock(mutex_);
-        // The library has closed one whose descriptor is free, or another socket's.
+        // The library has closed the socket if its descriptor is free or belongs to another socket.
         std::erase_if(all_, [](const auto& c) { return cookie_of(c.first) != c.second.cookie; });
         std::vector<pollfd> polled;
         polled.reserve(all_.size());
@@ -64,7 +64,7 @@ class Connections {
         ClientMessages messages;
     };
     std::mutex mutex_;
-    std::unordered_map<int, Connection> all_;  // by descriptor
+    std::unordered_map<int, Connection> all_;  // key: the descriptor
 };
 
 Connections& connections() {
@@ -88,7 +88,7 @@ extern "C" __attribute__((visibility("default"))) int accept(int listener, socka
         return socket;
     }
     ::close(socket);
-    errno = EAGAIN;  // the only error after which libpmix 4.2 and 5.0 both go on listening
+    errno = EAGAIN;  // after this error alone, libpmix 4.2 and 5.0 both continue to listen
     return -1;
 }
 

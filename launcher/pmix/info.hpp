@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InfoList: owner of a PMIx list of attributes under construction; InfoArray: of the finished
-// array.
+// InfoList owns a list of PMIx attributes under construction, InfoArray the finished array.
 #pragma once
 
 #include <pmix.h>
@@ -50,8 +49,7 @@ class InfoList {
     }
     void add_rank(const char* key, pmix_rank_t value) { add(key, &value, PMIX_PROC_RANK); }
     void add_regex(const char* key, const char* value) { add(key, value, PMIX_REGEX); }
-    // Where the library keeps what it is shown, and so must not be given a copy that goes with the
-    // list.
+    // For a key whose value the library keeps as a pointer. A copy would be freed with the list.
     void add_reference(const char* key, void* value) { add(key, value, PMIX_POINTER); }
     void add(const char* key, const InfoList& nested) {
         InfoArray array(nested.list_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PMIx_Log: text for standard output and error goes the way of the rank's own. Of the other
-// channels, the library serves the local syslog.
+// PMIx_Log: text for standard output and standard error is treated like the rank's own output. Of
+// the other channels, the library handles the local syslog.
 #include <utility>
 
 #include "launcher/pmix/upcalls.hpp"
@@ -10,14 +10,15 @@ namespace batchai::launcher::pmix {
 
 namespace {
 
-// Those that the library serves, beside us.
+// The channels that the library handles.
 bool is_local_syslog(const pmix_info_t& item) {
     return PMIX_CHECK_KEY(&item, PMIX_LOG_SYSLOG) || PMIX_CHECK_KEY(&item, PMIX_LOG_LOCAL_SYSLOG);
 }
 
 }  // namespace
 
-// The answer must come from another thread: the library holds a lock here that it takes again then.
+// The answer must come from another thread, because the library holds a lock here and takes it
+// again in the answer.
 void on_log(const pmix_proc_t* client, const pmix_info_t data[], size_t ndata, const pmix_info_t[],
             size_t, pmix_op_cbfunc_t function, void* cbdata) {
     std::vector<std::pair<Stream, std::string>> texts;

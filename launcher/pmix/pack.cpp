@@ -8,7 +8,7 @@ namespace batchai::launcher::pmix {
 Buffer::Buffer(const std::string& bytes) : Buffer() {
     pmix_byte_object_t object{static_cast<char*>(std::malloc(bytes.size())), bytes.size()};
     bytes.copy(object.bytes, bytes.size());
-    PMIx_Data_load(&buffer_, &object);  // takes the bytes over
+    PMIx_Data_load(&buffer_, &object);  // takes ownership of the bytes
 }
 
 bool Buffer::pack(const void* values, std::int32_t count, pmix_data_type_t type) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packs values of the library as bytes that another server of the same library can read.
+// Packs the library's values into bytes that another server of the same library version can read.
 #pragma once
 
 #include <pmix.h>
@@ -20,7 +20,7 @@ class Buffer {
 
     bool pack(const void* values, std::int32_t count, pmix_data_type_t type);
     bool unpack(void* values, std::int32_t count, pmix_data_type_t type);
-    // So many bytes have been unpacked.
+    // The number of bytes unpacked so far.
     std::size_t taken() const {
         return static_cast<std::size_t>(buffer_.unpack_ptr - buffer_.base_ptr);
     }

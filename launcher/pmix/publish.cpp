@@ -12,7 +12,7 @@ std::string pack(const pmix_value_t& value) {
     return buffer.pack(&value, 1, PMIX_VALUE) ? buffer.bytes() : std::string();
 }
 
-// Attributes that say how to publish, not what.
+// Attributes that say how to publish, and are not items to publish.
 bool is_directive(const pmix_info_t& info) {
     for (const char* key : {PMIX_RANGE, PMIX_PERSISTENCE, PMIX_TIMEOUT, PMIX_USERID, PMIX_GRPID,
                             PMIX_WAIT, PMIX_REQUESTOR_IS_CLIENT, PMIX_REQUESTOR_IS_TOOL}) {

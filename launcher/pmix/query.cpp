@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PMIx_Query_info: what a rank can ask of its job beyond the keys that PMIx_Get has. The library
-// itself knows what it supports, and answers that.
+// PMIx_Query_info: facts about the job that PMIx_Get has no key for. The library itself answers
+// what it supports.
 #include <cstdlib>
 #include <ctime>
 #include <optional>
@@ -11,7 +11,7 @@
 namespace batchai::launcher::pmix {
 namespace {
 
-// Slurm tells it from 23.02 on.
+// Slurm sets the variable since 23.02.
 std::optional<std::uint32_t> seconds_left() {
     const char* end = std::getenv("SLURM_JOB_END_TIME");
     if (end == nullptr) return std::nullopt;

@@ -42,8 +42,8 @@ pmix_status_t on_deregister_events(pmix_status_t*, size_t, pmix_op_cbfunc_t, voi
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-// Events (a client's lost connection and the like) need no action: deaths are seen by waiting for
-// the processes, which is a second faster.
+// Events, such as a client's lost connection, need no action. The agent notices deaths by waiting
+// for the processes, which is a second faster.
 void ignore_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*,
                   size_t, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     if (done != nullptr) {
@@ -77,7 +77,7 @@ pmix_server_module_t* upcalls() {
     return &module;
 }
 
-// Calls an asynchronous function of the library and waits. Never from an upcall.
+// Calls an asynchronous function of the library and waits for its end. Never call it in an upcall.
 template <class Call>
 pmix_status_t wait_for(Call call) {
     std::promise<pmix_status_t> promise;
@@ -98,7 +98,8 @@ std::string local_peers(const RankMap& map, int node) {
     return fmt::format("{}", fmt::join(map.ranks_on(node), ","));
 }
 
-// Where each rank is, in the library's compressed forms. It refuses nodes without ranks.
+// Adds the position of each rank, in the library's compressed forms. The library refuses nodes
+// without ranks.
 void add_maps(InfoList& info, const RankMap& map) {
     std::vector<std::string> nodes, ranks;
     for (int n = 0; n < map.used_nodes(); ++n) {
@@ -122,7 +123,7 @@ void add_rank(InfoList& info, const JobInfo& job, int node, int rank,
               const std::string& directory) {
     const int local = job.map.local_rank(rank);
     InfoList proc;
-    proc.add_rank(PMIX_RANK, rank);  // must be first
+    proc.add_rank(PMIX_RANK, rank);  // must come first
     proc.add_rank(PMIX_GLOBAL_RANK, rank);
     proc.add_rank(PMIX_APP_RANK, rank);
     proc.add(PMIX_APPNUM, std::uint32_t{0});
@@ -148,7 +149,7 @@ sys::Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options,
             "other users could stop the PMIx server: batchai-launch does not export "
             "its accept(). Link it with -rdynamic"};
     }
-    // Authentication by user id needs no daemon; the hash store needs no shared memory.
+    // Authentication by user id needs no daemon. The hash store needs no shared memory.
     ::setenv("PMIX_MCA_psec", "native", 1);
     ::setenv("PMIX_MCA_gds", "hash", 1);
     ::unsetenv("PMIX_MCA_ptl");
@@ -201,7 +202,7 @@ sys::Result<void> Server::register_job(const JobInfo& job) {
     list.add(PMIX_WDIR, job.directory);
     list.add(PMIX_APP_ARGV, job.command);
     list.add(PMIX_REINCARNATION, std::uint32_t{0});
-    // Open MPI 5 asks only whether it is there.
+    // Open MPI 5 only checks that the key exists.
     if (job.oversubscribed) list.add(PMIX_NODE_OVERSUBSCRIBED, true);
     if (!job.topology.empty()) list.add(PMIX_HWLOC_XML_V2, job.topology);
     for (int node = 0; node < static_cast<int>(map.nodes.size()); ++node) {
@@ -247,7 +248,7 @@ sys::Result<std::map<std::string, std::string>> Server::environment(int rank) co
 void Server::forget(int rank) const {
     pmix_proc_t proc;
     PMIX_LOAD_PROCID(&proc, nspace_.c_str(), rank);
-    const auto ignore = [](pmix_status_t, void*) {};  // without it the call waits
+    const auto ignore = [](pmix_status_t, void*) {};  // without a callback the call would wait
     PMIx_server_deregister_client(&proc, ignore, nullptr);
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Server: the PMIx server of one node. Start it, register the job, ask for the environment of each
-// rank, and pass the answers of other nodes on through fence.hpp, dmodex.hpp and publish.hpp.
+// Server: the PMIx server of one node. Start it, register the job, and ask for each rank's
+// environment. Pass answers of other nodes to it with fence.hpp, dmodex.hpp and publish.hpp.
 //
-// The library is a singleton of the process, with one thread of its own. SIGCHLD must be blocked
-// before start() so that this thread never takes it.
+// The library is a singleton of the process and has its own thread. Block SIGCHLD before start(),
+// so that this thread never receives it.
 //
-// The server does not finalize the library and does not deregister the job. Its process ends with
-// it, and the library's files are in the directories given here. The reason: a rank that is killed
-// while it connects leaves freed memory in the library's lists, because the connection handler
-// releases the rank's entry twice (4.2.2 to 5.0.6). Both calls would then wait for ever for a lock
-// in that memory.
+// The server neither finalizes the library nor deregisters the job. The process ends with it, and
+// the library's files are in the directories given here. The reason: a rank that is killed while it
+// connects leaves freed memory in the library's lists, because the connection handler releases the
+// rank's entry twice (4.2.2 to 5.0.6). Both calls would then wait for ever for a lock in that
+// memory.
 #pragma once
 
 #include <map>
@@ -27,24 +27,24 @@ struct hwloc_topology;
 namespace batchai::launcher::pmix {
 
 struct ServerOptions {
-    std::string node;              // must be the name used in the RankMap
-    int index = 0;                 // of the agent
+    std::string node;              // must be the node's name in the RankMap
+    int index = 0;                 // the agent's
     std::string server_directory;  // private to the library
-    std::string client_directory;  // session directory of the ranks; never the same
-    hwloc_topology* topology;      // lives as long as the process; null: the library looks itself
+    std::string client_directory;  // the ranks' session directory, another one
+    hwloc_topology* topology;      // must outlive the process; null: the library looks itself
 };
 
-// The job as the library must know it on this node.
+// The job, as this node's library must know it.
 struct JobInfo {
     std::string nspace;
     RankMap map;
     int node = 0;
-    std::string directory;             // working directory
-    std::string command;               // for show only
-    std::vector<std::string> cpusets;  // of the local ranks, as lists ("0-3"); empty: not bound
+    std::string directory;             // the ranks' working directory
+    std::string command;               // informational
+    std::vector<std::string> cpusets;  // of the local ranks, as "0-3"; empty: not bound
     std::string
         topology;  // of this node as hwloc's XML, so that ranks need not look; empty: they do
-    bool oversubscribed = false;  // tell the ranks that the node has more of them than cores
+    bool oversubscribed = false;  // the node has more ranks than cores
 };
 
 class Server {
@@ -53,14 +53,14 @@ class Server {
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    // The job and its local ranks. Blocks until the library has taken them.
+    // Registers the job and its local ranks. It blocks until the library has done so.
     sys::Result<void> register_job(const JobInfo&);
 
-    // What a rank needs to find this server.
+    // The variables by which a rank finds this server.
     sys::Result<std::map<std::string, std::string>> environment(int rank) const;
 
-    // An ended rank, which the library has taken out of its count: lists of ranks in later fences
-    // do not find it either. Does not wait.
+    // Removes an ended rank that the library no longer counts. Lists of ranks in later fences then
+    // leave it out. It does not wait.
     void forget(int rank) const;
 
     const std::string& nspace() const { return nspace_; }

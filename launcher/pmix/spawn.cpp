@@ -3,8 +3,8 @@
 
 namespace batchai::launcher::pmix {
 
-// PMIx_Spawn and MPI_Comm_spawn. An error alone is not enough: of the ranks that call it only one
-// comes here, and MPI libraries let the others wait for it.
+// PMIx_Spawn and MPI_Comm_spawn. Returning an error alone is not enough: of the ranks that call it,
+// only one arrives here, and the others would wait for it in their MPI library.
 pmix_status_t on_spawn(const pmix_proc_t* proc, const pmix_info_t[], size_t, const pmix_app_t[],
                        size_t, pmix_spawn_cbfunc_t, void*) {
     hand_over([rank = proc->rank](Host& host) { host.spawn_refused(rank); });

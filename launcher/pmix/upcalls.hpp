@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions that the PMIx library calls, one family per file. They run on the library's thread:
-// each copies what it needs, posts it to the box and returns. PMIX_SUCCESS promises that the answer
-// is called; PMIX_OPERATION_SUCCEEDED that it never is.
+// each copies its arguments, posts a job to the box and returns. PMIX_SUCCESS means that the answer
+// will be called, PMIX_OPERATION_SUCCEEDED that it will not.
 #pragma once
 
 #include <pmix_server.h>
@@ -14,16 +14,16 @@
 
 namespace batchai::launcher::pmix {
 
-// Where upcalls go. The library hands none of our pointers back to most of them, hence one per
-// process, set by Server::start before the first upcall.
+// The receiver of the upcalls. The library passes no pointer of ours to most of them. So there is
+// one per process, which Server::start sets before the first upcall.
 struct Target {
     Box* box = nullptr;
     Host* host = nullptr;
-    std::string nspace;  // of the job; set before any rank runs
+    std::string nspace;  // the job's; set before any rank starts
 };
 Target& target();
 
-// Posts job(host) to the loop.
+// Posts the call job(host) to the loop.
 template <class Job>
 void hand_over(Job job) {
     target().box->post([job = std::move(job)]() mutable { job(*target().host); });

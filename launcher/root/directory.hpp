@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Directory: the values that ranks have published by name (PMIx_Publish, MPI_Publish_name). The
-// root keeps it.
+// Directory: values that ranks have published by name (PMIx_Publish, MPI_Publish_name). The root
+// has it.
 #pragma once
 
 #include <map>
@@ -15,11 +15,11 @@ namespace batchai::launcher {
 
 class Directory {
   public:
-    // False, and nothing is stored, when one of the names is taken.
+    // False: one of the names is taken, and nothing is stored.
     bool publish(const std::vector<Item>& items);
-    // Those of the names that are there.
+    // Returns the items that exist.
     std::vector<Item> lookup(const std::vector<std::string>& keys) const;
-    // The owner's; no names: all of them.
+    // Removes items of the owner; without keys all of them.
     void unpublish(std::uint32_t owner, const std::vector<std::string>& keys);
 
   private:

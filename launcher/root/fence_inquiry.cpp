@@ -20,7 +20,7 @@ void FenceInquiry::look() {
     seen_ = fence ? std::optional(fence->id) : std::nullopt;
 }
 
-// Below a child of the root that has not given to the fence, some nodes may have.
+// A child of the root that has not given its data may wait for any node below it.
 void FenceInquiry::ask() {
     const auto fence = relay_.missing();
     if (!fence) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FenceInquiry: finds the nodes that keep a fence waiting. The root knows which of its children in
-// the tree have not given their part; it asks the nodes below them.
+// FenceInquiry: finds the nodes for which a fence waits. The root knows which of its children in
+// the tree have not given their data, and asks the nodes below them.
 #pragma once
 
 #include <functional>
@@ -23,17 +23,17 @@ class FenceInquiry {
     FenceInquiry(const Relay& relay, Callbacks callbacks)
         : relay_(relay), callbacks_(std::move(callbacks)) {}
 
-    // From time to time: asks once for a fence that was under way at the last look.
+    // Called at intervals: asks once, if the same fence was unfinished at the last call.
     void look();
-    // Asks now, if a fence is under way.
+    // Asks now, if a fence is unfinished.
     void ask();
     void on_answer(int node, const FenceAnswer& answer);
 
   private:
     const Relay& relay_;
     Callbacks callbacks_;
-    std::optional<FenceId> seen_;  // under way at the last look
-    bool asked_ = false;           // for that one
+    std::optional<FenceId> seen_;  // unfinished at the last call
+    bool asked_ = false;           // about that fence
     struct Question {
         FenceId fence;
         std::size_t unanswered = 0;

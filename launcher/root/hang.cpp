@@ -14,10 +14,10 @@ namespace {
 
 using Stage = RankProgress::Stage;
 
-constexpr std::size_t kMostStacks = 4;   // of ranks for which others wait
+constexpr std::size_t kMostStacks = 4;   // of awaited ranks
 constexpr std::size_t kMostRanges = 16;  // "0-2", "5"
 
-// How far a rank is; of two the smaller one is behind.
+// How far a rank has come. The smaller one of two is behind.
 struct Position {
     std::uint64_t epoch = 0, step = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over the compiler's own code
@@ -40,7 +40,7 @@ Position position(const RankProgress& at) {
     return {at.epoch, std::numeric_limits<std::uint64_t>::max()};
 }
 
-// What the waiting ranks have seen themselves: those of their node, or else across the network.
+// The missing ranks that waiting ranks have observed: on their own node, or else over the network.
 std::vector<int> seen_missing(const std::vector<RankState>& states, bool certain) {
     std::set<int> missing;
     for (const RankState& state : states) {
@@ -74,12 +74,12 @@ std::vector<int> find_awaited(const std::vector<RankState>& states) {
     return awaited;
 }
 
-// Ranks with the same state.
+// Ranks in the same state.
 struct Group {
-    RankState state;  // of the first one
+    RankState state;  // the first rank's
     std::vector<int> ranks, missing;
     bool certain = false;
-    double seconds = 0;  // the longest
+    double seconds = 0;  // the longest of the group
 
     bool takes(const RankState& other) const {
         const auto key = [](const RankState& s) {
@@ -91,7 +91,7 @@ struct Group {
     void add(const RankState& other) {
         ranks.push_back(other.rank);
         seconds = std::max(seconds, other.progress.seconds);
-        if (other.progress.certain && !certain) missing.clear();  // better known now
+        if (other.progress.certain && !certain) missing.clear();  // this observation is certain
         if (certain && !other.progress.certain) return;
         certain = other.progress.certain;
         missing.insert(missing.end(), other.progress.missing.begin(), other.progress.missing.end());

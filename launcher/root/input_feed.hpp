@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InputFeed: passes standard input on, one block at a time. It reads the next block when the last
-// one was taken. A thread of libuv reads, and may stay in read() until the process ends.
+// InputFeed: passes standard input on in blocks. It reads a block when the receiver has taken the
+// last one. A thread of libuv reads, and may stay in read() until the process ends.
 #pragma once
 
 #include <uv.h>
@@ -17,17 +17,17 @@ namespace batchai::launcher {
 
 class InputFeed {
   public:
-    // send: an empty block is the end.
+    // send: an empty block means the end.
     InputFeed(Loop& loop, std::function<void(const Input&)> send);
     InputFeed(const InputFeed&) = delete;
     InputFeed& operator=(const InputFeed&) = delete;
 
     void start();
-    // The last block has been taken.
+    // Call it when the receiver has taken the last block.
     void next();
-    // Passes on nothing more.
+    // Stops passing input on.
     void stop();
-    // A thread is in read(), and uses this object.
+    // Whether a thread is in read() and uses this object.
     bool reading() const { return reading_; }
 
   private:
@@ -40,7 +40,7 @@ class InputFeed {
     std::string buffer_;
     enum class State { idle, started, stopped } state_ = State::idle;
     bool reading_ = false;
-    std::unique_ptr<Poll> ready_;  // while a non-blocking standard input has nothing
+    std::unique_ptr<Poll> ready_;  // waits for input on a non-blocking descriptor
 };
 
 }  // namespace batchai::launcher

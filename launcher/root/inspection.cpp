@@ -11,7 +11,7 @@
 namespace batchai::launcher {
 namespace {
 
-constexpr int kStates = 64;  // processes that are told of in one go
+constexpr int kStates = 64;  // most processes in one report
 constexpr std::chrono::seconds kAnswers{5}, kStacks{15};
 
 }  // namespace
@@ -40,7 +40,7 @@ void Inspection::on_inspected(Inspected inspected) {
     if (--under_way_->unanswered == 0) tell();
 }
 
-// Also when some have not answered in time.
+// Also called if some agents did not answer in time.
 void Inspection::tell() {
     if (!under_way_) return;
     if (under_way_->stacks) return end();
@@ -60,7 +60,7 @@ void Inspection::tell() {
     answers_.start(kStacks);
 }
 
-// For ranks that use the library, the report already has most facts.
+// If ranks use the library, the report already has most facts.
 void Inspection::tell_processes(const HangReport& hang) const {
     std::vector<RankState> ranks = under_way_->ranks;
     std::erase_if(ranks, [&](const RankState& state) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inspection: asks all ranks for their state. The reason is the user's SIGQUIT, a timeout that is
-// about to end the ranks, or a stall: no rank makes progress while some wait. First come all
-// answers, then the ranks that wait and those that they wait for, then the stacks of a few.
+// Inspection: asks all ranks for their state. It is started by the user's SIGQUIT, by a timeout
+// that is about to end the ranks, or by a stall: no rank makes progress and some wait. First it
+// collects all answers, then it prints the waiting ranks and those that they wait for, then the
+// stacks of a few.
 #pragma once
 
 #include <functional>
@@ -20,16 +21,16 @@ class Inspection {
   public:
     struct Callbacks {
         std::function<void(int node, const StackQuery&)> ask_for_stack;
-        std::function<void()> on_over;  // all is said
+        std::function<void()> on_over;  // the inspection is complete
     };
-    // map: of the job, known when an inspection starts.
+    // map: the job's. It must be complete when an inspection starts.
     Inspection(Loop& loop, const RankMap& map, Callbacks callbacks);
 
     bool under_way() const { return under_way_.has_value(); }
-    // Every node has been asked. why: stands before the first line. then: called when everything is
-    // said, unless the inspection is stopped.
+    // Call it when every node has been asked. why: printed before the first line. then: called when
+    // the inspection is complete, unless it is stopped.
     void start(const std::string& why, std::size_t nodes, std::function<void()> then);
-    // What the one under way is to do then.
+    // Replaces `then` of the running inspection.
     void then(std::function<void()> then);
     void on_inspected(Inspected inspected);
     void on_stack(const Stack& stack);
@@ -48,7 +49,7 @@ class Inspection {
         std::function<void()> then;
         std::size_t unanswered = 0;
         std::vector<RankState> ranks;
-        bool stacks = false;  // are being waited for
+        bool stacks = false;  // it waits for stacks
     };
     std::optional<UnderWay> under_way_;
 };

@@ -29,10 +29,10 @@ namespace {
 
 constexpr const char* kOutputFile = "stdout.txt";
 constexpr const char* kErrorFile = "stderr.txt";
-// Each agent fills it in: below $AZ_BATCHAI_JOB_TEMP it is another directory on each node.
+// Each agent replaces it: below $AZ_BATCHAI_JOB_TEMP it differs from node to node.
 constexpr const char* kOwnStdouterr = "$AZ_BATCHAI_STDOUTERR_DIR";
 
-// Errors of the file, a line each; warnings are for `batchai job check`.
+// An error has a line for each mistake of the file. `batchai job check` prints warnings.
 sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file) {
     job::ParsedJob parsed = job::parse_job(text, file);
     if (parsed.spec) return std::move(*parsed.spec);
@@ -75,12 +75,12 @@ JobFileRun::~JobFileRun() {
     if (scratch_) scratch_->remove();
 }
 
-// In a one-node job the files carry no node's name, as in the service.
+// As in the service, a job on one node has no node name in its log files.
 std::string JobFileRun::log_node(const std::string& node) const {
     return spec_.node_count == 1 ? std::string() : node;
 }
 
-// Outside of the job's mounts its paths lead elsewhere.
+// Without the job's mounts, its paths lead elsewhere.
 sys::Result<void> JobFileRun::check_place() const {
     if (allocation_.local || is_in_job_mounts(allocation_.node_job_id)) return {};
     return sys::Error{
@@ -89,7 +89,7 @@ sys::Result<void> JobFileRun::check_place() const {
         "batchai-launch', or with --local"};
 }
 
-// What the plugin has made on its nodes is there already.
+// On nodes with the plugin, the plugin has made them.
 sys::Result<void> JobFileRun::make_output_directories() {
     for (std::size_t node = 0; node < allocation_.nodes.size(); ++node) {
         for (const job::JobsDirectory& directory :
@@ -104,7 +104,7 @@ sys::Result<void> JobFileRun::make_output_directories() {
     return {};
 }
 
-// Whether every process has files of its own, so that there is none for all.
+// Whether each process has its own output files, so that there is no common one.
 bool JobFileRun::has_own_outputs() const {
     const auto groups = job::plan_launch(spec_, policy_, {});
     return std::all_of(groups.begin(), groups.end(),
@@ -150,7 +150,7 @@ sys::Result<void> JobFileRun::prepare(const Allocation& allocation, bool dry_run
                                   nodes == 1 ? "" : "s")};
 }
 
-// Where a volume is without a mount.
+// The directory of a volume without a mount.
 sys::Result<std::string> local_directory(const job::Volume& volume, const job::SitePolicy& policy) {
     const auto found = job::resolve_volume(policy, volume);
     if (!found) return found.error();
@@ -166,7 +166,8 @@ sys::Result<std::string> local_directory(const job::Volume& volume, const job::S
     return sys::Error{job::describe(volume) + ": " + directory + " is not there"};
 }
 
-// Those of the user's own files. Root reads the site's, for jobs under Slurm.
+// Reads secrets from the user's own files. The plugin reads the site's as root, for jobs under
+// Slurm only.
 sys::Result<void> JobFileRun::read_secrets() {
     for (job::Variable& secret : spec_.secrets) {
         if (!secret.reference) continue;
@@ -183,7 +184,7 @@ sys::Result<void> JobFileRun::read_secrets() {
     return {};
 }
 
-// The volumes of the job as links, in place of the plugin's mounts.
+// Makes links to the job's volumes, in place of the plugin's mounts.
 sys::Result<void> JobFileRun::make_local_directories() {
     auto scratch = Scratch::make();
     if (!scratch) return scratch.error();
@@ -201,7 +202,7 @@ sys::Result<void> JobFileRun::make_local_directories() {
     for (const job::Volume& volume : job::volumes_of(spec_, policy_)) {
         const auto directory = local_directory(volume, policy_);
         if (!directory && volume.kind == job::Volume::Kind::cluster) {
-            say(directory.error().message + "; left out");  // few jobs use all of the site's
+            say(directory.error().message + "; left out");  // few jobs need all site volumes
             continue;
         }
         if (!directory) return directory.error();
@@ -217,7 +218,7 @@ Session JobFileRun::session(Order order) const {
     Session session;
     session.allocation = allocation_;
     if (output_ && error_) {
-        // As the user finds them: the mounts, or --local's links, end with the job.
+        // The paths outside of the job: the mounts, or --local's links, end with the job.
         std::error_code unknown;
         const std::string directory =
             job::login_stdouterr_directory(spec_, policy_, identity_)
@@ -233,12 +234,12 @@ Session JobFileRun::session(Order order) const {
     return session;
 }
 
-// As in the service. It is there: the plugin or make_local_directories() has made it.
+// As in the service. The plugin or make_local_directories() has made it.
 std::string JobFileRun::working_directory(int node) const {
     return variables_of(node)["AZ_BATCHAI_JOB_TEMP"] + "/" + job::kWorking;
 }
 
-// The variables of the job on a node: the plugin's, or what --local has in their place.
+// The job's variables on a node: the plugin's, or with --local those made here.
 job::Environment JobFileRun::variables_of(int node, int gpus) const {
     if (!allocation_.local) return env::current();
     job::NodeContext context;
@@ -250,10 +251,10 @@ job::Environment JobFileRun::variables_of(int node, int gpus) const {
     return job::job_environment(spec_, identity_, context);
 }
 
-// least_gpus: the smallest number of any node. The service's nodes were alike, and scripts compute
-// with the number.
+// least_gpus: the smallest number of GPUs of any node. The service's nodes were alike, and scripts
+// compute with this number.
 env::Environment JobFileRun::environment_of(const Hello& node, int least_gpus) const {
-    if (!allocation_.local) {  // the plugin has set all others
+    if (!allocation_.local) {  // the plugin has set the others
         env::Environment environment;
         for (const char* name : {"AZ_BATCHAI_NUM_GPUS", "AZ_BATCHAI_NUM_GPUS_PER_NODE"})
             environment[name] = std::to_string(least_gpus);
@@ -265,7 +266,7 @@ env::Environment JobFileRun::environment_of(const Hello& node, int least_gpus) c
     return environment;
 }
 
-// Where an earlier run has put its outputs: this one's have the same places.
+// The output directories of an earlier run. This run uses the same ones.
 env::Environment JobFileRun::earlier_outputs(int node) const {
     env::Environment earlier;
     const job::Environment variables = variables_of(node);
@@ -275,7 +276,7 @@ env::Environment JobFileRun::earlier_outputs(int node) const {
     return earlier;
 }
 
-// The plugin has prepared its nodes already.
+// On nodes with the plugin, the plugin has run the preparation.
 std::vector<std::string> JobFileRun::preparation_of(const Hello& node,
                                                     const env::Environment& environment) const {
     if (!allocation_.local) return {};
@@ -290,19 +291,19 @@ std::vector<std::string> JobFileRun::preparation_of(const Hello& node,
         if (!value.empty()) argv.insert(argv.end(), {option, value});
     };
     std::error_code error;
-    add("--outside", fs::canonical(stdouterr_, error));  // what the links lead to stays
+    add("--outside", fs::canonical(stdouterr_, error));  // the links' targets remain after the job
     add("--node", log_node(node.name));
     add("--record", record_);
     add("--expect", job::script_path(spec_, environment, image_));
     return argv;
 }
 
-// As the file says them, and as each node has them.
+// The values from the file, and from each node's environment.
 Secrets JobFileRun::secrets(const std::vector<env::Environment>& environments) const {
     Secrets secrets;
     for (const job::Variable& secret : spec_.secrets) {
         if (!secret.value.empty()) secrets.emplace_back(secret.name, secret.value);
-        // The plugin has read a reference's.
+        // The plugin has read the value of a secret that is a reference.
         if (const std::string own = env::value_of(env::current(), secret.name); !own.empty())
             secrets.emplace_back(secret.name, own);
         for (const env::Environment& environment : environments) {
@@ -313,7 +314,7 @@ Secrets JobFileRun::secrets(const std::vector<env::Environment>& environments) c
     return secrets;
 }
 
-// The same words on every node.
+// The container's command, the same on all nodes.
 sys::Result<std::vector<std::string>> JobFileRun::container_prefix(
     const std::string& directory) const {
     job::ContainerPlaces places{policy_.mount_root, policy_.job_temp, directory,
@@ -325,7 +326,7 @@ sys::Result<std::vector<std::string>> JobFileRun::container_prefix(
     return job::container_prefix(policy_, image_, places);
 }
 
-// Where the processes of all groups run, in the order of the groups.
+// Places the processes of all groups, group by group.
 sys::Result<RankMap> JobFileRun::map_of(const std::vector<job::ProcessGroup>& groups,
                                         const std::vector<Hello>& nodes, Order order) {
     RankRequest request;
@@ -377,7 +378,8 @@ sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order)
         work.programs.push_back(program_of_group(group, *container));
     work.record = record_;
     work.host_file = true;
-    // Not as arguments, which every user of the machine sees: the note may quote the command.
+    // Every user of the machine can read arguments, and the note may quote the command. So it goes
+    // through standard input.
     const job::Preparation preparation = job::resolve_preparation(policy_, spec_);
     work.preparation_input =
         preparation.note + '\0' + job::in_container(*container, preparation.command);

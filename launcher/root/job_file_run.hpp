@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JobFileRun: runs a Batch AI job file under batchai-launch. It reads the file and the policy, and
-// makes the output directory. With --local it also does the plugin's work. It plans the ranks once
-// the nodes are known, and records how the job ended.
+// makes the output directory. With --local it also does the plugin's work. When the agents have
+// reported their nodes it plans the ranks, and at the end it records how the job ended.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ namespace batchai::launcher {
 
 class JobFileRun {
   public:
-    // policy_file empty: the default one.
+    // An empty policy_file means the default policy.
     static sys::Result<std::unique_ptr<JobFileRun>> load(const std::string& job_file,
                                                          const std::string& policy_file);
     ~JobFileRun();
@@ -31,18 +31,18 @@ class JobFileRun {
     JobFileRun& operator=(const JobFileRun&) = delete;
 
     int node_count() const { return spec_.node_count; }
-    // What the job file lets its ranks run, in seconds.
+    // The job file's time limit for its ranks, in seconds.
     std::optional<double> time_limit() const { return spec_.time_limit; }
     const std::string& record() const { return record_; }  // empty: the file is no snapshot
 
-    // Makes directories and opens the output files, a dry run none but temporary ones. Output of an
-    // earlier launch of the job is continued. Once, before session().
+    // Makes directories and opens the output files. A dry run makes temporary directories only.
+    // Output is appended to that of an earlier launch of the job. Call it once, before session().
     sys::Result<void> prepare(const Allocation& allocation, bool dry_run);
     Session session(Order order) const;
 
     // Writes the failure, if any, into the execution logs and as an event.
     void log_failure(const SessionResult& result) const;
-    // Writes result.json: the job is over.
+    // Writes result.json, which marks the job as ended.
     void finish(const SessionResult& result) const;
 
   private:
@@ -77,7 +77,7 @@ class JobFileRun {
     std::string record_;  // empty: the file is no snapshot
     std::string stdouterr_;
     std::optional<Scratch> scratch_;  // --local only
-    std::string local_;  // its path: holds mnt/, shared/ and a temporary directory for each node
+    std::string local_;  // its path; it contains mnt/, shared/ and each node's temporary directory
     sys::UniqueFd output_, error_;
     double start_time_ = 0;
 };

@@ -23,29 +23,29 @@ struct Options {
     std::optional<int> local_nodes;  // --local N
     std::optional<int> ranks_per_node;
     std::optional<int> ranks;
-    std::optional<Order> order;  // --map; else the job's
-    std::string horovod;         // --horovod; empty: as $BATCHAI_HOROVOD, else auto
-    std::string interface;       // empty: by route
+    std::optional<Order> order;  // --map; none: the job's
+    std::string horovod;         // --horovod; empty: $BATCHAI_HOROVOD, or auto
+    std::string interface;       // empty: chosen by route
     bool bind = true;            // --bind core
     bool own_gpus_only = false;  // --gpu-visibility rank
     std::string compat;          // --compat; empty: none
     std::string job_file;
     std::string policy_file;
     std::vector<std::string> command;
-    std::vector<std::string> arguments;  // all, as they were given
+    std::vector<std::string> arguments;  // all arguments, unchanged
     std::optional<double> timeout;       // seconds
     double hang_report = 60;             // seconds; 0: none
     Restarts restarts;
     RequeuePolicy requeue;
     double grace = 10;  // seconds for the ranks to end after a signal
-    int end_on = 0;     // a signal that ends the job besides the usual ones; 0: none
+    int end_on = 0;     // one more signal that ends the job; 0: none
     DryRun dry_run = DryRun::no;
     int radix = kDefaultRadix;
     Labels labels = Labels::none;
     std::string output_directory;  // absolute; empty: none
 };
 
-// The options, or the exit code with which to end: everything was said.
+// The options, or the exit code to end with: all messages are printed.
 std::variant<Options, int> parse_options(int argc, char** argv);
 
 }  // namespace batchai::launcher

@@ -18,7 +18,7 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 
 constexpr const char* kHidden = "***";
-// A line of a secret that is shorter, such as a lone brace, says nothing of it.
+// Shorter lines of a secret, such as a lone brace, are not hidden: they reveal nothing.
 constexpr std::size_t kShortestLine = 8;
 
 void hide_values(std::string& text, const Secrets& secrets) {
@@ -30,7 +30,7 @@ void hide_values(std::string& text, const Secrets& secrets) {
     }
 }
 
-// As hide_values takes them: one may be the beginning of another.
+// Sorted for hide_values: a value that begins with another one must come before it.
 Secrets in_order(Secrets secrets) {
     std::erase_if(secrets, [](const auto& secret) { return secret.second.empty(); });
     std::sort(secrets.begin(), secrets.end(),
@@ -49,7 +49,7 @@ Variables common_variables(const std::vector<RankPlan>& ranks) {
     return common;
 }
 
-// Those of `variables` that are not in `without`, a line each.
+// The variables that are not in `without`, one per line.
 std::string lines_of(const Variables& variables, const Variables& without) {
     std::string text;
     for (const auto& [name, value] : variables) {
@@ -60,7 +60,7 @@ std::string lines_of(const Variables& variables, const Variables& without) {
     return text;
 }
 
-// "every rank: COMMAND", or a line for each program.
+// "every rank: COMMAND", or one line per program.
 std::string commands(const std::vector<Program>& programs) {
     std::string text;
     int first = 0;
@@ -138,7 +138,7 @@ std::string as_json(const Plan& plan) {
     }
     const nlohmann::ordered_json document{
         {"command", plan.programs.front().argv}, {"directory", plan.directory}, {"ranks", ranks}};
-    // Environments may hold any bytes.
+    // Environments may contain bytes that are not UTF-8.
     return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plan that --dry-run prints: for each rank its node, its resources, and its variables. The
-// text form prints what all ranks share once; in the JSON form each rank is complete.
+// The plan that --dry-run prints: for each rank its node, its resources and its variables. The text
+// form prints what all ranks share once. In the JSON form each rank is complete.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ struct Plan {
     RankMap map;
     std::vector<Program> programs;
     std::string directory;
-    std::vector<RankPlan> ranks;  // by rank
+    std::vector<RankPlan> ranks;  // sorted by rank
 };
 
 // Names and values that the plan must not show.
 using Secrets = std::vector<std::pair<std::string, std::string>>;
 
-// Puts "***" in their place, wherever a value turns up.
+// Replaces the secrets' values by "***" wherever they occur.
 void hide(Plan& plan, Secrets secrets);
-// The same in what ranks have printed, where a value of several lines may be cut into lines.
+// The same for the ranks' output, in which a value of several lines may be split into lines.
 void hide(std::string& text, const Secrets& secrets);
 
 std::string as_text(const Plan& plan);

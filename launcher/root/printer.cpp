@@ -12,7 +12,7 @@
 namespace batchai::launcher {
 namespace {
 
-// Cuts the first line off, with its end.
+// Removes the first line with its end, and returns it.
 std::string_view take_line(std::string_view& lines) {
     std::size_t end = lines.find_first_of("\r\n");
     if (end != lines.npos && lines.substr(end, 2) == "\r\n") ++end;
@@ -85,7 +85,7 @@ Printer::Printer(Loop& loop, Sink& sink, Labels labels, bool colours, const Rank
           write_equal();
       }) {}
 
-// "[ 3 n2] ": the rank as wide as the widest.
+// "[ 3 n2] ": all ranks have the width of the largest.
 std::string Printer::label(int rank) const {
     const std::size_t width = std::to_string(map_.size() - 1).size();
     const std::string text =

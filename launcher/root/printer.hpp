@@ -20,31 +20,31 @@ namespace batchai::launcher {
 
 enum class Labels : std::uint8_t { none, each_rank, equal_lines };
 
-// Puts the label before each line. A lone '\r' ends a line too (progress bars).
+// Puts the label before each line. A lone '\r' ends a line too, as in progress bars.
 std::string label_lines(std::string_view label, std::string_view lines);
 
 // Lets ranks write to one stream without mixing their lines.
 class OwnLines {
   public:
-    // The bytes to write for this text of the rank, after the end of another's unfinished line.
+    // Returns the bytes to write for the rank's text. It first ends another rank's unfinished line.
     // label: before each line; may be empty.
     std::string add(int rank, std::string_view label, std::string text);
-    // The end of an unfinished line, "\n"; empty if there is none.
+    // Ends an unfinished line with "\n"; empty if there is none.
     std::string finish();
 
   private:
     static constexpr int kNone = -1;
-    int unfinished_ = kNone;  // the rank whose line the stream is in
+    int unfinished_ = kNone;  // the rank with the unfinished line
 };
 
-// Merges equal lines of several ranks into one; the lines of each rank keep their order.
+// Merges equal lines of several ranks. The lines of each rank keep their order.
 class EqualLines {
   public:
     void add(int rank, std::string_view lines);
-    // "[0-3,7] line" for each; empty afterwards.
+    // Returns "[0-3,7] line" for each line, and becomes empty.
     std::string take(bool colours = false);
     bool empty() const { return entries_.empty(); }
-    std::size_t size() const { return size_; }  // bytes held
+    std::size_t size() const { return size_; }  // in bytes
 
   private:
     struct Entry {
@@ -52,8 +52,8 @@ class EqualLines {
         std::vector<int> ranks;
     };
     std::vector<Entry> entries_;
-    std::map<std::string, std::vector<std::size_t>, std::less<>> places_;  // of a line's entries
-    std::map<int, std::size_t> next_;  // of each rank: the entry after its last one
+    std::map<std::string, std::vector<std::size_t>, std::less<>> places_;  // entries of a line
+    std::map<int, std::size_t> next_;  // by rank: the entry after its last one
     std::size_t size_ = 0;
 };
 
@@ -61,19 +61,20 @@ class Printer {
   public:
     using Done = std::function<void()>;
 
-    // The map is the job's, and is set before the first rank writes. With colours each rank's
-    // labels have one of their own.
+    // map: the job's, which is set before the first rank writes. colours: each rank's labels have a
+    // colour.
     Printer(Loop& loop, Sink& sink, Labels labels, bool colours, const RankMap& map);
 
-    // Text of a rank: whole lines, and perhaps a part of one. done is called when it is written.
+    // Writes text of a rank: whole lines, perhaps with a part of one at the end. done is called
+    // when it is written.
     void write(int rank, std::string text, Done done);
-    // A line that is no rank's.
+    // Writes a line of the launcher itself.
     void write_own(const std::string& line);
-    // No rank writes any more: returns the lines that still wait for equal ones.
+    // Call it when no rank writes any more. It prints the lines that still wait for equal ones.
     void flush();
 
   private:
-    // How long a line waits for its equals from other ranks, and how much of that there may be.
+    // How long a line waits for equal lines of other ranks, and how many bytes may wait.
     static constexpr std::chrono::milliseconds kWait{100};
     static constexpr std::size_t kHeld = 1 << 20;
 

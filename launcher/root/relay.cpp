@@ -55,7 +55,7 @@ void Relay::on_gone(const RankEnd& end) {
 
 int Relay::awaited() const {
     if (missing_rank_ >= 0) return missing_rank_;
-    // A rank that has joined cannot complete its first fence without all others.
+    // A rank that has joined cannot complete its first fence without all other ranks.
     if (never_joined_ >= 0 && !joined_.empty()) return never_joined_;
     for (int rank : gone_) {
         if (broken_.contains(map_.node_of(rank))) return rank;

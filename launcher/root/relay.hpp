@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Relay: the root's part of PMIx and of Gloo's rendezvous. It joins fences, passes direct modex
-// requests to the node of the rank, and passes events to all nodes. It keeps the directory of
-// published names and the values of Horovod's Gloo.
+// Relay: the root's part of PMIx and of Gloo's rendezvous. It joins fences. It passes direct modex
+// requests to the node of the rank, and events to all nodes. It has the directory of published
+// names and the values of Horovod's Gloo.
 #pragma once
 
 #include <list>
@@ -20,7 +20,7 @@ namespace batchai::launcher {
 
 class Relay {
   public:
-    // How to reach an agent.
+    // Sends messages to agents.
     class Sender {
       public:
         virtual void send(const std::vector<int>& nodes, const FenceDone&) = 0;
@@ -42,12 +42,12 @@ class Relay {
 
     void on_message(int node, Kind kind, Reader& reader);
 
-    // A rank has ended with PMIx's tasks undone.
+    // A rank has ended before it finished with PMIx.
     void on_gone(const RankEnd& end);
-    // A rank that is gone, and that others wait for in PMIx; -1: none.
+    // An ended rank for which others wait in PMIx; -1: none.
     int awaited() const;
 
-    // The oldest fence under way, and whom it may wait for.
+    // The oldest unfinished fence, and the nodes for which it may wait.
     std::optional<FenceTable::Missing> missing() const { return fences_.missing(map_); }
 
   private:
@@ -63,11 +63,11 @@ class Relay {
     RankMap map_;
     FenceTable fences_;
     std::uint64_t next_serial_ = 1;
-    std::vector<int> gone_;  // of those that had joined
-    std::set<int> broken_;   // nodes whose library said that a local rank was missing in a fence
-    int missing_rank_ = -1;  // one that has left, and that cannot be done without
-    int never_joined_ = -1;  // one of those that had not
-    std::set<int> joined_;   // nodes that have ranks in PMIx
+    std::vector<int> gone_;  // ended ranks that had joined
+    std::set<int> broken_;   // nodes whose library misses a local rank in a fence
+    int missing_rank_ = -1;  // an ended rank that a fence needs; -1: none
+    int never_joined_ = -1;  // an ended rank that had not joined; -1: none
+    std::set<int> joined_;   // nodes with ranks in PMIx
     Directory directory_;
     std::list<Waiting> waiting_;
     gloo::KeyValues values_;

@@ -37,7 +37,7 @@ bool is_named(const RequeuePolicy& policy, Cause cause) {
 
 bool requeue(const RequeuePolicy& policy, const Allocation& allocation, Cause cause) {
     const bool named = is_named(policy, cause);
-    const bool by_slurm = cause == Cause::signal || cause == Cause::node;  // perhaps
+    const bool by_slurm = cause == Cause::signal || cause == Cause::node;  // possibly
     if (allocation.local || !(named || by_slurm)) return false;
     const auto job = ask_slurm(allocation.job_id, allocation.restarts);
     if (job && job->requeued) return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Requeue: requeues a batch job in Slurm after an end for a reason that the user has named, so that
-// it runs again from its checkpoint. It never requeues a job that its user has cancelled.
+// it continues from its checkpoint. A job that its user has cancelled is not requeued.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@
 namespace batchai::launcher {
 
 struct RequeuePolicy {
-    std::vector<std::string> on;  // of kRequeueWords; empty: never
+    std::vector<std::string> on;  // words of kRequeueWords; empty: never
     int most = 3;
 };
 inline const std::vector<std::string> kRequeueWords = {"signal", "node-fail", "failure"};
 
-// Before the job begins: whether Slurm could do it. Warns of output that the job's
-// script would then empty.
+// Checks before the job starts whether Slurm can requeue it. Warns about output that the job's
+// script would then overwrite.
 sys::Result<void> check_requeue(const RequeuePolicy& policy, const Allocation& allocation);
 
-// Whether the policy names such an end.
+// Whether the policy names this cause.
 bool is_named(const RequeuePolicy& policy, Cause cause);
 
-// After the job has ended: true if Slurm has taken it back, and will end what is left of it,
-// whether asked by us or by another. Says what it does, and why not.
+// Call it after the job's end. True: Slurm has requeued the job, at our request or another one, and
+// will end what is left of it. It prints what it does, or why it does not.
 bool requeue(const RequeuePolicy& policy, const Allocation& allocation, Cause cause);
 
 }  // namespace batchai::launcher

@@ -15,7 +15,7 @@ namespace {
 
 bool may_mend(const SessionResult& result, const Session& session) {
     if (result.cause != Cause::rank && result.cause != Cause::node) return false;
-    // With a lost agent of this machine the job's own directories may be gone.
+    // If an agent on this machine is lost, the job's own directories may be gone.
     std::error_code error;
     return session.owned_directory.empty() ||
            std::filesystem::exists(session.owned_directory, error);

@@ -25,15 +25,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxList = 16 << 20;
-constexpr const char* kUnknown = "unknown";  // start of a run
+constexpr const char* kUnknown = "unknown";  // as the start of a run
 constexpr std::chrono::hours kOld{24};
-constexpr int kMostAsked = 4;  // of Slurm by one launch
+constexpr int kMostAsked = 4;  // questions to Slurm per launch
 
 std::string digest(const std::string& text) {
     return sys::sha256(text).substr(0, 8);
 }
 
-// A run that the job of this launch cannot have had.
+// Whether the line is of a run that the job of this launch cannot have had.
 bool is_of_another_job(const ListedLaunch& line, const ListedLaunch& launch) {
     const bool known = line.start != kUnknown && launch.start != kUnknown;
     return line.run > launch.run || (line.run == launch.run && known && line.start != launch.start);
@@ -64,7 +64,7 @@ std::string as_text(const std::vector<ListedLaunch>& list) {
     return text;
 }
 
-// The lock is on a file of its own: a list is replaced, never half written.
+// A separate file is locked, because a list is replaced as a whole and never half written.
 sys::Result<sys::UniqueFd> lock(const std::string& directory) {
     auto fd = sys::open_regular(directory + "/lock", O_RDWR | O_CREAT, 0600);
     if (fd && ::flock(fd->get(), LOCK_EX) != 0) return sys::errno_error("locking " + directory);
@@ -96,9 +96,8 @@ bool is_old(const fs::path& file) {
     return !error && written < fs::file_time_type::clock::now() - kOld;
 }
 
-// A launch cannot remove its job's list: until the job is over, later launches of the job, and
-// those of its next run, need it to find their places. So a launch removes lists of jobs that are
-// over.
+// A launch does not remove its own job's list. Until the job has ended, later launches need it to
+// find their places, also those of its next run. So a launch removes the lists of ended jobs.
 void remove_old_lists(const std::string& directory, const std::string& cluster) {
     std::error_code error;
     int asked = 0;
@@ -109,17 +108,17 @@ void remove_old_lists(const std::string& directory, const std::string& cluster) 
         const std::string id = name.substr(cluster.size());
         if (id.empty() || id.find_first_not_of("0123456789") != std::string::npos) continue;
         if (++asked > kMostAsked) return;
-        if (!is_forgotten(id)) {  // not to be asked about again for a day
+        if (!is_forgotten(id)) {  // then it is not asked about for a day
             fs::last_write_time(entry->path(), fs::file_time_type::clock::now(), error);
             continue;
         }
-        // Slurm may have given the number to another job in the meantime.
+        // Slurm may have given the number to another job meanwhile.
         const auto locked = lock(directory);
         if (locked && is_old(entry->path())) fs::remove(entry->path(), error);
     }
 }
 
-// Of a job that is being requeued, while its script still runs, Slurm says another start.
+// While a requeued job's script still runs, Slurm prints another start time.
 std::string start_of_run(const Allocation& allocation) {
     const auto job = ask_slurm(allocation.job_id, allocation.restarts);
     return job && !job->requeued && !job->start.empty() ? job->start : kUnknown;
@@ -186,7 +185,8 @@ std::string restart_directory(const Allocation& allocation, const std::string& p
             "that all nodes share",
             id, lists));
     }
-    // With the start of the job's first run in it, the name is no other job's that had the number.
+    // The name contains the start of the job's first run, so another job with the same number has
+    // another name.
     const ListedLaunch& own = list->back();
     std::string directory =
         fmt::format("{}{}.{}-{}", prefix, id, digest(list->front().start + own.command), own.place);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts the agents: one srun for all nodes of an allocation, or, with --local, one child process
-// each. The bootstrap goes through standard input.
+// Starts the agents: with one srun for all nodes of an allocation, or, with --local, as a child
+// process each. The bootstrap is passed on standard input.
 #pragma once
 
 #include <sys/types.h>
@@ -20,16 +20,16 @@ namespace batchai::launcher {
 struct Starter {
     pid_t pid = -1;
     std::string name;      // for messages
-    sys::UniqueFd errors;  // its standard error: what srun, or the agents themselves, have to say
+    sys::UniqueFd errors;  // its standard error, with the text of srun or the agents
 };
 
 sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap);
 
-// Removes what agents that were killed have left on the nodes, those that answer soon.
+// Removes leftovers of killed agents from the nodes that answer in time.
 void sweep_nodes(const Allocation& allocation);
 
-// The environment for srun: without the variables that srun takes for options and that were meant
-// for the user's own job step.
+// The environment for srun, without variables that srun would take for options and that the user
+// meant for the job's own steps.
 env::Environment srun_environment(env::Environment environment);
 
 }  // namespace batchai::launcher

@@ -13,7 +13,7 @@
 namespace batchai::launcher {
 namespace {
 
-constexpr std::size_t kMost = 4096;  // bytes of srun's that are kept
+constexpr std::size_t kMost = 4096;  // bytes of srun's text that are kept
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void StarterWords::take(const std::string& line) {
     }
 }
 
-// Leaves out srun's warning about SLURM_CPU_BIND=none on clusters without binding.
+// Omits srun's warning about SLURM_CPU_BIND=none on clusters without binding.
 void StarterWords::say() {
     std::istringstream lines(std::exchange(kept_, {}));
     for (std::string line; std::getline(lines, line);) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StarterWords: reads the standard error of the starters (launcher/root/starter.hpp). It takes
-// death notices of agents out. It keeps the rest of srun's text for a failure that it may explain.
-// It writes the text of local agents to the launcher's own standard error at once. One thread.
+// StarterWords: reads the standard error of the starters (launcher/root/starter.hpp). It removes
+// the agents' death notices from it. It keeps the other text of srun for a failure that it may
+// explain, and writes the text of local agents to the launcher's standard error at once. For one
+// thread.
 #pragma once
 
 #include <functional>
@@ -21,17 +22,17 @@ class StarterWords {
     StarterWords(bool local, std::function<void(const DeathNotice&)> on_death)
         : local_(local), on_death_(std::move(on_death)) {}
 
-    // Takes their descriptors, and reads them as the loop runs.
+    // Takes the starters' descriptors and reads them in the loop.
     void listen(Loop& loop, std::vector<Starter>& starters);
-    // Reads what is there. What a process has written before its end is there once it has ended.
+    // Reads what is available. When a process has ended, this is everything that it has written.
     void catch_up();
-    // Prints what was kept, once.
+    // Prints the kept text, once.
     void say();
 
   private:
     struct Stream {
-        std::unique_ptr<Poll> poll;  // absent: at its end
-        std::string line;            // unfinished
+        std::unique_ptr<Poll> poll;  // null after the end of the text
+        std::string line;            // an unfinished line
     };
     void read(Stream& stream);
     void take(const std::string& line);

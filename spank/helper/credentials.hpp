@@ -32,9 +32,9 @@ struct Credentials {
     gid_t gid = 0;
     std::vector<gid_t> groups;
 
-    // Only the effective uid, which counts for files, is the user's; the real and saved ones are
-    // nobody's. So the user cannot signal or trace the process, and the process cannot become root
-    // again. It has no access to a FUSE file system without allow_other.
+    // Only the effective uid, which counts for files, is the user's. The real and saved ones are
+    // those of nobody. So the user cannot signal or trace the process, and the process cannot
+    // become root again. It has no access to a FUSE file system without allow_other.
     bool out_of_reach = false;
 };
 

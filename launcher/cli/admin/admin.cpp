@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // admin check and admin doctor: whether a machine is set up to run Batch AI jobs, as `visudo -c`
-// tells of sudoers; the doctor also tries it, here or on nodes of Slurm.
+// checks sudoers. The doctor also makes trials, on this machine or on nodes of Slurm.
 #include <fmt/format.h>
 
 #include <memory>
@@ -19,9 +19,9 @@ namespace {
 struct AdminArgs {
     std::string plugstack;
     std::string home;
-    std::optional<std::string> nodes;  // Slurm's list of hosts; nothing: this machine
+    std::optional<std::string> nodes;  // Slurm's host list; none: this machine
     bool lists = false;
-    bool json = false;  // as the other verbs print, in the place of lines to read
+    bool json = false;  // print JSON instead of one line per finding
 };
 
 int print_findings(const Session& session, bool json, const std::vector<Finding>& findings) {
@@ -39,7 +39,7 @@ int print_findings(const Session& session, bool json, const std::vector<Finding>
     return has_error(findings) ? kFailed : kOk;
 }
 
-// The table itself.
+// --list: prints the tables of checks and trials.
 int print_checks(const Session& session, bool json) {
     auto rows = nlohmann::json::array();
     for (const auto* table : {&checks(), &trials()}) {

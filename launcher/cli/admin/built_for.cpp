@@ -9,7 +9,7 @@ namespace batchai::cli {
 namespace {
 
 constexpr std::size_t kLargestPlugin = 16 << 20;
-constexpr const char* kMark = "@(#)batchai plugin ";  // as what(1) looks for it
+constexpr const char* kMark = "@(#)batchai plugin ";  // what(1) finds texts with this prefix
 constexpr std::size_t kLongest = 64;
 
 }  // namespace

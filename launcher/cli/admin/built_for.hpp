@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which releases a file of the plugin was built for, by the text that spank/plugin.cpp leaves in
-// it. The file is read, not loaded: one that was built for another Slurm cannot be.
+// The releases that a plugin file was built for. Read from the text that spank/plugin.cpp puts into
+// the file: a plugin that was built for another Slurm cannot be loaded.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct BuiltFor {
     std::string slurm;    // "22.05.8"
 };
 
-// The error names the file.
+// An error names the file.
 sys::Result<BuiltFor> built_for(const std::string& plugin);
 
 }  // namespace batchai::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The site policy, and what it names on this machine.
+// Checks of the site policy, and of the files and programs that it names on this machine.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -54,7 +54,7 @@ std::set<std::string> stored_files(const job::SitePolicy& policy) {
     return files;
 }
 
-// A program that gets what is in the store.
+// Programs that get credentials from the store.
 void check_store_programs(const Machine& machine, Report& report) {
     if (!machine.policy) return;
     std::set<std::string> programs;
@@ -72,7 +72,7 @@ void check_store_programs(const Machine& machine, Report& report) {
     }
 }
 
-// A file of the store. Only root can look at it.
+// One file of the credentials store. Only root can read its mode.
 void check_stored(const std::string& path, Report& report) {
     const auto file = sys::open_trusted(path, {.flags = O_PATH, .checks = true});
     struct stat info = {};
@@ -104,7 +104,7 @@ void check_job_temp(const Machine& machine, Report& report) {
     if (!machine.policy) return;
     std::error_code error;
     const fs::path directory = fs::canonical(machine.policy->job_temp, error);
-    if (error) return;  // the doctor says so, on a node
+    if (error) return;  // the doctor reports it on a node
     struct stat info = {};
     const bool good = ::stat(directory.c_str(), &info) == 0 && info.st_uid == 0 &&
                       ((info.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (info.st_mode & S_ISVTX) != 0);
@@ -144,7 +144,7 @@ bool uses(const job::SitePolicy& policy, job::MountType type) {
 
 void check_fuse(const Machine& machine, Report& report) {
     constexpr const char* kDevice = "/dev/fuse";
-    constexpr int kMisc = 10, kFuse = 229;  // Linux's list of devices
+    constexpr int kMisc = 10, kFuse = 229;  // minor numbers of Linux's device list
     if (!machine.policy || !uses(*machine.policy, job::MountType::fuse)) return;
     struct stat info = {};
     if (::stat(kDevice, &info) != 0)
@@ -157,7 +157,7 @@ void check_fuse(const Machine& machine, Report& report) {
         report.ok(kDevice);
 }
 
-// What the kernel calls the file systems that the helper asks it for.
+// The kernel's names of the file systems that the helper mounts.
 constexpr std::pair<job::MountType, const char*> kInKernel[] = {
     {job::MountType::overlay, "overlay"},
     {job::MountType::squashfs, "squashfs"},

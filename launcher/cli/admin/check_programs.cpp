@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our programs on this machine, and what they need of it.
+// Checks of batchai's programs on this machine, and of the libraries and programs that they need.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::array kHelpers = {"batchai-helper", "batchai-prep", "batchai-check",
                                  "batchai-fusermount"};
 
-// As slurmd would run it: nothing of the caller's environment. It does not hang.
+// Runs the command with slurmd's environment, not the caller's, for at most 20 s.
 sys::Result<Finished> ask_clean(std::vector<std::string> command) {
     const std::vector<std::string> clean = {"timeout", "20", "env", "-i",
                                             "PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
@@ -36,7 +36,7 @@ std::vector<std::string> helpers_of(const Machine& machine) {
     return paths;
 }
 
-// Those that this process may run or have the loader look at, whoever it runs as.
+// The paths that only root can change. An admin's process may run these, even as root.
 std::vector<std::string> trusted(const std::vector<std::string>& paths) {
     std::vector<std::string> good;
     for (const auto& path : paths)
@@ -53,14 +53,14 @@ void check_helpers(const Machine& machine, Report& report) {
     }
 }
 
-// execvp(3) would have a shell run what the kernel does not take for a program.
+// ldd decides: execvp(3) would run any text file with a shell.
 bool is_program(const std::string& path) {
     const auto ldd = ask_clean({"ldd", path});
     return ldd && ldd->status == 0;
 }
 
-// "0.1.0", "batchai-launch 0.1.0" or "... (batchai-fusermount 0.1.0, ...": the first number after
-// our name, if that is there.
+// Finds the version in "0.1.0", "batchai-launch 0.1.0" or "... (batchai-fusermount 0.1.0, ...". It
+// is the word after a name that begins with "batchai-", or else the first word.
 std::string version_of(const std::string& text) {
     const std::size_t name = text.find("batchai-");
     std::istringstream words(name == text.npos ? text : text.substr(text.find(' ', name)));
@@ -74,8 +74,8 @@ void check_versions(const Machine& machine, Report& report) {
     auto programs = helpers_of(machine);
     programs.push_back(launcher::sibling_program("batchai-launch"));
     for (const auto& path : trusted(programs)) {
-        if (!is_program(path)) continue;                          // the check of libraries says so
-        const bool is_fusermount = path.ends_with("fusermount");  // has fusermount(1)'s options
+        if (!is_program(path)) continue;                          // check_libraries reports it
+        const bool is_fusermount = path.ends_with("fusermount");  // it has fusermount(1)'s options
         const auto answer = ask_clean({path, is_fusermount ? "-V" : "--version"});
         if (!answer)
             report.error(answer.error().message);
@@ -91,8 +91,8 @@ void check_versions(const Machine& machine, Report& report) {
     }
 }
 
-// ldd has a line "NAME => not found" for a library, and one on stderr for a symbol's version. "not
-// a dynamic executable" is a file that the loader of this machine does not take.
+// ldd prints "NAME => not found" for a missing library. It prints a line on stderr for a missing
+// symbol version. "not a dynamic executable": the loader of this machine does not accept the file.
 std::vector<std::string> lacks(const Finished& ldd) {
     std::vector<std::string> found;
     std::istringstream lines(ldd.out + ldd.err);
@@ -123,7 +123,7 @@ void check_libraries(const Machine& machine, Report& report) {
     }
 }
 
-// The plugin and batchai-launch start Slurm's commands by their paths, as configured.
+// The plugin and batchai-launch start Slurm's commands by the paths that CMake has recorded.
 void check_slurms_commands(const Machine&, Report& report) {
     for (const char* name : {"srun", "squeue", "scontrol"}) {
         const std::string path = fs::path(BATCHAI_SRUN).parent_path() / name;
@@ -135,7 +135,8 @@ void check_slurms_commands(const Machine&, Report& report) {
     }
 }
 
-// Where the plugin and batchai-prep look: the search path that slurmd gives is this one or longer.
+// The directories in which the plugin and batchai-prep look. slurmd's search path has at least
+// these.
 bool is_installed(const char* program) {
     for (const char* directory : {"/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"})
         if (::access((std::string(directory) + program).c_str(), X_OK) == 0) return true;

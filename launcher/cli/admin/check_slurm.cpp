@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Slurm, what its configuration means for jobs of ours, and the plugin that it loads.
+// Checks of Slurm, of the parts of its configuration that our jobs depend on, and of the plugin.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -15,7 +15,7 @@
 namespace batchai::cli {
 namespace {
 
-// "22.05" of "22.05.8": what a plugin must be built for.
+// "22.05" of "22.05.8". A plugin must be built for this release.
 std::string release_of(const std::string& version) {
     return version.substr(0, version.find('.', version.find('.') + 1));
 }
@@ -32,7 +32,8 @@ void check_release(const Machine& machine, Report& report) {
                         version, SLURM_VERSION));
 }
 
-// The helper finds the processes of an ended job by its mounts; only a cgroup holds all of them.
+// The helper finds an ended job's processes by the job's mounts, which may miss some. A cgroup
+// holds all of them.
 void check_tracking(const Machine& machine, Report& report) {
     if (!machine.slurm) return;
     const std::string plugin = value_of(*machine.slurm, "ProctrackType");
@@ -45,8 +46,8 @@ void check_tracking(const Machine& machine, Report& report) {
                         plugin));
 }
 
-// Without a prolog at the allocation no node knows that a job has options of ours which a step from
-// another shell lacks. "Contain" includes "Alloc", and Slurm shows both.
+// Only a prolog at the allocation tells each node that a job has batchai's options. Without it, a
+// step from another shell runs unprepared. "Contain" includes "Alloc", and Slurm shows both.
 void check_prolog(const Machine& machine, Report& report) {
     if (!machine.slurm) return;
     const std::string flags = value_of(*machine.slurm, "PrologFlags");
@@ -101,7 +102,7 @@ void check_words(const Machine& machine, Report& report) {
                                  line->place(), word));
 }
 
-// Anyone who can write to it has the rights of slurmd. Its owner may be Slurm's own user.
+// A user who can write to the file gets slurmd's rights. Its owner may be SlurmUser.
 void check_plugstack_mode(const Machine& machine, Report& report) {
     std::set<std::filesystem::path> paths{machine.plugstack};
     if (const PlugstackLine* line = machine.line()) paths.insert(line->file);

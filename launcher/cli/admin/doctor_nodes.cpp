@@ -20,7 +20,7 @@
 namespace batchai::cli {
 namespace {
 
-constexpr std::size_t kAtOnce = 16;  // sruns
+constexpr std::size_t kAtOnce = 16;  // srun processes
 constexpr const char* kPolicyDigest = ", SHA-256 ";
 
 Finding silent(const std::string& why) {
@@ -41,7 +41,7 @@ std::vector<std::string> doctors_command(const NodesQuestion& question) {
     return command;
 }
 
-// The home directory, as this machine knows it.
+// "DIRECTORY=IDENTITY", if this machine can identify the directory.
 std::string with_identity(const std::string& home) {
     const auto identity = home.empty() ? sys::Error{} : home_identity(home);
     return identity ? home + "=" + identity->text() : home;
@@ -96,7 +96,7 @@ std::vector<NodeFindings> ask_all(const std::vector<std::string>& nodes,
     return answers;
 }
 
-// srun runs this path as root on the nodes, where it may be another file.
+// srun runs this program's path as root on the nodes. Another file may be there.
 sys::Result<void> check_own_path() {
     if (::geteuid() != 0) return {};
     const std::filesystem::path own = launcher::own_executable();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `admin doctor --nodes`: runs the doctor on nodes through srun, a job for each node, and makes one
-// table of what they find: equal findings are one line with the list of their nodes.
+// `admin doctor --nodes`: runs the doctor on each node through srun, as one job per node, and
+// prints one table. Equal findings are one row with the list of their nodes.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 namespace batchai::cli {
 
 struct NodesQuestion {
-    std::string nodes;  // Slurm's list of hosts
+    std::string nodes;  // Slurm's host list
     std::string plugstack;
-    std::string home;  // empty: the usual one (home.hpp)
+    std::string home;  // empty: usual_home() (home.hpp)
 };
 
 struct NodeFindings {
@@ -23,17 +23,17 @@ struct NodeFindings {
     std::vector<Finding> findings;
 };
 
-// What a node's `admin doctor --json` has printed. An error: it is no such document.
+// Parses the output of `admin doctor --json` on a node. An error: the text is not such output.
 sys::Result<std::vector<Finding>> parse_findings(const std::string& json);
 
-// Equal findings together, in the order in which they are first seen. nodes: their names.
+// Equal findings, in the order of their first node. nodes: the names of the nodes that have it.
 struct Row {
     Finding finding;
     std::vector<std::string> nodes;
 };
 std::vector<Row> rows_of(const std::vector<NodeFindings>&);
 
-// A warning where not all have the same site policy.
+// Adds a warning if the nodes have different site policies.
 void compare_policies(std::vector<NodeFindings>&);
 
 int ask_nodes(const Session&, const NodesQuestion&, bool json);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array kKindNames = {"own", "served", "numbered"};
 
-// Ordinary users, as login.defs(5) counts them.
+// The uids of ordinary users (UID_MIN and UID_MAX of login.defs(5)).
 constexpr uid_t kFirstUser = 1000;
 constexpr uid_t kLastUser = 60000;
 
@@ -70,7 +70,7 @@ std::string HomeIdentity::text() const {
 }
 
 sys::Result<HomeIdentity> home_identity(const std::string& directory) {
-    // Root follows no link that a user may have put in the place of a home.
+    // Root must not follow a symbolic link that a user has put in place of a home.
     const int follow = ::geteuid() == 0 ? O_NOFOLLOW : 0;
     const sys::UniqueFd home(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | follow));
     struct stat info = {};
@@ -97,7 +97,8 @@ std::optional<HomeIdentity> parse_home_identity(std::string_view text) {
     return identity;
 }
 
-// The machine that asks may be the file server itself. A client may know an old time of change.
+// The asking machine may be the file server itself (kind own). A client may have cached an old time
+// of change.
 bool may_be_same(const HomeIdentity& a, const HomeIdentity& b) {
     if (a.kind == HomeIdentity::Kind::numbered || b.kind == HomeIdentity::Kind::numbered)
         return true;
@@ -115,7 +116,7 @@ std::string usual_home() {
     ::setpwent();
     while (const passwd* user = ::getpwent()) {
         if (user->pw_uid < kFirstUser || user->pw_uid > kLastUser) continue;
-        // A local one may be of a local account, such as an admin's.
+        // A home on a local disk may belong to a local account, such as an admin's.
         const auto identity = home_identity(user->pw_dir);
         if (!identity || identity->kind == HomeIdentity::Kind::own) continue;
         found = user->pw_dir;

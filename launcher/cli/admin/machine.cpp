@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A plugin without a directory is looked for in PluginDir, as Slurm does.
+// If the line gives no directory, the plugin is searched in PluginDir, as Slurm does.
 std::string plugin_path(const std::string& plugin, const std::string& directories) {
     std::istringstream list(directories);
     for (std::string directory; plugin[0] != '/' && std::getline(list, directory, ':');) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be found out about a machine that is to run Batch AI jobs, for `batchai admin`. Each
-// check is a row of a table: its name, what it looks at, and what to do about what it finds.
+// Checks of a machine that is to run Batch AI jobs, for `batchai admin`. Each check is a row of a
+// table: its name, what it looks at, and the cure for its findings.
 #pragma once
 
 #include <optional>
@@ -25,35 +25,35 @@ struct Finding {
     bool operator==(const Finding&) const = default;
 };
 
-// Read once, before the checks. Reads only.
+// The data that the checks use. It is read once, before them, and nothing is changed.
 struct Machine {
     sys::Result<std::string> slurm = sys::Error{};  // `scontrol show config`
-    bool is_slurms_plugstack = true;                // the file that Slurm itself reads
+    bool is_slurms_plugstack = true;                // whether it is the file that Slurm names
     std::string plugstack = "/etc/slurm/plugstack.conf";
     sys::Result<std::vector<PlugstackLine>> lines = sys::Error{};
-    std::string plugin;  // the file that the line names; empty: there is no line
+    std::string plugin;  // the file that the line names; empty: plugstack.conf has no such line
     std::string libexec;
     std::string policy_file = "/etc/batchai/batchai.toml";
     sys::Result<job::SitePolicy> policy = sys::Error{};
-    std::string home;  // "DIRECTORY" or "DIRECTORY=IDENTITY" (home.hpp); empty: not asked about
+    std::string home;  // "DIRECTORY" or "DIRECTORY=IDENTITY" (home.hpp); empty: no such check
 
     const PlugstackLine* line() const {
         return lines && !lines->empty() ? &lines->front() : nullptr;
     }
 };
 
-// plugstack: empty: the file that Slurm names.
+// plugstack: a file in place of the one that Slurm names; empty: Slurm's.
 Machine read_machine(const std::string& plugstack);
 
 class Report;
 struct Check {
     const char* name;
     const char* looks_at;
-    const char* cure;  // ends each of its warnings and errors; empty: those say it themselves
+    const char* cure;  // ends each of its warnings and errors; empty: these have their own
     void (*look)(const Machine&, Report&);
 };
 
-// Takes what one check finds.
+// Collects the findings of one check.
 class Report {
   public:
     Report(const Check& check, std::vector<Finding>& findings)
@@ -70,21 +70,21 @@ class Report {
     std::vector<Finding>& findings_;
 };
 
-// Need no root and, where plugstack names a file, no Slurm. Read only; as root they run and read
-// nothing that another user could have put there.
+// Checks that change nothing. They do not need root and, if plugstack names a file, not Slurm. If
+// run as root, they run and read nothing that another user can have put there.
 const std::vector<Check>& checks();
 
-// Make the policy's mounts for a moment, start ranks under a PMIx server, look for what ended jobs
-// have left. Mounts and leftovers need root.
+// Trials: they make each mount of the policy and remove it again, start ranks under a PMIx server,
+// and look for leftovers of ended jobs. Mounts and leftovers need root.
 const std::vector<Check>& trials();
 
 std::vector<Finding> run(const std::vector<Check>&, const Machine&);
 bool has_error(const std::vector<Finding>&);
 
-// The rows of the table, by what they look at: each a part of checks().
-std::vector<Check> slurm_checks();    // check_slurm.cpp: Slurm, its configuration, the plugin
-std::vector<Check> program_checks();  // check_programs.cpp: our programs, and what they need
-std::vector<Check> policy_checks();   // check_policy.cpp: the site policy and what it names
+// The parts of checks(), one for each subject.
+std::vector<Check> slurm_checks();    // check_slurm.cpp
+std::vector<Check> program_checks();  // check_programs.cpp
+std::vector<Check> policy_checks();   // check_policy.cpp
 std::vector<Check> home_checks();     // home.cpp
 
 // Whether only root can change what a path leads to. Checks owners even if the caller is not root.

@@ -18,12 +18,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kJobs = "/run/batchai/jobs";
 
-// Lines "ok WHAT", "skipped WHAT: why", "warning WHAT: why" and "failed WHAT: why" of
-// `batchai-helper try`.
+// `batchai-helper try` prints lines "ok WHAT", "skipped WHAT: why", "warning WHAT: why" and "failed
+// WHAT: why".
 void try_policy(const Machine& machine, Report& report) {
     if (::geteuid() != 0) return report.warning("mounts and leftovers are not tried: needs root");
     const std::string helper = machine.libexec + "/batchai-helper";
-    if (!is_roots_alone(helper)) return;  // the check of programs has said why
+    if (!is_roots_alone(helper)) return;  // the check of programs has reported it
     const auto tried = run_program({helper, "try", "--policy", machine.policy_file});
     if (!tried) return report.error(tried.error().message);
     std::istringstream lines(tried->out);
@@ -53,13 +53,13 @@ void try_ranks(const Machine&, Report& report) {
     if (tried && tried->status == 0) return report.ok("two start under PMIx servers");
     if (!tried) return report.error(tried.error().message);
     std::istringstream lines(tried->err);
-    std::string why;  // the first line that is no note about a slow start
+    std::string why;  // the first line that is not a note about a slow start
     while (std::getline(lines, why) && why.find("still waiting") != why.npos) {
     }
     report.error(why.empty() ? fmt::format("batchai-launch: exit {}", tried->status) : why);
 }
 
-// Slurm itself loads the plugin: whatever else is wrong with it, srun says.
+// Slurm itself loads the plugin here, so srun's message says what else is wrong with it.
 void try_srun(const Machine& machine, Report& report) {
     if (!machine.slurm || !machine.is_slurms_plugstack || machine.line() == nullptr) return;
     const auto help = run_program({"timeout", "20", BATCHAI_SRUN, "--help"});
@@ -72,7 +72,7 @@ void try_srun(const Machine& machine, Report& report) {
         (why.empty() ? machine.plugstack + " has its line, and srun reads another file" : why));
 }
 
-// Listed before Slurm is asked: a job that starts meanwhile is not among them.
+// Called before Slurm is asked, so that a job that starts meanwhile is not in the list.
 std::vector<std::string> jobs_here() {
     std::vector<std::string> jobs;
     std::error_code none;
@@ -82,8 +82,8 @@ std::vector<std::string> jobs_here() {
 }
 
 struct ClusterJobs {
-    std::string prefix;              // of a job's directory: "CLUSTER-", before its number
-    std::vector<std::string> names;  // that the directories of unfinished jobs may have
+    std::string prefix;              // "CLUSTER-", then comes the job's number
+    std::vector<std::string> names;  // possible names of unfinished jobs' directories
 };
 sys::Result<ClusterJobs> cluster_jobs() {
     auto jobs = unfinished_jobs();
@@ -101,19 +101,19 @@ bool is_of_cluster(const std::string& job, const std::string& prefix) {
 }
 
 void look_for_leftovers(const Machine&, Report& report) {
-    if (::geteuid() != 0) return;  // the trial of mounts says so
+    if (::geteuid() != 0) return;  // try_policy has reported it
     const auto here = jobs_here();
     const auto unfinished = cluster_jobs();
     bool clean = true;
     for (const std::string& job : here) {
-        // Directories of another cluster's jobs are left to that cluster's doctor.
+        // Another cluster's doctor checks the directories of that cluster's jobs.
         if (unfinished && !is_of_cluster(job, unfinished->prefix)) continue;
         if (!unfinished) {
             report.warning(fmt::format("whether job {} still runs is unknown: {}", job,
                                        unfinished.error().message));
         } else if (std::find(unfinished->names.begin(), unfinished->names.end(), job) ==
                    unfinished->names.end()) {
-            // It may have ended since the directories were listed.
+            // The job may have ended since its directory was listed.
             if (::access(fmt::format("{}/{}", kJobs, job).c_str(), F_OK) != 0) continue;
             report.error(
                 fmt::format("job {0} is over and has left {1}/{0}: restart slurmd, or "

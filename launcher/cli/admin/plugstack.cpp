@@ -26,7 +26,7 @@ sys::Result<void> read(const std::string& file, int depth, Lines& found);
 sys::Result<void> include(const std::string& pattern, const std::string& from, int depth,
                           Lines& found) {
     if (depth >= kDeepestInclude) return sys::Error{from + ": files include each other"};
-    const std::string whole = fs::path(from).parent_path() / pattern;  // pattern where absolute
+    const std::string whole = fs::path(from).parent_path() / pattern;  // or an absolute pattern
     glob_t matches = {};
     ::glob(whole.c_str(), 0, nullptr, &matches);
     const std::vector<std::string> files(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
@@ -36,7 +36,7 @@ sys::Result<void> include(const std::string& pattern, const std::string& from, i
     return {};
 }
 
-// Slurm's separators, which carriage returns are not among, and its comments.
+// Splits at Slurm's separators and removes a comment. A carriage return is not a separator.
 std::vector<std::string> words_of(const std::string& line) {
     std::string text = line.substr(0, line.find('#'));
     std::replace(text.begin(), text.end(), '\t', ' ');
@@ -47,7 +47,7 @@ std::vector<std::string> words_of(const std::string& line) {
     return words;
 }
 
-// What makes Slurm pass over a line, or take it for another than it looks like; empty: nothing.
+// Why Slurm skips the line or misreads it; empty: it does neither.
 std::string wrong_with(const std::vector<std::string>& words) {
     for (const std::string& word : words)
         if (word.find('\r') != word.npos)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our line in Slurm's plugstack.conf, as slurmd finds it: includes followed, comments left out.
+// batchai's line in Slurm's plugstack.conf, as slurmd finds it: includes followed, comments
+// removed.
 #pragma once
 
 #include <string>
@@ -17,15 +18,15 @@ struct PlugstackLine {
     std::string plugin;  // as written: a path, or a name below PluginDir
     std::vector<std::string> arguments;
 
-    // The value of "name=value" among the arguments; otherwise where it is left out.
+    // The value of "name=value" among the arguments, or `otherwise` if it is missing.
     std::string argument(const std::string& name, const std::string& otherwise) const;
-    // Those that the plugin does not know (spank/options.cpp).
+    // Arguments that the plugin does not know (spank/options.cpp).
     std::vector<std::string> unknown_words() const;
     std::string place() const;  // "file:number"
 };
 
-// Every line that loads spank_batchai.so, in order. An error: a file that cannot be read, or
-// anybody's line that Slurm cannot use as it stands.
+// All lines that load spank_batchai.so, in order. An error: a file that cannot be read, or a line
+// (also of another plugin) that Slurm cannot use.
 // Source: spank(7), CONFIGURATION; Slurm's src/common/plugstack.c, _plugin_stack_parse_line.
 sys::Result<std::vector<PlugstackLine>> find_our_lines(const std::string& plugstack_file);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cluster show, list, resize, auto-scale, delete, node, file: a cluster is a name for a partition;
+// cluster show, list, resize, auto-scale, delete, node, file. A cluster is a name for a partition;
 // no machine is made.
 #include <algorithm>
 #include <memory>
@@ -29,7 +29,7 @@ struct ClusterArgs {
     bool yes = false;
 };
 
-// A cluster that only the site policy names.
+// A cluster that only the site policy defines.
 Resource site_resource(const Scope& scope, const std::string& name,
                        const job::ClusterPolicy& site) {
     const json gres = site.gres.empty() ? json() : json(site.gres);
@@ -41,7 +41,7 @@ Resource site_resource(const Scope& scope, const std::string& name,
         {{"partition", site.partition}, {"vmSize", vm_size_text(site.vm_size)}, {"gres", gres}}};
 }
 
-// A cluster that was created, else one that the site policy names.
+// A cluster that the user has created, or else one of the site policy.
 sys::Result<Resource> find(Store& store, const ClusterArgs& args) {
     auto found = store.history.find(Resource::Kind::cluster, args.scope.resource_group,
                                     args.scope.workspace, args.name);
@@ -82,7 +82,7 @@ int list(const Session& session, const ClusterArgs& args) {
     return session.print(documents, cluster_table);
 }
 
-// What Slurm itself does with nodes that are idle, in one line.
+// One line about what Slurm does with idle nodes.
 std::string power_saving() {
     const auto config = slurm_configuration();
     const std::string program = config ? value_of(*config, "SuspendProgram") : "";
@@ -93,7 +93,8 @@ std::string power_saving() {
            " (SuspendTime), and turns them on for jobs";
 }
 
-// Only the numbers are changed. Nodes come and go as the site's Slurm has it (power saving).
+// Changes only the numbers of the record. The site's Slurm decides which nodes are up (power
+// saving).
 int scale(const Session& session, const ClusterArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
@@ -114,8 +115,7 @@ int scale(const Session& session, const ClusterArgs& args) {
     return print_cluster(session, *store, *resource);
 }
 
-// What the setup task has left where its output goes: files from the cluster's time in Azure, for
-// it is not run here.
+// Output of the cluster's setup task, from its time in Azure: batchai runs no setup task.
 int list_files(const Session& session, const ClusterArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cluster create: binds a cluster's name to a partition, and remembers what the command line and
-// cluster.json say of it.
+// cluster create: binds a cluster's name to a partition, and records the settings of the command
+// line and of cluster.json.
 #include <fmt/format.h>
 
 #include <array>
@@ -40,7 +40,7 @@ struct NewCluster {
     bool auto_storage = false;
 };
 
-// What the site policy says of a cluster's name; without a policy, nothing.
+// The site policy's entry for a cluster's name. Without a policy it is empty.
 job::ClusterPolicy site_cluster(const std::string& name) {
     const auto policy = load_site_policy();
     if (!policy) return {};
@@ -48,7 +48,7 @@ job::ClusterPolicy site_cluster(const std::string& name) {
     return found == policy->clusters.end() ? job::ClusterPolicy{} : found->second;
 }
 
-// What the file says and the command line does not.
+// Takes the settings that the command line leaves out from the file.
 void fill_in(NewCluster& args, const json& file) {
     take_text(args.vm_size, file, "vmSize");
     take_text(args.vm_priority, file, "vmPriority");
@@ -62,7 +62,7 @@ void fill_in(NewCluster& args, const json& file) {
     take_number(args.size.most, file, "scaleSettings/autoScale/maximumNodeCount");
 }
 
-// Said, so that no key of the file is passed over in silence.
+// Prints a note about each key of the file that has no effect here.
 void say_what_is_not_taken(const NewCluster& args, const json& file) {
     constexpr std::array<std::pair<const char*, const char*>, 5> kNotTaken{
         {{"subnet", "the site sets up its network"},
@@ -98,7 +98,7 @@ json node_setup(const NewCluster& args, const json& file) {
     return setup;
 }
 
-// publisher:offer:sku:version, or one of az's short names.
+// publisher:offer:sku:version, or one of az's aliases.
 json image_json(const NewCluster& args, const json& file) {
     if (args.image.empty()) return parameter(file, "virtualMachineConfiguration");
     auto parts = CLI::detail::split(args.image, ':');
@@ -112,7 +112,8 @@ json image_json(const NewCluster& args, const json& file) {
               {"virtualMachineImageId", nullptr}}}};
 }
 
-// The share and the container that az made for a subscription, and where it mounted them.
+// The share and the container that `az batchai cluster create --use-auto-storage` made, and their
+// mount paths.
 void use_auto_storage(MountOptions& mounts) {
     mounts.share = "batchaishare";
     mounts.share_path = "autoafs";

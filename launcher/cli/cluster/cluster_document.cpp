@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Nodes of one's own running jobs that are still being prepared, by the jobs' events.
+// The number of nodes on which the user's running jobs are being prepared, from the jobs' events.
 int preparing_nodes(Store& store, const Partition& partition) {
     std::set<std::string> preparing;
     auto jobs = store.history.jobs({});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cluster as the service described it: the JSON and the table of cluster create, show and list.
+// The JSON document and the table of a cluster, in the service's form, for cluster create, show and
+// list.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,10 +14,10 @@
 
 namespace batchai::cli {
 
-// The service wrote sizes in capitals.
+// In capitals, as the service wrote sizes.
 std::string vm_size_text(std::string size);
 
-// The nodes are counted as Slurm has them now.
+// The node counts are Slurm's at the time of the call.
 sys::Result<nlohmann::json> cluster_document(Store&, const Resource&);
 Table cluster_table(const nlohmann::json& documents);
 int print_cluster(const Session&, Store&, const Resource&);

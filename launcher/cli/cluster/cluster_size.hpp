@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many nodes a cluster is to have, of cluster create, resize and auto-scale. The numbers are
-// remembered and shown; a partition has the nodes that it has.
+// The options about a cluster's size, of cluster create, resize and auto-scale. The numbers are
+// recorded and shown. They do not change the partition.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,17 +18,17 @@ namespace batchai::cli {
 
 struct ClusterSize {
     std::optional<int> target;
-    std::optional<int> least;  // of --min and --max
+    std::optional<int> least;  // --min, and --max below
     std::optional<int> most;
 };
 
 void add_target(CLI::App&, ClusterSize&, const std::string& description);
 void add_range(CLI::App&, ClusterSize&);
 
-// What the partition cannot give; empty: nothing.
+// Why the partition cannot have that size; empty: it can.
 std::string wrong_size(const ClusterSize&, const Partition&);
 
-// The service's scaleSettings.autoScale; there are --min and --max.
+// The service's scaleSettings.autoScale. Call it only if --min and --max are given.
 nlohmann::json auto_scale_json(const ClusterSize&);
 
 }  // namespace batchai::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a cluster's name means: a partition of Slurm, by `cluster create` or by the site policy's
-// [cluster.NAME]; and how its nodes do.
+// What a cluster's name stands for, by `cluster create` or by the site policy's [cluster.NAME]: a
+// partition of Slurm. And the states of its nodes.
 #pragma once
 
 #include <string>
@@ -20,22 +20,23 @@ struct NodeCounts {
     int preparing = 0;
     int leaving = 0;
     int unusable = 0;
-    bool resizing = false;  // nodes are on their way up or down
+    bool resizing = false;  // nodes are starting or shutting down
 };
 
-// One node by its state in Slurm ("idle~", "drained"). A node that is powered down counts nowhere.
+// Counts one node by its Slurm state ("idle~", "drained"). A node that is powered down is not
+// counted.
 void count_node(NodeCounts&, const std::string& slurm_state);
 NodeCounts count_nodes(const Partition&);
 
-// What a job on a cluster asks Slurm for.
+// What a job asks Slurm for because of its cluster.
 struct ClusterBinding {
     std::string partition;   // empty: the default one
     std::string gres;        // per node
-    nlohmann::json volumes;  // mountVolumes of cluster create; null: none
+    nlohmann::json volumes;  // mountVolumes of cluster create; null: there are none
 };
 
-// name empty: the default partition. Unknown to history and policy: an error that says how to name
-// it.
+// An empty name means the default partition. A name that neither the history nor the policy knows
+// is an error, which says how to define it.
 sys::Result<ClusterBinding> bind_cluster(History&, const job::SitePolicy&, const Scope&,
                                          const std::string& name);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// file-server create, show, list, delete: a file server is a [[file_server]] of the site policy; no
+// file-server create, show, list, delete. A file server is a [[file_server]] of the site policy; no
 // machine is made.
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ json or_null(const std::optional<int>& number) {
     return number ? json(*number) : json();
 }
 
-// HOST of HOST:/EXPORT; null for a directory.
+// HOST of "HOST:/EXPORT"; null for a directory.
 json host_of(const job::VolumePolicy& server) {
     const std::string& source = server.file_system.source;
     const auto colon = source.find(":/");
@@ -157,7 +157,7 @@ int show(const Session& session, const ServerArgs& args) {
     });
 }
 
-// The servers of the site policy, with what was said of them here.
+// The site policy's file servers, each with what the user has recorded about it.
 int list(const Session& session, const ServerArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());

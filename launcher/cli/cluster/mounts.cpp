@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr std::array<const char*, 4> kLists{"azureFileShares", "azureBlobFileSystems",
                                             "fileServers", "unmanagedFileSystems"};
 
-// The placeholder is filled in by the job's --storage-account-name.
+// If no account is given, the job's --storage-account-name fills in the placeholder.
 std::string account_or_placeholder(const std::string& account) {
     return account.empty() ? "<AZURE_BATCHAI_STORAGE_ACCOUNT>" : account;
 }
@@ -75,7 +75,7 @@ void merge_volumes(json& properties, const json& volumes) {
     if (!properties.is_object() || !volumes.is_object()) return;
     json& own = properties["mountVolumes"];
     if (own.is_null()) own = json::object();
-    if (!own.is_object()) return;  // the check of the file says so
+    if (!own.is_object()) return;  // the check of the job file reports it
     const auto taken = places_of(own);
     for (const char* list : kLists)
         for (const auto& volume : volumes.value(list, json::array())) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --afs-name, --bfs-name, --nfs and their mount paths, of cluster create and job create: the
-// service's mountVolumes. A cluster's volumes become volumes of each job on it, and both mount
-// roots are one directory here, so a job finds them below $AZ_BATCHAI_MOUNT_ROOT.
+// --afs-name, --bfs-name, --nfs and their mount paths, of cluster create and job create, as the
+// service's mountVolumes. A cluster's volumes are added to each of its jobs. The cluster's and the
+// job's mount root are one directory here, so a job finds all volumes below $AZ_BATCHAI_MOUNT_ROOT.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,10 +27,10 @@ struct MountOptions {
 };
 void add_mount_options(CLI::App&, MountOptions&);
 
-// {"azureFileShares": [...], ...}; null where no option asks for a volume.
+// {"azureFileShares": [...], ...}; null if no option names a volume.
 nlohmann::json mount_volumes(const MountOptions&, const Scope&);
 
-// Adds volumes to mountVolumes of properties; one at a place that properties have stays away.
+// Adds volumes to mountVolumes of properties, except volumes whose place is already taken there.
 void merge_volumes(nlohmann::json& properties, const nlohmann::json& volumes);
 
 }  // namespace batchai::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// list-usages: what the user has of Slurm now, beside the limits of the user's associations.
+// list-usages: the nodes and jobs that the user has in Slurm now, and the limits of the user's
+// associations.
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/output/result_table.hpp"
 #include "launcher/cli/slurm/slurm.hpp"

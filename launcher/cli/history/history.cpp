@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kBusyMilliseconds = 10'000;
 
-// What makes each version of the schema of the one before it. An entry never changes.
+// Each entry upgrades the schema by one version. An entry never changes.
 constexpr std::array<const char*, 2> kMigrations{R"(
 CREATE TABLE resource(
     kind TEXT NOT NULL, resource_group TEXT NOT NULL, workspace TEXT NOT NULL, name TEXT NOT NULL,
@@ -51,7 +51,7 @@ nlohmann::json errors_json(const std::vector<JobError>& errors) {
     return array;
 }
 
-// Nothing where the text is not what errors_json has made.
+// Returns nothing if the text was not made by errors_json.
 std::optional<std::vector<JobError>> errors_from(const std::string& text) {
     const auto array = nlohmann::json::parse(text, nullptr, false);
     if (!array.is_array()) return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<std::vector<JobError>> errors_from(const std::string& text) {
     }
 }
 
-// Nothing where another program has changed the row: the record is then judged again.
+// Returns nothing if another program has changed the row. The caller then judges the record again.
 std::optional<Execution> outcome_of(const Statement& row, int column) {
     const auto state = state_from_name(row.text(column));
     auto errors = errors_from(row.text(column + 4));
@@ -79,7 +79,7 @@ std::optional<Execution> outcome_of(const Statement& row, int column) {
     return execution;
 }
 
-// Whether it may be one that was kept; one that was not asked for is empty.
+// Whether the text can be a stored document. It is empty if the caller did not ask for documents.
 bool is_document(const std::string& text) {
     return text.empty() || (text.starts_with('{') && text.ends_with('}'));
 }
@@ -111,7 +111,7 @@ sys::Result<int> schema_version(Database& database) {
     return static_cast<int>(query->integer(0));
 }
 
-// All of it, or nothing.
+// Makes all of the change or none of it.
 template <class Change>
 sys::Result<void> in_transaction(Database& database, const Change& change) {
     if (auto begun = database.execute("BEGIN IMMEDIATE"); !begun) return begun;
@@ -121,7 +121,7 @@ sys::Result<void> in_transaction(Database& database, const Change& change) {
     return done;
 }
 
-// Of a schema that this batchai can use; the error says the remedy.
+// An error if this batchai cannot use the file's schema. It says what to do.
 sys::Result<int> known_version(Database& database) {
     const auto version = schema_version(database);
     if (!version) return version.error();
@@ -138,7 +138,7 @@ sys::Result<void> prepare_schema(Database& database) {
     if (!version) return version.error();
     if (*version == kSchemaVersion) return {};
     return in_transaction(database, [&]() -> sys::Result<void> {
-        version = known_version(database);  // another client may have been faster
+        version = known_version(database);  // another client may have upgraded it
         if (!version) return version.error();
         std::string steps;
         for (int i = *version; i < kSchemaVersion; ++i) steps += kMigrations.at(i);

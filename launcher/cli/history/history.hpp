@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the user created with batchai: groups, workspaces, experiments, clusters, accounts, shares
-// and jobs, in <data directory>/history.db. A record about names, never the data itself: deleting
-// it all loses no job and no file, and jobs with a record directory come back (jobs.hpp).
+// and jobs, in <data directory>/history.db. It holds names only. If the file is deleted, no job and
+// no output file is lost, and jobs that have a record directory come back (jobs.hpp).
 //
-// A rollback journal, never WAL: homes are on NFS, and WAL needs memory that all clients share.
-// Several processes may use the file at once: a writer locks the others out for milliseconds, and
-// they wait for it. Over NFS that is as safe as the server's locks (fcntl).
+// The journal is a rollback journal, not WAL: homes are on NFS, and WAL needs memory that all
+// clients share. Several processes may use the file at once. A writer locks it for milliseconds,
+// and the others wait. Over NFS this is as safe as the server's fcntl locks.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -34,57 +34,58 @@ struct Resource {
 
 const char* kind_name(Resource::Kind);
 
-// What is shown of a job that is over. Kept, so that no file is read for it again.
+// What `job list` and `job show` print about an ended job, so that they read no file for it.
 struct KeptJob {
     std::string tool;      // toolType
     int nodes = 0;         // nodeCount
-    std::string document;  // `job show`'s JSON as printed; empty where it was not asked for
+    std::string document;  // the JSON of `job show`; empty: left out by JobFilter::documents
 };
 
 struct JobRow {
     job::Identity identity;
-    std::int64_t slurm_id = 0;  // 0: not submitted yet, or local
+    std::int64_t slurm_id = 0;  // 0: not submitted yet, or a local job
     bool local = false;         // started by `job run --local`
     double created = 0;
     bool terminating = false;          // the user asked for its end
-    std::optional<Execution> outcome;  // once it is over
-    std::optional<KeptJob> kept;       // with outcome; an older batchai has kept none
+    std::optional<Execution> outcome;  // once the job has ended
+    std::optional<KeptJob> kept;       // set with outcome; older releases of batchai did not set it
 };
 
-// Which jobs: empty fields match all.
+// Which jobs. An empty field matches all.
 struct JobFilter {
     std::string resource_group;
     std::string workspace;
     std::string experiment;
     std::string name;
     std::string id;          // the Slurm job's number or the uuid
-    bool documents = false;  // with KeptJob::document
+    bool documents = false;  // read KeptJob::document too
 };
 
 class History {
   public:
     static sys::Result<History> open(const std::string& directory);
 
-    // Adds or replaces.
+    // Adds the resource or replaces it.
     sys::Result<void> put(const Resource&);
     sys::Result<std::optional<Resource>> find(Resource::Kind, const std::string& resource_group,
                                               const std::string& workspace,
                                               const std::string& name);
-    // By name; empty resource_group or workspace: all of them.
+    // Sorted by name. An empty resource_group or workspace matches all.
     sys::Result<std::vector<Resource>> list(Resource::Kind, const std::string& resource_group,
                                             const std::string& workspace);
-    // The resource and what belongs to it; jobs are removed with remove_job. False: there was none.
+    // Removes the resource and what belongs to it, except jobs (remove_job). False: it did not
+    // exist.
     sys::Result<bool> remove(const Resource&);
 
-    // Adds a job; false when identity's names are taken, unless duplicates are allowed.
+    // Adds a job. False: a job of that name exists, and allow_duplicate is not set.
     sys::Result<bool> add_job(const JobRow&, bool allow_duplicate);
-    // Adds jobs whatever their names are, all at once.
+    // Adds jobs in one transaction. Their names may be taken.
     sys::Result<void> adopt(const std::vector<JobRow>&);
-    // Oldest first.
+    // Sorted by time, the oldest first.
     sys::Result<std::vector<JobRow>> jobs(const JobFilter&);
     sys::Result<void> set_slurm_id(const std::string& uuid, std::int64_t slurm_id);
     sys::Result<void> set_terminating(const std::string& uuid);
-    // Of jobs that are over: writes outcome and kept, all at once.
+    // Writes outcome and kept of ended jobs, in one transaction.
     sys::Result<void> keep(const std::vector<const JobRow*>&);
     sys::Result<std::unordered_set<std::string>> uuids();
     sys::Result<void> remove_job(const std::string& uuid);

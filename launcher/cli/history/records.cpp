@@ -17,7 +17,7 @@ namespace {
 using Kind = Resource::Kind;
 using nlohmann::json;
 
-// What the four verbs of one kind need to know.
+// The differences between the nouns that the four verbs handle.
 struct Noun {
     Kind kind;
     std::vector<TableColumn> columns;
@@ -47,7 +47,7 @@ struct RecordArgs {
     bool yes = false;
 };
 
-// How the service addressed it.
+// The service's id of the resource.
 std::string id_of(const Resource& resource) {
     std::string id = "/subscriptions/slurm/resourceGroups/" + resource.resource_group;
     if (resource.kind == Kind::group) return id;
@@ -82,7 +82,7 @@ Table noun_table(Kind kind, const json& result) {
     return table_of(rows, noun(kind).columns);
 }
 
-// The resource that the options name, without a document.
+// The resource that the options name, with an empty document.
 Resource resource_of(Kind kind, const RecordArgs& args) {
     Resource resource{kind, args.scope.resource_group, "", args.name, json::object()};
     if (kind == Kind::group) resource.resource_group = args.name;
@@ -109,7 +109,7 @@ sys::Result<Resource> record(History& history, Resource resource, const std::str
     return resource;
 }
 
-// The levels above a kind, where they are new.
+// Records the levels above a kind that the history does not have yet.
 sys::Result<void> record_parents(History& history, Kind kind, const Scope& scope) {
     if (kind == Kind::group) return {};
     const auto& group = scope.resource_group;
@@ -159,7 +159,7 @@ int list(const Session& session, Kind kind, const RecordArgs& args) {
                          [kind](const json& result) { return noun_table(kind, result); });
 }
 
-// Records only: files on a share are never touched. A job that is not over stands in the way.
+// Removes records only, no files on a share. It refuses if a job has not ended.
 int remove(Kind kind, const RecordArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
@@ -184,7 +184,7 @@ int remove(Kind kind, const RecordArgs& args) {
     return kOk;
 }
 
-// The options that say which one.
+// The options that name the resource.
 void add_name(CLI::App& verb, Kind kind, RecordArgs& args) {
     switch (kind) {
         case Kind::group:

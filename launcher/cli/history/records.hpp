@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups, workspaces and experiments: names and nothing more on premises.
+// Groups, workspaces and experiments. On premises they are names only.
 #pragma once
 
 #include "launcher/cli/history/history.hpp"
@@ -8,10 +8,10 @@
 
 namespace batchai::cli {
 
-// Records group and workspace where they are new.
+// Records the group and the workspace if they are new.
 sys::Result<void> remember_workspace(History&, const Scope&);
 
-// Records group, workspace and experiment where they are new.
+// Records the group, the workspace and the experiment if they are new.
 sys::Result<void> remember_scope(History&, const Scope&);
 
 }  // namespace batchai::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SQLite with owners: Database closes itself, Statement is prepared once and finalised. Errors are
-// sys::Result. One thread.
+// SQLite handles with owners: Database closes its file, Statement is finalized. Errors are
+// sys::Result. For one thread.
 #pragma once
 
 #include <sqlite3.h>
@@ -26,12 +26,12 @@ class Statement {
     template <class T>
     Statement& bind(int index, const std::optional<T>& value) {
         if (value) bind(index, *value);
-        return *this;  // what is not bound is NULL
+        return *this;  // an unbound parameter is NULL
     }
 
-    // True: a row is there; false: done.
+    // True: there is a row. False: there are no more rows.
     sys::Result<bool> step();
-    // Runs a statement that returns no rows; it may be bound and run again.
+    // Runs a statement that returns no rows. It may be bound and run again afterwards.
     sys::Result<void> run();
 
     std::string text(int column) const;
@@ -52,12 +52,12 @@ class Statement {
 
 class Database {
   public:
-    // Opens or creates a file. Waits up to busy_milliseconds for another process's lock.
+    // Opens or creates the file. Waits up to busy_milliseconds for another process's lock.
     static sys::Result<Database> open(const std::string& file, int busy_milliseconds);
 
     sys::Result<void> execute(const std::string& sql);
     sys::Result<Statement> prepare(const std::string& sql);
-    // One of a caller's, with the file's name, as all of this class have it.
+    // An error of a caller, with the file's name like the errors of this class.
     sys::Error error(const std::string& message) const;
     int changes() const { return sqlite3_changes(handle_.get()); }
 

@@ -32,14 +32,14 @@ constexpr std::array<std::string_view, 4> kOverToo{"OUT_OF_MEMORY", "PREEMPTED",
 
 const char* kNonZero = "Job failed with non-zero exit code";
 
-// The one line of each node that failed, then the launcher's where no node said the same.
+// Each node's failure, then the launcher's unless a node has reported the same message.
 std::vector<JobError> failures(const Evidence& evidence) {
     std::vector<JobError> errors;
     const auto said = [&errors](const std::string& message) {
         return std::any_of(errors.begin(), errors.end(),
                            [&](const JobError& e) { return e.message == message; });
     };
-    // The launcher's own event is the job's; its result knows the node.
+    // The launcher's event has no node. result.json may name the node of the same failure.
     const auto node_of = [&evidence](const job::Event& event) -> std::string {
         if (event.node != job::kNoNode) return event.node;
         const auto& result = evidence.result;
@@ -54,7 +54,7 @@ std::vector<JobError> failures(const Evidence& evidence) {
     return errors;
 }
 
-// Slurm's own verdicts, where the record cannot know better.
+// The failure by Slurm's state of the job, for jobs whose record has none.
 std::optional<JobError> slurm_failure(const std::string& state) {
     if (state == "CANCELLED")
         return JobError{"JobTerminated", "The specified job has been terminated by the user", ""};

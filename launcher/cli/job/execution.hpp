@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The service's executionState and executionInfo of a job, from what Slurm says and what the job's
-// record holds. Pure: the callers ask Slurm (slurm.hpp) and read the record (job/record.hpp).
+// The service's executionState and executionInfo of a job, from Slurm's state and the job's record.
+// Pure: the callers ask Slurm (slurm.hpp) and read the record (job/record.hpp).
 #pragma once
 
 #include <optional>
@@ -16,17 +16,17 @@ namespace batchai::cli {
 struct JobError {
     std::string code;
     std::string message;
-    std::string node;  // where it happened; empty: no one place
+    std::string node;  // where it failed; empty: on no particular node
 };
 
-// A job as slurmctld knows it.
+// A job as Slurm reports it.
 struct SlurmJob {
     std::string state;  // "RUNNING"
     std::string partition;
     std::optional<double> start_time;
     std::optional<double> end_time;
     int exit_code = 0;   // 128+N after signal N
-    std::string reason;  // why it waits, in Slurm's word: "Resources"; maybe empty
+    std::string reason;  // Slurm's reason for a job that waits, such as "Resources"; may be empty
 };
 
 struct Execution {
@@ -36,8 +36,8 @@ struct Execution {
     std::optional<double> end_time;
     std::optional<int> exit_code;
     std::vector<JobError> errors;
-    std::string waits_for;          // Slurm's reason while it is queued; maybe empty
-    std::optional<SlurmJob> slurm;  // what Slurm said last, where it was asked and knew the job
+    std::string waits_for;          // Slurm's reason while the job is queued; may be empty
+    std::optional<SlurmJob> slurm;  // Slurm's last answer, if it knew the job
 
     bool over() const { return state == State::succeeded || state == State::failed; }
 };
@@ -45,13 +45,13 @@ struct Execution {
 const char* state_name(Execution::State);
 std::optional<Execution::State> state_from_name(const std::string& name);
 
-// What can be known of a job that is not recorded as over.
+// What is known of a job whose end is not in the history yet.
 struct Evidence {
-    std::optional<SlurmJob> slurm;         // empty: Slurm does not know the job (any more)
+    std::optional<SlurmJob> slurm;         // empty: Slurm does not know the job, or no longer
     std::optional<job::JobResult> result;  // empty: batchai-launch has written none
     std::vector<job::Event> events;        // of all nodes, by time
     bool terminating = false;              // the user asked for its end
-    bool local = false;                    // `job run --local`: Slurm was never asked
+    bool local = false;                    // `job run --local`: Slurm is not asked
     bool local_alive = false;              // its launcher still runs
 };
 

@@ -46,7 +46,7 @@ sys::Result<bool> follow(FileFollower& file, const FollowCallbacks& callbacks) {
     bool found = false;
     bool told = false;
     for (;;) {
-        const auto over = callbacks.is_over();  // before the read: what follows it is the last
+        const auto over = callbacks.is_over();  // before the read: the last one follows the end
         if (!over) return over.error();
         if (!found && file.exists()) {
             callbacks.found();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Follows a growing file without losing a byte: what the writer wrote before the job's end was seen
-// is read after that.
+// Follows a growing file to the job's end. It reads once more after the end, so no byte is lost.
 #pragma once
 
 #include <functional>
@@ -12,8 +11,8 @@
 
 namespace batchai::cli {
 
-// Reads a file on from where it stopped. The file is opened anew each time: on NFS this is what
-// makes another machine's writes visible.
+// Continues reading a file where the last read stopped. It opens the file each time, because NFS
+// makes another machine's writes visible on open.
 class FileFollower {
   public:
     using Sink = std::function<sys::Result<void>(std::string_view)>;
@@ -22,8 +21,8 @@ class FileFollower {
 
     bool exists() const;
 
-    // Hands all bytes up to the file's end to the sink. False: there is no such file yet. A file
-    // that became shorter (the job was requeued) is read from its start.
+    // Passes all bytes up to the file's end to the sink. False: the file does not exist yet. If the
+    // file became shorter (the job was requeued), it is read from its start.
     sys::Result<bool> read_on();
 
   private:
@@ -32,8 +31,8 @@ class FileFollower {
     long long offset_ = 0;
 };
 
-// The loop: reads on and pauses until is_over says so, then reads on once more. False: the job
-// ended without the file. waiting is called once when the file is not there at first.
+// Reads and pauses until is_over returns true, then reads once more. False: the job ended without
+// the file. waiting is called once if the file does not exist at first.
 struct FollowCallbacks {
     std::function<sys::Result<bool>()> is_over;
     std::function<void()> waiting;

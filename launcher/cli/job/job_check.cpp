@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// job check: everything that can be said of a job file without submitting it.
+// job check: checks a job file without submitting it.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -71,7 +71,7 @@ void add_job_check(CLI::App& parent, Session& session) {
     verb->add_flag("--json", args->json, "the findings as JSON on standard output");
     add_storage_options(*verb, args->storage);
     verb->callback([args, file, &session] {
-        // Not ->required(): the help would say so twice.
+        // ->required() would repeat in the help that FILE is required.
         if (file->empty()) throw CLI::RequiredError("FILE");
         session.action = [args, &session] { return run(session, *args); };
     });

@@ -29,9 +29,9 @@ namespace {
 struct CreateArgs {
     JobInput input;
     std::string partition;
-    std::vector<std::string> named;         // --account and the like, as sbatch has them
-    std::vector<std::string> after_dashes;  // words of sbatch's own
-    std::string old_cluster;                // -r, when -c was the file
+    std::vector<std::string> named;         // --account and other options that sbatch has too
+    std::vector<std::string> after_dashes;  // the user's options for sbatch, after "--"
+    std::string old_cluster;                // -r; then -c names the job file
     bool dry_run = false;
     bool wait = false;
 };
@@ -45,7 +45,8 @@ nlohmann::json job_with_volume(const std::string& list, const nlohmann::json& vo
               {"mountVolumes", {{list, nlohmann::json::array({volume})}}}}}};
 }
 
-// maxWallClockTime, but no more than the partition gives: Slurm would not start the job.
+// maxWallClockTime, or the partition's limit if that is shorter. Slurm would not start a longer
+// job.
 long allowed_time(const CheckedJob& job, const Partition& partition) {
     const long wanted = *job.spec.time_limit;
     const long allowed = partition.time_limit.value_or(wanted);
@@ -57,8 +58,8 @@ long allowed_time(const CheckedJob& job, const Partition& partition) {
     return allowed;
 }
 
-// Whether an option of sbatch is among words, in any form that sbatch reads: "--time=5", "--time",
-// "--tim" (what is left out is clear), "-t", "-t5". letter: its short form, "" for none.
+// Whether words contain an option of sbatch, in any form that sbatch reads: "--time=5", "--time",
+// an unambiguous prefix such as "--tim", "-t", "-t5". letter: the short form, "" if there is none.
 bool gives(const std::vector<std::string>& words, const std::string& name,
            const std::string& letter) {
     constexpr std::size_t kShortest = 4;  // "--ti"
@@ -69,7 +70,7 @@ bool gives(const std::vector<std::string>& words, const std::string& name,
     });
 }
 
-// The error is about a word that sbatch must not see.
+// Refuses words that are not options, and job arrays.
 sys::Result<void> check_words(const std::vector<std::string>& words) {
     if (!words.empty() && !words.front().starts_with('-'))
         return sys::Error{"'" + words.front() +
@@ -81,7 +82,7 @@ sys::Result<void> check_words(const std::vector<std::string>& words) {
     return {};
 }
 
-// What is submitted, but for the snapshot's path.
+// The submission, without the snapshot's path.
 sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& policy,
                              const CheckedJob& job, const ClusterBinding& cluster,
                              const Partition& partition) {
@@ -101,18 +102,18 @@ sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& poli
     if (!priority.empty() && !gives(given, "--nice", "") && !gives(given, "--qos", "-q") &&
         std::getenv("SBATCH_QOS") == nullptr)
         submission.pass_through.push_back(priority);
-    // Slurm's accounting keeps it, if the site asks for it (AccountingStoreFlags=job_comment).
+    // With AccountingStoreFlags=job_comment, Slurm's accounting keeps the comment.
     const auto& scope = args.input.scope;
     if (!gives(given, "--comment", ""))
         submission.pass_through.push_back(fmt::format("--comment=batchai:{}/{}/{}/{}",
                                                       scope.resource_group, scope.workspace,
                                                       scope.experiment, args.input.name));
-    // The user's own choice, too.
+    // SBATCH_TIMELIMIT is the user's choice too.
     if (job.spec.time_limit && !gives(given, "--time", "-t") &&
         std::getenv("SBATCH_TIMELIMIT") == nullptr)
         submission.pass_through.push_back("--time=" +
                                           job::slurm_time(allowed_time(job, partition)));
-    // Last: of two options sbatch takes the second.
+    // The user's options come last, because sbatch takes the last one of two.
     submission.pass_through.insert(submission.pass_through.end(), given.begin(), given.end());
     return submission;
 }
@@ -124,7 +125,7 @@ int show_command(const Submission& submission) {
     return kOk;
 }
 
-// For a person: what was submitted, and what to type next.
+// For a person: the submitted job, and the commands to follow it.
 void say_submitted(const CreateArgs& args, const JobRow& row, const CheckedJob& job,
                    const job::SitePolicy& policy, const Submission& submission) {
     const auto& identity = row.identity;
@@ -180,13 +181,13 @@ int submit_job(const Session& session, Store store, const CreateArgs& args, cons
     return wait_for_job(named, kWaitInterval);
 }
 
-// Of a file without errors; empty if it names none.
+// text has no errors. Empty: the file names no cluster.
 std::string cluster_of(const std::string& text) {
     const auto parsed = job::parse_job(text, "");
     return parsed.spec ? parsed.spec->cluster : "";
 }
 
-// Volumes of the cluster that the site policy does not allow are left out, and said.
+// Leaves out the cluster's volumes that the site policy does not allow, and notes each.
 nlohmann::json allowed_volumes(const CreateArgs& args, const job::SitePolicy& policy,
                                const nlohmann::json& volumes) {
     if (!volumes.is_object()) return nullptr;
@@ -209,7 +210,7 @@ nlohmann::json allowed_volumes(const CreateArgs& args, const job::SitePolicy& po
     return allowed;
 }
 
-// -c was the file in az's first releases, beside -r for the cluster.
+// In az's first releases -c named the job file and -r the cluster.
 void heed_old_options(CreateArgs& args) {
     if (args.old_cluster.empty()) return;
     if (args.input.config_file.empty()) args.input.config_file = args.input.cluster;
@@ -248,7 +249,7 @@ int run(const Session& session, CreateArgs args) {
     return submit_job(session, *std::move(store), args, *job, *policy, *std::move(submission));
 }
 
-// sbatch's own options that are handed on as they are.
+// Adds an option that is passed to sbatch unchanged.
 void add_sbatch_option(CLI::App& verb, const std::shared_ptr<CreateArgs>& args,
                        const std::string& names, const std::string& option,
                        const std::string& description) {

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// What of the file is in the document.
+// The keys of the document, with the service's defaults.
 const json& properties_shape() {
     static const json shape = [] {
         json all = json::parse(R"({
@@ -74,7 +74,7 @@ json time_or_null(const std::optional<double>& time) {
     return time ? json(iso_time(*time)) : json();
 }
 
-// As Python's timedelta prints it.
+// In the form of Python's timedelta, as az printed it.
 void print_duration(json& constraints) {
     json& limit = constraints["maxWallClockTime"];
     if (!limit.is_string()) return;
@@ -90,7 +90,7 @@ void hide_secrets(json& secrets) {
 
 json execution_info(const Execution& execution) {
     if (!execution.start_time && !execution.over()) return nullptr;
-    json errors;  // null where there are none
+    json errors;  // null if there are none
     for (const auto& error : execution.errors) {
         json details;
         if (!error.node.empty()) details = {{{"name", "Node"}, {"value", error.node}}};
@@ -102,7 +102,7 @@ json execution_info(const Execution& execution) {
             {"errors", errors}};
 }
 
-// The toolkit's name, and what the service filled in.
+// Sets toolType, and the settings that the service filled in.
 void complete_toolkit(json& document) {
     document["toolType"] = nullptr;
     for (const job::Toolkit& toolkit : job::toolkits()) {
@@ -127,7 +127,7 @@ json text_or_null(const std::string& text) {
     return text.empty() ? json() : json(text);
 }
 
-// What the service had no key for.
+// Facts for which the service had no key.
 json slurm_facts(const JobRow& row, const Execution& execution, const json& preparation) {
     const SlurmJob slurm = execution.slurm.value_or(SlurmJob{});
     return {{"jobId", row.slurm_id > 0 ? json(row.slurm_id) : json()},

@@ -22,7 +22,7 @@ namespace batchai::cli {
 namespace {
 
 constexpr const char* kStderr = "stderr.txt";
-// Of the preparation's stderr.
+// How much of a preparation's stderr is shown.
 constexpr std::size_t kMostLines = 10;
 constexpr off_t kMostBytes = 8192;
 
@@ -30,8 +30,8 @@ void tell(const std::string& text) {
     std::cerr << sys::printable_lines(text) << std::endl;
 }
 
-// The failed preparation's stderr, or the job's where it is one file, else the list of all there
-// are. Empty: this machine does not see them.
+// The command that shows the failed preparation's stderr, or the job's if it is one file, or else
+// the list of all files. Empty: this machine does not see the files.
 std::string command_for_more(const NamedJob& job, const std::string& preparation_log) {
     const auto directory = output_directory(job, "stdouterr", ".");
     if (!directory) return {};
@@ -46,8 +46,8 @@ std::string command_for_more(const NamedJob& job, const std::string& preparation
     return fmt::format("batchai job file list {} -o table", which);
 }
 
-// The stderr of the preparation that has failed on a node; empty: it was none, or there is no such
-// file.
+// The stderr file of the preparation that failed. Empty: no preparation failed, or this machine
+// does not see the file.
 std::string preparation_log_of(const NamedJob& job, const JobError& error) {
     if (error.code != "JobPreparationFailed") return {};
     const auto directory = output_directory(job, "stdouterr", ".");
@@ -59,7 +59,7 @@ std::string preparation_log_of(const NamedJob& job, const JobError& error) {
     return {};
 }
 
-// As batchai-launch says it of a rank.
+// In the words of batchai-launch's report about a rank.
 std::string last_lines_of(const NamedJob& job, const std::string& file) {
     const auto directory = output_directory(job, "stdouterr", ".");
     if (!directory) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why a job failed, on stderr: what job wait, job show and job create --wait say at its end.
+// Prints on stderr why a job failed, at the end of job wait, job show and job create --wait.
 #pragma once
 
 #include "launcher/cli/job/execution.hpp"
@@ -8,8 +8,9 @@
 
 namespace batchai::cli {
 
-// Each error with its node, as az printed it; below the first failure the launcher's report: the
-// process and the last lines of its stderr. Then the command that shows the whole of it.
+// Prints each error with its node, as az did. Below the first one it prints the launcher's report:
+// the process and the last lines of its stderr. The last line is the command that shows the whole
+// file.
 void print_failure(const NamedJob&, const Execution&);
 
 }  // namespace batchai::cli

@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kReadPause = std::chrono::milliseconds(200);
-constexpr double kLongestPoll = 5;  // seconds between questions to Slurm
+constexpr double kLongestPoll = 5;  // seconds between two calls of squeue
 
 struct FileArgs {
     JobName job;

@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* kStorageKey = "AZURE_BATCHAI_STORAGE_KEY";
 
-// The job file with the volumes of the cluster and of the options; empty: there are none.
+// The job file with the volumes of the cluster and of the options; empty if there are none.
 std::string with_volumes(const std::string& text, const JobInput& input) {
     MountOptions options = input.mounts;
     options.account = input.storage.name;
@@ -38,8 +38,8 @@ std::string with_volumes(const std::string& text, const JobInput& input) {
     return document.dump(4);
 }
 
-// The merged text has other lines than the user's file: a finding that is about the file stands
-// where the file's own check has it, and one about an added volume stands nowhere.
+// The merged text has other line numbers than the user's file. So a finding about the file gets its
+// place from a check of the file alone, and a finding about an added volume gets none.
 void take_place(job::Finding& finding, const std::vector<job::Finding>& places) {
     finding.line = finding.column = 0;
     for (const auto& place : places)
@@ -88,7 +88,7 @@ sys::Result<job::SitePolicy> load_site_policy() {
                           ": set BATCHAI_POLICY to the site's, or to an empty file for none"};
     auto policy = job::load_policy(file);
     if (policy) return policy;
-    // A line for each mistake; the last one is the caller's to say.
+    // Prints a line for each mistake except the last, which the caller prints.
     std::string lines = policy.error().message;
     for (std::size_t end; (end = lines.find('\n')) != lines.npos; lines.erase(0, end + 1))
         fail(kEnvironment, lines.substr(0, end));
@@ -164,7 +164,7 @@ sys::Result<NewJob> take_name(Store& store, const JobInput& input, const Checked
     if (auto done = remember_scope(store.history, input.scope); !done) return done.error();
     const auto snapshot = job::write_snapshot(checked.text, input.config_file, input.identity(),
                                               input.storage.name, input.storage.key);
-    ::unsetenv(kStorageKey);  // the snapshot has it: the job's processes need not
+    ::unsetenv(kStorageKey);  // the snapshot has it; processes must not inherit it
     if (!snapshot) return snapshot.error().in("writing the job's snapshot");
     auto alive = lock_record(*snapshot);
     if (!alive) return alive.error();

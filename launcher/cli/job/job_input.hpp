@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a job file and a command line to a checked job with its snapshot: what `job create` and
-// `job run` do before anything runs.
+// From a job file and a command line to a checked job with a snapshot. `job create` and `job run`
+// do this before they start anything.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ class App;
 
 namespace batchai::cli {
 
-// What fills in a file's placeholders.
+// Values for the placeholders of a job file.
 struct StorageAccount {
     std::string name;
     std::string key;
 };
 void add_storage_options(CLI::App&, StorageAccount&);
 
-// The options that say which file and under what name.
+// The options that name the job file and the job.
 struct JobInput {
     Scope scope;
     std::string name;
@@ -33,12 +33,12 @@ struct JobInput {
     std::string config_file;
     StorageAccount storage;
     MountOptions mounts;
-    bool brings_scripts = false;  // those beside the file are found by their names
-    nlohmann::json volumes;       // besides the file's own; null: none
+    bool brings_scripts = false;  // scripts beside the job file are found by their names alone
+    nlohmann::json volumes;       // volumes to add to the file's own; null: none
 
     job::Identity identity() const;
 };
-// -f may still be left out: the verb says so.
+// -f is not required here: the verb checks it.
 void add_job_input(CLI::App&, JobInput&);
 
 // A job file that passed job::check_job.
@@ -47,31 +47,32 @@ struct CheckedJob {
     job::JobSpec spec;
 };
 
-// The site policy, wherever it is in force.
+// The site policy, from the place that job::default_policy_file() names.
 sys::Result<job::SitePolicy> load_site_policy();
 
-// The policy that `job run --local --share` made for a job, in its record.
+// The policy that `job run --local --share` has written into a job's record.
 std::string job_policy_file(const Store&, const std::string& uuid);
-// That one where it is there, else the site's.
+// The policy in the job's record if there is one, or else the site's.
 sys::Result<job::SitePolicy> load_job_policy(const Store&, const JobRow&);
 
-// Reads and checks; prints every finding, a line each. Nothing: an error was among them.
+// Reads and checks the job file, and prints each finding on a line. Nothing: there was an error.
 std::optional<CheckedJob> check_input(const JobInput&, const job::SitePolicy&,
                                       std::optional<int> cluster_nodes);
 
-// check_job as every verb here asks for it: paths are looked at from this machine. identity: the
-// job's, where it has one. brings_scripts: JobInput's.
+// Calls check_job for this machine, so that paths are checked here. identity: the job's, if it has
+// one. brings_scripts: see JobInput.
 job::ParsedJob check_text(const std::string& text, const std::string& file, const job::SitePolicy&,
                           const StorageAccount&, std::optional<int> cluster_nodes,
                           std::optional<job::Identity> identity, bool brings_scripts = false);
 
-// A job that has its name, its row in the history and its snapshot.
+// A job with its name, its row in the history and its snapshot.
 struct NewJob {
     JobRow row;
-    sys::UniqueFd alive;  // lock_record, from before the row was there to be seen
+    sys::UniqueFd alive;  // lock_record, taken before the row is visible to others
 };
 
-// Groups, workspaces and experiments that are new are recorded. On failure nothing is left.
+// Also records groups, workspaces and experiments that are new. If it fails, it leaves nothing
+// behind.
 sys::Result<NewJob> take_name(Store&, const JobInput&, const CheckedJob&, bool local);
 
 // Undoes take_name.

@@ -6,7 +6,8 @@
 namespace batchai::cli {
 
 void add_job_name(CLI::App& verb, JobName& name) {
-    // sbatch's jobs are named more freely than batchai's.
+    // Jobs of sbatch may have names that batchai itself does not give, so kName would be too
+    // strict.
     add_arm_name(verb, "-n,--name,-j,--job,--ids", name.name, name.scope, kGroupName,
                  "job: its name, or its Slurm job number");
     add_experiment_options(verb, name.scope);

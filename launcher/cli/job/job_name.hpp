@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the verbs about one job name it: -g -w -e and -n/--name, or -j/--job as `job file` has it.
+// The options that name one job: -g -w -e and -n/--name, or -j/--job as in `job file`.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct JobName {
 
 void add_job_name(CLI::App&, JobName&);
 
-// The store and the named job in it.
+// Opens the store and finds the job.
 sys::Result<NamedJob> open_job(const JobName&);
 
 }  // namespace batchai::cli

@@ -32,7 +32,7 @@ void add_job_nodes(CLI::App& parent, Session& session) {
     add_node_verbs(parent, session, "batchai job node", "-j train",
                    [](CLI::App& verb) -> FindNodes {
                        const auto name = std::make_shared<JobName>();
-                       // -n is the node here.
+                       // -n names the node here, so the job is -j.
                        add_arm_name(verb, "-j,--job,--ids", name->name, name->scope, kGroupName,
                                     "job: its name, or its Slurm job number");
                        add_experiment_options(verb, name->scope);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// job run --local: the job file on this machine alone, without Slurm, in the foreground. Same
-// checks, same output files; the record is kept, so that job show, list and file work on it.
+// job run --local: runs the job file on this machine alone, without Slurm, in the foreground. It
+// has the same checks and output files, and keeps a record, so job show, list and file work on it.
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -27,10 +27,10 @@ struct RunArgs {
     int local = 0;  // nodes; 0: as many as the file asks for
 };
 
-// The site's policy with entries for --share and --image before it. Without a policy these are all;
-// a policy that BATCHAI_POLICY names has to be there.
+// The policy: entries for --share and --image, then the site's. Without a site policy, there are
+// only these entries. If BATCHAI_POLICY names a policy, the file must exist.
 struct OwnPolicy {
-    std::string text;  // empty: the site's as it is
+    std::string text;  // empty: the site's policy without changes
     job::SitePolicy policy;
 };
 sys::Result<OwnPolicy> own_policy(const RunArgs& args) {
@@ -48,7 +48,7 @@ sys::Result<OwnPolicy> own_policy(const RunArgs& args) {
     const auto job = job::parse_job(*job_text, args.input.config_file);
     OwnPolicy own;
     own.text = "# Of batchai job run --local\n";
-    if (job.spec)  // the check of the file says what is wrong with it
+    if (job.spec)  // if not, the check of the job file reports why
         for (const auto& entry : assigned_entries(*job.spec, *assignments)) own.text += entry;
     if (const auto site = sys::read_file(file, job::kMaxJobBytes)) own.text += *site;
     auto parsed = job::parse_policy(own.text, file);
@@ -58,8 +58,8 @@ sys::Result<OwnPolicy> own_policy(const RunArgs& args) {
     return own;
 }
 
-// A script beside the job file is meant by its name alone: in the service, and under Slurm, the
-// working directory is the job's own.
+// Makes the path of a script absolute if the script lies beside the job file. In the service, and
+// under Slurm, a relative path starts at the job's own working directory.
 std::string with_scripts_beside(const std::string& text, const std::string& file) {
     auto document = nlohmann::json::parse(text, nullptr, false);
     if (!document.is_object() || !document["properties"].is_object()) return text;
@@ -101,7 +101,7 @@ int run(const RunArgs& args) {
     if (!started) return fail(kFailed, started.error());
     const std::string uuid = started->row.identity.uuid;
     if (!own->text.empty()) {
-        // Kept with the record: job file list finds the outputs by it.
+        // The record keeps it, because job file list needs it to find the outputs.
         const std::string file = job_policy_file(*store, uuid);
         if (auto done = sys::write_file(file, own->text, 0600); !done)
             return fail(kFailed, done.error());

@@ -20,13 +20,14 @@ int show(const Session& session, const JobName& name) {
         session.print(describe(job->store, job->row, *execution), [&](const nlohmann::json&) {
             return job_table({line_of(job->store, job->row, *execution)});
         });
-    // Who asks for one value has no use for more.
+    // With --query the user asks for one value only.
     if (execution->state == Execution::State::failed && session.query.empty())
         print_failure(*job, *execution);
     return code;
 }
 
-// Of jobs that are over nothing is parsed or read where the output is a table or JSON as it is.
+// For ended jobs, a table or plain JSON comes from the history: nothing is parsed and no file is
+// read.
 int list(const Session& session, const Scope& scope) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());

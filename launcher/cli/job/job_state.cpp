@@ -20,7 +20,7 @@ bool launcher_alive(const std::string& snapshot) {
     return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
-// One job of all that Slurm was asked for, or an answer of its own.
+// The job's part of Slurm's answer about all jobs, or else an answer about this job alone.
 sys::Result<std::optional<SlurmJob>> ask_slurm(const JobRow& row, const OwnJobs* all) {
     if (all == nullptr) return query_job(row.slurm_id);
     const auto& jobs = all->get();
@@ -38,7 +38,8 @@ sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row, const O
     if (row.local) evidence.local_alive = launcher_alive(record + "/job.json");
     if (!row.local) {
         auto slurm = ask_slurm(row, all);
-        // Slurm's times are whole seconds, and clocks differ.
+        // The job may seem to be submitted before its row was made: Slurm's times are whole
+        // seconds, and the clocks of two machines differ.
         if (slurm && !*slurm && !evidence.result)
             slurm = accounted_job(row.slurm_id, row.created - kClocksDiffer);
         if (slurm)
@@ -50,17 +51,17 @@ sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row, const O
     return evidence;
 }
 
-// Slurm is asked only while the job is not over.
+// Asks Slurm only about a job whose end is not in the history.
 sys::Result<Execution> stands(const Store& store, JobRow& row, const OwnJobs* all) {
     if (row.outcome) return *row.outcome;
     if (row.slurm_id == 0 && !row.local) {
         row.slurm_id = recorded_slurm_id(store.record(row.identity.uuid));
-        if (row.slurm_id == 0) return Execution{};  // about to be submitted: queued
+        if (row.slurm_id == 0) return Execution{};  // sbatch has not returned its number yet
     }
     const auto evidence = evidence_of(store, row, all);
     if (!evidence) return evidence.error();
     Execution execution = judge(*evidence);
-    // Slurm's times are whole seconds: nothing starts before it was submitted.
+    // Slurm's times are whole seconds, so a start could come before the submission.
     if (execution.start_time) execution.start_time = std::max(*execution.start_time, row.created);
     if (execution.end_time)
         execution.end_time = std::max(*execution.end_time, execution.start_time.value_or(0));
@@ -74,7 +75,7 @@ nlohmann::json made_document(const Store& store, const JobRow& row, const Execut
                         preparation_of(events, execution, sys::wall_clock()));
 }
 
-// What will be kept of a job that is over, where nothing is yet. True: it is new.
+// Puts the outcome of an ended job into the row. False: the job has not ended, or the row has it.
 bool take_end(const Store& store, JobRow& row, const Execution& execution) {
     if (!execution.over() || row.kept) return false;
     row.outcome = execution;
@@ -83,7 +84,8 @@ bool take_end(const Store& store, JobRow& row, const Execution& execution) {
     return true;
 }
 
-// A home that is full or read-only stops no answer: the record is judged again the next time.
+// If the home directory is full or read-only, the command still answers. The next call judges the
+// record again.
 void keep(Store& store, const std::vector<const JobRow*>& rows) {
     if (const auto done = store.history.keep(rows); !done)
         note(done.error().message + "; the ends of jobs are not recorded there");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where jobs stand, by what Slurm says and what their records hold, and what is shown of them. The
-// end of a job goes into the history with all that is shown of it: from then on neither Slurm nor
-// the record is asked.
+// The state of jobs, from Slurm and their records, and their documents. When a job has ended, its
+// state and document go into the history. After that, neither Slurm nor the record is read again.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,8 +15,8 @@
 
 namespace batchai::cli {
 
-// Slurm's answer about all jobs of the user, asked for when the first one needs it. Made after the
-// rows were read: a job that is not in the answer then is over.
+// Slurm's answer about all jobs of the user. Slurm is asked at the first get(). Make it after the
+// rows are read: then a job that is missing in the answer has ended.
 class OwnJobs {
   public:
     const sys::Result<SlurmJobs>& get() const;
@@ -27,12 +26,12 @@ class OwnJobs {
 };
 
 sys::Result<Execution> execution_of(Store&, JobRow&);
-// Of many, in their order: Slurm is asked once, and the history written once.
+// For many jobs, in their order. Slurm is asked once and the history is written once.
 sys::Result<std::vector<Execution>> executions_of(Store&, std::vector<JobRow>&);
 
-// `job show`'s document and a table's line. The row is one that execution_of has seen.
+// `job show`'s document, and a row of a table. Call execution_of on the row first.
 nlohmann::json describe(const Store&, const JobRow&, const Execution&);
-// The document as it is printed, moved out of the row where it is kept.
+// The document as printed. If the row has it, it is moved out of the row.
 std::string document_text(const Store&, JobRow&, const Execution&);
 JobLine line_of(const Store&, const JobRow&, const Execution&);
 
@@ -41,8 +40,8 @@ struct NamedJob {
     JobRow row;
 };
 
-// Where a job stands, asked again and again: a Slurm that answered once and then does not (a
-// restart of its controller) is waited for.
+// The state of a job that is asked for repeatedly. After the first answer it waits when Slurm stops
+// answering, for example while slurmctld restarts.
 class JobWatch {
   public:
     explicit JobWatch(NamedJob& job) : job_(job) {}

@@ -21,7 +21,7 @@ int terminate(const EndArgs& args) {
     if (!job) return fail(kBadInput, job.error());
     const auto execution = execution_of(job->store, job->row);
     if (!execution) return fail(kEnvironment, execution.error());
-    if (execution->over()) return kOk;  // as the service: nothing left to do
+    if (execution->over()) return kOk;  // succeeds, as in the service
     if (job->row.local)
         return fail(kFailed, "job " + args.job.name +
                                  ": runs in the foreground of 'batchai job run --local': end it "

@@ -5,11 +5,11 @@
 
 namespace batchai::cli {
 
-// The longest pause between two questions to Slurm, in seconds.
+// The longest pause between two calls of squeue, in seconds.
 inline constexpr double kWaitInterval = 15;
 
-// Says on stderr what happens to a job until it is over. Returns its exit code; 255 where it has
-// none.
+// Reports on stderr each change of the job's state until it ends. Returns its exit code, or 255 if
+// it has none.
 int wait_for_job(NamedJob&, double interval);
 
 }  // namespace batchai::cli

@@ -25,7 +25,8 @@ double modification_time(const std::string& path) {
            static_cast<double>(status.st_mtim.tv_nsec) * 1e-9;
 }
 
-// The row of a record directory that Slurm ran; nothing where it is not ours to judge.
+// The row of a record directory of a Slurm job. Nothing: the record has no Slurm job or no
+// identity.
 std::optional<JobRow> row_of_record(const Store& store, const std::string& uuid) {
     const std::string record = store.record(uuid);
     JobRow row;
@@ -40,7 +41,7 @@ std::optional<JobRow> row_of_record(const Store& store, const std::string& uuid)
     return row;
 }
 
-// Records that the history does not hold become rows of it.
+// Adds a row to the history for each record that has none.
 sys::Result<void> adopt_all(Store& store) {
     const auto known = store.history.uuids();
     if (!known) return known.error();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The user's jobs: history rows and record directories brought together. A job that was submitted
-// with plain `sbatch --batchai-job` has a record directory only; it is taken into the history here.
+// The user's jobs, from rows of the history and record directories. A job of plain `sbatch
+// --batchai-job` has a record directory only; find_jobs and find_job add it to the history.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@
 
 namespace batchai::cli {
 
-// The user's data directory (made where it is missing) and the history in it.
+// The user's data directory and the history in it. open_store makes the directory.
 struct Store {
     std::string directory;
     History history;
@@ -25,25 +25,25 @@ struct Store {
 };
 sys::Result<Store> open_store();
 
-// Jobs that match, oldest first, those of plain sbatch included.
+// Jobs that match, the oldest first. They include jobs of plain sbatch.
 sys::Result<std::vector<JobRow>> find_jobs(Store&, const JobFilter&);
 
-// One job by its name in the scope (the newest, where plain sbatch made several), else by its Slurm
-// job number or uuid wherever it is.
+// One job by its name in the scope (the newest, if plain sbatch made several). If there is none, by
+// its Slurm job number or uuid in any scope.
 sys::Result<JobRow> find_job(Store&, const Scope&, const std::string& name);
 
-// Removes the job's row and its record directory; its output files stay.
+// Removes the job's row and its record directory, not its output files.
 sys::Result<void> remove_job(Store&, const JobRow&);
 
 // The snapshot as a document, and as a JobSpec.
 sys::Result<nlohmann::json> read_snapshot(const Store&, const JobRow&);
 sys::Result<job::JobSpec> read_spec(const Store&, const JobRow&);
 
-// The number that sbatch, or the job's first node, has left in a record; 0: none yet.
+// The number that sbatch or the job's first node has written into a record; 0: none yet.
 std::int64_t recorded_slurm_id(const std::string& record);
 
-// Held by `job run --local` while its launcher runs: how others see that it is alive, whatever
-// ended it.
+// `job run --local` holds this lock while its launcher runs. It shows other processes that the job
+// is alive, and the kernel releases it however the launcher ends.
 sys::Result<sys::UniqueFd> lock_record(const std::string& snapshot);
 
 }  // namespace batchai::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where this machine finds a job's output files.
+// Finds a job's output files on this machine.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace batchai::cli {
 
-// id: "stdouterr", or that of one of the job's outputDirectories. path: a folder below it, without
+// id: "stdouterr", or an id of the job's outputDirectories. path: a directory below it, without
 // "..".
 sys::Result<std::string> output_directory(const NamedJob&, const std::string& id,
                                           const std::string& path);

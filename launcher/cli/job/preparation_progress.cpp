@@ -24,7 +24,7 @@ struct NodeProgress {
     std::string message;
 };
 
-// Failures of a node before its ranks start.
+// Whether a node failed before its ranks started.
 bool is_of_preparation(const job::Event& event) {
     return event.code == "JobNodeSetupFailed" || event.code == "JobPreparationFailed" ||
            event.code == "JobScriptNotFound";
@@ -33,7 +33,7 @@ bool is_of_preparation(const job::Event& event) {
 void take(const job::Event& event, NodeProgress& node) {
     switch (event.kind) {
         case EventKind::mounted:
-            node = NodeProgress{};  // of a requeued job the last run counts
+            node = NodeProgress{};  // a requeued job: its last run counts
             break;
         case EventKind::preparing:
             node.state = "preparing";
@@ -54,7 +54,7 @@ void take(const job::Event& event, NodeProgress& node) {
     }
 }
 
-// Clocks of two machines differ.
+// Never negative, although the clocks of two machines differ.
 json seconds_of(const NodeProgress& node, double now) {
     if (!node.begin) return nullptr;
     return std::round(std::max(0.0, node.end.value_or(now) - *node.begin) * 10) / 10;
@@ -63,15 +63,15 @@ json seconds_of(const NodeProgress& node, double now) {
 }  // namespace
 
 json preparation_of(const std::vector<job::Event>& events, const Execution& execution, double now) {
-    if (execution.state == Execution::State::queued) return nullptr;  // events of an earlier run
+    if (execution.state == Execution::State::queued) return nullptr;  // of an earlier run
     std::map<std::string, NodeProgress> nodes;
     for (const auto& event : events)
         if (event.kind <= EventKind::prepared ||
             (event.kind == EventKind::failed && is_of_preparation(event)))
             take(event, nodes[event.node]);
-    json preparation;  // null where there are none
+    json preparation;  // null if there are none
     for (auto& [name, node] : nodes) {
-        if (execution.over() && node.begin && !node.end) {  // killed, and could not say so
+        if (execution.over() && node.begin && !node.end) {  // killed before it could report its end
             node.state = "failed";
             node.end = execution.end_time;
         }

@@ -38,7 +38,7 @@ int list_nodes(const Session& session, const FindNodes& find) {
     });
 }
 
-// Forwarding of ports is ssh's; Slurm has nothing like it.
+// Slurm cannot forward ports, so ssh does it.
 std::vector<std::string> ssh_command(const ExecArgs& args, const std::string& node) {
     std::vector<std::string> command{"ssh"};
     if (!args.ssh_key.empty()) command.insert(command.end(), {"-i", args.ssh_key});
@@ -49,7 +49,7 @@ std::vector<std::string> ssh_command(const ExecArgs& args, const std::string& no
     return command;
 }
 
-// A step beside the job's own, or a job of its own where the user has none on the node.
+// A step beside the job's own steps, or a new job if the user has none on the node.
 std::vector<std::string> srun_command(const ExecArgs& args, const NodeSet& nodes,
                                       const std::string& node) {
     std::vector<std::string> command{"srun", "--nodes=1", "--ntasks=1", "--nodelist=" + node};
@@ -60,7 +60,7 @@ std::vector<std::string> srun_command(const ExecArgs& args, const NodeSet& nodes
     else
         command.push_back("--partition=" + nodes.partition);
     if (isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) command.push_back("--pty");
-    // As the service: an interactive login shell, so that the user's profile counts.
+    // As in the service: an interactive login shell, which reads the user's profile.
     command.insert(command.end(), {"bash", "-il"});
     if (!args.command.empty()) command.insert(command.end(), {"-c", args.command});
     return command;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cluster|job node list and node exec, alike for a cluster's nodes and a job's.
+// cluster|job node list and node exec. A cluster's nodes and a job's are treated alike.
 #pragma once
 
 #include <functional>
@@ -16,16 +16,16 @@ class App;
 
 namespace batchai::cli {
 
-// The nodes that a verb is about, and what a command on one of them is part of.
+// The nodes of a verb, and the job or partition in which a command runs on one of them.
 struct NodeSet {
     std::vector<std::string> names;
-    std::int64_t job = 0;   // the Slurm job that is running on them; 0: none
-    std::string partition;  // where a command without a job is submitted
+    std::int64_t job = 0;   // the Slurm job that runs on them; 0: none
+    std::string partition;  // for a command without a job
 };
 using FindNodes = std::function<sys::Result<NodeSet>()>;
 
 // Adds "list" and "exec" to a noun whose options add_options declares. whose: the option that names
-// the nodes' owner, for the examples of --help.
+// the job or cluster, for the examples of --help.
 void add_node_verbs(CLI::App& parent, Session&, const std::string& command,
                     const std::string& whose,
                     const std::function<FindNodes(CLI::App&)>& add_options);

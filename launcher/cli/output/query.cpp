@@ -9,7 +9,7 @@
 namespace batchai::cli {
 namespace {
 
-// Both print the result as JSON, and what is wrong on stderr.
+// Both print the result as JSON, and errors on stderr.
 constexpr std::array<const char*, 2> kEvaluators{"jp", "jp.py"};
 
 const char* evaluator() {
@@ -18,7 +18,7 @@ const char* evaluator() {
     return nullptr;
 }
 
-// "SyntaxError: why" and "syntax-error: why" are "why".
+// "SyntaxError: why" and "syntax-error: why" become "why".
 std::string query_error(const std::string& text) {
     const std::string line = first_line(text);
     const auto colon = line.find(": ");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --query: JMESPath, evaluated by jp (github.com/jmespath/jp, Debian's package jp) or jp.py (of
-// PyPI's package jmespath), whichever is on the PATH.
+// --query: evaluates JMESPath with jp (github.com/jmespath/jp, Debian's package jp) or jp.py (from
+// PyPI's package jmespath), the first one on the PATH.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,10 +11,10 @@
 
 namespace batchai::cli {
 
-// One of them is there.
+// Whether one of them is on the PATH.
 bool query_available();
 
-// Called where query_available(). null where the expression finds nothing.
+// Requires query_available(). Null: the expression matches nothing.
 sys::Result<nlohmann::json> run_query(const std::string& expression,
                                       const nlohmann::json& document);
 

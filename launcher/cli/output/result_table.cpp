@@ -9,7 +9,7 @@
 namespace batchai::cli {
 namespace {
 
-// "nodeCount" is titled "NodeCount".
+// "nodeCount" becomes "NodeCount".
 std::string title_of(const std::string& key) {
     std::string title = key;
     if (!title.empty())

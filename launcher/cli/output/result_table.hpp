@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of a result that has no table of its own (a --query, a group): as az does it, objects
-// become rows, their scalars columns titled like the keys.
+// The table of a result without a table of its own (--query, a group). As in az: objects become
+// rows, and their scalars become columns titled like the keys.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,10 +13,10 @@ namespace batchai::cli {
 
 Table result_table(const nlohmann::json&);
 
-// The text of a scalar in a cell: no quotes, nothing for null.
+// A scalar as the text of a cell: without quotes, and empty for null.
 std::string cell(const nlohmann::json&);
 
-// The cell of document[path]: "a/b/c"; empty where it is not there.
+// The cell of document["a"]["b"]["c"] for the path "a/b/c"; empty if there is none.
 std::string cell_at(const nlohmann::json& document, const std::string& path);
 
 // One row per element of an array, or one row for an object.

@@ -31,7 +31,7 @@ std::string tsv_row(const json& row) {
     return text;
 }
 
-// A word that YAML takes for a string wherever it stands.
+// Whether YAML reads the word as a string in every context.
 bool is_plain(const std::string& text) {
     constexpr std::array<std::string_view, 9> kOther{"true", "false", "yes", "no", "on",
                                                      "off",  "null",  "y",   "n"};
@@ -50,12 +50,12 @@ bool is_plain(const std::string& text) {
 
 std::string yaml_scalar(const json& value) {
     if (value.is_string() && is_plain(value.get<std::string>())) return value.get<std::string>();
-    return json_text(value);  // an empty array or object too
+    return json_text(value);  // also an empty array or object
 }
 
 void add_yaml(std::string& text, const json& value, const std::string& indent);
 
-// What stands after "key:" or "-". first: the value's first line may follow on the same line.
+// Adds the value after "key:" or "-". first: the value's first line may be on the same line.
 void add_value(std::string& text, const json& value, const std::string& indent, bool first) {
     if (!value.is_structured() || value.empty()) {
         text += ' ' + yaml_scalar(value) + '\n';
@@ -79,7 +79,7 @@ void add_yaml(std::string& text, const json& value, const std::string& indent) {
     }
     for (const auto& [key, item] : value.items()) {
         text += indent + yaml_scalar(key) + ':';
-        // As az: the items of a list stand below their key.
+        // As in az: a list is not indented below its key.
         add_value(text, item, item.is_array() ? indent : indent + "  ", false);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A result as -o tsv and -o yaml print it, in az's form. Tables: result_table.hpp.
+// -o tsv and -o yaml, in az's form. Tables: result_table.hpp.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,11 +8,12 @@
 
 namespace batchai::cli {
 
-// A line for each element of an array, or one for anything else: an object's values by the order of
-// their keys, between tabs. An array inside is its length, an object inside is empty, null is None.
+// A line for each element of an array, or one line for other values. An object's values are sorted
+// by key and separated by tabs. A nested array appears as its length, a nested object as nothing,
+// null as None.
 std::string tsv_text(const nlohmann::json& result);
 
-// Block style. A string that YAML could read as something else is quoted as in JSON.
+// Block style. A string that YAML could read as another type is quoted as in JSON.
 std::string yaml_text(const nlohmann::json& result);
 
 }  // namespace batchai::cli

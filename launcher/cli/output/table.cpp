@@ -23,7 +23,7 @@ bool is_integer(const std::string& text) {
                        [](unsigned char c) { return c >= '0' && c <= '9'; });
 }
 
-// Terminal columns of UTF-8 text: bytes that do not continue a character.
+// Terminal columns of UTF-8 text: it counts the bytes that start a character.
 std::size_t width(const std::string& text) {
     return static_cast<std::size_t>(std::count_if(
         text.begin(), text.end(), [](unsigned char c) { return (c & 0xc0U) != 0x80U; }));
@@ -72,7 +72,7 @@ void remove_column(Table& table, const std::string& title) {
     for (auto& row : table.rows) row.erase(row.begin() + index);
 }
 
-// Takes from the widest columns what the line is too long by. A number is never cut.
+// Shortens the widest columns until the line fits. Numbers are not cut.
 void narrow(Columns& columns, std::size_t widest) {
     while (width_of(columns) > widest) {
         Column* longest = nullptr;
@@ -109,7 +109,7 @@ void append_line(std::string& text, const std::vector<std::string>& cells,
     text += line + '\n';
 }
 
-// A file's name may hold anything; a row is one line.
+// A file's name may contain any bytes, and a row must stay one line.
 void make_printable(std::vector<std::string>& cells) {
     for (auto& cell : cells) cell = sys::printable(cell);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times as the service wrote them, always in UTC. A time is seconds since the epoch.
+// Times in the service's forms, always in UTC. A time is in seconds since the epoch.
 #pragma once
 
 #include <string>

@@ -18,12 +18,12 @@
 namespace batchai::cli {
 namespace {
 
-// A basic string of TOML is written as one of JSON.
+// A string in JSON's form is also a basic string of TOML.
 std::string quoted(const std::string& text) {
     return json_text(nlohmann::json(text));
 }
 
-// A key that TOML takes without quotes.
+// Whether TOML accepts the key without quotes.
 bool is_bare(const std::string& key) {
     return !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
         return std::isalnum(c) != 0 || c == '-' || c == '_';
@@ -35,7 +35,7 @@ void add(std::vector<std::string>& entries, std::string entry) {
         entries.push_back(std::move(entry));
 }
 
-// A volume's table and the key of its name in it.
+// The TOML table of a volume, and the key of its name.
 struct VolumeTable {
     const char* table;
     const char* key;
@@ -56,8 +56,7 @@ VolumeTable toml_table(job::Volume::Kind kind) {
     return {"cluster_volume", "path"};
 }
 
-// The job's volumes, and those that its paths take for granted: what the service's clusters
-// mounted.
+// The job's volumes, and cluster volumes for paths that lie on none of them.
 std::vector<job::Volume> needed_volumes(const job::JobSpec& spec, const job::SitePolicy& policy) {
     auto volumes = job::volumes_of(spec, policy);
     std::vector<std::string> paths{spec.std_out_err_path_prefix};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Entries of a site policy, as text to paste into it: what a job file needs, and what a refusal for
-// want of an entry prints.
+// Text of site policy entries, to paste into the policy: the entries that a job file needs, and the
+// entry that is missing when a volume is refused.
 #pragma once
 
 #include <map>
@@ -13,30 +13,31 @@
 
 namespace batchai::cli {
 
-// directory, run_on: what the entry says; empty: a placeholder to edit.
+// directory, run_on: the values of the entry; empty: a placeholder for the admin to edit.
 std::string volume_entry(const job::Volume&, const std::string& directory = {});
 std::string image_entry(const std::string& image, const std::string& run_on = {});
 std::string cluster_entry(const std::string& cluster);
 
-// NAME=VALUE of --share and --image: what entries say in place of placeholders.
+// --share NAME=VALUE and --image NAME=VALUE: values for entries, in place of placeholders.
 struct Assignments {
-    std::map<std::string, std::string> shares;  // share, container, server, ...: the directory
-    std::map<std::string, std::string> images;  // "host", or a container of the policy
+    std::map<std::string, std::string> shares;  // share, container, server, ...: its directory
+    std::map<std::string, std::string> images;  // image: "host", or a container of the policy
 };
-// From the options' values; a directory is made absolute and must be there.
+// From the values of the options. A directory must exist and is made absolute.
 sys::Result<Assignments> read_assignments(const std::vector<std::string>& shares,
                                           const std::vector<std::string>& images);
 
-// The entries that a job needs and the policy does not have, each once.
+// The entries that a job needs and that the policy does not have, without duplicates.
 std::vector<std::string> missing_entries(const job::SitePolicy&, const job::JobSpec&,
                                          const Assignments& = {});
-// The same for the text of a job file; none where it cannot be read.
+// The same for the text of a job file; none if it cannot be parsed.
 std::vector<std::string> missing_entries(const job::SitePolicy&, const std::string& text);
 
-// Those of a job that have an assignment, whatever a policy says.
+// The entries of a job that have an assignment, also those that a policy has.
 std::vector<std::string> assigned_entries(const job::JobSpec&, const Assignments&);
 
-// Prints them on stderr below a line that names the policy's file; nothing where there are none.
+// Prints the entries on stderr, below a line that names the policy's file; nothing if there are
+// none.
 void print_missing_entries(const job::SitePolicy&, const std::vector<std::string>& entries);
 
 }  // namespace batchai::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// policy suggest: the site policy that a job file needs, to edit and to install.
+// policy suggest: prints the site policy that a job file needs. The admin edits and installs it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -29,7 +29,7 @@ void announce(const std::vector<std::string>& argv) {
     std::cerr << sys::printable("batchai: runs" + line) << std::endl;
 }
 
-// A file in memory that holds the input: a child may read it or not, nobody waits for anybody.
+// The input as a file in memory: the child may leave it unread, and neither process waits.
 sys::Result<sys::UniqueFd> input_file(const std::string& input) {
     sys::UniqueFd file(::memfd_create("input", MFD_CLOEXEC));
     if (!file) return sys::errno_error("memfd_create");
@@ -45,7 +45,7 @@ sys::Result<sys::UniqueFd> input_file(const std::string& input) {
 
 constexpr std::array<int, 4> kForwarded{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-// Blocks the signals that are passed on, for as long as it lives; they are taken with sigtimedwait.
+// Blocks the signals to pass on while it exists; take() receives them with sigtimedwait.
 class BlockedSignals {
   public:
     BlockedSignals() {
@@ -59,7 +59,7 @@ class BlockedSignals {
     ~BlockedSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
     const sigset_t& before() const { return before_; }
-    // The next one, with its sender.
+    // Waits for the next signal.
     siginfo_t take() const {
         siginfo_t info{};
         while (::sigwaitinfo(&set_, &info) < 0) {
@@ -90,7 +90,7 @@ sys::Result<int> run_foreground(const std::vector<std::string>& argv) {
         const siginfo_t info = signals.take();
         const pid_t pid = child->pid();
         if (const auto code = child->test()) return *code;
-        // From the terminal (SI_KERNEL) the child got it as well.
+        // If a terminal sent the signal (SI_KERNEL), the child has received it too.
         if (info.si_signo != SIGCHLD && info.si_code != SI_KERNEL) ::kill(pid, info.si_signo);
     }
 }

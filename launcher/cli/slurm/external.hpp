@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs that batchai asks: jp and Slurm's commands. Found on the user's PATH, as the user's own
-// shell would find them.
+// Runs jp and Slurm's commands. They are searched on the user's PATH, as a shell would do.
 #pragma once
 
 #include <string>
@@ -18,23 +17,23 @@ struct Finished {
     std::string err;
 };
 
-// Runs argv[0] from the PATH with input on its standard input, to its end. An error: it could not
-// be started.
+// Runs argv[0] from the PATH to its end, with input on its standard input. An error: it cannot be
+// started.
 sys::Result<Finished> run_program(const std::vector<std::string>& argv,
                                   const std::string& input = {});
 
-// From now on each program that is run is said on stderr first (--verbose, --debug).
+// After this call, each command is printed on stderr before it runs (--verbose, --debug).
 void announce_programs();
 
-// Runs argv[0], from the PATH where it is no path, on this program's own terminal and waits for its
-// end. A signal from the terminal reaches both; this program lets the child decide, and passes on
-// what only it gets. The child gets SIGTERM when this program dies. Returns the exit status, 128+N
-// after signal N.
+// Runs argv[0] on this program's terminal and waits for its end. A name without a slash is searched
+// on the PATH. A signal from the terminal reaches both processes, and only the child acts on it. A
+// signal to this program alone is passed on. The child gets SIGTERM when this program dies. Returns
+// the exit status, or 128+N after signal N.
 sys::Result<int> run_foreground(const std::vector<std::string>& argv);
 
 bool on_path(const std::string& program);
 
-// The first line that says something.
+// The first line that is not empty.
 std::string first_line(const std::string& text);
 
 using sys::shell_quoted;

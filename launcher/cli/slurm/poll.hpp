@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How often to ask Slurm about a job: a tenth of the time that was waited, so that a short job is
-// noticed at once and a long one costs the controller nothing.
+// The pause between two questions to Slurm about a job: a tenth of the time waited so far. The end
+// of a short job is noticed quickly, and a long job puts little load on slurmctld.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Poll {
         std::this_thread::sleep_for(pause());
         asked_ = Clock::now();
     }
-    // True once per pause(): for loops that have other things to do in between.
+    // True once per pause(), for loops that do other work in between.
     bool due() {
         if (Clock::now() - asked_ < pause()) return false;
         asked_ = Clock::now();

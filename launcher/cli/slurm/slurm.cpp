@@ -18,7 +18,7 @@
 namespace batchai::cli {
 namespace {
 
-// What a shell adds to the number of the signal that has ended a program.
+// A shell's exit code for a program that signal N ended is kSignalBase + N.
 constexpr int kSignalBase = 128;
 
 template <class Number>
@@ -29,7 +29,7 @@ std::optional<Number> number(std::string_view text) {
     return value;
 }
 
-// With SLURM_TIME_FORMAT=%s; "Unknown" and "N/A" are no time.
+// A time in seconds (SLURM_TIME_FORMAT=%s); nothing for "Unknown" and "N/A".
 std::optional<double> time_of(const std::string& text) {
     const auto seconds = number<long long>(text);
     if (!seconds || *seconds <= 0) return std::nullopt;
@@ -53,12 +53,12 @@ std::optional<long> seconds_of(std::string_view text) {
     }
 }
 
-// As wait(2) has it.
+// text is a status as of wait(2).
 int exit_code(const std::string& text) {
     return sys::exit_code_of(number<int>(text).value_or(0));
 }
 
-// The command, without variables of the caller's environment.
+// The command, run without these variables of the environment.
 std::vector<std::string> without(std::initializer_list<const char*> variables,
                                  const std::vector<std::string>& command) {
     std::vector<std::string> arguments{"env"};
@@ -67,7 +67,7 @@ std::vector<std::string> without(std::initializer_list<const char*> variables,
     return arguments;
 }
 
-// Options that the user's environment gives to squeue do not apply.
+// Runs squeue without the options that the user's environment sets.
 std::vector<std::string> squeue(const std::vector<std::string>& options) {
     std::vector<std::string> command{"SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--all"};
     command.insert(command.end(), options.begin(), options.end());
@@ -78,14 +78,14 @@ std::vector<std::string> squeue(const std::vector<std::string>& options) {
                    command);
 }
 
-// No field of it is text that a user chose: no name or comment can pass for a state.
+// These fields contain no text that a user can choose, so no job name can imitate a state.
 std::vector<std::string> squeue_jobs(const std::string& which) {
     return squeue({"--states=all", which,
                    "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256,"
                    "Reason:256"});
 }
 
-// "sbatch: error: why" is "why".
+// "sbatch: error: why" becomes "why".
 std::string without_prefix(std::string line) {
     for (const std::string_view prefix : {"error: ", "fatal: "}) {
         const auto at = line.find(prefix);
@@ -115,7 +115,8 @@ sys::Result<std::string> ask(const std::string& program, const std::vector<std::
 
 }  // namespace
 
-// The first line of ours, else the last error, else the first line.
+// The first line about batchai or an unreachable slurmctld, or else the last error, or else the
+// first line.
 std::string slurms_reason(const std::string& text) {
     std::istringstream lines(text);
     std::string best;
@@ -181,7 +182,7 @@ sys::Result<std::vector<std::string>> partition_names() {
 bool can_run_jobs(const std::string& state) {
     for (const char* word : {"down", "drain", "fail", "unknown", "maint", "future"})
         if (state.find(word) != state.npos) return false;
-    return !state.ends_with('*');  // it does not answer
+    return !state.ends_with('*');  // "*": the node does not answer
 }
 
 SlurmJobs parse_squeue_jobs(const std::string& text) {
@@ -234,10 +235,10 @@ std::optional<SlurmJob> parse_sacct(const std::string& text, std::int64_t id, do
         if (number<std::int64_t>(number_of_job) != id || !submit_time || *submit_time < earliest)
             continue;
         SlurmJob job;
-        job.state = state.substr(0, state.find(' '));  // "CANCELLED by 1000"
+        job.state = state.substr(0, state.find(' '));  // "CANCELLED by 1000" becomes "CANCELLED"
         job.start_time = time_of(start);
         job.end_time = time_of(end);
-        if (!job.end_time) return std::nullopt;  // never told of the end: not known either
+        if (!job.end_time) return std::nullopt;  // slurmdbd did not learn of the end
         const auto colon = std::min(code.find(':'), code.size());
         const int signal =
             colon < code.size() ? number<int>(code.substr(colon + 1)).value_or(0) : 0;
@@ -299,7 +300,7 @@ std::string short_list(const std::vector<std::string>& names) {
 
 sys::Result<Finished> run_on_node(const std::string& node, const std::string& partition,
                                   const std::vector<std::string>& command) {
-    // Of the caller's own job, and of options that variables give to srun, nothing.
+    // Removes the caller's job, and options in variables, from srun's environment.
     std::vector<std::string> arguments{"env"};
     for (char** variable = environ; *variable != nullptr; ++variable) {
         const std::string_view entry = *variable;
@@ -308,7 +309,7 @@ sys::Result<Finished> run_on_node(const std::string& node, const std::string& pa
             name.starts_with("SRUN_"))
             arguments.insert(arguments.end(), {"-u", std::string(name)});
     }
-    // It starts two ranks; memory for that is there beside other jobs.
+    // The command starts two ranks. This little memory is free beside other jobs.
     arguments.insert(arguments.end(), {"timeout", "-k", "5", "300", "srun", "--quiet", "--nodes=1",
                                        "--ntasks=1", "--mem=512", "--immediate=30", "--time=5",
                                        "--chdir=/", "--input=none", "--job-name=batchai-doctor",
@@ -395,8 +396,8 @@ sys::Result<NodeAddresses> node_addresses(const std::vector<std::string>& names)
 }
 
 std::vector<std::string> sbatch_arguments(const Submission& submission) {
-    // --export=ALL against SBATCH_EXPORT=NONE in the user's environment: with NONE, Slurm keeps the
-    // plugin's options from the batch step.
+    // --export=ALL overrides SBATCH_EXPORT=NONE of the user's environment. With NONE, Slurm does
+    // not pass the plugin's options to the batch step.
     std::vector<std::string> arguments{"sbatch",
                                        "--parsable",
                                        fmt::format("--nodes={}", submission.nodes),
@@ -404,7 +405,7 @@ std::vector<std::string> sbatch_arguments(const Submission& submission) {
                                        "--open-mode=append",  // the job may be requeued
                                        "--job-name=" + submission.job_name,
                                        "--batchai-job=" + submission.job_file};
-    // The service's nodes had one job each; a site or a user who shares nodes says so.
+    // The service ran one job per node. A site or user who shares nodes sets this option.
     const auto& given = submission.pass_through;
     if (submission.exclusive &&
         std::none_of(given.begin(), given.end(), [](const std::string& option) {
@@ -425,7 +426,7 @@ std::string batch_script(const Submission& submission) {
 }
 
 sys::Result<std::int64_t> submit(const Submission& submission) {
-    // Inherited from a task of an array, these would make the job look like one.
+    // These variables of an array task would make the new job look like a task of that array.
     const auto command =
         without({"SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
                  "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What batchai asks of Slurm, through sinfo, squeue, sbatch and scancel: it works with any
-// release, and with sites that wrap the commands. No slurmdbd is needed.
+// Questions to Slurm through its commands. They work with every supported release, and with sites
+// that wrap the commands. slurmdbd is not required.
 #pragma once
 
 #include <cstdint>
@@ -19,58 +19,58 @@ namespace batchai::cli {
 
 struct SlurmNode {
     std::string name;
-    std::string state;  // as sinfo's %T: "idle", "mixed", "idle~", "down*"
+    std::string state;  // in sinfo's form %T: "idle", "mixed", "idle~", "down*"
 };
 
 struct Partition {
     std::string name;
     bool is_default = false;
     std::vector<SlurmNode> nodes;
-    std::optional<long> time_limit;  // the longest that a job may ask for, in seconds
+    std::optional<long> time_limit;  // the partition's longest time for a job, in seconds
 };
 
 // `sinfo -h -N -o "%P|%N|%T|%l"`, in sinfo's order.
 std::vector<Partition> parse_sinfo(const std::string& text);
 sys::Result<std::vector<Partition>> partitions();
-// The partition of that name, or the default one where name is empty.
+// The partition of that name, or the default partition if name is empty.
 sys::Result<Partition> find_partition(const std::string& name);
-// All of them, also those that are hidden or have no node.
+// All partitions, also hidden ones and those without nodes.
 sys::Result<std::vector<std::string>> partition_names();
-// Whether a job can start on a node in that state.
+// Whether Slurm can start a job on a node in that state.
 bool can_run_jobs(const std::string& state);
 
-// squeue's JobID, State, exit_code, StartTime, EndTime, Partition and Reason, with times in seconds
-// since the epoch. Asked for a job whose number is also its array's, squeue tells of all the
-// array's.
+// Parses squeue's JobID, State, exit_code, StartTime, EndTime, Partition and Reason, with times in
+// seconds since the epoch. For a job whose number is also that of its array, squeue prints all jobs
+// of the array.
 std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id);
-// Nothing: Slurm does not know the job (any more).
+// Nothing: Slurm does not know the job, or no longer.
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id);
-// A job that slurmctld has forgotten, as Slurm's accounting has it: sacct's JobIDRaw, State,
-// ExitCode, Submit, Start, End and Partition. Nothing where there is no accounting, where it knows
-// of no end, and of another job that had the number before: one submitted earlier.
+// A job that slurmctld has forgotten, from Slurm's accounting: sacct's JobIDRaw, State, ExitCode,
+// Submit, Start, End and Partition. Nothing: there is no accounting, or it has no end of the job.
+// earliest: an older job with the same number, submitted before this time, is skipped.
 std::optional<SlurmJob> parse_sacct(const std::string& text, std::int64_t id, double earliest);
 std::optional<SlurmJob> accounted_job(std::int64_t id, double earliest);
-// All jobs of the user that Slurm knows, by number: one question, however many there are.
+// All jobs of the user that Slurm knows, by number, from one call of squeue.
 using SlurmJobs = std::unordered_map<std::int64_t, SlurmJob>;
 SlurmJobs parse_squeue_jobs(const std::string& text);
 sys::Result<SlurmJobs> query_own_jobs();
-// What `scontrol show config` prints.
+// The output of `scontrol show config`.
 sys::Result<std::string> slurm_configuration();
-// The value of "Key   = value" in it; empty: it has no such line.
+// The value of a line "Key   = value"; empty if there is none.
 std::string value_of(const std::string& configuration, const std::string& key);
-// The numbers of everybody's jobs on this cluster that are not over.
+// The numbers of all users' jobs on this cluster that have not ended.
 sys::Result<std::vector<std::string>> unfinished_jobs();
 
-// The nodes of a job that is running.
+// The nodes of a running job.
 sys::Result<std::vector<std::string>> nodes_of_job(std::int64_t id);
 // A running job of the user on a node.
 std::optional<std::int64_t> own_job_on(const std::string& node);
-// The user's jobs that are not over, and the smallest limits of the user's associations; a limit
+// The user's jobs that have not ended, and the smallest limits of the user's associations. A limit
 // that is not set is empty. Limits need slurmdbd.
 struct OwnUsage {
     std::int64_t nodes = 0;  // of running jobs
     std::int64_t running = 0;
-    std::int64_t submitted = 0;  // running and waiting
+    std::int64_t submitted = 0;  // running and pending
 };
 struct OwnLimits {
     std::optional<std::int64_t> nodes;
@@ -81,14 +81,14 @@ OwnUsage parse_own_usage(const std::string& squeue);      // "%t %D"
 OwnLimits parse_own_limits(const std::string& sacctmgr);  // "GrpTRES|MaxJobs|MaxSubmitJobs"
 sys::Result<OwnUsage> own_usage();
 sys::Result<OwnLimits> own_limits();
-// "n[1-2],n4" as names, and names as such a list.
+// "n[1-2],n4" as a list of names, and the reverse.
 sys::Result<std::vector<std::string>> expand_hosts(const std::string& list);
 std::string short_list(const std::vector<std::string>& names);
-// Runs a command as a job of its own on a node, for a few minutes at most. It waits for half a
-// minute to be started.
+// Runs a command as a job of its own on a node, for at most five minutes. The job must start within
+// half a minute.
 sys::Result<Finished> run_on_node(const std::string& node, const std::string& partition,
                                   const std::vector<std::string>& command);
-// Of what a Slurm command wrote on stderr, the line that says most.
+// The line of a Slurm command's stderr that gives the reason.
 std::string slurms_reason(const std::string& text);
 // Nodes and their addresses, in Slurm's order.
 using NodeAddresses = std::vector<std::pair<std::string, std::string>>;
@@ -103,13 +103,13 @@ struct Submission {
     std::string job_file;                   // --batchai-job
     std::string output;                     // of the batch script
     std::string launcher;                   // batchai-launch
-    std::vector<std::string> pass_through;  // --account=… and the like
-    bool exclusive = true;                  // the nodes are this job's alone
+    std::vector<std::string> pass_through;  // --account=… and other options of sbatch
+    bool exclusive = true;                  // no other job runs on the nodes
 };
 
 std::vector<std::string> sbatch_arguments(const Submission&);
 std::string batch_script(const Submission&);
-// The new job's number. The error is what sbatch said, in one line.
+// Returns the new job's number. An error has sbatch's reason, on one line.
 sys::Result<std::int64_t> submit(const Submission&);
 
 sys::Result<void> cancel(std::int64_t id);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kCopyBlock = 1024 * 1024;
 
-// A file under a temporary name in a directory; removed unless it was put in place.
+// A file under a temporary name in a directory. It is removed unless it is renamed into place.
 class PendingFile {
   public:
     static sys::Result<PendingFile> create(int directory, mode_t mode) {
@@ -82,7 +82,7 @@ sys::Result<void> copy_bytes(int from, int to, std::int64_t total, const Progres
     }
 }
 
-// Only a regular file gives way to a copy: no device, FIFO or symbolic link.
+// A copy may replace a regular file only, not a device, a FIFO or a symbolic link.
 sys::Result<void> may_replace(int directory, const std::string& name) {
     struct stat status {};
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)

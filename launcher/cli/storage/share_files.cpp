@@ -23,7 +23,7 @@ struct SplitPath {
     std::string name;
 };
 
-// Without slashes at its ends; the name is the last part.
+// Removes slashes at both ends. The name is the last part.
 SplitPath split(std::string path) {
     while (!path.empty() && path.back() == '/') path.pop_back();
     while (!path.empty() && path.front() == '/') path.erase(0, 1);
@@ -152,13 +152,13 @@ sys::Result<std::vector<ShareEntry>> ShareFiles::list(const std::string& path) c
     if (!directory) return directory.error();
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(directory->get()), ::closedir);
     if (!stream) return sys::errno_error(path);
-    const int fd = directory->release();  // the stream's now
+    const int fd = directory->release();  // the stream owns it now
     std::vector<ShareEntry> entries;
     while (const dirent* item = ::readdir(stream.get())) {
         const std::string name = item->d_name;
         struct stat status {};
         if (name == "." || name == "..") continue;
-        if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;  // just gone
+        if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;  // removed
         entries.push_back({name, S_ISDIR(status.st_mode), status.st_size,
                            static_cast<double>(status.st_mtim.tv_sec)});
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Directories and files of a share, as this machine sees it and as the user. Every path is resolved
-// below the share by the kernel (openat2, RESOLVE_BENEATH): neither ".." nor a symbolic link leads
-// out of it. A copy appears whole or not at all.
+// Directories and files of a share, seen from this machine and with the user's rights. The kernel
+// resolves every path below the share (openat2, RESOLVE_BENEATH): neither ".." nor a symbolic link
+// leads out of it. A copy appears complete or not at all.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace batchai::cli {
 
-// Called while a copy runs, with the bytes so far and those of the whole file.
+// Called during a copy with the bytes copied so far and the size of the file.
 using Progress = std::function<void(std::int64_t, std::int64_t)>;
 
 struct ShareEntry {
@@ -30,29 +30,30 @@ class ShareFiles {
     // root: the share's login_path.
     static sys::Result<ShareFiles> open(const std::string& root);
 
-    // True: made; false: it was there. Its parent must exist.
+    // True: it was made. False: it existed. The parent directory must exist.
     sys::Result<bool> make_directory(const std::string& path) const;
 
-    // With its parents: a blob's name may hold slashes. "" is the share's top.
+    // Also makes the parents, because a blob's name may contain slashes. "" is the share's top.
     sys::Result<void> make_directories(const std::string& path) const;
 
-    // A file, or a directory that is empty. False: there is none.
+    // Removes a file, or an empty directory. False: it does not exist.
     sys::Result<bool> remove_file(const std::string& path) const;
     sys::Result<bool> remove_directory(const std::string& path) const;
 
-    // Copies a local file to path; where path is a directory ("" is the share's top), into it under
-    // the file's own name. Returns the path on the share.
+    // Copies a local file to path. If path is a directory ("" is the share's top), the copy has the
+    // file's name in it. Returns the path on the share.
     sys::Result<std::string> upload(const std::string& source, const std::string& path,
                                     const Progress&) const;
 
-    // Copies path to a local file; where destination is a directory, into it. Returns where it is.
+    // Copies path to a local file, or into a local directory. Returns the path of the copy.
     sys::Result<std::string> download(const std::string& path, const std::string& destination,
                                       const Progress&) const;
 
-    // By name.
+    // Sorted by name.
     sys::Result<std::vector<ShareEntry>> list(const std::string& path) const;
 
-    // Every file below a directory, by its path from there. Symbolic links are not followed.
+    // All files below a directory, with their paths relative to it. Symbolic links are not
+    // followed.
     sys::Result<std::vector<ShareEntry>> tree(const std::string& path) const;
 
   private:

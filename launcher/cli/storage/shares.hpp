@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From --account-name and a share's or a container's name to a directory of this machine, by the
-// site policy.
+// Finds the directory of a share or container on this machine, from --account-name, its name and
+// the site policy.
 #pragma once
 
 #include <functional>
@@ -23,17 +23,17 @@ struct ShareName {
     std::string share;  // or the blob container
 };
 
-// share_option: "-s,--share-name", "-c,--container-name", or "-n,--name" for the verbs about them.
+// share_option: "-s,--share-name", "-c,--container-name", or "-n,--name" for verbs about shares.
 void add_share_options(CLI::App&, ShareName&, const std::string& share_option);
-// --account-name, and az's ways to log in to it.
+// Adds --account-name, and az's login options.
 void add_account_options(CLI::App&, std::string& account);
 
-// Each runs an action, or says why it cannot: there is no policy, no such share in it, no way to
-// its files from this machine. The exit code is the action's or tells that.
+// Each calls the action and returns its exit code. If it cannot, it prints why and returns an exit
+// code: there is no policy, no such share in it, or this machine does not see the share's files.
 int with_policy_share(const ShareName&, const std::function<int(const job::VolumePolicy&)>& action);
 int with_share(const ShareName&, const std::function<int(const ShareFiles&)>& action);
 
-// The policy's shares or containers: name, and where they are on this machine.
+// Prints the policy's shares or containers: their names and their directories on this machine.
 int list_shares(const Session&, job::Volume::Kind, const std::string& account);
 
 }  // namespace batchai::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// storage account, share, container, directory: names that the site policy gives a meaning.
+// storage account, share, container, directory: names to which the site policy gives a directory.
 #include <memory>
 
 #include "launcher/cli/command_options.hpp"
@@ -49,7 +49,8 @@ int create_account(const Session& session, const AccountArgs& args) {
     return session.print(account.document);
 }
 
-// A secret is neither needed nor given: scripts pass the word on to options that do not look at it.
+// There are no keys here. The text stands for one, because scripts pass it to options that ignore
+// it.
 int list_keys(const Session& session) {
     auto keys = nlohmann::json::array();
     for (const char* name : {"key1", "key2"})
@@ -61,7 +62,7 @@ int show_connection(const Session& session, const std::string& account) {
     return session.print({{"connectionString", "AccountName=" + account}});
 }
 
-// The share must be one of the site's: nothing is created.
+// Creates nothing: the site policy must have the share.
 int create_share(const Session& session, const ShareArgs& args) {
     return with_policy_share(args.share, [&](const job::VolumePolicy&) {
         return session.print({{"created", true}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// storage file|blob upload-batch, download-batch and storage blob delete-batch: whole folders.
+// storage file|blob upload-batch, download-batch and storage blob delete-batch: whole directories.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -18,10 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct BatchArgs {
-    ShareName share;  // SHARE, or SHARE/FOLDER
+    ShareName share;  // SHARE, or SHARE/DIRECTORY
     std::string local;
-    std::string path;     // the folder on the share
-    std::string pattern;  // glob over a file's path below the folder
+    std::string path;     // the directory on the share
+    std::string pattern;  // glob for a file's path below the directory
     bool dry_run = false;
 };
 
@@ -29,7 +29,7 @@ bool wanted(const BatchArgs& args, const std::string& name) {
     return args.pattern.empty() || ::fnmatch(args.pattern.c_str(), name.c_str(), 0) == 0;
 }
 
-// As az: the share may be a URL, and a folder of it may follow.
+// As in az: the share may be a URL, and a directory may follow it.
 void split_share(BatchArgs& args) {
     std::string& share = args.share.share;
     if (const auto scheme = share.find("://"); scheme != std::string::npos) {

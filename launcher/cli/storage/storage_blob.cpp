@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// storage blob upload, download, list and delete: files of a container, whose names are paths.
+// storage blob upload, download, list and delete. A blob's name is a path in the container.
 #include <filesystem>
 #include <memory>
 

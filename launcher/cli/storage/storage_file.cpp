@@ -25,7 +25,7 @@ struct TransferArgs {
     std::string destination = ".";
 };
 
-// A bar on a terminal, nothing elsewhere.
+// A progress bar if stderr is a terminal, and nothing otherwise.
 Progress progress_bar() {
     if (isatty(STDERR_FILENO) == 0) return {};
     return [](std::int64_t done, std::int64_t total) {
