@@ -7,14 +7,15 @@ side or are added with '+' are one text. Each placeholder ({}, %s) and each othe
 '?', ':', ',' and ';' end a text. Not read: comments, preprocessor lines, raw strings, and arguments of the calls in NOT_PRINTED.
 
 docs/failures.in has entries in sections. An entry is
-    KEY            a part of the message that is unlikely to change; '*' stands for any text. Several lines: any of them
+    KEY            a part of the message that is unlikely to change; '*' inside it stands for any text. Several lines:
+                   any of them
     @FILE-GLOB     the keys below it count for these files only
     = TEXT         shown in the table instead of the messages (optional)
       CAUSE        indented
       CURE         indented. An entry with one indented line, "- WHY", says that its texts are not in the table
 The first entry that matches a message counts.
 
---check: exit 1 if a message has no entry, an entry has no message, or docs/failures.md is not what this program writes.
+--check: exit 1 if a message has no entry, an entry has no message, a key begins or ends with '*', or docs/failures.md is not what this program writes.
 --list: the messages, with their places.
 """
 import argparse
@@ -159,6 +160,8 @@ def main():
     for heading, group in sections:
         rows = []
         for entry in group:
+            wrong += [f"docs/failures.in:{entry.line}: '{key}' accepts any new message: name the message's words"
+                      for _, key in entry.keys if key.startswith("*") or key.endswith("*")]
             if not entry.texts:
                 wrong.append(f"docs/failures.in:{entry.line}: no message in the sources: {entry.keys}")
             if len(entry.words) == 2:
