@@ -87,6 +87,17 @@ judged() {
     judged 2 '```console' '$ exit 0' '```'
 }
 
+@test "a block that would be skipped without a message is refused" {
+    cd "$BATS_TEST_TMPDIR"
+    judged 2 '~~~console' '$ false' '~~~'
+    [[ $output == *'line 1: a block of code must begin with ``` in the first column' ]]
+    judged 2 '- an item' '  ```console' '  $ false' '  ```'
+    [[ $output == *'line 2: a block of code must begin with ``` in the first column' ]]
+    judged 2 'Text' '' '    $ false'
+    [[ $output == *'line 3: an indented block of code is not run: put it between lines ```' ]]
+    judged 0 '- an item' '' '    its second paragraph' '' '```json' '    { }' '```'
+}
+
 @test "a page says what may differ" {
     cd "$BATS_TEST_TMPDIR"
     judged 0 '```console' '$ seq 9' '1' '...' '8' '9' '$ echo job 3 took 12 s for 4 MiB' 'job 4711 took 9.5 s for 20 KiB' '```'

@@ -5,10 +5,12 @@
 Without a page it reads all that git knows or would add. It prints a line for each fault, and then exits with 1:
   - a relative link to a file or folder that is not there, or to a heading that its page does not have;
   - a file, folder or test in `backticks` (or in a block of code) that is not there. A name counts if it has a slash
-    and begins with a folder of this repository or of tests/: `job/plan.hpp`, `cluster/launch`, `unit/python_runner`;
+    and begins with a folder of this repository or of tests/: `job/plan.hpp`, `cluster/launch`, `unit/python_buffers`.
+    A test's name is exact; `peers/python_` stands for all that begin so;
   - `NAME.bats` that is nowhere in tests/, and a "title" after it that none of its tests has.
 Addresses of other sites, absolute paths, and names with a placeholder in capitals are not looked at. CHANGELOG.md
 names files of its time, so only its links count."""
+import fnmatch
 import glob
 import os
 import re
@@ -21,6 +23,8 @@ CODE = re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")  # the text of a link in a heading
 NAME = re.compile(r"[\w.*?{},-]+(?:/[\w.*?{},-]+)+/?$|[\w-]+/$")
+# Commands that register a test, and what stands before the name that they are given.
+CTEST = {"add_test": "", "batchai_python_test": "", "batchai_unit_test": "unit/"}
 TITLED = re.compile(r"`(?:[\w./-]*/)?(\w+\.bats)`((?:, \"[^\"]+\")+)")
 
 
@@ -64,6 +68,27 @@ def braces(name):
     return [each for part in match.group(1).split(",") for each in braces(name[: match.start()] + part + name[match.end() :])]
 
 
+def registered(path):
+    """The tests' names that a CMakeLists.txt gives to ctest on any machine."""
+    with open(path, encoding="utf-8") as file:
+        text = re.sub(r"#.*|(?s:^function\(.*?^endfunction\(\))", "", file.read(), flags=re.M)
+    loops = []  # (variable, values) of each foreach around a command
+    for command, arguments in re.findall(r"(\w+)\(([^()]*)", text):
+        words = arguments.split()
+        if command == "foreach" and words[1:] == ["${files}"]:  # of the folder's cluster tests
+            loops.append(("name", [os.path.splitext(os.path.basename(each))[0]
+                                   for each in glob.glob(os.path.dirname(path) + "/*.bats")]))
+        elif command == "foreach":
+            loops.append((words[0], [word for word in words[1:] if word not in ("IN", "ITEMS")]))
+        elif command == "endforeach":
+            loops.pop()
+        elif command in CTEST:
+            names = [CTEST[command] + words[words[0] == "NAME"]]
+            for variable, values in loops:
+                names = [name.replace("${%s}" % variable, value) for name in names for value in values]
+            yield from names
+
+
 class Repository:
     def __init__(self):
         self.files = git("--cached", "--others", "--exclude-standard")
@@ -75,25 +100,15 @@ class Repository:
             while "/" in path:
                 path = os.path.dirname(path)
                 self.paths.add(path)
-        # Words of the files that register tests: the part of a test's name after the slash, or its end.
-        self.words = set()
-        for path in self.files:
-            if path.startswith("tests/") and path.endswith("CMakeLists.txt"):
-                with open(path, encoding="utf-8") as file:
-                    self.words.update(re.findall(r"[\w.-]+", file.read()))
-
-    def has_test(self, folder, rest):
-        """Whether ctest may know `folder/rest`."""
-        if os.path.exists("tests/%s/%s.bats" % (folder, rest)) or os.path.exists("tests/%s/%s" % (folder, rest)):
-            return True
-        return any(rest[at:] in self.words for at in range(len(rest)) if at == 0 or rest[at - 1] == "_")
+        self.ctest = {name for path in self.files if path.startswith("tests/") and path.endswith("CMakeLists.txt")
+                      for name in registered(path)}
 
     def has(self, name):
         for each in braces(name):
             if glob.glob(each):
                 continue
-            folder, _, rest = each.rstrip("/").partition("/")
-            if folder not in self.tests or not (glob.glob("tests/" + each) or self.has_test(folder, rest)):
+            known = glob.glob("tests/" + each) or fnmatch.filter(self.ctest, each + "*" * each.endswith("_"))
+            if each.split("/")[0] not in self.tests or not known:
                 return False
         return True
 
