@@ -58,7 +58,7 @@ function(batchai_unit_test name)
   # Fixtures lie in anonymous namespaces, which a unity build includes from another file.
   target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   batchai_sanitize(${name})
-  # A third of the compile time, in code that nobody installs; the library keeps them.
+  # A third of the compile time, in code that is not installed. The library keeps these checks.
   target_compile_options(${name} PRIVATE -fno-sanitize=null,alignment,object-size,vptr)
   add_dependencies(unit_tests ${name})
   add_test(NAME unit/${name} COMMAND ${name} --color_output=no)

@@ -54,14 +54,14 @@ start() {
 state() { batchai job show "${scope[@]}" -n "$1" --query executionState; }
 is_in_state() { [ "$(state "$1")" = "\"$2\"" ]; }
 
-# A fact that every submission changes: the jobs that Slurm knows and the records that there are.
+# Changes with every submission: the jobs that Slurm knows, and the record directories.
 submissions() {
     scontrol show job -o 2>/dev/null | grep -c '^JobId'
     find "$(alice_home)/.local/share/batchai/jobs" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l
 }
 
-# refused_with PATTERN BATCHAI_ARGUMENT...: exit code 2, one line like the pattern, nothing submitted. What follows the
-# line is the policy entry that begins as $entry says; without $entry nothing does.
+# refused_with PATTERN BATCHAI_ARGUMENT...: exit code 2, one line that matches the pattern, and no submission. After the
+# line comes the policy entry that begins with $entry, or nothing if $entry is not set.
 refused_with() {
     local pattern=$1 before after code=0
     shift

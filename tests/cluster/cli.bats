@@ -6,7 +6,7 @@
 
 load cli
 
-# One test: what a command leaves, the next one finds.
+# One test, because each command uses the results of the earlier ones.
 @test "the walk-through's commands work in their order, as they are written" {
     cp "$BATCHAI_SOURCE/contrib/examples/tutorial/job.json" .
     cat >cifar_cnn_distributed.py <<'PY'

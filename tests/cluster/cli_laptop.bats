@@ -58,7 +58,7 @@ local_run() {
     BATCHAI_POLICY=$PWD/suggested.toml batchai job check job.json
 }
 
-@test "a share that is no directory here is refused, and a policy that is named has to be there" {
+@test "a share that is not a directory here is refused, and so is a named policy that does not exist" {
     run -3 batchai job run --local -n job -f job.json --share myshare=nowhere
     [[ $output == *"--share myshare=nowhere: No such file or directory" ]]
     BATCHAI_POLICY=$PWD/none run -3 batchai job run --local -n job -f job.json

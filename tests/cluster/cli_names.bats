@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Names that others have chosen do not command the terminal of the user or admin who looks at them.
+# Names that another user has chosen cannot send control sequences to a user's or admin's terminal.
 # minislurm: -n 1
 # plugin: policy=/run/minislurm/batchai.toml
 #
@@ -8,11 +8,11 @@
 
 load cli
 
-# Sets a terminal's title, changes its colour in both forms of C1, and turns the text around.
+# It sets the terminal's title, changes the colour (with both forms of C1), and reverses the text's direction.
 words=$'x\e]0;pwned\a\u009b31m\u202egnp'
 name=$words$'\x9b32m' # of a file, which need not be UTF-8
 
-# harmless FILE...: none has in it what a terminal obeys, and each has something in it.
+# harmless FILE...: none contains a control sequence, and none is empty.
 harmless() {
     local file
     for file in "$@"; do

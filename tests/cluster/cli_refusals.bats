@@ -8,7 +8,7 @@ load cli
 
 create() { echo job create "${scope[@]}" -n refused -f "$1"; }
 
-# refuses FILE PATTERN: by job create, and by job check where the cluster has no say in it.
+# refuses FILE PATTERN: job create refuses the file, and so does job check if the mistake is not about the cluster.
 refuses() {
     # shellcheck disable=SC2046 # words
     refused_with "$2" $(create "$1")
@@ -128,7 +128,7 @@ edited() {
     refuses bad.json 'batchai: bad.json:3:*: properties.nodeCount: a number that is too large'
 }
 
-@test "an interval or a target that is no number, with the range" {
+@test "an interval or a target that is not a number is refused with the range" {
     refused_with "*--interval: must be a number from 0.2 to 86400, is 'inf'*" job wait -n x --interval inf
     refused_with "*--interval: must be a number from 0.2 to 86400, is 'nan'*" job wait -n x --interval nan
     refused_with "*--target: must be a number from 0 to 100000, is '-1'*" cluster create -n x -t -1
@@ -260,7 +260,7 @@ edited() {
     batchai "${create[@]}" 2>said >command
     grep -q "properties.schedulingPriority: ignored: there is no \[priority.high\]" said
     run ! grep -q -e --nice -e --qos command
-    # And Slurm has it.
+    # Slurm has the job.
     jq '.properties.schedulingPriority = "low"' low.json >job.json
     job=$(batchai job create "${scope[@]}" -n low -f job.json --storage-account-name a --query slurm.jobId)
     [ "$(job_field "$job" Nice)" = 100 ]

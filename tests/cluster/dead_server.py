@@ -2,9 +2,9 @@
 """dead_server.py DIRECTORY FLAG - mounts a file system at DIRECTORY whose server is dead as long as FLAG exists.
 
 It holds sub/file, which says "data". While it is dead the server takes each request and answers none, as one
-behind a broken cable: who has asked waits, and not even SIGKILL ends that; FLAG.asked.NODE is then there.
-Without FLAG all are answered.
-Root's, in the node's mount namespace; ends when DIRECTORY is unmounted. Speaks to /dev/fuse itself."""
+behind a broken cable. A process that has sent a request then waits, and SIGKILL does not end it. The file
+FLAG.asked.NODE says that a request has come. Without FLAG the server answers all requests.
+It runs as root in the node's mount namespace, and ends when DIRECTORY is unmounted. It uses /dev/fuse directly."""
 
 import ctypes
 import errno

@@ -352,7 +352,7 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
     mkdir -m 700 closed && mkdir closed/root
     install -d -o 2001 -m 755 alices && ln -s ../closed/root alices/link
     policy '[[allow]]' "source = \"$place/alices/link\""
-    # Root could open it, and nobody cannot.
+    # Root could open it. User nobody cannot.
     run look
     [ "$status" -eq 0 ] || [ "$status" -eq 1 ]
     [[ $output = *" mount      allow, bind $place/alices/link: $place/alices/link: "* ]]

@@ -61,7 +61,7 @@ snoops() {
     eventually test -S socket
 }
 
-# Of the store's programs nothing is in $work/seen, though there was a look.
+# After alice's script has looked, $work/seen has nothing about the store's programs.
 saw_nothing() {
     kill_all '^/usr/bin/python3 .*snoop.py serve'
     cat programs seen

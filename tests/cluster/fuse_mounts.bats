@@ -220,7 +220,7 @@ no_daemons() { [ -z "$(daemons)" ]; }
             ! as_alice head -c 1 "/proc/$pid/$file" || false
         done
     done
-    # Nor would a crash show them: its core may have a byte.
+    # A crash does not show them either: the limit of a core is one byte.
     for pid in $(daemons); do
         [ "$(awk '/^Max core file size/ { print $5, $6 }' "/proc/$pid/limits")" = "1 1" ]
     done

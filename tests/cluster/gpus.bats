@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The GPUs of a job reach its ranks and its preparation, for every option that asks for GPUs.
+# Ranks and preparation get the job's GPUs, with each option that asks for GPUs.
 # minislurm: -n 2 -g 4
 # plugin: policy=/run/minislurm/batchai.toml
 #

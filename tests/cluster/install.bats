@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` leaves is what a cluster can load, by the line that comes with it.
+# A cluster can load the plugin that `cmake --install` installs, with the plugstack.conf line installed beside it.
 # minislurm: none
 
 bats_require_minimum_version 1.5.0
@@ -17,7 +17,7 @@ setup_file() {
     chmod -R go+rX "$BATS_RUN_TMPDIR"
 }
 
-# Each cluster is gone with its command.
+# Each cluster ends with its command.
 teardown() { [ -z "${place-}" ] || rm -rf "$place"; }
 
 # installed COMMAND...: on a two-node cluster of machines on which batchai is installed.
@@ -124,7 +124,7 @@ in_order() {
     [[ $output = *"error    leftovers  job mini-4711 is over and has left /run/batchai/jobs/mini-4711: restart slurmd"* ]]
 }
 
-# An installation in a directory that only root can exchange, looked at from a machine without Slurm.
+# An installation in a directory that only root can change, checked on a machine without Slurm.
 admin_check() { timeout 20 "$BATCHAI_BUILD/bin/batchai" admin check --plugstack "$place/plugstack.conf" "$@"; }
 lay_out() {
     place=$(mktemp -d /run/batchai-test.XXXXXX)
@@ -219,7 +219,7 @@ lay_out() {
     [ -d "$(sed -n 's/^prepend-path[^/]*PKG_CONFIG_PATH //p' shown | sed "s|^|$root|")" ]
 }
 
-# offered SHELL LINE: what a shell that has the installed completion offers at the end of the line.
+# offered SHELL LINE: the words that a shell with the installed completion offers at the end of the line.
 offered() {
     case $1 in
         zsh) timeout 60 /usr/bin/python3 "$BATCHAI_SOURCE/tests/cluster/completed_by_zsh.py" "$root/usr/share/zsh" "$2" ;;

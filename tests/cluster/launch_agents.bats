@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# batchai-launch: how agents end that should not, and where they run in heterogeneous jobs.
+# batchai-launch: agents that die, and the nodes of agents in heterogeneous jobs.
 # minislurm: -n 3
 #
 # shellcheck disable=SC2154 # job, status and output are set by submit and run
@@ -10,7 +10,7 @@ load lib
 
 setup() { out=$BATS_TEST_TMPDIR/out; }
 
-# Guard and agent, as a pattern that does not find the shell that looks for it.
+# A pattern for guard and agent that does not match the shell that searches for it.
 agents_of() { on_node "$1" pgrep -f 'batchai-launch --[a]gent'; }
 has_ranks() { on_node "$1" pgrep -fx 'sleep 301'; }
 

@@ -3,8 +3,8 @@
 # minislurm: -n 2
 # needs: torch
 #
-# What is said of ranks that wait for each other. Whoever is late waits for $go, so that nothing here
-# depends on how long anything takes.
+# Reports about ranks that wait for each other. A late rank waits for the file $go, so no test depends on how long a
+# step takes.
 # shellcheck disable=SC2034 # deadline is of lib.bash
 
 bats_require_minimum_version 1.5.0
@@ -43,7 +43,7 @@ hanging() {
 
 says() { eventually grep -Eq "$1" "$out" || { cat "$out" >&2 && return 1; }; }
 
-# The job goes on, and ends well, once the late rank does.
+# The job continues and succeeds when the late rank does.
 goes_on() {
     touch "$go"
     wait "$job_pid"

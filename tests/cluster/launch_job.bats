@@ -119,7 +119,7 @@ events() { cat "$record"/events-*.jsonl; }
         [ "$(cat "$files/stdout.txt")" = $'0::\n0::' ]
         rm -r "$share/out"
     done
-    # Neither where nothing was added, nor in another toolkit.
+    # Not if nothing was added, and not in another toolkit.
     job 1 "$(mpi 'echo $ADDED:$OWN:' 1)" '"jobPreparation": { "commandLine": "true" }'
     launch
     [ "$(cat "$files/stdout.txt")" = :: ]
@@ -325,7 +325,7 @@ kept() { grep -o '/var/tmp/batchai-[^ ]*' <<<"$output" | sort -u; }
     [ "$(cat "$(kept)")" = text ]
     rm "$(kept)"
     [ "$(cat logs/rank.0/stdout)" = text ]
-    # A restart is no way out of it.
+    # A restart does not help.
     run -123 timeout 30 bash -c "exec batchai-launch --local 1 -n 1 --restarts 1 \
         sh -c 'echo text; exit \$((1 - TORCHELASTIC_RESTART_COUNT))' >/dev/full"
     # shellcheck disable=SC2046 # one argument per file
@@ -359,7 +359,7 @@ kept_with() { grep -rlF --include='batchai-*' -- "$1" /var/tmp 2>/dev/null; }
     grep -qF "the ranks' output goes on in $(hostname -s):$file" "$file"
     grep -q '^batchai-launch: rank 0 on .* exited with code 3' "$file"
     rm "$file"
-    # The full file is a rank's own: the launcher has no output to keep but its own words.
+    # The full file is a rank's own: the launcher has only its own messages to keep.
     cd "$BATS_TEST_TMPDIR" || return
     mkdir -p logs/rank.0
     ln -s /dev/full logs/rank.0/stdout

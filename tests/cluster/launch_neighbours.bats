@@ -44,7 +44,7 @@ end_job() {
     [ -z "${holder-}" ] || wait "$holder"
 }
 
-# alices_ports NODE: where a process of hers listens, as everybody on the node can see: "ADDRESS PORT".
+# alices_ports NODE: where alice's processes listen, from /proc, which each user can read: "ADDRESS PORT".
 alices_ports() {
     bob_on "$1" bash -c '
         while read -r _ local _ state _ _ _ uid _; do
@@ -54,8 +54,8 @@ alices_ports() {
         done </proc/net/tcp'
 }
 
-# hold NODE COUNT: bob opens so many connections to each of her ports there, and holds them without a word; and he
-# connects again and again.
+# hold NODE COUNT: bob opens COUNT connections to each of alice's ports there and sends nothing. Then he connects
+# again and again.
 hold() {
     alices_ports "$1" >"$work/ports.$1"
     [ -s "$work/ports.$1" ]

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 2
 #
-# Where the ranks of Horovod's own Gloo find each other: asked by curl, and by Horovod where there is one. (Who else asks:
-# launch_neighbours.bats.)
+# The rendezvous server of Horovod's own Gloo. Its clients here are curl and, if it is installed, Horovod. Other users'
+# requests are in launch_neighbours.bats.
 # shellcheck disable=SC2016 # ranks expand it
 
 bats_require_minimum_version 1.5.0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# How a job under batchai-launch is ended from outside, and how it goes on after a failure.
+# Ends of a job under batchai-launch from outside, and restarts after a failure.
 # minislurm: -n 3 -s PreemptType=preempt/partition_prio -s PreemptMode=REQUEUE -s "PartitionName=low Nodes=ALL Default=YES PriorityTier=1 GraceTime=20" -s "PartitionName=high Nodes=ALL PriorityTier=2"
 #
 # shellcheck disable=SC2154 # status, output and lines are set by run, job by submit
@@ -271,8 +271,8 @@ run 1" ]
 
 # ---- each launch has its own state -----------------------------------------------------------------
 
-# A rank that says what it finds where it may keep its state, and keeps its mark there. It fails
-# until its attempt is the last one, or while there is no file "go".
+# A rank that prints what it finds in its restart directory, and leaves a mark there. It fails until its attempt is the
+# last one, or until the file "go" exists.
 write_keeper() {
     cat >keeper <<'END'
 #!/bin/sh

@@ -3,7 +3,7 @@
 # The ports of batchai-launch, and processes that do not belong to its job.
 # minislurm: -n 3 -s "TaskProlog=/run/minislurm/task_prolog"
 #
-# A start is kept from being completed, so that the ports stay open: n3's agent waits for a file to go.
+# The start must not complete, so that the ports stay open: n3's agent waits until a file is removed.
 # shellcheck disable=SC2154 # status and output are set by run
 
 bats_require_minimum_version 1.5.0

@@ -36,7 +36,7 @@ on_node() { timeout -k 2 "$deadline" minislurm exec "$@"; }
 
 nodes() { (cd "$MINISLURM_DIR/node" && echo *); }
 
-# eventually COMMAND...: repeats it until it succeeds, at most $deadline seconds; the last try may speak.
+# eventually COMMAND...: repeats it until it succeeds, at most $deadline seconds. Only the last try's output is shown.
 eventually() {
     local end=$((SECONDS + deadline))
     until "$@" >/dev/null 2>&1; do
@@ -84,8 +84,8 @@ wait_job() {
 
 # ---- nothing is left ---------------------------------------------------------------------------------
 
-# What is on a node: mounts, files where jobs leave them. An empty /run/batchai, its self-bind and the
-# empty directories where jobs will be mounted, which outlive the jobs by design, do not count.
+# The state of a node: its mounts, and files in the directories that jobs use. An empty /run/batchai, its self-bind and
+# empty mount directories do not count, because they outlive jobs by design.
 node_facts() {
     # shellcheck disable=SC2016 # expanded on the node
     on_node "$1" sh -c '
@@ -100,7 +100,7 @@ remember_nodes() {
     for node in $(nodes); do node_facts "$node" >"$MINISLURM_DIR/node/$node/clean"; done
 }
 
-# Prints what should not be there: nothing on a clean cluster.
+# Prints leftovers; nothing on a clean cluster.
 leftovers() {
     local node
     sinfo -h -R -o 'drained: %N: %E'

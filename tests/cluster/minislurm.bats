@@ -5,7 +5,7 @@
 bats_require_minimum_version 1.5.0
 load lib
 
-# The clusters of a test, by whomever they run, carry this in the environment of their processes.
+# The processes of a test's clusters, of any user, have this in their environment.
 setup() {
     export BATCHAI_TEST_MARK=mark-$$-$RANDOM
     touch "$BATS_TEST_TMPDIR/before"

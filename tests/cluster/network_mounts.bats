@@ -88,7 +88,7 @@ processes_with() { grep -laF -- "$1" /proc/[0-9]*/{cmdline,environ} 2>/dev/null 
     [ -z "$(grep -rlF "$password" out "$MINISLURM_DIR"/{log,state,etc,node} 2>/dev/null)" ]
     run scontrol show job -dd "$job"
     [[ $output == *"JobState=RUNNING"* && $output != *"$password"* ]]
-    # But for our own source, where the checkout is below /tmp.
+    # The checkout may be below /tmp, and servers.bash in it has the password.
     run on_node n1 grep -rlsF --exclude=servers.bash "$password" /run/batchai /tmp /dev/shm
     [ "$output" = "" ]
     : >done

@@ -111,8 +111,8 @@ shown_in_ps() {
     done
 }
 
-# waiting_preparation NEEDLE: a command with the needle in it that waits for a file "go" in the test's directory, in
-# which each node that runs it makes "preparing.NODE".
+# waiting_preparation NEEDLE: a command that contains the needle. It makes "preparing.NODE" in the test's directory and
+# waits for a file "go" there.
 waiting_preparation() { echo "touch $work/preparing.\$(hostname); while [ ! -e $work/go ]; do sleep 0.1; done; : $1"; }
 
 # kill_when_seen NAME: kill -9 of the nodes' processes of that name as soon as there is one, or none
@@ -160,7 +160,7 @@ running_job() {
     eventually test -e "started.$job"
 }
 
-# leave_behind COMMAND: a job on n1 starts this in a session of its own, and is over once the command has made the file left.
+# leave_behind COMMAND: a job on n1 starts it in a session of its own, and ends when the command has made the file "left".
 leave_behind() {
     rm -f left
     write_script leave "exec $1"

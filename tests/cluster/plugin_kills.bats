@@ -42,7 +42,7 @@ setup_file() {
     kill_a_sweep_at_each -f
 }
 
-# kill_a_sweep_at_each [-f]: as kill_at_each.
+# kill_a_sweep_at_each [-f]: like kill_at_each.
 kill_a_sweep_at_each() {
     local call n
     leave_an_end

@@ -13,8 +13,8 @@ setup_file() {
     as_alice srun -Q --batchai-mount="$data:a:ro" true # what the node's first job makes is there then
 }
 
-# held WHOM DIRECTORY: from now on a process that this program starts is held up at the first file that it removes in
-# the directory, until let_go. The tracer has a session of its own (-DDD): Slurm neither waits for it nor ends it.
+# held PROGRAM DIRECTORY: from now on strace stops each process that the program starts, at the first file that it removes
+# in the directory, until let_go. strace has a session of its own (-DDD), so Slurm neither waits for it nor ends it.
 held() { with_fault "$1" -DDD -f -P "$2" -e trace=unlinkat -e inject=unlinkat:delay_enter=100000000:when=1; }
 let_go() {
     with_fault

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 49 -p "required $BATCHAI_BUILD/tests/spank_required.so log=/run/required.log rules=/run/required.rules" -p "optional $BATCHAI_BUILD/tests/spank_optional.so rules=/run/optional.rules"
 #
-# What Slurm does with a plugin that fails, sleeps or ends: the facts that the real plugin is built on.
-# spank_probe/golden-VERSION.txt is what was found; a Slurm that behaves differently fails here first.
+# What Slurm does with a plugin that fails, sleeps or exits. The real plugin depends on these facts.
+# spank_probe/golden-VERSION.txt has them; a Slurm that behaves differently fails here first.
 # Nodes are drained on purpose and jobs get stuck: each test has nodes of its own (n1 to n43 are the
 # table's), and none asks for a clean cluster.
 

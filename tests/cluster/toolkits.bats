@@ -59,7 +59,7 @@ END
 }
 # outputs: the files of the ranks' standard output, on one line.
 outputs() { (cd "$files" && ls -1 stdout*.txt | paste -sd' '); }
-# value NAME FILE: of a variable that show.py has printed.
+# value NAME FILE: the value of a variable that show.py has printed.
 value() { sed -n "s/^$1=//p" "$files/$2"; }
 
 @test "tensorFlow: a master, a worker and a parameter server, which ends with them" {

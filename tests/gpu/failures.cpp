@@ -99,7 +99,7 @@ void lose_one(int rank, int size, Board& board, Place place) {
     expect(BATCHAI_COLL_ERR_PEER, status, "a rank was killed");
     const std::string sentence = batchai_coll_last_error();
     if (sentence.find("rank " + std::to_string(size - 1)) == std::string::npos) {
-        throw std::runtime_error("who has died is not said: " + sentence);
+        throw std::runtime_error("the error does not name the dead rank: " + sentence);
     }
     (void)batchai_coll_device_close(job.device());
     (void)batchai_coll_finalize(job.comm());

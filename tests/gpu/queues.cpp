@@ -116,7 +116,7 @@ class Trainer {
         streams_ = {stream, how_ == How::together ? stream : static_cast<cudaStream_t>(other_)};
         for (const Tensor& tensor : tensors_) write(tensor);
         std::vector<Operation> operations = submit_all();
-        // Who asks for it instead may not count as waiting.
+        // A thread that only asks for the state must not count as waiting.
         end(operations.back(), true);
         operations.pop_back();
         std::shuffle(operations.begin(), operations.end(), random_);

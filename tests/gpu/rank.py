@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """rank.py RANKS BOARD RANK SIZE SECONDS SCRIPT [ARGUMENT...] - a script as a rank of horovod.py's job.
 
-The process joins the job (ranks.cpp) before the collective library asks who it is, and runs the
+The process joins the job (ranks.cpp) before the collective library asks for its rank, and runs the
 script, or "-m MODULE", with horovod in its path. One that takes longer than SECONDS ends, and says
 where it is.
 """

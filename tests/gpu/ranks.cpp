@@ -18,7 +18,7 @@ std::unique_ptr<BoardBootstrap> bootstrap;
 std::string key, text;  // what was put since the last fence
 pmix_proc_t self;
 
-// As PMIx gives it: to be freed by who asked.
+// Allocated as PMIx does: the caller frees it.
 pmix_value_t* new_value() {
     return static_cast<pmix_value_t*>(std::calloc(1, sizeof(pmix_value_t)));
 }

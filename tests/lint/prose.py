@@ -3,7 +3,8 @@
 
 In Markdown, prose lines have at most 120 characters; tables, code and what cannot be broken may be
 longer. In Markdown and manuals, phrases that readers stumbled over do not come back: PHRASES says
-what to write instead. In sources the same holds for messages, which are string literals.
+what to write instead. In sources the same holds for messages, which are string literals, and for comments; in scripts
+for comments and titles of tests.
 Prints FILE:LINE: what is wrong. Exit: 1 where something is.
 """
 import re
@@ -15,15 +16,16 @@ WIDTH = 120
 PHRASES = [
     (r"\bbut for\b", "except"),
     # The account of that name is "user nobody", or in backticks.
-    (r"(?<!user )(?<!as )(?<!of )\bnobody('s)?\b", "the rank, the agent, the user: the noun"),
+    (r"(?<!user )(?<!uid )(?<!as )(?<!of )\bnobody('s)?\b", "the rank, the agent, the user: the noun"),
     (r"\bsomebody('s)?\b", "the rank, the agent, the user: the noun"),
-    (r"\bis no (number|file|directory|name|integer|job|path|word|user)\b", "is not a ..."),
+    (r"(?<!there )\bis no (number|file|directory|name|integer|job|path|word|user)\b", "is not a ..."),
     (r"\bthe begin of\b", "the start of"),
     (r"\bfor who\b", "for the program that"),
     (r"\bwithout a word\b", "without a message"),
 ]
 PHRASES = [(re.compile(pattern, re.IGNORECASE), better) for pattern, better in PHRASES]
 
+COMMENT = re.compile(r"(?:^|\s)(?://|#) (.*)")
 LITERAL = re.compile(r"""'(?:[^'\\\n]|\\.)'|"((?:[^"\\\n]|\\.)*)\"""")
 # What a line of Markdown may have instead of prose: code, a table, a heading, HTML, a link alone.
 NO_PROSE = re.compile(r" {4}|\s*(\||#|<|!\[|\[[^\]]*\]: )")
@@ -58,11 +60,20 @@ def of_manual(lines):
                 yield number, wrong
 
 
-def of_source(lines):
+def of_source(lines, with_literals=True):
     for number, line in enumerate(lines, 1):
-        for literal in LITERAL.findall(line):
-            for wrong in stumbles(literal):
+        comment = COMMENT.search(LITERAL.sub('""', line))
+        for text in (LITERAL.findall(line) if with_literals else []) + ([comment.group(1)] if comment else []):
+            for wrong in stumbles(text):
                 yield number, wrong
+
+
+def of_script(lines):
+    for number, line in enumerate(lines, 1):
+        if line.startswith("@test "):
+            for wrong in stumbles(line):
+                yield number, wrong
+    yield from of_source(lines, with_literals=False)
 
 
 def kind_of(name):
@@ -70,6 +81,9 @@ def kind_of(name):
         return of_markdown
     if "/man/" in name:
         return of_manual
+    # Tests expect the words of other programs, too.
+    if name.startswith("tests/") or re.search(r"\.(bats|bash|sh)$", name):
+        return of_script
     return of_source
 
 

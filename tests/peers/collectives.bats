@@ -117,7 +117,7 @@ setup() {
     done
 }
 
-# The launcher ends a job in which a rank fails: here the rank's shell says that all is well.
+# The launcher would end a job in which a rank fails, so the rank's shell hides the failure.
 # shellcheck disable=SC2016 # expanded by the rank's shell
 @test "all others are told when a rank is killed" {
     for ((i = 0; i < rounds; ++i)); do

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # minislurm: -n 3
 #
-# The collective library when ranks die, stand still or abort, and when nodes die or are cut off: all
-# others are told who it is and which operation waits, and may begin again. faults_check.c says what
-# each mode does. BATCHAI_COLL_TIMEOUT, which would end everything at some time, is never.
+# The collective library when ranks die, stop or abort, and when nodes die or lose the network. All other ranks get an
+# error that names the rank and the operation, and may start again. faults_check.c says what each mode does.
+# BATCHAI_COLL_TIMEOUT is never, because it would end each wait.
 # shellcheck disable=SC2154 # output and status are set by run
 
 bats_require_minimum_version 1.5.0
@@ -31,17 +31,17 @@ teardown() {
 
 layouts=("local_launch 1 3" "local_launch 2 4" "slurm_launch 3 7")
 
-# fine COUNT: so many ranks are content, whatever else was said.
+# fine COUNT: COUNT ranks have succeeded; other output is allowed.
 fine() { [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]; }
 
-# told COUNT PATTERN: so many ranks have been told this, and which operation waits.
+# told COUNT PATTERN: COUNT ranks have got this error, with the operation that waits.
 told() {
     local count
     count=$(grep -cE ": collectives: $2; waiting: operation [0-9]+, .*\(gradient\)" <<<"$output")
     [ "$count" -eq "$1" ] || { echo "$count ranks were told: $2" >&2 && return 1; }
 }
 
-# The launcher ends a job in which a rank fails: here the rank's shell says that all is well.
+# The launcher would end a job in which a rank fails, so the rank's shell hides the failure.
 # survive LAYOUT RANK COMMAND...: the rank does not.
 survive() {
     # shellcheck disable=SC2016,SC2086 # expanded by the rank's shell; words
@@ -244,7 +244,7 @@ waits='; waiting: operation [0-9]+, .*gradient'
     done
 }
 
-# As a host is for a moment whose cable has just been plugged in again.
+# Like a host just after its cable was plugged in again.
 @test "a host that cannot be reached is tried again for some seconds" {
     local other
     other=$(scontrol show node -o n2 | grep -oP 'NodeAddr=\K\S+')

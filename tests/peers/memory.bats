@@ -46,7 +46,7 @@ setup() {
     done
 }
 
-# The launcher ends a job in which a rank fails: here the rank's shell says that all is well.
+# The launcher would end a job in which a rank fails, so the rank's shell hides the failure.
 # shellcheck disable=SC2016 # expanded by the rank's shell
 @test "all others are told when a rank is killed" {
     for layout in "local_launch 1 3" "slurm_launch 2 4"; do

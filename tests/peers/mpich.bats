@@ -11,8 +11,8 @@ setup() {
 
 local_launch() { timeout -k 2 60 batchai-launch --local 2 -n 4 -- "$@"; }
 
-# MPICH 4.0.2 over UCX's TCP hangs in MPI_Finalize now and then: one rank waits for the progress of
-# others, who make none in the last barrier; under its own mpiexec just so.
+# MPICH 4.0.2 over UCX's TCP sometimes hangs in MPI_Finalize: one rank waits for progress of ranks that make none in the
+# last barrier. It does so under its own mpiexec too.
 two_nodes() {
     local said='' code=124
     for ((i = 0; i < 9 && code == 124; i++)); do
@@ -70,7 +70,7 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
 }
 
 @test "a rank of MPICH that is killed before a barrier ends the job and is named" {
-    # MPICH's other ranks may notice it themselves first, and end with 15: then they are to blame.
+    # MPICH's other ranks may notice it first and exit with 15. Then they count as the first failure.
     for ((i = 0; i < 5; ++i)); do
         run slurm_launch "$check" 4 2 killed 2
         [ "$status" -eq 15 ] || break

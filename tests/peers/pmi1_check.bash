@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A client of PMI-1, as plain as can be: lines over $PMI_FD, or over a connection to $PMI_PORT.
-# pmi1_check exchange             put, barrier, and get everybody's value; twice
+# A minimal client of PMI-1: lines over $PMI_FD, or over a connection to $PMI_PORT.
+# pmi1_check exchange             put, barrier, and get each rank's value; twice
 # pmi1_check leave RANK CODE      RANK exits before a barrier
-# pmi1_check silent RANK CODE     RANK exits without a word, the others wait in a barrier
+# pmi1_check silent RANK CODE     RANK exits before it uses PMI-1, the others wait in a barrier
 # pmi1_check abort RANK CODE
 # pmi1_check say RANK LINE        RANK says LINE and prints the answer
 set -euo pipefail

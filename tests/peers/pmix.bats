@@ -87,7 +87,7 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
     [[ $output = *"batchai-launch: rank 3 on n2"*"code 0"* ]]
 }
 
-# Busy cores: the agent hears of an end before it hears what the rank has said.
+# On busy cores the agent learns of a rank's end before it has read the rank's messages.
 @test "ranks that join PMIx and leave it are not called failed on busy nodes" {
     local rounds=10 pids=()
     [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=500
@@ -192,7 +192,7 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
     done
 }
 
-# Often, for in some rounds a rank is ended while it connects.
+# Many rounds, because a rank is killed while it connects in only some of them.
 @test "PMIx_Abort ends the job with its code and message" {
     local rounds=20
     [ "${BATCHAI_SOAK-0}" = 0 ] || rounds=200

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2154 # output and status are set by run, deadline by who loads it
+# shellcheck shell=bash disable=SC2154 # run sets output and status, the test file sets deadline
 #
-# How the tests of the collective library start ranks, and what they look at in the end. After ../cluster/lib.
+# Starts ranks for the tests of the collective library, and checks how they end. Load it after ../cluster/lib.
 
-# Layouts: local_launch NODES RANKS, slurm_launch NODES RANKS; the ranks are dealt out evenly, the first nodes get
-# one more.
+# Layouts: local_launch NODES RANKS, slurm_launch NODES RANKS. The ranks are divided evenly; the first nodes may have one
+# more.
 local_launch() { timeout -k 2 "$deadline" batchai-launch --local "$1" -n "$2" -- "${@:3}"; }
 slurm_launch() { salloc --quiet "-N$1" batchai-launch -n "$2" -- "${@:3}"; }
 
-# fine COUNT: so many ranks are content, and nothing was said but by ranks.
+# fine COUNT: COUNT ranks have succeeded, and there is no other output.
 fine() {
     [ "$(grep -c ' is fine$' <<<"$output")" -eq "$1" ]
     ! grep -qv "^rank " <<<"$output"

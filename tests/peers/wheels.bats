@@ -20,7 +20,7 @@ need() {
     [ -f "$BATCHAI_PEERS/$1/filled" ] || skip "$1 is not in $BATCHAI_PEERS: tests/peers/${2:-wheels.sh} fetches it"
 }
 
-# fine RANKS: all are content.
+# fine RANKS: all ranks have succeeded.
 fine() {
     [ "$status" -eq 0 ] || { echo "$output" >&2 && return 1; }
     [ "$(grep -c "of $1 is fine\$" <<<"$output")" -eq "$1" ]

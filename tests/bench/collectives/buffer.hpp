@@ -14,7 +14,7 @@ namespace batchai::bench {
 
 class Buffer {
   public:
-    // given: so much memory that is somebody else's; null: its own.
+    // given: memory of that size, which the caller owns; null: the buffer makes its own.
     explicit Buffer(std::size_t bytes, void* given = nullptr) : data_(static_cast<float*>(given)) {
         if (given == nullptr) map((bytes + kPage - 1) / kPage * kPage);
         for (std::size_t i = 0; i < bytes / sizeof(float); i += kSmallPage) data_[i] = 0;

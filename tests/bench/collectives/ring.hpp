@@ -34,7 +34,7 @@ struct Ring {
 // Of all ranks; a ring has a name of its own.
 Ring connect_ring(const Ranks& ranks, const std::string& name);
 
-// Nobody leaves before all have come: a token goes round twice.
+// A barrier: a token goes round the ring twice.
 void wait_for_all(const Ranks& ranks, const Ring& ring);
 
 // The largest of what all say, the same for all.

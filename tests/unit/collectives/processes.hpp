@@ -139,7 +139,8 @@ class Processes {
     }
 
   private:
-    // In the child. It leaves without a word to Boost.Test, of which it has a copy.
+    // In the child. It exits without Boost.Test's report, because it has a copy of Boost.Test's
+    // state.
     [[noreturn]] void be(int rank, const Body& body) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) {

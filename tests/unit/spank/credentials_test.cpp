@@ -15,8 +15,8 @@ using spank::Answer;
 
 namespace {
 
-// Somebody else where the tests run as root, else ourselves.
-spank::Credentials somebody() {
+// User nobody if the tests run as root, or else this user.
+spank::Credentials some_user() {
     if (geteuid() == 0) return {65534, 65534, {65534}};
     return {geteuid(), getegid(), {}};
 }
@@ -26,13 +26,13 @@ spank::Credentials somebody() {
 BOOST_AUTO_TEST_SUITE(credentials)
 
 BOOST_AUTO_TEST_CASE(work_is_done_with_the_users_rights) {
-    const auto answer = spank::as_user(somebody(), 10, []() -> sys::Result<Answer> {
+    const auto answer = spank::as_user(some_user(), 10, []() -> sys::Result<Answer> {
         return Answer{std::to_string(getuid()) + " " + std::to_string(geteuid()) + " " +
                           std::to_string(getegid()),
                       {}};
     });
     BOOST_REQUIRE(answer);
-    const auto user = somebody();
+    const auto user = some_user();
     BOOST_TEST(answer->text == std::to_string(user.uid) + " " + std::to_string(user.uid) + " " +
                                    std::to_string(user.gid));
 }
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_root_alone_stays_closed) {
     if (geteuid() != 0) return;
     const test::TemporaryDirectory directory;
     const auto file = directory.write("secret", "x", 0600);
-    const auto answer = spank::as_user(somebody(), 10, [&]() -> sys::Result<Answer> {
+    const auto answer = spank::as_user(some_user(), 10, [&]() -> sys::Result<Answer> {
         auto text = spank::read_regular_file(file, 10);
         if (!text) return text.error();
         return Answer{*text, {}};
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(open_files_and_long_texts_come_back) {
     const test::TemporaryDirectory directory;
     chmod(directory.path().c_str(), 0755);
     const auto file = directory.write("a", "content");
-    const auto answer = spank::as_user(somebody(), 10, [&]() -> sys::Result<Answer> {
+    const auto answer = spank::as_user(some_user(), 10, [&]() -> sys::Result<Answer> {
         Answer made;
         made.text.assign(300000, 'x');
         for (int i = 0; i < 10; ++i)
@@ -84,27 +84,27 @@ BOOST_AUTO_TEST_CASE(open_files_and_long_texts_come_back) {
     BOOST_TEST(*spank::read_all(answer->files[9].get(), 100) == "content");
 }
 
-BOOST_AUTO_TEST_CASE(an_error_comes_back) {
+BOOST_AUTO_TEST_CASE(an_error_is_returned) {
     const auto answer =
-        spank::as_user(somebody(), 10, []() -> sys::Result<Answer> { return sys::Error{"why"}; });
+        spank::as_user(some_user(), 10, []() -> sys::Result<Answer> { return sys::Error{"why"}; });
     BOOST_REQUIRE(!answer);
     BOOST_TEST(answer.error().message == "why");
 }
 
 BOOST_AUTO_TEST_CASE(a_child_that_dies_or_hangs_is_an_error) {
-    BOOST_TEST(!spank::as_user(somebody(), 10, []() -> sys::Result<Answer> { _exit(0); }));
-    BOOST_TEST(!spank::as_user(somebody(), 10, []() -> sys::Result<Answer> {
+    BOOST_TEST(!spank::as_user(some_user(), 10, []() -> sys::Result<Answer> { _exit(0); }));
+    BOOST_TEST(!spank::as_user(some_user(), 10, []() -> sys::Result<Answer> {
         raise(SIGKILL);
         return Answer{};
     }));
-    BOOST_TEST(!spank::as_user(somebody(), 1, []() -> sys::Result<Answer> {
+    BOOST_TEST(!spank::as_user(some_user(), 1, []() -> sys::Result<Answer> {
         pause();
         return Answer{};
     }));
 }
 
 BOOST_AUTO_TEST_CASE(too_much_is_an_error) {
-    BOOST_TEST(!spank::as_user(somebody(), 10, []() -> sys::Result<Answer> {
+    BOOST_TEST(!spank::as_user(some_user(), 10, []() -> sys::Result<Answer> {
         return Answer{std::string(2 << 20, 'x'), {}};
     }));
 }
