@@ -37,7 +37,7 @@ std::string offered(const std::string& words, const std::string& before = "") {
 
 BOOST_AUTO_TEST_SUITE(completion)
 
-BOOST_AUTO_TEST_CASE(in_etc_is_the_one_of_this_command) {
+BOOST_AUTO_TEST_CASE(the_script_in_etc_is_that_of_this_command) {
     std::ostringstream text;
     text << std::ifstream(kFile).rdbuf();
     BOOST_TEST((text.str() == made()),

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(two_machines_homes_are_compared_by_what_their_file_systems_
     BOOST_TEST(same("numbered:7:1.2", "served:9:3.4"));  // SMB: numbers of the client's own
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_identity_of_a_home_is_refused) {
+BOOST_AUTO_TEST_CASE(a_text_that_is_not_a_home_identity_is_refused) {
     for (const char* text : {"", "own", "own:7", "own:x:1.2", "own:7x:1.2", "other:7:1.2", ":7:"})
         BOOST_TEST(!parse_home_identity(text).has_value(), text);
     BOOST_TEST(!home_identity("/nowhere"));
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(the_node_with_another_policy_than_most_is_named) {
     BOOST_TEST(answers[3].findings.empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_a_plugin_was_built_for_is_read_from_its_file) {
+BOOST_AUTO_TEST_CASE(the_releases_of_a_plugin_are_read_from_its_file) {
     const test::TemporaryDirectory directory;
     const std::string file = directory.path() + "/plugin.so";
     const auto of = [&](const std::string& bytes) {

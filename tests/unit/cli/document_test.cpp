@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(has_every_key_of_the_services_model_and_no_other) {
                json({{"name", "TOKEN"}, {"value", nullptr}, {"valueSecretReference", nullptr}}));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_ours_is_under_one_key) {
+BOOST_AUTO_TEST_CASE(batchais_own_facts_are_under_one_key) {
     Execution execution;
     execution.slurm = SlurmJob{"PENDING", "mini", 100, {}, 0, "Resources"};
     const json slurm = job_document(row(), execution, kSnapshot)["slurm"];
@@ -112,13 +112,13 @@ BOOST_AUTO_TEST_CASE(what_is_ours_is_under_one_key) {
     BOOST_TEST(slurm["endTime"].is_null());
 }
 
-BOOST_AUTO_TEST_CASE(of_a_job_whose_snapshot_is_gone_still_says_what_is_known) {
+BOOST_AUTO_TEST_CASE(a_job_without_a_snapshot_is_described_by_its_row) {
     const json document = job_document(row(), Execution{}, json());
     BOOST_TEST(document["name"] == "cifar_distributed");
     BOOST_TEST(document["toolType"].is_null());
 }
 
-BOOST_AUTO_TEST_CASE(as_a_table_has_azs_columns) {
+BOOST_AUTO_TEST_CASE(a_table_of_jobs_has_azs_columns) {
     Execution execution;
     execution.state = Execution::State::failed;
     execution.exit_code = 127;

@@ -45,13 +45,13 @@ BOOST_AUTO_TEST_CASE(state_follows_slurm) {
     BOOST_TEST(state_of(in_slurm("FAILED", 3)) == "failed");
 }
 
-BOOST_AUTO_TEST_CASE(while_queued_has_no_start) {
+BOOST_AUTO_TEST_CASE(a_queued_job_has_no_start_time) {
     BOOST_TEST(!judge(in_slurm("PENDING")).start_time);
     BOOST_TEST(*judge(in_slurm("RUNNING")).start_time == 100.0);
     BOOST_TEST(!judge(in_slurm("RUNNING")).end_time);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_failed_command_has_its_exit_code_and_the_services_error) {
+BOOST_AUTO_TEST_CASE(a_failed_command_gives_its_exit_code_and_the_services_error) {
     const auto execution = judge(in_slurm("FAILED", 127));
     BOOST_TEST(*execution.exit_code == 127);
     BOOST_REQUIRE(execution.errors.size() == 1);
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(of_a_failed_command_has_its_exit_code_and_the_services_erro
     BOOST_TEST(execution.errors[0].message == "Job failed with non-zero exit code");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_terminated_job_has_no_exit_code) {
+BOOST_AUTO_TEST_CASE(a_terminated_job_has_no_exit_code) {
     const auto execution = judge(in_slurm("CANCELLED", 143));
     BOOST_TEST(!execution.exit_code);
     BOOST_REQUIRE(execution.errors.size() == 1);
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(no_end_by_slurm_goes_without_a_cause) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(while_queued_has_slurms_reason) {
+BOOST_AUTO_TEST_CASE(a_queued_job_has_slurms_reason) {
     auto evidence = in_slurm("PENDING");
     evidence.slurm->reason = "Resources";
     BOOST_TEST(judge(evidence).waits_for == "Resources");
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_failure_of_the_whole_job_is_no_nodes) {
     BOOST_TEST(judge(evidence).errors.at(0).node == "launch");
 }
 
-BOOST_AUTO_TEST_CASE(is_terminating_until_slurm_says_that_it_is_over) {
+BOOST_AUTO_TEST_CASE(a_job_is_terminating_until_slurm_has_ended_it) {
     auto evidence = in_slurm("RUNNING");
     evidence.terminating = true;
     BOOST_TEST(state_of(evidence) == "terminating");
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(survives_slurms_memory) {
     BOOST_TEST(!judge(evidence).exit_code);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_job_that_nobody_knows_is_failed_and_says_why) {
+BOOST_AUTO_TEST_CASE(a_job_that_slurm_does_not_know_has_failed_with_a_reason) {
     const auto execution = judge(Evidence{});
     BOOST_TEST(state_name(execution.state) == "failed");
     BOOST_TEST(execution.errors.at(0).message.find("no longer knows") != std::string::npos);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(of_a_job_that_nobody_knows_is_failed_and_says_why) {
     BOOST_TEST(judge(with_event).errors[0].message == "n1: why");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_local_job_follows_its_launcher) {
+BOOST_AUTO_TEST_CASE(a_local_job_has_the_state_of_its_launcher) {
     Evidence evidence;
     evidence.local = true;
     evidence.local_alive = true;

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(keeps_an_outcome_whole) {
     BOOST_REQUIRE(job.kept);
     BOOST_TEST(job.kept->tool == "horovod");
     BOOST_TEST(job.kept->nodes == 4);
-    BOOST_TEST(job.kept->document.empty());  // only for who asks
+    BOOST_TEST(job.kept->document.empty());  // only on request
     BOOST_TEST(jobs({"", "", "", "train", "", true}).at(0).kept->document == "{}");
     BOOST_REQUIRE(history.remove_job("1"));
     BOOST_TEST(jobs().empty());
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(uses_no_write_ahead_log) {
     BOOST_TEST(!std::filesystem::exists(directory / "history.db-wal"));
 }
 
-BOOST_AUTO_TEST_CASE(of_a_newer_batchai_is_refused) {
+BOOST_AUTO_TEST_CASE(a_history_of_a_newer_batchai_is_refused) {
     {
         auto database = Database::open(directory / "history.db", 1000);
         BOOST_REQUIRE(database && database->execute("PRAGMA user_version = 99"));
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(of_a_newer_batchai_is_refused) {
                std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_negative_version_is_refused) {
+BOOST_AUTO_TEST_CASE(a_history_with_a_negative_version_is_refused) {
     auto database = Database::open(directory / "history.db", 1000);
     BOOST_REQUIRE(database && database->execute("PRAGMA user_version = -1"));
     const auto opened = History::open(directory.path());
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_another_program_has_changed_is_taken_as_a_job_no
     BOOST_TEST(!jobs(with_documents).front().kept.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(of_the_first_version_is_taken_over_with_all_that_is_in_it) {
+BOOST_AUTO_TEST_CASE(a_history_of_the_first_version_is_upgraded_with_its_rows) {
     const std::string old = directory / "old";
     std::filesystem::create_directory(old);
     {

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 BOOST_AUTO_TEST_SUITE(mounts)
 
-BOOST_AUTO_TEST_CASE(of_options_are_volumes_of_a_job) {
+BOOST_AUTO_TEST_CASE(mount_options_become_volumes_of_a_job) {
     MountOptions options;
     BOOST_TEST(mount_volumes(options, {}).is_null());
     options.share = "s";
@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(of_options_are_volumes_of_a_job) {
     BOOST_TEST(!volumes.contains("azureBlobFileSystems"));
 }
 
-BOOST_AUTO_TEST_CASE(of_a_cluster_do_not_replace_a_volume_of_the_job) {
+BOOST_AUTO_TEST_CASE(a_volume_of_a_cluster_does_not_replace_one_of_the_job) {
     const auto list = [](const char* url, const char* path) {
         return json::array({{{"azureFileUrl", url}, {"relativeMountPath", path}}});
     };
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(of_a_cluster_do_not_replace_a_volume_of_the_job) {
     BOOST_TEST(shares[1]["relativeMountPath"] == "more");
 }
 
-BOOST_AUTO_TEST_CASE(into_what_is_no_object_are_left_to_the_check) {
+BOOST_AUTO_TEST_CASE(volumes_are_not_merged_into_a_value_that_is_not_an_object) {
     json wrong = {{"mountVolumes", 5}};
     merge_volumes(wrong, {{"azureFileShares", json::array()}});
     BOOST_TEST(wrong["mountVolumes"] == 5);

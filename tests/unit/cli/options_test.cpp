@@ -148,15 +148,15 @@ const Complaint kComplaints[] = {
 
 BOOST_AUTO_TEST_SUITE(options)
 
-BOOST_DATA_TEST_CASE(of_the_walk_through_are_understood, kWalkThrough) {
+BOOST_DATA_TEST_CASE(the_walk_throughs_options_are_understood, kWalkThrough) {
     BOOST_TEST(parse(sample) == "");
 }
 
-BOOST_DATA_TEST_CASE(of_az_are_understood, kAlsoAccepted) {
+BOOST_DATA_TEST_CASE(azs_options_are_understood, kAlsoAccepted) {
     BOOST_TEST(parse(sample) == "");
 }
 
-BOOST_DATA_TEST_CASE(that_make_no_sense_are_refused, kRefused) {
+BOOST_DATA_TEST_CASE(wrong_options_are_refused, kRefused) {
     BOOST_TEST(parse(sample) != "");
     BOOST_TEST(parse(sample) != "help");
 }

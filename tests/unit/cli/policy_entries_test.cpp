@@ -27,7 +27,7 @@ std::string joined(const std::vector<std::string>& entries) {
 
 BOOST_AUTO_TEST_SUITE(policy_entries)
 
-BOOST_AUTO_TEST_CASE(that_are_missing_make_a_policy_in_which_nothing_is_missing) {
+BOOST_AUTO_TEST_CASE(missing_entries_make_a_policy_without_missing_entries) {
     const auto entries = missing_entries(job::SitePolicy(), std::string(kJob));
     BOOST_TEST(entries.size() == 4U, joined(entries));
     const auto policy = job::parse_policy(joined(entries), "policy");
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(that_are_missing_make_a_policy_in_which_nothing_is_missing)
     BOOST_TEST(joined(missing_entries(*policy.policy, std::string(kJob))) == "");
 }
 
-BOOST_AUTO_TEST_CASE(of_assignments_name_their_directory) {
+BOOST_AUTO_TEST_CASE(an_assigned_entry_names_its_directory) {
     const auto assignments = read_assignments({"myshare=/tmp", "external=/"}, {});
     BOOST_REQUIRE(assignments);
     const auto spec = job::parse_job(kJob, "job.json").spec;
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(of_assignments_name_their_directory) {
     BOOST_TEST(entries[1].find("[[cluster_volume]]\npath = \"external\"\n") == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(of_assignments_that_are_none_are_refused) {
+BOOST_AUTO_TEST_CASE(a_wrong_assignment_is_refused) {
     BOOST_TEST(!read_assignments({"myshare"}, {}));
     BOOST_TEST(!read_assignments({"=x"}, {}));
     BOOST_TEST(!read_assignments({"x=/no/such/directory"}, {}));

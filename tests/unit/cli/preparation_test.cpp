@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(each_node_is_told_with_its_state_and_time) {
     BOOST_TEST(preparing_text(told) == "preparing n2 (12 s)");
 }
 
-BOOST_AUTO_TEST_CASE(without_events_there_is_nothing_to_tell) {
+BOOST_AUTO_TEST_CASE(a_job_without_events_has_no_progress) {
     BOOST_TEST(preparation_of({}, running(), 1).is_null());
     BOOST_TEST(preparing_text(json()).empty());
 }
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_failure_of_the_ranks_is_none_of_the_preparation) {
     BOOST_TEST(brief(told) == "n1 prepared 1.0\n");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_requeued_job_the_last_run_counts) {
+BOOST_AUTO_TEST_CASE(the_last_run_of_a_requeued_job_counts) {
     const json told =
         preparation_of({event(EventKind::mounted, 1, "n1"), event(EventKind::preparing, 2, "n1"),
                         event(EventKind::failed, 3, "n1", "JobPreparationFailed", "why"),
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(of_a_requeued_job_the_last_run_counts) {
     BOOST_TEST(told[0]["message"].is_null());
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_preparing_in_a_job_that_is_over) {
+BOOST_AUTO_TEST_CASE(no_node_is_preparing_after_the_jobs_end) {
     Execution execution;
     execution.state = Execution::State::failed;
     execution.end_time = 4;
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_is_behind_gives_no_negative_time) {
     BOOST_TEST(brief(told) == "n1 preparing 0.0\n");
 }
 
-BOOST_AUTO_TEST_CASE(of_many_nodes_some_are_named) {
+BOOST_AUTO_TEST_CASE(only_some_of_many_nodes_are_named) {
     std::vector<job::Event> events;
     for (int i = 1; i <= 9; ++i)
         events.push_back(event(EventKind::preparing, 10 - i, "n" + std::to_string(i)));

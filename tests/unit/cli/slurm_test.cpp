@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(get_input_and_give_output_errors_and_status) {
     BOOST_TEST(run_program({"true"}, much)->status == 0);
 }
 
-BOOST_AUTO_TEST_CASE(that_are_not_there_are_an_error) {
+BOOST_AUTO_TEST_CASE(a_missing_program_is_an_error) {
     BOOST_TEST(!run_program({"batchai-no-such-program"}));
     BOOST_TEST(!on_path("batchai-no-such-program"));
     BOOST_TEST(on_path("sh"));

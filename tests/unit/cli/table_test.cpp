@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(keeps_a_column_with_an_empty_number_to_the_right) {
                "b\n");
 }
 
-BOOST_AUTO_TEST_CASE(without_rows_is_nothing) {
+BOOST_AUTO_TEST_CASE(a_table_without_rows_prints_nothing) {
     BOOST_TEST((Table{{"Name"}, {}}).text().empty());
 }
 
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(commands_no_terminal) {
     BOOST_TEST(table.text() == "Name\n--------------\na\\u001b[31m\\nb\n");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_query_titles_the_keys) {
+BOOST_AUTO_TEST_CASE(a_table_of_a_query_has_the_keys_as_titles) {
     BOOST_TEST(result_table({{"idleNodeCount", 4}, {"name", "x"}, {"nested", {1}}}).text() ==
                "  IdleNodeCount  Name\n"
                "---------------  ------\n"

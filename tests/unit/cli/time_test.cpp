@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_CASE(is_the_services) {
     BOOST_TEST(plain_time(time) == "2018-06-13 00:35:47.573000+00:00");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_duration_is_pythons) {
+BOOST_AUTO_TEST_CASE(a_duration_has_pythons_form) {
     BOOST_TEST(duration_text(83.5) == "0:01:23.500000");
     BOOST_TEST(duration_text(3600) == "1:00:00");
     BOOST_TEST(duration_text(7 * 86400) == "7 days, 0:00:00");

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(add_up_on_any_number_of_nodes) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(give_the_same_bits_but_for_the_ring) {
+BOOST_AUTO_TEST_CASE(every_algorithm_except_the_ring_gives_the_same_bits) {
     constexpr std::size_t kCount = 1500;
     for (const auto& nodes : kNodes) {
         const int size = std::accumulate(nodes.begin(), nodes.end(), 0);

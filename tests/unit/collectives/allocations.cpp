@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(ends_with_a_schedule_that_is_frozen) {
 }
 
 // Counted is what the caller's thread does, which drives where it waits.
-BOOST_AUTO_TEST_CASE(ends_for_who_submits_and_waits) {
+BOOST_AUTO_TEST_CASE(an_operation_ends_for_the_thread_that_waits) {
     Ranks ranks({1});
     Dispatcher::Options options;
     options.numbers = {0};

@@ -203,7 +203,7 @@ void check(Device& device, Device::Reduction reduction, std::size_t sources, std
 
 BOOST_AUTO_TEST_SUITE(devices)
 
-BOOST_AUTO_TEST_CASE(an_order_is_not_done_before_somebody_asks) {
+BOOST_AUTO_TEST_CASE(an_order_does_not_run_before_the_device_is_asked) {
     HostDevice device(1);
     std::byte* host = good(device.allocate_pinned(1));
     std::byte* memory = good(device.allocate(1));
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_wait_orders_two_streams) {
     for_each_device([](Device& device) { BOOST_TEST(relayed(device, true) == 7); });
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_that_is_forgotten_shows) {
+BOOST_AUTO_TEST_CASE(a_missing_wait_is_noticed) {
     std::uint64_t wrong = 0;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
         HostDevice device(seed);
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_wait_that_is_forgotten_shows) {
     BOOST_TEST(wrong < kSeeds * 4 / 5);
 }
 
-BOOST_AUTO_TEST_CASE(an_event_that_is_forgotten_shows) {
+BOOST_AUTO_TEST_CASE(a_missing_event_is_noticed) {
     int wrong = 0;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
         HostDevice device(seed);
@@ -386,7 +386,7 @@ BOOST_AUTO_TEST_CASE(factors_are_applied) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_a_reduction_is_refused) {
+BOOST_AUTO_TEST_CASE(a_wrong_reduction_is_refused) {
     HostDevice device(1);
     std::byte* memory = good(device.allocate(64));
     const auto stream = good(device.make_stream());

@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(memory_of_a_gpu_and_of_the_host_do_not_go_together) {
 }
 
 // Memory of another one, as nothing but the C interface looks at it before.
-BOOST_AUTO_TEST_CASE(what_a_gpu_refuses_is_an_error_on_all) {
+BOOST_AUTO_TEST_CASE(a_failure_of_one_gpu_is_an_error_on_all_ranks) {
     Processes job({2, 1});
     expect_well(job.run([&](int rank, Board& board) -> std::string {
         Trainer trainer(board, rank, job.size());

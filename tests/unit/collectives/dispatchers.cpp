@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(ranks_leave_together) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_a_rank_that_has_left_is_told) {
+BOOST_AUTO_TEST_CASE(a_wait_for_a_rank_that_has_left_fails) {
     Job job({2});
     job.train(kTensors, 10);
     job[0].submit("x", 1);

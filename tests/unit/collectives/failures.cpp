@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_are_told_when_a_node_is_cut_off) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(all_ranks_are_told_who_calls_something_else) {
+BOOST_AUTO_TEST_CASE(a_rank_that_calls_another_operation_is_named_on_all_ranks) {
     for (const auto& nodes : std::vector<std::vector<int>>{{3}, {1, 1}, {2, 2, 2}, {1, 3, 2}}) {
         Ranks ranks(nodes, 3);
         std::vector<std::vector<std::int32_t>> data(ranks.size(), std::vector<std::int32_t>(9, 1));

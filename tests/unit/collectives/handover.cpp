@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(does_not_wait_for_a_child_that_outlives_the_process_that_wa
     ::close(kept[0]);
 }
 
-BOOST_AUTO_TEST_CASE(is_not_lost_to_the_next_program_where_a_child_of_the_one_before_lives_on) {
+BOOST_AUTO_TEST_CASE(the_next_program_announces_itself_although_a_child_of_the_last_one_lives) {
     LeavingSocket leaving = announce_leaving(job("next"), 1);
     const Child child;
     leaving = {};

@@ -53,7 +53,7 @@ Signature allreduce(std::uint64_t count) {
 
 BOOST_FIXTURE_TEST_SUITE(progress_page, Fixture)
 
-BOOST_AUTO_TEST_CASE(nobody_has_written_to_a_new_page) {
+BOOST_AUTO_TEST_CASE(a_new_page_has_no_progress) {
     BOOST_TEST(!read_progress(file).has_value());
 }
 
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_its_rank_has_cut_off_says_nothing) {
     BOOST_REQUIRE_EQUAL(::ftruncate(file.get(), kProgressBytes), 0);  // what is written at the end
 }
 
-BOOST_AUTO_TEST_CASE(what_a_part_of_the_job_does_is_not_shown) {
+BOOST_AUTO_TEST_CASE(an_operation_of_a_part_of_the_job_is_not_shown) {
     Progress progress;
     progress.joined();
     {
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_page_of_another_size_or_place_is_left_alone) {
     progress.begin(1, allreduce(1));
 }
 
-BOOST_AUTO_TEST_CASE(garbage_is_no_page) {
+BOOST_AUTO_TEST_CASE(a_file_of_garbage_is_not_a_page) {
     const std::string garbage(kProgressBytes, '\xff');
     BOOST_REQUIRE_EQUAL(::pwrite(file.get(), garbage.data(), garbage.size(), 0), 4096);
     BOOST_TEST(!read_progress(file).has_value());

@@ -54,7 +54,7 @@ const std::vector<int> kTwo = {0, 1}, kThree = {0, 1, 2};
 
 BOOST_AUTO_TEST_SUITE(queue_judge)
 
-BOOST_AUTO_TEST_CASE(what_all_have_starts_in_the_first_ones_order) {
+BOOST_AUTO_TEST_CASE(operations_of_all_ranks_start_in_the_first_ranks_order) {
     const std::string a = key("a", "of x"), b = key("b", "of y"), c = key("c", "of z");
     const auto verdicts = judge({line({b, a}), line({a, c, b})}, kTwo);
     BOOST_TEST(sentences(verdicts) == (std::vector<std::string>{"b: ", "a: "}),
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(long_lines_are_shortened) {
     BOOST_TEST(verdicts[0].sentence.find("a6") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(who_keeps_others_waiting) {
+BOOST_AUTO_TEST_CASE(a_stall_names_the_ranks_that_others_wait_for) {
     BOOST_TEST(describe_stall({line({key("a", "")}), line({}), line({key("a", ""), key("b", "")})},
                               kThree) ==
                "a: not submitted by rank 1; b: not submitted by ranks 0, 1");
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_joined_holds_up_no_sum) {
     BOOST_TEST(judge({line({join()}), line({a}), line({}, false)}, kThree).empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_has_no_zeros_fails_where_a_rank_has_joined) {
+BOOST_AUTO_TEST_CASE(an_operation_for_which_zero_is_not_neutral_fails_after_a_join) {
     const std::string own = key("own", "broadcast of x");
     const std::string most = key("most", "", {part(1, BATCHAI_COLL_FLOAT32, BATCHAI_COLL_MAX)});
     const auto verdicts = judge({line({own, most}), line({join()})}, {3, 5});
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(other_types_in_between_do_not_separate) {
     BOOST_TEST((groups(items, 100) == std::vector<Fused>{{0, 2}, {1, 3}}));
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_fused_goes_alone_at_its_place) {
+BOOST_AUTO_TEST_CASE(an_operation_that_cannot_be_fused_keeps_its_place) {
     const std::vector<Item> items = {
         {kFloat, 4}, {std::nullopt, 0}, {std::nullopt, 0}, {kFloat, 4}};
     BOOST_TEST((groups(items, 100) == std::vector<Fused>{{1}, {2}, {0, 3}}));
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(the_fastest_candidate_wins) {
     BOOST_TEST(tuner.value() == 7u);
 }
 
-BOOST_AUTO_TEST_CASE(without_tuning_a_setting_stays) {
+BOOST_AUTO_TEST_CASE(a_setting_stays_without_tuning) {
     Tuner tuner(123, false);
     tuner.begin(fusion_thresholds(1u << 30));
     for (int i = 0; i < 100; ++i) BOOST_TEST(!tuner.step(i));
@@ -370,7 +370,7 @@ BOOST_AUTO_TEST_CASE(many_callers_at_once) {
     BOOST_TEST(alone.queue->close().status == BATCHAI_COLL_OK);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_has_to_wait_for_what_is_submitted) {
+BOOST_AUTO_TEST_CASE(a_submission_ends_without_a_wait) {
     Alone alone;
     std::vector<float> numbers(1000, 1);
     Submission* submission = alone.submit("x", numbers);
@@ -400,7 +400,7 @@ BOOST_AUTO_TEST_CASE(a_callers_own_operation_fails_alone) {
     BOOST_TEST(alone.wait(alone.submit("x", numbers)).empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_in_line_fails_at_the_end) {
+BOOST_AUTO_TEST_CASE(a_waiting_operation_fails_when_the_queue_closes) {
     Dispatcher::Options options;
     options.cycle = std::chrono::hours(1);
     Alone alone(options);

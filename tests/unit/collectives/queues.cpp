@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(end_after_a_failure) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(let_go_of_who_waits_when_they_are_taken_away) {
+BOOST_AUTO_TEST_CASE(a_halted_queue_releases_its_waiting_threads) {
     for (int round = 0; round < kSteps; ++round) {
         Threads(2).run_ranks([&](const Threads::Rank& rank) -> std::string {
             const int size = rank.topology.size;

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(holds_buffers_until_it_is_freed) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_nobodys_where_one_rank_cannot_have_it) {
+BOOST_AUTO_TEST_CASE(an_allocation_that_fails_on_one_rank_fails_on_all) {
     for (const auto& shape : kNodes) {
         Processes processes(shape);
         const int size = processes.size(), poor = size - 1;

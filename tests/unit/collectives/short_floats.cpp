@@ -65,7 +65,7 @@ void expect_equal(const std::vector<T>& result, const std::vector<T>& wanted) {
 
 BOOST_AUTO_TEST_SUITE(short_floats)
 
-BOOST_AUTO_TEST_CASE(all_numbers_are_read_as_what_they_are) {
+BOOST_AUTO_TEST_CASE(every_number_is_widened_exactly) {
     for_each_kind([](auto type, InstructionSet set) {
         using Type = decltype(type);
         const auto numbers = all_numbers();
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(all_numbers_are_read_as_what_they_are) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(all_numbers_and_zero_are_themselves) {
+BOOST_AUTO_TEST_CASE(every_number_plus_zero_is_itself) {
     for_each_kind([](auto type, InstructionSet set) {
         using Type = decltype(type);
         const auto numbers = all_numbers();
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(rounding_is_to_the_nearest_and_ties_to_even) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_is_too_large_or_too_small_for_any_number) {
+BOOST_AUTO_TEST_CASE(values_out_of_range_become_infinite_or_zero) {
     for_each_kind([](auto type, InstructionSet set) {
         using Type = decltype(type);
         std::vector<float> wide;

@@ -9,7 +9,7 @@ using namespace batchai::coll;
 
 BOOST_AUTO_TEST_SUITE(tag)
 
-BOOST_AUTO_TEST_CASE(what_differs_has_another_tag) {
+BOOST_AUTO_TEST_CASE(a_different_call_has_a_different_tag) {
     Signature signature;
     signature.count = 100;
     const Tag first = Tag::of(5, signature);

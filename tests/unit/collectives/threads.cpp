@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(keep_off_each_others_buffers) {
 
 // After some that go well, one rank calls something else than the others; all but one of them
 // agree, so several may be the first to say so.
-BOOST_AUTO_TEST_CASE(all_see_that_one_calls_something_else) {
+BOOST_AUTO_TEST_CASE(another_operation_of_one_thread_is_an_error_on_all) {
     for (const int count : {2, 3, 4}) {
         for (int round = 0; round < 5 * kRounds; ++round) {
             const int odd = round % count;

@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(ranks_and_nodes_have_names) {
     BOOST_TEST(roster.node(1) == "node b (ranks 2-3)");
 }
 
-BOOST_AUTO_TEST_CASE(who_stands_still_is_found_and_who_was_away_accuses_nobody) {
+BOOST_AUTO_TEST_CASE(a_silent_process_is_found_and_a_stopped_watchdog_blames_no_process) {
     const Time start;
     Heartbeats heartbeats(2, 30s, start);
     heartbeats.see(0, 1, start + 20s);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(beats_and_failures_come_over_a_pulse) {
     BOOST_TEST(other.state() == Pulse::State::open);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_told_before_the_end_is_heard_after_it) {
+BOOST_AUTO_TEST_CASE(a_report_before_the_end_of_a_pulse_arrives) {
     auto [left, right] = socket_pair();
     Pulse other(std::move(right));
     {
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(neighbours_meet_although_strangers_call) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(nobody_is_met_where_nobody_answers) {
+BOOST_AUTO_TEST_CASE(a_meeting_with_a_silent_neighbour_fails) {
     auto here = Meeting::open({"127.0.0.1"});
     BOOST_REQUIRE(here);
     Invitation gone = here->invitation();
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(all_others_learn_that_a_first_rank_is_gone) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(nobody_asks_for_processes_that_end_where_the_user_does_not) {
+BOOST_AUTO_TEST_CASE(a_dead_rank_is_not_reported_if_the_user_has_turned_it_off) {
     RingOfNodes ring(3, {0ms, 5s, 30s});
     ring.nodes[1].reset();
     for (const std::string& learned : ring.pass(60s)) BOOST_TEST(learned == "");
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(all_others_learn_that_a_first_rank_stands_still) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_told_arrives_although_the_teller_leaves) {
+BOOST_AUTO_TEST_CASE(a_report_arrives_although_its_node_leaves) {
     RingOfNodes ring(2, {});
     ring.nodes[0]->tell({BATCHAI_COLL_ERR_PEER, "enough"});
     std::thread leaves([&] { ring.nodes[0]->close(); });

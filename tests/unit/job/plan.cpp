@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(names_input_and_output_directories_as_the_service_did) {
                environment.at("AZ_BATCHAI_OUTPUT_MODEL"));
 }
 
-BOOST_AUTO_TEST_CASE(makes_each_output_directory_but_those_that_are_not_to_be_new) {
+BOOST_AUTO_TEST_CASE(makes_each_output_directory_that_is_to_be_new) {
     const auto made =
         directories_to_make(with_directories(), kIdentity, {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "/m"}});
     const std::string shared = kSegment.substr(0, kSegment.rfind('/'));

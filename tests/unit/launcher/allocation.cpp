@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(the_distribution_of_a_step_is_not_the_jobs) {
     BOOST_TEST(found->order == Order::block);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_heterogeneous_job_one_component_is_used_as_srun_does) {
+BOOST_AUTO_TEST_CASE(one_component_of_a_heterogeneous_job_is_used_as_srun_does) {
     env::Environment job = {{"SLURM_JOB_ID", "42"},
                             {"SLURM_HET_SIZE", "2"},
                             {"SLURM_JOB_ID_HET_GROUP_1", "43"},
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(of_a_heterogeneous_job_one_component_is_used_as_srun_does) 
         "this step is part of several components of a heterogeneous job"));
 }
 
-BOOST_AUTO_TEST_CASE(of_components_on_the_same_nodes_a_step_is_not_taken_for_the_first) {
+BOOST_AUTO_TEST_CASE(a_step_of_a_component_on_shared_nodes_is_not_taken_for_the_first) {
     env::Environment job = {{"SLURM_JOB_ID", "42"},
                             {"SLURM_HET_SIZE", "2"},
                             {"SLURM_JOB_ID_HET_GROUP_0", "42"},

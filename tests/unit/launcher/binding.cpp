@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(ranks_oversubscribe_cores_only_where_they_are_more) {
     BOOST_TEST((Load{2, 5}).cores_of_each() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(what_slurm_has_not_granted_is_not_used) {
+BOOST_AUTO_TEST_CASE(a_cpu_that_slurm_has_not_granted_is_not_used) {
     const std::vector<Core> cores = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
     BOOST_TEST(granted_cores(cores, "", 0) == 4);
     BOOST_TEST(granted_cores(cores, "8(x3)", 2) == 4);

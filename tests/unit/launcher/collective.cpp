@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_fence_does_not_wait_for_a_node_whose_ranks_have_all_left)
     BOOST_TEST(table.add(2, part(kAll, "C", 0, 1), kMap)->data == "AC");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_rank_gave_before_it_left_is_not_lost) {
+BOOST_AUTO_TEST_CASE(the_data_of_a_rank_that_has_left_is_not_lost) {
     Root table;
     (void)table.add(2, part(kAll, "C"), kMap);
     BOOST_TEST(table.leave(4, kMap).empty());

@@ -7,7 +7,7 @@ using namespace batchai::launcher;
 
 BOOST_AUTO_TEST_SUITE(directory)
 
-BOOST_AUTO_TEST_CASE(what_is_published_is_found_until_its_owner_takes_it_back) {
+BOOST_AUTO_TEST_CASE(a_published_item_is_found_until_its_owner_removes_it) {
     Directory directory;
     BOOST_TEST(directory.publish({{3, "name", "value"}}));
     BOOST_TEST(!directory.publish({{4, "other", ""}, {4, "name", "again"}}));

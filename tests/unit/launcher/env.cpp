@@ -81,7 +81,7 @@ env::Environment of_crowded_rank(const env::Environment& users) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_a_launch_around_us_has_set_is_not_taken_for_the_users) {
+BOOST_AUTO_TEST_CASE(a_variable_of_an_outer_launch_is_not_taken_for_the_users) {
     env::Environment environment = of_crowded_rank({{"HOME", "/root"}});
     for (const char* name : {"I_MPI_WAIT_MODE", "OMPI_MCA_mpi_oversubscribe", "OMP_NUM_THREADS",
                              "TF_CONFIG", "MPIR_CVAR_PMI_VERSION"}) {

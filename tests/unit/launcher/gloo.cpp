@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_request_may_come_in_pieces) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_request_is_refused) {
+BOOST_AUTO_TEST_CASE(a_malformed_request_is_refused) {
     BOOST_TEST(read_request("GET /a/b HTTP/1.0\r\n\r\n") == RequestState::complete);
     for (const char* line :
          {"", "GET", "GET /a/b", "GET /a/b FTP/1.1", "GET a/b HTTP/1.1", "GET /a HTTP/1.1",

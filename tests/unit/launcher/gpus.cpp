@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_ranks_own_gpus_are_named_as_all_are) {
     BOOST_TEST(visible_gpus({}, 4, {1, 3}) == "1,3");
 }
 
-BOOST_AUTO_TEST_CASE(of_parts_of_gpus_each_rank_is_shown_its_own) {
+BOOST_AUTO_TEST_CASE(each_rank_sees_its_own_part_of_a_gpu) {
     const env::Environment parts = {{"CUDA_VISIBLE_DEVICES", "MIG-aaaa,MIG-bbbb"}};
     BOOST_TEST(are_parts(parts));
     BOOST_TEST(visible_gpus(parts, 2, {1}) == "MIG-bbbb");

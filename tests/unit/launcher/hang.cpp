@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(the_python_thread_that_was_asked_comes_first) {
     BOOST_TEST(frames[3] == "  File \"b.py\", line 2 in poll");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_debugger_threads_and_frames_are_kept_and_not_too_many) {
+BOOST_AUTO_TEST_CASE(a_limited_number_of_threads_and_frames_of_gdb_is_kept) {
     std::string text = "warning: x\n#0  place where it was stopped\n\nThread 1 (LWP 9 \"a\"):\n";
     for (int i = 0; i < 100; ++i) text += "#" + std::to_string(i) + "  f ()\n";
     const auto frames = debugger_frames(text + "[Inferior 1 (process 9) detached]\n");

@@ -35,7 +35,7 @@ using Counts = std::vector<int>;
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(without_a_wish_there_is_one_rank_per_gpu) {
+BOOST_AUTO_TEST_CASE(one_rank_per_gpu_is_the_default) {
     const auto made = make_map(gpus({2, 0, 4}), {});
     BOOST_REQUIRE(made);
     BOOST_TEST(made->first == (std::vector<int>{0, 2, 3, 7}), boost::test_tools::per_element());

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_line_is_whole_however_long_it_is) {
     BOOST_TEST(lines.size() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_taken_of_a_line_before_its_end_is_not_given_again) {
+BOOST_AUTO_TEST_CASE(a_part_of_a_line_that_was_taken_is_not_returned_again) {
     LineBuffer lines;
     BOOST_TEST(lines.add("one\nna").size() == 4U);
     BOOST_TEST(lines.rest() == "na");
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_traceback_without_end_does_not_fill_the_memory) {
     BOOST_TEST(tail.lines().size() <= 100U);
 }
 
-BOOST_AUTO_TEST_CASE(what_libraries_complain_of_is_kept_from_anywhere) {
+BOOST_AUTO_TEST_CASE(error_lines_of_libraries_are_kept_wherever_they_appear) {
     LibraryErrors errors;
     errors.add("epoch 1\nhost:1:2 [0] NCCL WARN Call to connect failed\nepoch 2\n");
     errors.add("nothing\n");

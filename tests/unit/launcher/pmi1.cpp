@@ -49,7 +49,7 @@ BOOST_FIXTURE_TEST_CASE(another_version_is_refused, Ranks) {
     BOOST_TEST(event("cmd=get_maxes") == Event::broken);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_put_can_be_got, Ranks) {
+BOOST_FIXTURE_TEST_CASE(a_key_that_was_put_can_be_read, Ranks) {
     join();
     BOOST_TEST(ask("cmd=put kvsname=space key=k value=a b=c ") ==
                "cmd=put_result rc=0 msg=success\n");
@@ -64,7 +64,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_put_can_be_got, Ranks) {
     BOOST_TEST(ask("cmd=get kvsname=else key=k") == "cmd=get_result rc=-1 msg=unknown_kvsname\n");
 }
 
-BOOST_FIXTURE_TEST_CASE(where_ranks_are_is_known_and_other_reserved_keys_are_empty, Ranks) {
+BOOST_FIXTURE_TEST_CASE(the_process_mapping_is_known_and_other_reserved_keys_are_empty, Ranks) {
     join();
     BOOST_TEST(ask("cmd=get kvsname=space key=PMI_process_mapping") ==
                "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))\n");
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_barrier_carries_what_is_new_to_other_nodes) {
     BOOST_TEST(three.get("nonsense") == nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(what_ranks_put_is_bounded) {
+BOOST_AUTO_TEST_CASE(the_store_of_a_job_is_bounded) {
     pmi1::Store store;
     const std::string value(1 << 20, 'v');
     for (int i = 0; i < 1000; ++i) BOOST_TEST_REQUIRE(store.put("same", value));

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_hangs_up_is_seen_to_end) {
     ::close(line[0]);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_process_does_is_told_from_proc) {
+BOOST_AUTO_TEST_CASE(the_state_of_a_process_is_read_from_proc) {
     const std::string head = "7 (a) S (b)) S 1 7 7 0 -1 4194304 1 2 3 4 ";
     BOOST_TEST(process_state(head + "250 75 0 0 20 0 5 0 100 1 1", "futex_do_wait", 100) ==
                "sleeping in futex_do_wait, 3.2 s of CPU time, 5 threads");

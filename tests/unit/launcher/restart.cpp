@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(lost_nodes_are_left_out_where_enough_remain) {
     BOOST_TEST(left.reduced);
 }
 
-BOOST_AUTO_TEST_CASE(all_nodes_are_tried_again_where_too_few_would_remain) {
+BOOST_AUTO_TEST_CASE(all_nodes_are_tried_again_if_too_few_would_remain) {
     for (const Restarts& restarts : {Restarts{1, 4}, Restarts{1, std::nullopt}}) {
         const auto left = without_nodes(four_nodes(), {"n2"}, restarts);
         BOOST_TEST(left.nodes.size() == 4U);

@@ -143,7 +143,7 @@ struct FileLimit {
     rlimit before{};
 };
 
-BOOST_AUTO_TEST_CASE(what_was_kept_is_in_its_file_once_that_can_be_written_again) {
+BOOST_AUTO_TEST_CASE(kept_output_returns_to_its_file_when_that_is_writable_again) {
     std::string name = "/tmp/batchai-test.XXXXXX";
     const sys::UniqueFd fd(::mkostemp(name.data(), O_CLOEXEC));
     Output output({fd.get(), name});
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(output_that_cannot_be_synced_is_not_said_to_be_in_its_file)
     ::unlink(name.c_str());
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_synced_by_its_nature_does_not_fail) {
+BOOST_AUTO_TEST_CASE(a_pipe_needs_no_sync) {
     Pipe pipe;
     Output output({pipe.writer.get(), "standard output"});
     output.write("text");

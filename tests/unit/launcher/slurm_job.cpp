@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(an_allocation_of_salloc_that_is_never_run_again) {
     BOOST_TEST(!job.requeue);
 }
 
-BOOST_AUTO_TEST_CASE(why_a_job_is_to_end) {
+BOOST_AUTO_TEST_CASE(slurms_reason_to_end_a_job_is_named) {
     BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 JobState=COMPLETING Reason=TimeLimit", 0)) ==
                ": the job has reached its time limit");
     BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 PreemptTime=2026-11-22T01:14:09 X=1", 0)) ==

@@ -231,7 +231,7 @@ BOOST_FIXTURE_TEST_CASE(programs_of_one_rank_do_not_wait_for_each_other, Solo) {
     BOOST_TEST(ask(one, "cmd=barrier_in") == "cmd=barrier_out rc=0\n");
 }
 
-BOOST_FIXTURE_TEST_CASE(what_ends_one_program_of_one_rank_does_not_end_another, Solo) {
+BOOST_FIXTURE_TEST_CASE(a_failure_of_one_program_does_not_end_another_one, Solo) {
     const UniqueFd one = call_port(port), two = call_port(port);
     join(one);
     join(two);

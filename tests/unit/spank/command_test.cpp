@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_signal_is_told_apart) {
     BOOST_TEST(end->code == SIGSEGV);
 }
 
-BOOST_AUTO_TEST_CASE(after_the_time_everything_it_has_started_is_gone) {
+BOOST_AUTO_TEST_CASE(the_time_limit_kills_all_processes_of_the_command) {
     const auto end =
         run("sleep 1000 & echo $!; setsid sleep 1001 & echo $!; trap '' TERM; sleep 1002", 1);
     BOOST_TEST(end->reason == Reason::timed_out);

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_kept_and_read_again) {
     BOOST_TEST(kept_text(Counts{}).size() == text.size());  // a write replaces the text as a whole
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_list_of_numbers_counts_from_zero) {
+BOOST_AUTO_TEST_CASE(a_broken_list_of_counts_starts_at_zero) {
     const std::string text = kept_text(Counts{1, 2, 3});
     for (const std::string& broken :
          {std::string(), text.substr(0, text.size() / 2), "x" + text, std::string(300, '9')})

@@ -9,7 +9,7 @@ using namespace std::string_literals;
 
 BOOST_AUTO_TEST_SUITE(fields)
 
-BOOST_AUTO_TEST_CASE(what_is_written_is_read_again) {
+BOOST_AUTO_TEST_CASE(fields_are_read_as_they_were_written) {
     Fields fields;
     fields.add("name", "a=b\n\"'$ ,");
     fields.add("many", "1");

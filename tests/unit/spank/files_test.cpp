@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(only_regular_files_up_to_a_limit_are_read) {
     BOOST_TEST(!spank::read_regular_file(directory / "fifo", 3));
 }
 
-BOOST_AUTO_TEST_CASE(within_goes_by_whole_names) {
+BOOST_AUTO_TEST_CASE(a_path_is_within_a_directory_by_whole_names) {
     BOOST_TEST(spank::is_within("/a/b", "/a"));
     BOOST_TEST(spank::is_within("/a", "/a"));
     BOOST_TEST(spank::is_within("/a", "/a/"));

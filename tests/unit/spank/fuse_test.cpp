@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_looks_like_an_option_is_refused) {
     BOOST_TEST(command.error().message == "'-oProxyCommand=x': a source must not begin with '-'");
 }
 
-BOOST_AUTO_TEST_CASE(a_program_does_not_get_credentials_that_nobody_gave) {
+BOOST_AUTO_TEST_CASE(a_program_that_needs_credentials_is_refused_without_them) {
     const auto command = expand_command({"/p", "{credentials}"}, {"a:b", "/t", "", "/c"});
     BOOST_REQUIRE(!command);
     BOOST_TEST(command.error().message == "site policy: the program needs credentials for 'a:b'");

@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(parts_do_not_run_into_one_another) {
                spank::inputs_of("a", "n1", "", {{"A", "1"}, {"B", "2"}}).digest);
 }
 
-BOOST_AUTO_TEST_CASE(the_environment_counts_but_for_what_is_a_jobs_own) {
+BOOST_AUTO_TEST_CASE(the_environment_is_an_input_except_variables_of_the_job) {
     const Job job;
     BOOST_TEST(job.depends_on("true", "PATH"));
     BOOST_TEST(job.depends_on("true", "AZ_BATCHAI_NUM_GPUS"));
@@ -58,13 +58,13 @@ BOOST_AUTO_TEST_CASE(the_environment_counts_but_for_what_is_a_jobs_own) {
         BOOST_TEST(!job.depends_on("true", name), name);
 }
 
-BOOST_AUTO_TEST_CASE(what_the_command_mentions_counts_in_any_case) {
+BOOST_AUTO_TEST_CASE(a_variable_in_the_command_is_an_input) {
     const Job job;
     BOOST_TEST(job.depends_on("cd $AZ_BATCHAI_JOB_TEMP && wget it", "AZ_BATCHAI_JOB_TEMP"));
     BOOST_TEST(job.depends_on("echo ${SLURM_JOB_ID}", "SLURM_JOB_ID"));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_script_mentions_counts_too, Files) {
+BOOST_FIXTURE_TEST_CASE(a_variable_in_a_script_is_an_input, Files) {
     const std::string script = directory.write("prep.sh", "cd $AZ_BATCHAI_JOB_TEMP\n");
     BOOST_TEST(depends_on("bash " + script, "AZ_BATCHAI_JOB_TEMP"));
     BOOST_TEST(!depends_on("bash " + script, "SLURM_JOB_ID"));
@@ -96,7 +96,7 @@ BOOST_FIXTURE_TEST_CASE(a_file_that_is_touched_is_another_one, Files) {
     BOOST_TEST(before != digest(file));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_command_writes_may_come_and_change_but_not_what_it_reads, Files) {
+BOOST_FIXTURE_TEST_CASE(a_file_that_the_command_writes_may_change_but_not_one_it_reads, Files) {
     const std::string log = directory / "log";
     const std::string script = directory.write("prep.sh", "true");
     const auto inputs = [&] {

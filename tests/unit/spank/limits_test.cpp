@@ -25,7 +25,7 @@ std::vector<spank::Limit> limits_of(std::vector<std::string> entries) {
 
 BOOST_AUTO_TEST_SUITE(limits)
 
-BOOST_AUTO_TEST_CASE(those_that_were_submitted_are_found) {
+BOOST_AUTO_TEST_CASE(submitted_limits_are_found) {
     const auto found = limits_of({"A=1", "SLURM_RLIMIT_NOFILE=1000", "SLURM_RLIMIT_CORE=U0",
                                   "SLURM_RLIMIT_AS=18446744073709551615"});
     BOOST_REQUIRE(found.size() == 3U);
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(those_that_were_submitted_are_found) {
     BOOST_TEST(found[2].soft == RLIM_INFINITY);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_limit_is_left_out) {
+BOOST_AUTO_TEST_CASE(a_malformed_limit_is_ignored) {
     BOOST_TEST(limits_of({"SLURM_RLIMIT_NOFILE=", "SLURM_RLIMIT_CORE=U", "SLURM_RLIMIT_CPU=-1",
                           "SLURM_RLIMIT_DATA=1x", "SLURM_RLIMIT_NICE=1", "SLURM_RLIMIT_ASX=1",
                           "XSLURM_RLIMIT_AS=1"})

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(only_the_last_preparation_counts) {
     BOOST_TEST(knows("b"));
 }
 
-BOOST_AUTO_TEST_CASE(what_has_failed_or_never_ended_is_not_known) {
+BOOST_AUTO_TEST_CASE(a_command_that_failed_or_never_ended_is_not_known) {
     succeed("a");
     start("a");
     BOOST_TEST(!knows("a"));
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(what_has_failed_or_never_ended_is_not_known) {
     BOOST_TEST(!knows("a"));
 }
 
-BOOST_AUTO_TEST_CASE(two_that_overlap_leave_nothing_known) {
+BOOST_AUTO_TEST_CASE(two_commands_that_overlap_are_not_known) {
     start("a");
     start("b");
     end("a");

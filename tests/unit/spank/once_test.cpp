@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_long_line_is_cut) {
     BOOST_TEST(line == std::string(spank::kLineMaximum - 1, 'x'));
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_with_the_lock_file_has_the_lock_for_us_and_cannot_write) {
+BOOST_AUTO_TEST_CASE(the_lock_files_descriptor_locks_and_cannot_write) {
     const int waiter = dup(first.lock_file());
     BOOST_TEST(flock(waiter, LOCK_EX | LOCK_NB) == 0);
     BOOST_TEST(write(waiter, "ok\n", 3) < 0);

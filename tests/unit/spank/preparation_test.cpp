@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_script_that_is_a_directory_is_a_failure) {
     BOOST_TEST(done.error().message.ends_with("the job's script is not a file"));
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_is_no_regular_file_is_a_failure_and_nobody_is_waited_for) {
+BOOST_AUTO_TEST_CASE(a_log_that_is_not_a_regular_file_fails_without_a_wait) {
     const std::string fifo = what.output + "/stdout-job_prep-n1.txt";
     BOOST_REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
     what.command = "touch " + directory / "ran";

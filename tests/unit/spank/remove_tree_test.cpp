@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_symbolic_link_in_its_place_is_removed_and_not_followed) {
 }
 
 // Another user's directory that was moved here, with what its owner has made unreadable in it.
-BOOST_AUTO_TEST_CASE(what_the_user_may_not_remove_stays,
+BOOST_AUTO_TEST_CASE(a_file_that_the_user_may_not_remove_stays,
                      *boost::unit_test::precondition([](auto) { return geteuid() == 0; })) {
     constexpr uid_t kUser = 1000;
     constexpr uid_t kOther = 1001;
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(directories_without_permissions_go,
 }
 
 // In a namespace of its own, for a mount of ours must not stay.
-BOOST_AUTO_TEST_CASE(what_is_mounted_is_left_alone,
+BOOST_AUTO_TEST_CASE(a_mounted_directory_is_left_alone,
                      *boost::unit_test::precondition([](auto) { return geteuid() == 0; })) {
     const std::string outside = directory / "outside";
     std::filesystem::create_directory(outside);

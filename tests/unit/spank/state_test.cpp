@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(another_process_with_its_number_is_no_witness) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_cut_off_does_no_harm) {
+BOOST_AUTO_TEST_CASE(a_truncated_state_is_not_ready) {
     for (const auto& text : {""s, "restart"s, "restart=0"s, "restart=0\0"s, "\0"s,
                              "restart=0\0\0A"s, "uid=7\0restart=0\0\0"s}) {
         read(text);

@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_CASE(the_time_is_that_of_the_jobs_own_line) {
                "1764066000");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_answer_is_not_taken_for_one) {
+BOOST_AUTO_TEST_CASE(another_jobs_line_or_an_error_is_not_a_submission_time) {
     for (const char* lines :
          {"", "\n", "17\n", "17 \n", "117 1764066000\n", "170 1764066000\n", "x17 1764066000\n",
           "17 1764066000 more\n", "slurm_load_jobs error: Invalid job id specified\n"})

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(appends_and_follows_no_link) {
     BOOST_TEST(!append_file(link, "three\n", 0600));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_refused_and_not_waited_for) {
+BOOST_AUTO_TEST_CASE(a_file_that_is_not_regular_is_refused_without_a_wait) {
     const Directory directory;
     const std::string fifo = directory.path + "/fifo";
     BOOST_REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);

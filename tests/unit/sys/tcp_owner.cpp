@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_closed_end_has_no_owner) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_tcp_connection_has_no_owner) {
+BOOST_AUTO_TEST_CASE(a_descriptor_without_a_tcp_connection_has_no_owner) {
     const Server server;
     BOOST_TEST(!is_own_peer(-1));
     BOOST_TEST(!is_own_peer(server.listener.get()));

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(no_byte_is_printed_that_is_not_utf_8) {
                "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\xff");  // surrogate, too large, no start
 }
 
-BOOST_AUTO_TEST_CASE(of_several_lines_only_the_line_ends_stay) {
+BOOST_AUTO_TEST_CASE(line_ends_stay_in_printable_lines) {
     BOOST_TEST(printable_lines("a\x1b\n\r\nb\u009b\n") == "a\\u001b\n\\r\nb\\u009b\n");
     const std::string once = printable("\x1b\x9b\u202e\n");
     BOOST_TEST(printable(once) == once);

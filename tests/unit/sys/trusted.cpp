@@ -89,7 +89,7 @@ BOOST_FIXTURE_TEST_CASE(a_link_is_followed_only_where_root_has_laid_it, Trusted)
     BOOST_TEST(wrong("loop").ends_with("Too many levels of symbolic links"));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_missing_is_made_where_that_is_asked_for, Trusted) {
+BOOST_FIXTURE_TEST_CASE(a_missing_directory_is_made_on_request, Trusted) {
     BOOST_TEST(wrong("made/deep", {.flags = O_PATH | O_DIRECTORY, .makes = true}) == "");
     BOOST_TEST(fs::is_directory(path + "/made/deep"));
     give("made", 0777);
