@@ -118,9 +118,9 @@ case $1 in
         need python3
         python3 tests/lint/failures.py --check
         ;;
-    prose) # line lengths and phrases of documents, manuals and messages; the manuals' markup
+    prose) # line lengths and phrases of documents, manuals, messages, comments and titles of tests; the manuals' markup
         need python3
-        sources '*.md' 'docs/man/*' '*.cpp' '*.hpp' 'collectives/python/*.py' | grep -v '^tests/' | xargs python3 tests/lint/prose.py
+        sources '*.md' 'docs/man/*' '*.cpp' '*.hpp' '*.cu' '*.h' '*.py' '*.bats' '*.bash' '*.sh' ':!tests/lint' | xargs python3 tests/lint/prose.py
         need mandoc
         mandoc -Tlint -Wwarning docs/man/*
         ;;
