@@ -52,7 +52,7 @@ test=(
     libgloo-dev # benchmarks compare the collectives with it, both MPIs and PyTorch
     gdb # stacks of ranks that hang
     python3-pip # fetches newer libraries for tests/peers/wheels.sh and environments.sh
-    shellcheck codespell mandoc
+    shellcheck codespell mandoc diction
     ccache
     charliecloud-runtime busybox-static # a job's container, and its contents
     podman runc uidmap # another runtime of it; runc works with cgroups of version 1 too

@@ -118,11 +118,17 @@ case $1 in
         need python3
         python3 tests/lint/failures.py --check
         ;;
-    prose) # line lengths and phrases of documents, manuals, messages, comments and titles of tests; the manuals' markup
+    prose) # line lengths and phrases of documents, manuals, messages, comments and titles of tests; the manuals' markup and style
         need python3
         sources '*.md' 'docs/man/*' '*.cpp' '*.hpp' '*.cu' '*.h' '*.py' '*.bats' '*.bash' '*.sh' ':!tests/lint' | xargs python3 tests/lint/prose.py
         need mandoc
         mandoc -Tlint -Wwarning docs/man/*
+        need diction # wordy phrases, also across lines, and words that are there twice
+        found=$(sources '*.md' 'docs/man/*' | xargs python3 tests/lint/prose.py --plain | diction -n -f tests/lint/diction.txt -s | grep -F -- '->' || true)
+        [ -z "$found" ] || {
+            printf '%s\n' "$found"
+            exit 1
+        }
         ;;
     spelling) # the words that follow -L are no mistakes: names, and mistakes that tests make
         need codespell

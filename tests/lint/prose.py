@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""prose.py FILE... - what every text of this project keeps to.
+"""prose.py [--plain] FILE... - what every text of this project keeps to.
 
 In Markdown, prose lines have at most 120 characters; tables, code and what cannot be broken may be
 longer. In Markdown and manuals, phrases that readers stumbled over do not come back: PHRASES says
 what to write instead. In sources the same holds for messages, which are string literals, and for comments; in scripts
 for comments and titles of tests.
 Prints FILE:LINE: what is wrong. Exit: 1 where something is.
+
+--plain: prints the sentences of Markdown and manuals for diction(1), without code, tables and macros. Lines stay lines.
 """
+import itertools
 import re
 import sys
 
@@ -87,11 +90,37 @@ def kind_of(name):
     return of_source
 
 
+def plain_line(name, line, others=itertools.product("bcdfghjklmnpqrstvwxz", repeat=4)):
+    """Code, and words with digits or signs, become words that occur once: diction reports a word that follows itself."""
+    if "/man/" in name:
+        if re.match(r"\.(Sh|Ss|It|Pp|Bd|Ed|Bl|El)\b", line):
+            return "."
+        line = re.sub(r"^\..*", "`macro`", line)
+    elif NO_PROSE.match(line):
+        return ""
+    line = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line).replace("**", "")
+    return re.sub(r"`[^`]*`|[^\s(]*[\d/%*][^\s),;:.]*", lambda _: "".join(next(others)), line)
+
+
+def print_plain(name, lines):
+    print('#line 1 "%s"' % name)
+    fenced = False
+    for line in lines:
+        fence = re.match(r"\s*(```|~~~)|\.(Bd|Ed)\b", line)
+        fenced = fenced != bool(fence)
+        print("" if fenced or fence else plain_line(name, line))
+
+
 def main(names):
-    bad = False
+    bad, plain = False, names[:1] == ["--plain"]
+    if plain:
+        names = names[1:]
     for name in names:
         with open(name, encoding="utf-8") as file:
             lines = file.read().split("\n")
+        if plain:
+            print_plain(name, lines)
+            continue
         for number, wrong in kind_of(name)(lines):
             bad = True
             print("%s:%d: %s" % (name, number, wrong))
