@@ -10,6 +10,7 @@
 #
 # For Debian 12, the baseline. Debian 13 and newer have no clang 14: there, lint and fuzz tests are skipped.
 # Installs only missing packages, as root or through sudo.
+# Exit: apt-get's; 2 wrong usage; 3 packages are missing, and the user cannot install them.
 set -euo pipefail
 
 # CUDA and NCCL, for collectives on GPUs, are optional, and NVIDIA's own packages.
@@ -76,7 +77,7 @@ case ${1-} in
     plugin) wanted=("${build[@]}" "${slurm[@]}" "${plugin[@]}") ;;
     test) wanted=("${build[@]}" "${slurm[@]}" "${run[@]}" "${plugin[@]}" "${test[@]}") ;;
     -h | --help)
-        sed -n '3,12s/^# \{0,1\}//p' "$0"
+        sed -n '3,13s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *)

@@ -13,7 +13,8 @@
 #   --framework   trains with Keras 3 on TensorFlow, or with PyTorch (default: Keras if the Python has both, else PyTorch)
 #   --python      the Python that trains (default: /usr/bin/python3, for which PyTorch is installed if it is missing)
 #
-# Exit: 0 if the job succeeded, the model exists and validation accuracy is at least 70 %; 1 otherwise.
+# Exit: 0 if the job succeeded, the model exists and validation accuracy is at least 70 %; 1 otherwise; 2 wrong usage, or
+# this machine is not suitable.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -14,6 +14,7 @@
 #include "launcher/agent/stand_ins.hpp"
 #include "launcher/common/allocation.hpp"
 #include "launcher/common/continued_file.hpp"
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
 #include "launcher/common/paths.hpp"
 #include "launcher/common/say.hpp"
@@ -28,14 +29,12 @@
 namespace batchai::launcher {
 namespace {
 
-constexpr int kOwnFailure = 125;
-
 int fail(const std::string& message) {
     say(message);
     return kOwnFailure;
 }
 
-// Settings that a job file does not have.
+// Sets what a job file cannot contain.
 void apply(const Options& options, Session& session) {
     session.timeout = options.timeout;
     session.hang_report = options.hang_report;
@@ -44,20 +43,20 @@ void apply(const Options& options, Session& session) {
     session.interface = options.interface;
     session.bind = options.bind;
     session.own_gpus_only = options.own_gpus_only;
-    // The site policy's entry of the job's image may have said another one.
+    // The user's option replaces the value from the site policy's entry of the job's image.
     if (!options.horovod.empty()) session.horovod = options.horovod;
     if (!options.compat.empty()) session.compat = options.compat;
     session.dry_run = options.dry_run;
     session.radix = options.radix;
-    // The service set none for what a job file can ask for, and Horovod's users of estimators would
-    // be started as workers of parameter servers.
+    // The service set no TF_CONFIG for these job files. With one, Horovod users' estimators would
+    // start as workers of parameter servers.
     session.tensorflow = options.job_file.empty();
     session.labels = options.labels;
     session.output_directory = options.output_directory;
     session.output_line = line_of_requeued(session.allocation);
 }
 
-// For ranks that may be started again. record: of a job file; empty: none.
+// For ranks that may be restarted. record: the job file's; empty: none.
 sys::Result<std::string> choose_restart_directory(const Options& options,
                                                   const Allocation& allocation,
                                                   const std::string& record) {
@@ -77,7 +76,8 @@ sys::Result<std::string> choose_restart_directory(const Options& options,
         command, settings_digest(options.arguments, environment));
 }
 
-// Names requests of the job to Slurm that its ranks do not get, unless an option replaces them.
+// Warns about requests of the job to Slurm that its ranks do not get, unless an option replaces
+// them.
 void say_ignored(const Options& options, const Allocation& allocation) {
     if (!allocation.ignored_distribution.empty() && !options.order) {
         say(
@@ -184,7 +184,8 @@ int run(int argc, char** argv) {
     return options.job_file.empty() ? run_command(options) : run_job(options);
 }
 
-// Nothing that is opened later may be taken for a standard stream that the caller has closed.
+// If the caller has closed a standard stream, /dev/null takes its descriptor, so that no file
+// opened later can get it.
 void open_standard_streams() {
     while (true) {
         const int fd = ::open("/dev/null", O_RDWR);
@@ -201,7 +202,8 @@ void open_standard_streams() {
 int main(int argc, char** argv) {
     using namespace batchai::launcher;
     open_standard_streams();
-    // Our parent may have ignored it, which exec keeps: the kernel would then reap our children.
+    // The parent process may have ignored SIGCHLD, which exec keeps. The kernel would then reap our
+    // children.
     ::signal(SIGCHLD, SIG_DFL);
     int code = 0;
     if (argc == 2 && std::string_view(argv[1]) == "--agent") {
@@ -216,8 +218,8 @@ int main(int argc, char** argv) {
     }
     if (std::fflush(stdout) != 0 && code == 0) {
         say("standard output: cannot be written");
-        code = 1;
+        code = kPreparationFailed;
     }
-    // A thread may still be in read() on a standard input that never ends: do not wait for it.
+    // A thread may be in read() on a standard input that never ends, so nothing waits for threads.
     std::_Exit(code);
 }

@@ -136,7 +136,7 @@ make_private() {
     local key value
     # /proc is still the host's: if our parent has ended already, no process would ever end us.
     while read -r key value && [ "$key" != PPid: ]; do :; done </proc/self/status
-    [ "$value" = "$1" ] || exit 1
+    [ "$value" = "$1" ] || exit 69
     [ -z "$keep" ] || keep=$(readlink -f "$keep")
     mount -t proc proc /proc
     mount -t tmpfs -o mode=1777 tmpfs /dev/shm

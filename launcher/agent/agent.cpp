@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/agent.hpp"
 
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/pmix/guarded_accept.hpp"
 #include "sys/tcp_owner.hpp"
@@ -40,7 +41,7 @@ int Agent::run() {
     auto key = TlsKey::make(bootstrap_.key);
     if (!key) {
         say(bootstrap_.name + ": " + key.error().message);
-        return 125;
+        return kOwnFailure;
     }
     key_ = std::move(*key);
     auto link = connect_to(bootstrap_.endpoints, *key_);
@@ -49,7 +50,7 @@ int Agent::run() {
             fmt::format("{}: cannot reach batchai-launch: {}. With --interface, name a network "
                         "that all nodes reach.",
                         bootstrap_.name, link.error().message));
-        return 125;
+        return kOwnFailure;
     }
     interface_ = interface_of(link->socket.get());
     const auto told = sys::tcp_owner(link->socket.get(), sys::End::own);
@@ -134,7 +135,8 @@ void Agent::launch(Launch job) {
 }
 
 void Agent::fail(const std::string& message) {
-    fail(AgentError{fmt::format("batchai-launch: {}: {}", bootstrap_.name, message), 125, false});
+    fail(AgentError{fmt::format("batchai-launch: {}: {}", bootstrap_.name, message), kOwnFailure,
+                    false});
 }
 
 void Agent::fail(const AgentError& error) {
@@ -156,7 +158,7 @@ void Agent::end_ranks(int signal, milliseconds grace) {
 
 void Agent::root_lost() {
     // The root is gone: end all ranks, then exit.
-    exit_code_ = 125;
+    exit_code_ = kOwnFailure;
     ending_ = Ending::root_lost;
     end_ranks(SIGTERM, kGraceAfterFailure);
     if (stage_ == Stage::reported) return loop_.stop();
@@ -177,8 +179,8 @@ void Agent::on_signal(int signal) {
     if (guarded_.has_guard()) return obey(signal);
     if (stage_ != Stage::greeting && ending_ != Ending::root_lost) {
         root_->send(AgentError{
-            fmt::format("batchai-launch: {}: the agent's guard was killed", bootstrap_.name), 125,
-            false});
+            fmt::format("batchai-launch: {}: the agent's guard was killed", bootstrap_.name),
+            kOwnFailure, false});
     }
     root_lost();
 }

@@ -12,17 +12,19 @@
 #include <cstring>
 
 #include "launcher/common/death_notice.hpp"
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
 #include "launcher/common/processes.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/signals.hpp"
+#include "sys/subprocess.hpp"
 
 namespace batchai::launcher {
 namespace {
 
 [[noreturn]] void give_up(const std::string& message) {
     say(message);
-    std::_Exit(125);
+    std::_Exit(kOwnFailure);
 }
 
 // Returns the agent's status, once it has ended.
@@ -64,14 +66,14 @@ Guarded start_guard(const std::string& node, const std::string& job_directory) {
         // SIGTERM, not SIGKILL: the agent then ends its ranks and removes the directories itself.
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-        if (!guarded.has_guard()) std::_Exit(125);
+        if (!guarded.has_guard()) std::_Exit(kOwnFailure);
         return guarded;
     }
     const int status = pass_signals_to(agent);
     if (WIFSIGNALED(status)) say(DeathNotice(node, WTERMSIG(status)).sentence);
     kill_descendants();
     guarded.remove(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    std::_Exit(sys::exit_code_of(status));
 }
 
 }  // namespace batchai::launcher

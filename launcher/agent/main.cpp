@@ -12,6 +12,7 @@
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/guard.hpp"
 #include "launcher/common/bootstrap.hpp"
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/tls.hpp"
 
 namespace batchai::launcher {
@@ -47,7 +48,7 @@ int agent_main() {
     auto bootstrap = decode_bootstrap(read_line(STDIN_FILENO));
     if (!bootstrap) {
         std::fputs("batchai-launch: --agent is for batchai-launch itself\n", stderr);
-        return 125;
+        return kOwnFailure;
     }
     if (bootstrap->node < 0) {
         bootstrap->node = std::atoi(variable("SLURM_NODEID"));

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "launcher/common/collective.hpp"
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/paths.hpp"
 #include "launcher/pmix/dmodex.hpp"
 #include "launcher/pmix/event.hpp"
@@ -155,7 +156,7 @@ void PmixHost::refuse_spawn(int rank) {
                                "(MPI_Comm_spawn), which batchai-launch does not start. Start all "
                                "ranks at once, with -n",
                                rank, node_.bootstrap.name),
-                   125, false});
+                   kOwnFailure, false});
 }
 
 void PmixHost::connected(std::uint32_t rank) {

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 
+#include "launcher/common/exit_code.hpp"
+
 namespace batchai::launcher {
 
 bool PreparationProcess::start(Loop& loop, SpawnRequest request, const std::string& input) {
@@ -35,13 +37,13 @@ std::optional<AgentError> PreparationProcess::end(int status, const std::string&
     std::array<char, 4096> bytes{};
     const ssize_t size = ::read(error_.get(), bytes.data(), bytes.size());
     const std::string said(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    if (!said.empty()) return AgentError{said.substr(0, said.find('\n')), 1, true};
+    if (!said.empty()) return AgentError{said.substr(0, said.find('\n')), kPreparationFailed, true};
     const std::string how = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
                                                 : fmt::format("exit code {}", WEXITSTATUS(status));
     return AgentError{
         fmt::format("batchai-launch: {}: job preparation failed without an error message ({})",
                     node, how),
-        125, false};
+        kOwnFailure, false};
 }
 
 }  // namespace batchai::launcher

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
 #include "sys/pipe.hpp"
 
@@ -49,11 +50,11 @@ struct Report {
 SpawnFailure explain(const Report& report, const SpawnRequest& request) {
     const std::string why = std::string(": ") + std::strerror(report.code);
     if (report.step == Report::Step::directory) {
-        return {125, "entering " + request.directory + why};
+        return {kOwnFailure, "entering " + request.directory + why};
     }
-    if (report.step == Report::Step::pipes) return {125, "connecting pipes" + why};
+    if (report.step == Report::Step::pipes) return {kOwnFailure, "connecting pipes" + why};
     const bool found = report.code != ENOENT && report.code != ENOTDIR;
-    return {found ? 126 : 127, request.argv[0] + why};
+    return {found ? kNotExecutable : kNotFound, request.argv[0] + why};
 }
 
 // Why a file cannot be a program: an errno, or 0.
@@ -90,8 +91,8 @@ SpawnFailure find_program(const SpawnRequest& request, std::string& path) {
         if (colon == std::string_view::npos) break;
         rest.remove_prefix(colon + 1);
     }
-    if (!not_executable.empty()) return {126, not_executable + ": permission denied"};
-    return {127, name + ": command not found"};
+    if (!not_executable.empty()) return {kNotExecutable, not_executable + ": permission denied"};
+    return {kNotFound, name + ": command not found"};
 }
 
 struct Child {
@@ -109,15 +110,15 @@ struct Child {
 [[noreturn]] void fail(const Child& child, Report::Step step) {
     const Report report{step, errno};
     (void)!::write(child.report, &report, sizeof report);
-    ::_exit(127);
+    ::_exit(kOwnFailure);
 }
 
 // In the child: only async-signal-safe calls.
 [[noreturn]] void become(const Child& child) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::prctl(PR_SET_PTRACER, child.parent);          // so its gdb may attach under Yama, too
-    if (::getppid() != child.parent) ::_exit(127);  // it died before the line above
+    ::prctl(PR_SET_PTRACER, child.parent);                  // so its gdb may attach under Yama, too
+    if (::getppid() != child.parent) ::_exit(kOwnFailure);  // it died before the line above
     sigset_t none;
     ::sigemptyset(&none);
     for (int signal = 1; signal < 32; ++signal) ::signal(signal, SIG_DFL);
@@ -156,7 +157,7 @@ SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
          input = sys::make_pipe();
     sys::UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!output || !error || !report || !input || !null) {
-        return {125, std::string("making pipes: ") + std::strerror(errno)};
+        return {kOwnFailure, std::string("making pipes: ") + std::strerror(errno)};
     }
     const CStrings argv(request.argv), environment(entries(request.environment));
     std::vector<std::string> through_shell = request.argv;
@@ -177,7 +178,7 @@ SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
                       report->write.get(),
                       request.inherited};
     spawned.pid = ::fork();
-    if (spawned.pid < 0) return {125, fork_error(errno).message};
+    if (spawned.pid < 0) return {kOwnFailure, fork_error(errno).message};
     if (spawned.pid == 0) become(child);
     ::setpgid(spawned.pid, spawned.pid);  // whoever comes first; needed before we may signal it
     report->write.reset();

@@ -15,8 +15,9 @@ constexpr const char* kFooter =
     "Left out, --resource-group, --workspace and --experiment are \"default\"; a name that is new "
     "is\n"
     "recorded on first use. Options of az that mean nothing on your own cluster are accepted.\n"
-    "Exit: 0; 1 failed; 2 bad input; 3 no Slurm, policy or permission; job wait: the job's own "
-    "code.";
+    "Exit: 0; 1 failed; 2 bad input; 3 no Slurm, policy or permission. job wait, job run and node "
+    "exec\n"
+    "exit with the code of the job or command, job wait with 255 if the job has none.";
 
 CLI::App* add_noun(CLI::App& parent, const std::string& name, const std::string& description) {
     return parent.add_subcommand(name, description)->require_subcommand(1);
@@ -27,7 +28,7 @@ CLI::App* add_noun(CLI::App& parent, const std::string& name, const std::string&
 void build_command(CLI::App& command, Session& session) {
     command.require_subcommand(1);
     command.formatter(help_formatter());
-    command.option_defaults()->take_last();  // for all below: of a repeated option the last counts
+    command.option_defaults()->take_last();  // all verbs: the last of a repeated option
     command.footer(kFooter);
     command.set_version_flag(
         "--version", "batchai " BATCHAI_VERSION " (plugin built for Slurm " SLURM_VERSION ")");

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every verb shares: the global options, the way to say something and to fail, and the action
-// that the command line chose.
-//
-// A verb's add_<verb>() (verbs.hpp) declares its options and stores an action here; main runs the
-// action after the whole line was understood. An action returns the exit code.
+// What all verbs share: the global options, messages and errors, and the chosen action.
+// The add_<verb>() of a verb (verbs.hpp) declares its options and stores an action here. main runs
+// the action when the whole command line has been parsed. An action returns the exit code.
 #pragma once
 
 #include <functional>
@@ -17,14 +15,21 @@
 
 namespace batchai::cli {
 
-// docs/architecture.md, Exit codes.
-enum ExitCode { kOk = 0, kFailed = 1, kBadInput = 2, kEnvironment = 3 };
+// The exit codes of batchai, besides those of jobs and commands. docs/man/batchai.1 and --help
+// explain each (tests/lint/exit_codes.py).
+enum ExitCode {
+    kOk = 0,
+    kFailed = 1,
+    kBadInput = 2,
+    kEnvironment = 3,
+    kNoExitCode = 255,  // of a job that ended without one, as in az
+};
 
-// How a verb's result becomes a table; without one the table shows the result's own scalars.
+// Makes a table of a verb's result. Without one, the table shows the result's scalars.
 using TableMaker = std::function<Table(const nlohmann::json&)>;
 
 struct Session {
-    std::string output;        // -o; empty: not asked for, JSON
+    std::string output;        // -o; empty: not given, which means JSON
     std::string query;         // --query
     bool only_errors = false;  // --only-show-errors
     std::function<int()> action;
@@ -32,10 +37,11 @@ struct Session {
     // Prints a result as -o and --query ask for it. Returns the exit code.
     int print(const nlohmann::json& result, const TableMaker& table = {}) const;
 
-    // For a result too large to make all of its forms: which one is asked for, and that one alone.
+    // For a result that is expensive in some forms: whether only this form is asked for.
     bool wants_table() const { return query.empty() && output == "table"; }
     bool wants_json() const { return query.empty() && form().starts_with("json"); }
-    // Nobody asked for a form, and a person reads it: a verb may say it in words.
+    // Whether a person reads the output and no option asks for a form. Then a verb may print
+    // sentences.
     bool wants_words() const;
     std::string form() const { return output.empty() ? "json" : output; }
     int print_table(const Table&) const;
@@ -52,16 +58,16 @@ inline int fail(ExitCode code, const sys::Error& error) {
 }
 // "batchai: message" on stderr, in one line.
 void note(const std::string& message);
-// From now on note() says nothing; fail() does.
+// After this call note() prints nothing. fail() still prints.
 void silence_notes();
 
-// -g, -w, -e: where a name lives. Left out: "default".
+// -g, -w, -e: the scope of a name, "default" if left out.
 struct Scope {
     std::string resource_group = "default";
     std::string workspace = "default";
     std::string experiment = "default";
 };
-// Asks on a terminal unless yes is set; without a terminal it says so and is false.
+// Asks on a terminal, unless yes is set. Without a terminal it prints a message and returns false.
 bool confirmed(bool yes, const std::string& question);
 
 }  // namespace batchai::cli

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages between root and agents, one struct each. kKind is the number of the message on the
-// wire.
+// The messages between root and agents, one struct each. kKind is the message's number on the wire.
 #pragma once
 
 #include <chrono>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "collectives/comm/progress.hpp"
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/map.hpp"
 #include "launcher/common/program.hpp"
 
@@ -60,18 +60,18 @@ enum class Kind : std::uint8_t {
 
 // ---- starting -----------------------------------------------------------------------------------
 
-// Agent to root, first on the connection.
+// Agent to root: the first message on the connection.
 struct Hello {
     static constexpr Kind kKind = Kind::hello;
     std::string version;
     int node = 0;
     std::string name;
-    double clock = 0;  // the agent's CLOCK_REALTIME when it sent this
+    double clock = 0;  // the agent's CLOCK_REALTIME at the time of sending
     int gpus = 0;
-    std::vector<int> cores;  // of which each has at least one CPU that this agent may use
-    int granted_cores = 0;   // as many of them as Slurm has granted
-    int free_port = 0;       // for MASTER_PORT
-    int tree_port = 0;       // where its children in the tree call; 0: it has none
+    std::vector<int> cores;  // physical cores with at least one CPU that this agent may use
+    int granted_cores = 0;   // the number of them that Slurm has granted
+    int free_port = 0;       // proposed for MASTER_PORT
+    int tree_port = 0;       // for its children in the tree; 0: it has none
     // See readiness.hpp.
     bool in_job_mounts = false;
     template <class A>
@@ -81,10 +81,11 @@ struct Hello {
     }
 };
 
-// What the command is: ranks, or one script that starts ranks itself, with mpirun or srun.
+// What the command is: the program of the ranks, or one script that starts ranks itself with mpirun
+// or srun.
 enum class Role : std::uint8_t { ranks, script };
 
-// Root to every agent once all have said hello: what to start.
+// Root to every agent when all have sent Hello: what to start.
 struct Launch {
     static constexpr Kind kKind = Kind::launch;
     std::string nspace;
@@ -92,26 +93,26 @@ struct Launch {
     std::vector<Program> programs;
     std::string directory;
     Role role = Role::ranks;
-    std::map<std::string, std::string> slurm;        // a script's: Slurm's variables of the job
-    std::map<std::string, std::string> environment;  // of this node, over the agent's own
-    std::string interface;       // that the ranks are to use; empty: the one that reaches the root
-    std::string parent_address;  // of its parent in the tree; empty: the root
+    std::map<std::string, std::string> slurm;        // for a script: Slurm's variables of the job
+    std::map<std::string, std::string> environment;  // added to the agent's own, for this node
+    std::string interface;       // for the ranks; empty: the one that reaches the root
+    std::string parent_address;  // the parent in the tree; empty: the root
     int parent_port = 0;
     bool shared_host = false;      // --local: the agents share one machine's cores
-    bool bind = true;              // each rank to its share of the cores
-    bool own_gpus_only = false;    // each rank sees its own GPUs, not the node's
-    bool dry_run = false;          // tell what would run instead of running it
+    bool bind = true;              // bind each rank to its share of the cores
+    bool own_gpus_only = false;    // each rank sees its own GPUs only
+    bool dry_run = false;          // report the plan and start nothing
     std::string output_directory;  // for files of each rank; empty: none
-    bool append_output = false;    // to them
-    std::string output_line;       // that comes first then; empty: none
-    int end_on = 0;                // a signal that is not passed on, but ends the job; 0: none
-    double quiet_after = 0;  // seconds without any progress of the ranks, to be told; 0: never
+    bool append_output = false;    // append to those files
+    std::string output_line;       // written first when appending; empty: none
+    int end_on = 0;                // a signal that ends the job and is not passed on; 0: none
+    double quiet_after = 0;  // seconds without progress of the ranks, then send Quiet; 0: never
 
-    std::string execution_log;             // job file: this node's; empty: none
-    std::string record;                    // job file: the record directory; empty: none
-    std::vector<std::string> preparation;  // to be run first; empty: nothing
+    std::string execution_log;             // of a job file, for this node; empty: none
+    std::string record;                    // of a job file: the record directory; empty: none
+    std::vector<std::string> preparation;  // a command to run first; empty: none
     std::string preparation_input;
-    bool host_file = false;  // job file: the agent writes $AZ_BATCHAI_MPI_HOST_FILE
+    bool host_file = false;  // of a job file: the agent writes $AZ_BATCHAI_MPI_HOST_FILE
     template <class A>
     void fields(A& a) {
         a(nspace, map, programs, directory, role, slurm, environment, interface, parent_address,
@@ -121,11 +122,12 @@ struct Launch {
     }
 };
 
-// Agent to root: the ranks can start here. Root to every agent once all have said so: start them.
+// Agent to root: the ranks can start here. Then root to every agent, when all have sent it: start
+// them.
 struct Prepared {
     static constexpr Kind kKind = Kind::prepared;
     std::string address;     // at which other nodes reach the ranks
-    std::vector<int> ports;  // one for each rank, free while the agent holds it
+    std::vector<int> ports;  // one for each rank; the agent keeps them free
     template <class A>
     void fields(A& a) {
         a(address, ports);
@@ -135,17 +137,17 @@ struct Go {
     static constexpr Kind kKind = Kind::go;
     std::string master_address;
     int master_port = 0;
-    std::vector<std::string> workers;  // "address:port" by rank; empty: too many, or no free ports
+    std::vector<std::string> workers;  // "address:port" by rank; empty: too many, no free ports
     template <class A>
     void fields(A& a) {
         a(master_address, master_port, workers);
     }
 };
 
-// Agent to root, in place of starting: what each rank of the node would get.
+// Agent to root, instead of starting a rank: what the rank would get.
 struct RankPlan {
     int rank = 0;
-    std::vector<int> gpus;                           // of the node's, from 0
+    std::vector<int> gpus;                           // indices among the node's GPUs, from 0
     std::vector<int> cpus;                           // empty: not bound
     std::map<std::string, std::string> environment;  // the variables that batchai-launch sets
     template <class A>
@@ -168,9 +170,9 @@ inline constexpr std::uint32_t kAllRanks = 0xfffffffe;  // PMIX_RANK_WILDCARD
 
 enum class Stream : std::uint8_t { out, err };
 
-// Whole lines of a rank, and perhaps a part of one (agent/ranks.hpp). The root answers with
-// output_taken once they are written, and an agent keeps only so much unanswered: a slow terminal
-// slows the ranks down instead of filling memory.
+// Whole lines of a rank, perhaps with a part of one at the end (agent/ranks.hpp). The root answers
+// with output_taken when they are written. An agent limits the amount of unanswered output, so a
+// slow terminal slows the ranks down and does not fill memory.
 struct Output {
     static constexpr Kind kKind = Kind::output;
     int rank = 0;
@@ -190,18 +192,19 @@ struct OutputTaken {
     }
 };
 
-// Agent to root: a file of a rank's output cannot be written; where the output goes on.
+// Agent to root: a file of a rank's output cannot be written. It says where the output continues.
 struct Misplaced {
     static constexpr Kind kKind = Kind::misplaced;
     std::string line;
-    std::string returned;  // the place whose output is in its file after all; empty: none
+    std::string returned;  // a place whose output is in its own file after all; empty: none
     template <class A>
     void fields(A& a) {
         a(line, returned);
     }
 };
 
-// Standard input for rank 0; empty bytes: its end. One piece at a time.
+// Standard input for rank 0. Empty bytes mean its end. The next piece follows the answer to the
+// last one.
 struct Input {
     static constexpr Kind kKind = Kind::input;
     std::string bytes;
@@ -216,23 +219,23 @@ struct InputTaken {
     void fields(A&) {}
 };
 
-// How a rank ended.
+// Agent to root: how a rank ended.
 struct RankEnd {
     static constexpr Kind kKind = Kind::rank_end;
     enum class How : std::uint8_t { exited, signaled, not_started, aborted };
     enum class Pmix : std::uint8_t { never_joined, joined, left };
     int rank = 0;
     How how = How::exited;
-    int code = 0;  // exit code, signal, or the code given to PMIx_Abort
+    int code = 0;  // exit code, signal, or PMIx_Abort's code
     bool core = false;
-    int pid = 0;          // on its node; 0: not started
-    int gpu = -1;         // the local GPU of its number; -1: there is none
-    bool memory = false;  // the kernel has killed a process of its node for lack of memory
+    int pid = 0;          // on its node; 0: it was not started
+    int gpu = -1;         // the node's GPU with its local rank's number; -1: none
+    bool memory = false;  // the kernel has killed a process of this node for lack of memory
     Pmix pmix = Pmix::never_joined;
-    bool asked = false;             // after the root had told this agent to end its ranks
+    bool asked = false;             // it ended after the root's order to end the ranks
     double time = 0;                // the agent's CLOCK_REALTIME
     double ran = 0;                 // seconds
-    std::string message;            // not_started, aborted: why
+    std::string message;            // for not_started and aborted: the reason
     std::vector<std::string> tail;  // last lines of its stderr
     std::vector<std::string> library_errors;
     template <class A>
@@ -245,29 +248,30 @@ struct RankEnd {
 // "was killed by signal 9 (SIGKILL) after 1.5 s"
 std::string describe(const RankEnd& end);
 
-// Between a signal that ends the ranks after a failure, and SIGKILL.
+// The time from the signal that ends the ranks after a failure to SIGKILL.
 inline constexpr std::chrono::milliseconds kGraceAfterFailure{2000};
 
-// The agent cannot do its part; nothing was started, or everything is being ended.
+// Agent to root: the agent cannot do its part. It has started nothing, or is ending everything.
 struct AgentError {
     static constexpr Kind kKind = Kind::agent_error;
-    std::string line;  // whole, with who says it and where
-    int code = 125;
-    bool logged = false;  // in the execution log and the job's record already
+    std::string line;  // complete, with the program and the node
+    int code = kOwnFailure;
+    bool logged = false;  // it is in the execution log and the job's record already
     template <class A>
     void fields(A& a) {
         a(line, code, logged);
     }
 };
 
-// All ranks of the node are gone, with everything they had started, and their output is sent.
+// Agent to root: all ranks of the node and their descendants have ended, and their output is sent.
 struct NodeDone {
     static constexpr Kind kKind = Kind::node_done;
     template <class A>
     void fields(A&) {}
 };
 
-// Root to agents: signal the ranks, and SIGKILL after a grace period. The second one: SIGKILL now.
+// Root to agents: send the ranks this signal, and SIGKILL after the grace period. A second End
+// sends SIGKILL at once.
 struct End {
     static constexpr Kind kKind = Kind::end;
     int signal = 0;
@@ -277,7 +281,7 @@ struct End {
         a(signal, grace);
     }
 };
-// Agent to root: the agent got this signal, from Slurm or a user. The root decides about it.
+// Agent to root: Slurm or a user has sent the agent this signal. The root decides what happens.
 struct Asked {
     static constexpr Kind kKind = Kind::asked;
     int signal = 0;
@@ -286,30 +290,30 @@ struct Asked {
         a(signal);
     }
 };
-// Root to agents: pass this signal on to these of the ranks. Agent to root: a rank wants that.
+// Root to agents: send this signal to these ranks. Agent to root: a rank asks for that.
 struct Signal {
     static constexpr Kind kKind = Kind::signal;
     int signal = 0;
-    std::vector<std::uint32_t> ranks;  // or kAllRanks
+    std::vector<std::uint32_t> ranks;  // or one kAllRanks
     template <class A>
     void fields(A& a) {
         a(signal, ranks);
     }
 };
-// Root to agents: say what the ranks are doing.
+// Root to agents: report the state of the ranks.
 struct Inspect {
     static constexpr Kind kKind = Kind::inspect;
     template <class A>
     void fields(A&) {}
 };
-// What a rank does in the collective library, as its progress page says.
+// What a rank does in the collective library, from its progress page.
 struct RankProgress {
     using Stage = coll::Stage;
     Stage stage = Stage::none;
-    bool inside = false;   // waits for the operation
-    bool certain = false;  // `missing` are missing, and not one of their neighbours
+    bool inside = false;   // it waits in the operation
+    bool certain = false;  // `missing` itself is missing, not one of its neighbours
     std::uint64_t epoch = 0, operation = 0;
-    std::string what;          // the operation, in words
+    std::string what;          // the operation, for the report
     double seconds = 0;        // in this stage
     std::vector<int> missing;  // ranks that it waits for, as far as it knows
     bool waits() const { return coll::waits(stage, inside); }
@@ -320,7 +324,7 @@ struct RankProgress {
 };
 struct RankState {
     int rank = 0;
-    std::string text;      // its process
+    std::string text;      // about its process
     bool stopped = false;  // by a signal
     RankProgress progress;
     template <class A>
@@ -330,13 +334,13 @@ struct RankState {
 };
 struct Inspected {
     static constexpr Kind kKind = Kind::inspected;
-    std::vector<RankState> ranks;  // those that run
+    std::vector<RankState> ranks;  // the ranks that run
     template <class A>
     void fields(A& a) {
         a(ranks);
     }
 };
-// Root to an agent: the stacks of a rank; and the answer.
+// Root to an agent: read the stacks of a rank. Then the agent's answer.
 struct StackQuery {
     static constexpr Kind kKind = Kind::stack_query;
     int rank = 0;
@@ -349,24 +353,24 @@ struct Stack {
     static constexpr Kind kKind = Kind::stack;
     int rank = 0;
     int pid = 0;
-    std::string source;  // "Python", "gdb", "kernel"; empty: it does not run
+    std::string source;  // "Python", "gdb" or "kernel"; empty: the rank has ended
     std::vector<std::string> lines;
     template <class A>
     void fields(A& a) {
         a(rank, pid, source, lines);
     }
 };
-// Agent to root: no rank of the node has made progress for Launch::quiet_after, or one has again.
+// Agent to root: the node's ranks have made no progress for Launch::quiet_after. Or one has again.
 struct Quiet {
     static constexpr Kind kKind = Kind::quiet;
     bool quiet = false;
-    bool waiting = false;  // some of them wait for others
+    bool waiting = false;  // some of the ranks wait for others
     template <class A>
     void fields(A& a) {
         a(quiet, waiting);
     }
 };
-// Root to agents: the job is over; clean up and exit.
+// Root to agents: the job has ended. Clean up and exit.
 struct Bye {
     static constexpr Kind kKind = Kind::bye;
     template <class A>

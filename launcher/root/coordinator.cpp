@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/processes.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/slurm_job.hpp"
@@ -25,7 +26,7 @@ using std::chrono::seconds;
 
 constexpr seconds kStall{10};
 constexpr milliseconds kProgress{500};
-constexpr milliseconds kDoubt{500};  // until a death by SIGTERM is a failure of its own
+constexpr milliseconds kDoubt{500};  // until a death by SIGTERM counts as a failure of its own
 
 }  // namespace
 
@@ -44,7 +45,7 @@ Coordinator::Coordinator(Session session)
                    inspect({}, [this] {
                        fail(
                            fmt::format("time-out: the job was ended after {} s", *session_.timeout),
-                           124);
+                           kTimedOut);
                    });
                }),
       deadline_(loop_, [this] { on_deadline(); }),
@@ -64,7 +65,7 @@ Coordinator::Coordinator(Session session)
 SessionResult Coordinator::run(Session session) {
     std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(session)));
     SessionResult result = coordinator->run_to_end();
-    // What such a thread uses, and what its request would call, stays.
+    // A thread in read() or write() still uses these objects, so they are not destroyed.
     if (coordinator->in_use()) (void)coordinator.release();
     return result;
 }
@@ -72,11 +73,11 @@ SessionResult Coordinator::run(Session session) {
 SessionResult Coordinator::run_to_end() {
     block_signals(handled_signals());
     std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is one that cannot be written
+    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file's limit fails instead
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (auto opened = open(); !opened) {
         say(opened.error().message);
-        return {125, "batchai-launch: " + opened.error().message, Cause::other, {}};
+        return {kOwnFailure, "batchai-launch: " + opened.error().message, Cause::other, {}};
     }
     loop_.run();
     kill_descendants();
@@ -95,7 +96,7 @@ SessionResult Coordinator::run_to_end() {
         const std::size_t first = text.find('\n');
         details = text.substr(first + 1);
         if (has_colours(2)) text.replace(0, first, in_red(text.substr(0, first)));
-        // As in tell(); the loop has ended.
+        // The same as in tell(), after the loop has ended.
         const std::size_t done = write_to_user(text);
         if (done < text.size() && err_->idle()) {
             (void)!::write(err_->target().fd, text.data() + done, text.size() - done);
@@ -152,7 +153,7 @@ sys::Result<void> Coordinator::open() {
     err_->set_on_idle([this] { check_over(); });
     auto starters = start_agents(session_.allocation, bootstrap);
     if (!starters) return starters.error();
-    auto key = TlsKey::make(bootstrap.key);  // while they start
+    auto key = TlsKey::make(bootstrap.key);  // while the agents start
     if (!key) return key.error();
     key_ = std::move(*key);
     door_ = std::make_unique<Door>(loop_, *key_, std::move(listeners),
@@ -233,7 +234,8 @@ void Coordinator::on_output(int node, Output output) {
                   [this, node, size] { agents_[node].peer->channel->send(OutputTaken{size}); });
 }
 
-// Ranks are ended for a reader that has gone, as SIGPIPE would end them, and for no other reason.
+// If the reader of the output has ended, the ranks are ended too, as SIGPIPE would do. Other
+// failures to write do not end them.
 void Coordinator::on_output_failure(const Sink::Failure& failure) {
     const std::string line = describe(failure, host_name());
     if (failure.rest == Sink::Rest::unread) return fail(line);
@@ -249,8 +251,8 @@ void Coordinator::on_misplaced(const Misplaced& misplaced) {
     outcome_.add_misplaced(misplaced.line);
 }
 
-// Standard error may be the file that cannot be written. Then the line goes to the file to which
-// the ranks' standard error has moved.
+// If standard error is the file that cannot be written, the line goes to the file in which the
+// ranks' standard error continues.
 void Coordinator::tell(const std::string& line) {
     if (!try_to_say(line)) printer_err_->write_own(said(line));
 }
@@ -259,7 +261,7 @@ void Coordinator::on_rank_end(int node, RankEnd end) {
     if (end.rank < 0 || end.rank >= map_.size()) return;
     end.time += agents_[node].offset;
     relay_.on_gone(end);
-    // Slurm may signal the ranks before it signals us.
+    // Slurm may have sent the signal to the ranks before it sends it to us.
     const bool doubtful = end.how == RankEnd::How::signaled && ends_job(end.code);
     outcome_.add(std::move(end));
     if (doubtful && state_ == State::running) {
@@ -272,13 +274,13 @@ void Coordinator::on_rank_end(int node, RankEnd end) {
     }
 }
 
-// Parameter servers and their like never end by themselves.
+// Ends parameter servers and other servers, which do not end by themselves.
 void Coordinator::check_served() {
     if (state_ == State::running && outcome_.only_servers_run()) end_job();
 }
 
-// A rank that exits with 0 while others still wait for it is a failure too. It is the first one:
-// ranks that were told of its end have ended since.
+// A rank that exits with 0 while others wait for it has failed too. It is the first failure,
+// because other ranks have ended since as a consequence.
 void Coordinator::check_awaited() {
     const int rank = relay_.awaited();
     if (rank < 0 || state_ != State::running) return;
@@ -299,16 +301,17 @@ void Coordinator::on_agent_lost(int node) {
          fmt::format("batchai-launch: lost the agent on {}: the node is down, or the agent "
                      "was killed with its guard",
                      agent.hello.name),
-         125, Cause::node, false, agent.hello.name});
+         kOwnFailure, Cause::node, false, agent.hello.name});
     end_job();
     check_over();
 }
 
-// Before or after its connection was lost; without a connection, if it had not called yet.
+// The notice may come before or after the loss of the agent's connection, or without a connection
+// if the agent had not connected yet.
 void Coordinator::on_agent_died(const DeathNotice& notice) {
     const std::string line = "batchai-launch: " + notice.sentence;
     if (state_ == State::starting) {
-        outcome_.add({sys::wall_clock(), line, 125, Cause::node, false, notice.node});
+        outcome_.add({sys::wall_clock(), line, kOwnFailure, Cause::node, false, notice.node});
         end_job();
     }
     outcome_.explain_loss(notice.node, line);
@@ -317,7 +320,8 @@ void Coordinator::on_agent_died(const DeathNotice& notice) {
 // ---- standard input -----------------------------------------------------------------------------
 
 void Coordinator::start_input() {
-    // Reading from a terminal whose foreground is another process group would stop us.
+    // If another process group is in the terminal's foreground, reading from the terminal would
+    // stop us.
     const bool background = ::isatty(0) != 0 && ::tcgetpgrp(0) != ::getpgrp();
     if (!session_.output_is_ours || background || session_.max_restarts > 0) {
         agents_[0].peer->channel->send(Input{});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Coordinator: the root of a job. It waits for one agent per node, tells the agents what to start,
-// and collects output and ends. At the first failure it ends all ranks and reports the cause.
+// and collects the ranks' output and ends. At the first failure it ends all ranks and reports the
+// cause.
 #pragma once
 
 #include <functional>
@@ -14,6 +15,7 @@
 #include "launcher/common/bootstrap.hpp"
 #include "launcher/common/channel.hpp"
 #include "launcher/common/door.hpp"
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/signals.hpp"
 #include "launcher/common/sink.hpp"
 #include "launcher/common/terminal.hpp"
@@ -30,80 +32,81 @@
 
 namespace batchai::launcher {
 
-// tasks: Allocation::tasks.
+// tasks: see Allocation::tasks.
 std::vector<NodeSize> sizes_of(const std::vector<Hello>& nodes, const std::vector<int>& tasks);
 
-// What to run, decided once the nodes have said what they have.
+// What to run. It is decided when all agents have sent Hello.
 struct Work {
     RankMap map;
     Role role = Role::ranks;
-    std::vector<Program> programs;               // their ranks are the map's
+    std::vector<Program> programs;               // their ranks are those of the map
     std::vector<env::Environment> environments;  // of each node
-    std::string directory;                       // where they start
-    std::vector<std::string> directories;  // on each node, in its place; empty: the same on all
+    std::string directory;                       // the ranks' working directory
+    std::vector<std::string> directories;        // one for each node; empty: `directory` on all
 
-    std::vector<env::Environment> of_retries;  // of each node, besides, where the job ran before
-    std::vector<std::string> execution_logs;   // of each node; empty: none
+    std::vector<env::Environment> of_retries;  // one for each node, added if the job ran before
+    std::vector<std::string> execution_logs;   // one for each node; empty: none
     std::string record;
-    // Before the ranks, on each node: a program and its standard input; an empty program: nothing.
+    // A program to run on each node before the ranks, and its standard input. An empty program:
+    // none.
     std::vector<std::vector<std::string>> preparations;
     std::string preparation_input;
     bool host_file = false;
-    Secrets secrets;  // not to be printed
+    Secrets secrets;  // values that must not be printed
 };
 using Planner = std::function<sys::Result<Work>(const std::vector<Hello>& nodes)>;
 
 struct Session {
     Allocation allocation;
     Planner plan;
-    // Where the ranks' output goes.
+    // The destinations of the ranks' output.
     Sink::Target output = standard_stream(1), error = standard_stream(2);
-    bool output_is_ours = true;  // the ranks' stderr is the launcher's
+    bool output_is_ours = true;  // the ranks' stderr is also the launcher's
     Labels labels = Labels::none;
-    std::string output_directory;   // for files of each rank besides; empty: none
-    std::string output_line;        // between an earlier run's output in them and ours; empty: none
-    std::optional<double> timeout;  // seconds, of all attempts
-    std::optional<double> timeout_left;  // of it, after earlier attempts; none: all of it
+    std::string output_directory;        // for files of each rank; empty: none
+    std::string output_line;             // the line after an earlier run's output; empty: none
+    std::optional<double> timeout;       // seconds, for all attempts together
+    std::optional<double> timeout_left;  // what earlier attempts have left of it; none: all
     double hang_report = 60;             // seconds without progress until a hang report; 0: never
     int attempt = 0, max_restarts = 0;
-    std::vector<std::string> misplaced;  // SessionResult's, of earlier attempts
-    std::string restart_directory;       // named for the ranks; empty: none
+    std::vector<std::string> misplaced;  // of earlier attempts: see SessionResult
+    std::string restart_directory;       // for the ranks' variable; empty: none
     double grace = 10;                   // seconds for the ranks to end after a signal
-    int end_on = 0;              // a signal that ends the job besides the usual ones; 0: none
-    std::string interface;       // for the ranks; empty: by route
-    bool bind = true;            // ranks to cores
-    bool own_gpus_only = false;  // of each rank, to be seen
-    std::string horovod;         // which one ranks import; empty: as their environment says
-    std::string compat;          // what scripts are given older names of; empty: nothing
-    bool tensorflow = true;      // all ranks are workers in TF_CONFIG
+    int end_on = 0;                      // one more signal that ends the job; 0: none
+    std::string interface;               // for the ranks; empty: chosen by route
+    bool bind = true;                    // ranks are bound to cores
+    bool own_gpus_only = false;          // each rank sees only its own GPUs
+    std::string horovod;                 // for the ranks' imports; empty: by their environment
+    std::string compat;      // --compat: the older interface that scripts use; empty: none
+    bool tensorflow = true;  // TF_CONFIG makes all ranks workers
     DryRun dry_run = DryRun::no;
-    int radix = kDefaultRadix;    // of the tree over which fences go
-    std::string owned_directory;  // removed with the first agent, whatever kills us; empty: none
+    int radix = kDefaultRadix;    // of the tree for fences
+    std::string owned_directory;  // the first agent removes it; empty: none
 };
 
 struct SessionResult {
     int exit_code = 0;
-    std::string failure;  // the whole line; empty: none
+    std::string failure;  // the complete line; empty: none
     Cause cause = Cause::none;
     std::vector<std::string> lost_nodes;
     bool logged = false;  // the line is in the execution log and the record already
-    std::optional<double> timeout_left = {};  // of Session::timeout, in seconds
-    std::vector<std::string> misplaced = {};  // where output goes on that could not be written
-    std::string node = {};                    // of the failure; empty: no one place
-    std::string details = {};                 // the lines below it in the report
+    std::optional<double> timeout_left = {};  // the rest of Session::timeout, in seconds
+    std::vector<std::string> misplaced = {};  // places of output that is not in its file
+    std::string node = {};                    // of the failure; empty: no particular node
+    std::string details = {};                 // lines below the failure in the report
 };
 
 class Coordinator final : private Relay::Sender {
   public:
-    // Runs the job to its end. A thread of libuv's may still be in read() or write() then, and stay
-    // there until the process ends.
+    // Runs the job to its end. Afterwards a thread of libuv may still be in read() or write(),
+    // until the process ends.
     static SessionResult run(Session session);
 
   private:
     explicit Coordinator(Session session);
     SessionResult run_to_end();
     bool in_use() const { return input_.reading() || !written(); }
-    // A connection to a process of the job; node is -1 until it has said a good hello.
+    // A connection to a process of the job. node is -1 until a valid Hello arrives.
     struct Peer {
         std::unique_ptr<Channel> channel;
         int node = -1;
@@ -154,13 +157,13 @@ class Coordinator final : private Relay::Sender {
     void on_child();
     void show_progress();
     void on_stall();
-    // then: when everything is said, unless the job has ended by then.
+    // then: called when the inspection is complete, unless the job has ended before.
     void inspect(const std::string& why = {}, std::function<void()> then = {});
     void on_quiet(int node, const Quiet& quiet);
     void check_quiet();
 
-    // since: when, by our clock; none: now.
-    void fail(const std::string& line, int code = 125, Cause cause = Cause::other,
+    // since: the time of the failure, by the root's clock; none: now.
+    void fail(const std::string& line, int code = kOwnFailure, Cause cause = Cause::other,
               std::optional<double> since = {});
     void end_job(int signal = SIGTERM, std::chrono::milliseconds grace = kGraceAfterFailure);
     bool all_done() const;
@@ -186,14 +189,14 @@ class Coordinator final : private Relay::Sender {
 
     Session session_;
     std::optional<TlsKey> key_;
-    std::string namespace_;  // of the ranks' PMIx
+    std::string namespace_;  // the name of the ranks' PMIx namespace
     Loop loop_;
     Relay relay_;
     std::vector<Agent> agents_;
     std::vector<std::unique_ptr<Peer>> peers_;
     std::vector<Starter> starters_;
     StarterWords starter_words_;
-    std::unique_ptr<Door> door_;  // until all agents are there
+    std::unique_ptr<Door> door_;  // open until all agents have connected
     std::unique_ptr<SignalEvents> signals_;
     std::shared_ptr<Sink> out_, err_;  // the same one, if both lead to the same file
     std::shared_ptr<Printer> printer_out_, printer_err_;
@@ -205,23 +208,23 @@ class Coordinator final : private Relay::Sender {
     FenceInquiry fence_inquiry_;
     Inspection inspection_;
     std::vector<Program> programs_;
-    Plan plan_;  // --dry-run only, as are these two
+    Plan plan_;  // for --dry-run, with the next two members
     Secrets secrets_;
-    int planned_ = 0;  // ranks
+    int planned_ = 0;  // number of ranks
     StatusLine status_;
     Outcome outcome_;
     enum class State { starting, running, ending, over } state_ = State::starting;
     std::size_t greeted_ = 0;
     std::vector<std::string> lost_nodes_;
-    int stalls_ = 0;  // while starting
+    int stalls_ = 0;  // during the start
     bool hang_said_ = false;
-    std::optional<std::uint64_t> bytes_written_;  // when last looked at
-    bool agents_had_time_ = false;                // to write files, after the last rank's end
-    bool asked_ = false;                          // to end, by a signal
-    bool hurried_ = false;                        // and again
-    int own_signals_ = 0;                         // that end the job and were sent to this process
-    bool srun_ended_ = false;                     // before it was to: Slurm kills the agents then
-    bool srun_matters_ = false;                   // what srun has said explains the failure
+    std::optional<std::uint64_t> bytes_written_;  // at the last look
+    bool agents_had_time_ = false;                // for files, after the last rank's end
+    bool asked_ = false;                          // a signal has asked to end the job
+    bool hurried_ = false;                        // a second one
+    int own_signals_ = 0;                         // that end the job and that this process received
+    bool srun_ended_ = false;                     // too early: Slurm then kills the agents
+    bool srun_matters_ = false;                   // srun's text explains the failure
 };
 
 }  // namespace batchai::launcher

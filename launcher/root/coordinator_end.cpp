@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Coordinator, last part of a job's life: a failure, a signal or the last rank's end, until nothing
-// is left of it.
+// Coordinator, last part: from a failure, a signal or the last rank's end until nothing of the job
+// is left.
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -11,14 +11,15 @@
 #include "launcher/common/say.hpp"
 #include "launcher/root/coordinator.hpp"
 #include "sys/clock.hpp"
+#include "sys/subprocess.hpp"
 
 namespace batchai::launcher {
 namespace {
 
-// From the SIGKILL of the ranks until the root no longer waits.
+// From the SIGKILL to the ranks until the root stops waiting.
 constexpr std::chrono::milliseconds kEndDeadline{3000};
-// For how long a reader of the output may read nothing. A job that was asked to end is killed by
-// Slurm 30 s later (KillWait), and has to say why before.
+// How long a reader of the output may read nothing. Slurm kills a job 30 s after it asked the job
+// to end (KillWait), and the reason must be printed before.
 constexpr std::chrono::milliseconds kReaderDeadline{60'000}, kReaderDeadlineWhenAsked{5'000};
 constexpr std::chrono::milliseconds kByeDeadline{5000};
 
@@ -59,13 +60,13 @@ bool Coordinator::all_done() const {
     return std::all_of(agents_.begin(), agents_.end(), [](const Agent& a) { return a.done; });
 }
 
-// All ranks have ended, and agents still write the ranks' output.
+// Whether all ranks have ended and agents still write their output.
 bool Coordinator::only_files_are_open() const {
     return !all_done() && map_.size() > 0 &&
            outcome_.ended() == static_cast<std::size_t>(map_.size());
 }
 
-// Once no rank runs any more, a slow reader gets all that they have written.
+// When no rank runs any more, a slow reader still gets all of their output.
 void Coordinator::on_deadline() {
     if (state_ == State::over) return loop_.stop();
     const std::uint64_t bytes = out_->bytes_written() + err_->bytes_written();
@@ -74,7 +75,7 @@ void Coordinator::on_deadline() {
         return deadline_.start(asked_ ? kReaderDeadlineWhenAsked : kReaderDeadline);
     }
     if (only_files_are_open() && !hurried_) {
-        // Once: how much agents have written is not known here.
+        // Only once: the root does not know how much the agents have written.
         if (!std::exchange(agents_had_time_, true)) {
             return deadline_.start(asked_ ? kReaderDeadlineWhenAsked : kReaderDeadline);
         }
@@ -99,9 +100,9 @@ void Coordinator::say_bye() {
     timeout_.stop();
     deadline_.start(kByeDeadline);
     to_all(Bye{});
-    close_door();  // agents that have not greeted yet cannot connect, and clean up
-    // On SIGINT, srun stops waiting for the step, and leaves one that runs alone. On SIGTERM it
-    // would kill the agents and their guards, which then could not clean up.
+    close_door();  // an agent without Hello cannot connect, and cleans up
+    // On SIGINT, srun stops waiting for the step. It leaves a step that runs alone. On SIGTERM,
+    // srun would kill the agents and their guards before they have cleaned up.
     if (greeted_ < agents_.size()) {
         for (const Starter& starter : starters_) {
             if (starter.pid > 0) ::kill(starter.pid, SIGINT);
@@ -110,8 +111,8 @@ void Coordinator::say_bye() {
     check_gone();
 }
 
-// The agents clean up before they exit. srun waits for them, but may have been killed. Once we have
-// exited, Slurm kills the remaining processes of the job.
+// The agents clean up before they exit. srun waits for them, but srun may have been killed. When
+// this process exits, Slurm kills the remaining processes of the job.
 void Coordinator::check_gone() {
     const bool no_starter =
         std::all_of(starters_.begin(), starters_.end(), [](const Starter& s) { return s.pid < 0; });
@@ -128,15 +129,14 @@ void Coordinator::on_child() {
                                         [pid](const Starter& s) { return s.pid == pid; });
         if (found == starters_.end()) continue;
         found->pid = -1;
-        starter_words_.catch_up();  // it may say why
+        starter_words_.catch_up();  // it may explain the failure
         srun_ended_ = srun_ended_ || (greeted_ > 0 && state_ != State::over);
         if (state_ == State::running && !session_.allocation.local) {
-            fail("srun has ended before the job", 125, Cause::node);
+            fail("srun has ended before the job", kOwnFailure, Cause::node);
         } else if (state_ == State::starting) {
             srun_matters_ = true;
-            const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             fail(fmt::format("{} ended with code {} before all agents were there", found->name,
-                             code));
+                             sys::exit_code_of(status)));
         }
     }
     check_gone();
@@ -149,7 +149,8 @@ void Coordinator::on_signal(int signal) {
         if (state_ == State::running) to_all(Signal{signal, {kAllRanks}});
         return;
     }
-    // The user insists; but Slurm may have signalled root and agents alike.
+    // A second signal means "at once", but only if this process received both: Slurm may send one
+    // signal to root and agents alike.
     ++own_signals_;
     if (state_ == State::ending && (own_signals_ > 1 || !asked_)) return kill_now();
     on_asked(signal);
@@ -160,7 +161,7 @@ bool Coordinator::ends_job(int signal) const {
            (signal != 0 && signal == session_.end_on);
 }
 
-// By the user, or by Slurm through an agent.
+// The signal comes from the user, or from Slurm through an agent.
 void Coordinator::on_asked(int signal) {
     if (signal == SIGQUIT) return inspect();
     if (!ends_job(signal) || asked_ || state_ == State::ending || state_ == State::over) return;
@@ -168,7 +169,8 @@ void Coordinator::on_asked(int signal) {
     const std::string name = signal_name(signal);
     const double now = sys::wall_clock();
     outcome_.excuse(signal, now - 1);
-    outcome_.add({now, "batchai-launch: asked to end by " + name, 128 + signal, Cause::signal});
+    outcome_.add(
+        {now, "batchai-launch: asked to end by " + name, kSignalled + signal, Cause::signal});
     const bool waits = state_ == State::running && session_.grace >= 1;
     end_job(signal == SIGHUP ? SIGTERM : signal,
             std::chrono::milliseconds(static_cast<long>(session_.grace * 1000)));

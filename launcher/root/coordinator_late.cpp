@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Coordinator, for late nodes and ranks: progress of a start, the nodes for which a stalled start
-// waits, and ranks that make no progress.
+// Coordinator, for late nodes and ranks: the progress of a start, nodes that a stalled start waits
+// for, and ranks that make no progress.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +14,7 @@
 namespace batchai::launcher {
 namespace {
 
-constexpr int kStallsOfARestart = 6;  // then a node that does not answer is lost
+constexpr int kStallsOfARestart = 6;  // then a silent node counts as lost
 
 }  // namespace
 
@@ -29,7 +29,7 @@ std::string Coordinator::names(const std::vector<int>& nodes) const {
     return fmt::format("{}", fmt::join(list, " "));
 }
 
-// For a user at a terminal, until the ranks start.
+// Shows a status line to a user at a terminal until the ranks start.
 void Coordinator::show_progress() {
     if (state_ == State::starting) {
         return status_.show(fmt::format("starting: {} of {} nodes", greeted_, agents_.size()));
@@ -56,7 +56,7 @@ void Coordinator::on_stall() {
         starter_words_.say();
         if (session_.attempt == 0 || ++stalls_ < kStallsOfARestart) return;
         for (int node : missing) lost_nodes_.push_back(session_.allocation.nodes[node]);
-        fail("lost " + names(missing) + ": no agent within a minute", 125, Cause::node);
+        fail("lost " + names(missing) + ": no agent within a minute", kOwnFailure, Cause::node);
         return;
     }
     fence_inquiry_.look();
@@ -82,8 +82,8 @@ void Coordinator::on_quiet(int node, const Quiet& quiet) {
     check_quiet();
 }
 
-// No node makes progress, and some rank waits. Reports this at most once per stall, and checks
-// again after an inspection.
+// Reports that no node makes progress and that a rank waits, at most once per stall. After an
+// inspection it checks again.
 void Coordinator::check_quiet() {
     if (hang_said_ || inspection_.under_way() || state_ != State::running) return;
     const auto is_quiet = [](const Agent& agent) { return agent.done || agent.quiet.quiet; };

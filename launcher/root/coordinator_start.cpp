@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Coordinator, first part of a job's life: the agents arrive and are told what to start, or
-// only asked, and the plan is printed.
+// Coordinator, first part: the agents connect, and get their orders. With --dry-run they are only
+// asked, and the plan is printed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace batchai::launcher {
 namespace {
 
-constexpr int kMaxWorkers = 1024;  // the addresses of more would not fit into an environment well
+constexpr int kMaxWorkers = 1024;  // more addresses make the environment too large
 
 }  // namespace
 
@@ -60,16 +60,15 @@ void Coordinator::on_hello(Peer& peer, Reader& reader) {
     agents_[node].hello = std::move(hello);
     ++greeted_;
     if (agents_[node].hello.version != BATCHAI_VERSION) {
-        return fail(
-            fmt::format("{} runs version {} of batchai-launch, not {}", agents_[node].hello.name,
-                        agents_[node].hello.version, BATCHAI_VERSION),
-            125);
+        return fail(fmt::format("{} runs version {} of batchai-launch, not {}",
+                                agents_[node].hello.name, agents_[node].hello.version,
+                                BATCHAI_VERSION));
     }
     if (greeted_ == agents_.size() && state_ == State::starting) launch();
 }
 
-// All agents are here, or the job ends: the ports close, and connections without a hello are
-// closed.
+// Called when all agents have connected, or the job ends. It closes the ports, and connections
+// without Hello.
 void Coordinator::close_door() {
     door_.reset();
     for (const auto& peer : peers_)
@@ -123,7 +122,7 @@ void Coordinator::on_prepared(int node, Prepared prepared) {
     if (session_.dry_run == DryRun::no) start_input();
 }
 
-// What the ranks are to know of each other.
+// The addresses at which the ranks find each other.
 Go Coordinator::go() const {
     const Prepared& first = *agents_[0].prepared;
     Go go{first.address, agents_[0].hello.free_port, {}};
@@ -141,10 +140,11 @@ Go Coordinator::go() const {
     return go;
 }
 
-// As torchrun says it; and Slurm's variables of the job, which srun leaves as they are in a step.
+// The attempt's number, as torchrun sets it, and Slurm's variables of the job, which srun does not
+// change in a step.
 void Coordinator::add_attempt(env::Environment& environment) const {
     if (!session_.restart_directory.empty()) {
-        // A job file's own variable wins.
+        // A variable of the job file has priority.
         environment.try_emplace(env::kRestartDirectory, session_.restart_directory);
         env::note_as_ours(environment, env::kRestartDirectory);
     }
@@ -164,7 +164,7 @@ void Coordinator::add_attempt(env::Environment& environment) const {
     }
 }
 
-// For mpirun and its like, which are to find all nodes of the job.
+// For mpirun and the like, which must find all nodes of the job.
 void Coordinator::add_slurm(Launch& launch) const {
     env::Environment slurm = env::slurm_of_job(env::current());
     if (launch.role == Role::script) {

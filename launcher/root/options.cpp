@@ -10,15 +10,14 @@
 #include <filesystem>
 #include <string_view>
 
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/common/signals.hpp"
 
 namespace batchai::launcher {
 namespace {
 
-constexpr int kUsage = 125;
-
-// Values in the user's spelling, before they become those of Options.
+// Values as the user has written them, before they are converted to those of Options.
 struct Words {
     CLI::Option* local_option = nullptr;
     int local = 0;
@@ -26,10 +25,10 @@ struct Words {
     bool label = false, collapse = false, dry_run = false, json = false;
 };
 
-// "--local" alone takes the number of nodes from the job file.
+// "--local" without a number takes the number of nodes from the job file.
 std::optional<std::string> wrong_combination(const Options& options) {
     if (options.job_file.empty() && options.command.empty()) {
-        // The shell of salloc --batchai-job is on the login node, where nothing is set up.
+        // The shell of salloc --batchai-job runs on the login node, which has no mounts of the job.
         if (std::getenv("SLURM_SPANK_BATCHAI_JOB") != nullptr && !options.local) {
             return "the job's mounts and preparation are missing here: run "
                    "'srun -N1 -n1 --overlap batchai-launch'";
@@ -52,7 +51,7 @@ std::optional<std::string> wrong_combination(const Options& options) {
         return "--min-nodes: a job file and -n fix the number of ranks: give a command, and "
                "--ranks-per-node if need be";
     }
-    // Written so that NaN, which compares with nothing, is refused.
+    // In this form the condition refuses NaN, because each comparison with NaN is false.
     if (options.timeout && !(*options.timeout >= 0.001 && *options.timeout <= 1e8)) {
         return "--timeout: must be from 0.001 to 100000000 seconds";
     }
@@ -78,7 +77,7 @@ int signal_number(std::string name) {
     return -1;
 }
 
-// Options that follow belong to this part of --help.
+// The options added after this call belong to this part of --help.
 CLI::App& group(CLI::App& app, const char* title) {
     app.option_defaults()->group(title);
     return app;
@@ -215,14 +214,15 @@ void take_words(const Words& words, Options& options) {
     if (words.collapse) options.labels = Labels::equal_lines;
 }
 
-// Takes options that the command line lacks from the environment; returns an error if it cannot.
+// Takes options that the command line leaves out from the environment. Returns an error if it
+// cannot.
 std::optional<std::string> complete(Options& options) {
     if (!options.output_directory.empty()) {
         std::error_code nowhere;
         options.output_directory = std::filesystem::absolute(options.output_directory, nowhere);
         if (nowhere) return "the current directory is gone: " + nowhere.message();
     }
-    // In a job of the plugin, the job's own file.
+    // Inside a job of the plugin, the job file is the job's own.
     if (const char* file = std::getenv("BATCHAI_JOB_FILE");
         file != nullptr && !options.local && options.command.empty() && options.job_file.empty()) {
         options.job_file = file;
@@ -232,14 +232,14 @@ std::optional<std::string> complete(Options& options) {
 
 int refuse(const std::string& why) {
     say(why + "; see batchai-launch --help");
-    return kUsage;
+    return kOwnFailure;
 }
 
 constexpr const char* kNodes = "the nodes are the allocation's (sbatch -N), or played by --local";
 constexpr const char* kEnvironment =
     "ranks get the whole environment: write NAME=VALUE before batchai-launch";
 
-// Options of mpirun, mpiexec, srun, torchrun and horovodrun, and our options in their place.
+// Options of mpirun, mpiexec, srun, torchrun and horovodrun, and the options to use instead.
 constexpr std::pair<std::string_view, const char*> kOthers[] = {
     {"-np", "-n N"},
     {"--np", "-n N"},
@@ -275,7 +275,7 @@ constexpr std::pair<std::string_view, const char*> kOthers[] = {
     {"--rdzv_backend", "nothing: ranks find MASTER_ADDR"},
 };
 
-// The hint for an option that does not exist.
+// The hint for an unknown option.
 std::string unknown(const std::string& option) {
     const std::string word = option.substr(0, option.find('='));
     const auto* found = std::find_if(std::begin(kOthers), std::end(kOthers),
@@ -294,9 +294,11 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
         "on this machine.",
         "batchai-launch"};
     app.footer(
-        "Exit code: the first failing rank's; 123 some output is not in its file, 124 time-out,\n"
-        "125 failure of batchai-launch itself, 126 command cannot be executed, 127 command not "
-        "found, 128+N killed by signal N.");
+        "Exit code: the first failing rank's; 1 job preparation failed, 123 some output is not in "
+        "its\n"
+        "file, 124 time-out, 125 failure of batchai-launch itself, 126 command cannot be "
+        "executed,\n"
+        "127 command not found, 128+N killed by signal N.");
     app.set_version_flag("--version", "batchai-launch " BATCHAI_VERSION);
     app.prefix_command();  // the first word that is not an option begins the command
     add_job(app, options, words);
@@ -313,7 +315,7 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     } catch (const CLI::Success& success) {
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        // "-np" is "-n" with the value "p" here.
+        // CLI11 reads "-np" as "-n" with the value "p".
         const std::string why = error.what();
         return refuse(why.find("Value p ") == why.npos ? why : unknown("-np"));
     }
@@ -323,12 +325,12 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
     if (!options.command.empty() && options.command[0].starts_with("-")) {
         return refuse(unknown(options.command[0]));
     }
-    // "--" may begin the command, or be one of its own arguments.
+    // "--" may stand before the command, or be one of its arguments.
     options.command.insert(options.command.end(),
                            options.command.empty() && dashes != end ? dashes + 1 : dashes, end);
     if (const auto why = complete(options)) {
         say(*why);
-        return kUsage;
+        return kOwnFailure;
     }
     if (const auto wrong = wrong_combination(options)) return refuse(*wrong);
     return options;

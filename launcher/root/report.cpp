@@ -10,13 +10,13 @@ namespace batchai::launcher {
 namespace {
 
 int exit_code_of(const RankEnd& end) {
-    if (end.how == RankEnd::How::signaled) return 128 + end.code;
-    // An abort with code 0, or one that would be 0 as an exit status, is still a failure.
+    if (end.how == RankEnd::How::signaled) return kSignalled + end.code;
+    // An abort with code 0, or with a code whose exit status would be 0, is still a failure.
     if (end.how == RankEnd::How::aborted) return (end.code & 255) == 0 ? 1 : end.code & 255;
     return end.code;
 }
 
-// What helps to find out why.
+// Facts that help to find the reason.
 std::string details(const RankEnd& end) {
     std::string text;
     if (end.pid != 0) {
@@ -86,7 +86,7 @@ void Outcome::explain_loss(const std::string& node, const std::string& line) {
     }
 }
 
-// Of ranks that ended on their own; a rank that the root has ended comes after all others.
+// Among ranks that ended by themselves. A rank that the root has ended comes after these.
 const RankEnd* Outcome::first_rank() const {
     const RankEnd* first = nullptr;
     const auto earlier = [](const RankEnd& a, const RankEnd& b) {
@@ -123,7 +123,7 @@ int Outcome::exit_code() const {
     if (const Other* other = first_other()) return other->code;
     const RankEnd* rank = first_rank();
     if (rank != nullptr) return exit_code_of(*rank);
-    return misplaced_.empty() ? 0 : kMisplacedCode;
+    return misplaced_.empty() ? 0 : kMisplacedOutput;
 }
 
 std::string Outcome::line(const RankMap& map) const {
@@ -156,7 +156,7 @@ std::string Outcome::text(const RankMap& map, bool with_tail) const {
     const RankEnd* culprit = first_other() != nullptr ? nullptr : first_rank();
     if (with_tail && culprit != nullptr) text += details(*culprit);
     text += followers(map, culprit);
-    // The line holds the first one where there is no other failure.
+    // The line of the failure is the first one if there is no other failure.
     for (std::size_t i = failed() ? 0 : 1; i < misplaced_.size(); ++i) {
         if (i == kMostMisplaced) {
             return text + fmt::format("  and {} more files\n", misplaced_.size() - i);
@@ -166,7 +166,7 @@ std::string Outcome::text(const RankMap& map, bool with_tail) const {
     return text;
 }
 
-// A rank that ends when asked to has not failed; one that does not may have lacked the time.
+// A rank that ends when asked has not failed. A rank that does not end may have lacked the time.
 std::string Outcome::followers(const RankMap& map, const RankEnd* culprit) const {
     if (cause() == Cause::signal) {
         const auto killed = std::count_if(ends_.begin(), ends_.end(), [](const auto& entry) {

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <thread>
 
+#include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
 #include "launcher/common/paths.hpp"
 #include "launcher/env/env.hpp"
@@ -19,11 +20,11 @@
 namespace batchai::launcher {
 namespace {
 
-// A node that is down does not answer.
+// The longest time for the cleanup, because a node that is down does not answer.
 constexpr std::chrono::seconds kSweep{10};
 
-// Runs argv, whose first word is a path, or a name that is on the PATH, with `input` as its
-// standard input. Its standard error comes to us.
+// Runs argv with `input` as its standard input. The first word is a path or a name on the PATH. Its
+// standard error comes to this process.
 sys::Result<Starter> start(const std::vector<std::string>& argv,
                            const env::Environment& environment, const std::string& input) {
     auto stdin_pipe = sys::make_pipe(), stderr_pipe = sys::make_pipe();
@@ -42,9 +43,9 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
     starter.pid = ::fork();
     if (starter.pid < 0) return fork_error(errno);
     if (starter.pid == 0) {
-        // The terminal's Ctrl-C must reach only the root, which then ends the job in order. The
-        // death of the root must not reach these processes as a signal either: srun would kill
-        // the agents before they have cleaned up. They see their connection end.
+        // The terminal's Ctrl-C must reach the root only, which then ends the job in order. The
+        // root's death must not send a signal to these processes either: srun would kill the agents
+        // before they have cleaned up. The agents notice the end of their connection.
         ::setsid();
         sigset_t none;
         ::sigemptyset(&none);
@@ -52,9 +53,9 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
         ::dup2(stdin_pipe->read.get(), 0);
         ::dup2(stderr_pipe->write.get(), 2);
         ::execvpe(args[0], args.data(), envp.data());
-        ::_exit(errno == ENOENT ? 127 : 126);
+        ::_exit(errno == ENOENT ? kNotFound : kNotExecutable);
     }
-    // A line fits into any pipe.
+    // One line fits into any pipe.
     if (::write(stdin_pipe->write.get(), input.data(), input.size()) !=
         static_cast<ssize_t>(input.size())) {
         return sys::errno_error("writing to " + argv[0]);
@@ -76,7 +77,7 @@ std::vector<std::string> srun_command(const Allocation& allocation, const char* 
     if (allocation.component) {
         command.push_back(fmt::format("--het-group={}", *allocation.component));
     }
-    // Such a step has all that the job has.
+    // With this option the step gets all resources of the job.
     if (BATCHAI_EXTERNAL_LAUNCHER) {
         command.emplace_back("--external-launcher");
     } else {

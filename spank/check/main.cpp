@@ -128,12 +128,12 @@ int check(const Arguments& arguments) {
     if (has_line_end(arguments.job) || has_line_end(arguments.mounts) ||
         has_line_end(arguments.output)) {
         say("a --batchai-* option has a line end in it");
-        return 1;
+        return spank::kFailure;
     }
     const auto policy = job::load_policy(arguments.policy);
     if (!policy) {
         say(policy.error().message);
-        return 1;
+        return spank::kFailure;
     }
     bool good = true;
     if (!arguments.mounts.empty()) {
@@ -158,7 +158,7 @@ int check(const Arguments& arguments) {
         snapshot = check_job_file(arguments.job, *policy);
         good = good && !snapshot.empty();
     }
-    if (!good) return 1;
+    if (!good) return spank::kFailure;
     std::printf("%s\n%s\n", snapshot.c_str(), output.c_str());
     return 0;
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "spank/helper/daemon_notes.hpp"
+#include "spank/helper/exit_code.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/remove_tree.hpp"
@@ -160,7 +161,7 @@ int tear_down(const std::string& job, const Counters& counters) {
     if (access(kJobsDirectory, W_OK) != 0 && errno != ENOENT) {
         std::fprintf(stderr, "batchai-helper: %s: %s: run it as root\n", kJobsDirectory,
                      std::strerror(errno));
-        return 1;
+        return kFailure;
     }
     unlink((std::string(kAskedDirectory) + "/" + job).c_str());  // the plugin does it in its epilog
     if (access((std::string(kJobsDirectory) + "/" + job).c_str(), F_OK) != 0)
@@ -177,7 +178,7 @@ int tear_down(const std::string& job, const Counters& counters) {
                 directory->state().get("job_temp").c_str());
     }
     finish_interrupted_ends(counters);
-    return finished ? 0 : 1;
+    return finished ? kSucceeded : kFailure;
 }
 
 }  // namespace batchai::spank

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "spank/helper/exit_code.hpp"
 #include "spank/helper/fuse_protocol.hpp"
 
 namespace {
@@ -49,5 +50,5 @@ int main(int argc, char** argv) {
     if (number && send_device(std::atoi(number))) return 0;
     std::perror(
         "batchai-fusermount: only a FUSE program that batchai-helper started can call this");
-    return 1;
+    return batchai::spank::kFailure;
 }

@@ -23,6 +23,7 @@
 #include "job/record.hpp"
 #include "job/size.hpp"
 #include "spank/helper/end.hpp"
+#include "spank/helper/exit_code.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/mount.hpp"
 #include "spank/helper/namespace.hpp"
@@ -458,7 +459,7 @@ int set_up(const std::string& policy_file, mode_t users_umask, const Counters& c
                               : sys::Result<void>(request.error());
     if (done) return 0;
     std::fprintf(stderr, "%s\n", sys::printable(who + done.error().message).c_str());
-    return 1;
+    return kFailure;
 }
 
 }  // namespace batchai::spank

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "spank/helper/end.hpp"
+#include "spank/helper/exit_code.hpp"
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/setup.hpp"
 #include "spank/helper/trusted_policy.hpp"
@@ -28,7 +29,7 @@ void mark_jobs_from_before_a_reboot() {
 int fail(const sys::Error& error) {
     std::fprintf(stderr, "batchai " BATCHAI_VERSION ": %s\n",
                  sys::printable(error.message).c_str());
-    return 1;
+    return kFailure;
 }
 
 }  // namespace

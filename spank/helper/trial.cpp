@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "spank/helper/exit_code.hpp"
 #include "spank/helper/mount.hpp"
 #include "spank/helper/trusted_policy.hpp"
 #include "sys/text.hpp"
@@ -163,7 +164,7 @@ int try_policy(const std::string& policy_file) {
     if (!policy) {
         std::fprintf(stderr, "batchai-helper: %s\n",
                      sys::printable(policy.error().message).c_str());
-        return 1;
+        return kFailure;
     }
     const Credentials self{geteuid(), getegid(), {}};
     const Credentials user = self.uid == 0 ? kNobody : self;
@@ -173,7 +174,7 @@ int try_policy(const std::string& policy_file) {
     // Without it no mount can be made.
     if (!say("mount root " + policy->mount_root,
              as_user(self, kSeconds, [&] { return make_root(*policy, user); })))
-        return 1;
+        return kFailure;
     for (const Trial& trial : trials_of(*policy)) {
         if (trial.cannot.empty())
             good &= say(trial.what, as_user(self, 3 * kSeconds,
@@ -182,7 +183,7 @@ int try_policy(const std::string& policy_file) {
             std::printf("skipped %s: %s\n", sys::printable(trial.what).c_str(),
                         trial.cannot.c_str());
     }
-    return good ? 0 : 1;
+    return good ? kSucceeded : kFailure;
 }
 
 }  // namespace batchai::spank

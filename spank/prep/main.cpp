@@ -21,7 +21,7 @@ constexpr std::size_t kInputMaximum = 1024 * 1024;
 
 int fail(const std::string& line) {
     std::fprintf(stderr, "%s\n", batchai::sys::printable(line).c_str());
-    return 1;
+    return batchai::spank::kFailure;
 }
 
 }  // namespace

@@ -114,9 +114,10 @@ case $1 in
         need python3
         python3 tests/lint/links.py
         ;;
-    failures) # each message of spank/ and launcher/ has a cause and a cure in docs/failures.md
+    failures) # messages of spank/ and launcher/ have a cause and a cure in docs/failures.md, exit codes a row in the manuals
         need python3
         python3 tests/lint/failures.py --check
+        python3 tests/lint/exit_codes.py
         ;;
     prose) # line lengths and phrases of documents, manuals, messages, comments and titles of tests; the manuals' markup and style
         need python3

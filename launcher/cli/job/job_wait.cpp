@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// job wait: says what happens to a job, as az did, and ends with the job's own exit code.
+// job wait: reports each change of a job's state, as az did, and ends with the job's exit code.
 #include "launcher/cli/job/job_wait.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,6 @@ namespace {
 
 constexpr double kShortestInterval = 0.2;
 constexpr double kLongestInterval = 86400;
-constexpr int kNoExitCode = 255;  // as az
 
 void say(const std::string& line) {
     std::cerr << sys::printable_lines(line) << std::endl;
@@ -35,13 +34,13 @@ std::string at_and_took(const Execution& execution) {
                        duration_text(end - execution.start_time.value_or(end)));
 }
 
-// "queued (Resources)", with Slurm's reason.
+// "queued (Resources)": the state, with Slurm's reason.
 std::string state_text(const Execution& execution) {
     const std::string state = state_name(execution.state);
     return execution.waits_for.empty() ? state : state + " (" + execution.waits_for + ")";
 }
 
-// Which nodes are preparing, when it is others than before.
+// Prints the nodes that are preparing, if they have changed.
 void say_preparing(NamedJob& job, const Execution& execution, std::vector<std::string>& before) {
     const auto events = job::read_events(job.store.record(job.row.identity.uuid));
     const auto preparation = preparation_of(events, execution, sys::wall_clock());

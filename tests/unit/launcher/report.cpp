@@ -28,7 +28,7 @@ RankEnd end_of(int rank, RankEnd::How how, int code, double time, bool asked = f
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(all_well_is_silent) {
+BOOST_AUTO_TEST_CASE(a_job_without_a_failure_has_no_report) {
     Outcome outcome;
     for (int r = 0; r < 4; ++r) outcome.add(end_of(r, RankEnd::How::exited, 0, r));
     BOOST_TEST(!outcome.failed());
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_if_there_is_no_other) {
     outcome.add_misplaced("/a: full; the ranks' output goes on in n1:/var/tmp/a");
     outcome.add_misplaced("/b: full; the ranks' output is lost from here on");
     BOOST_TEST(!outcome.failed());  // the job goes on
-    BOOST_TEST(outcome.exit_code() == kMisplacedCode);
+    BOOST_TEST(outcome.exit_code() == kMisplacedOutput);
     BOOST_TEST(outcome.cause() == Cause::other);
     BOOST_TEST(outcome.text(kMap, true) ==
                "batchai-launch: the ranks ended well, but some of their output is not in its file: "
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_if_there_is_no_other) {
     whole.add_misplaced("/a: full; the ranks' output goes on in n1:/var/tmp/a");
     whole.add_misplaced("/a: full; the ranks' output goes on in n1:/var/tmp/a2");  // next attempt's
     whole.take_back("n1:/var/tmp/a2");
-    BOOST_TEST(whole.exit_code() == kMisplacedCode);
+    BOOST_TEST(whole.exit_code() == kMisplacedOutput);
     whole.take_back("n1:/var/tmp/a");
     BOOST_TEST(whole.exit_code() == 0);
     outcome.add(end_of(1, RankEnd::How::exited, 3, 2.0));
