@@ -68,4 +68,24 @@ for passes, rate in ((1, 1.0), (2, 0.5)):
     assert np.allclose(small.get_weights()[0], mean), (passes, small.get_weights(), mean)
 small.compile(loss="mse", optimizer=hvd.DistributedOptimizer(keras.optimizers.SGD(0.0)), jit_compile=True)
 small.fit(np.ones((1, 1)), np.ones((1, 1)), verbose=0)
+
+
+# Elastic callbacks count what earlier attempts have done, whether fit() counts it too or starts from 0.
+class Batches(keras.callbacks.Callback):
+    """Keeps state.batch after each batch."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        seen.append(state.batch)
+
+
+for first, batch, expected in ((0, 3, [4, 5, 1, 2]), (5, 0, [1, 2, 1, 2])):
+    state, seen = hvd.elastic.KerasState(model, epoch=5, batch=batch), []
+    model.fit(x, y, batch_size=16, initial_epoch=first, epochs=first + 2, verbose=0, callbacks=[
+        hvd.elastic.UpdateBatchStateCallback(state), hvd.elastic.UpdateEpochStateCallback(state), Batches()])
+    assert (state.epoch, state.batch, seen) == (7, 0, expected), (state.epoch, state.batch, seen)
+try:
+    hvd.elastic.KerasState(keras.Sequential([keras.layers.Dense(1)]))
+    raise AssertionError("a state was made of a model without weights")
+except ValueError as error:
+    assert "model.build" in str(error), error
 os.write(1, ("rank %d of %d is fine\n" % (rank, size)).encode())  # a line in one write stays whole

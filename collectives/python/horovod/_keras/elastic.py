@@ -8,6 +8,9 @@ class KerasState(StoredState):
     """State of a Keras model, of its optimizer (the model's by default), and of plain objects."""
 
     def __init__(self, model, optimizer=None, backend=None, **kwargs):
+        if not getattr(model, "built", True):
+            raise ValueError("horovod: the model of a KerasState has no weights yet: call "
+                             "model.build(input_shape) first")
         self.model = model
         self.optimizer = optimizer or getattr(model, "optimizer", None)
         self.backend = backend
@@ -52,34 +55,43 @@ class CommitState(object):
 
 
 class UpdateBatchState(object):
-    """Keeps ``state.batch``: an epoch that was left in the middle goes on with its other batches."""
+    """Keeps ``state.batch``: the batches that are done of an epoch, in all attempts together.
+
+    No callback can shorten an epoch of Keras: a script that goes on in the middle of one passes the
+    steps that are left to fit().
+    """
 
     def __init__(self, state):
         super(UpdateBatchState, self).__init__()
-        self.state, self._steps = state, None
-
-    def on_train_begin(self, logs=None):
-        self._steps = None
+        self.state, self._before = state, 0
 
     def on_epoch_begin(self, epoch, logs=None):
-        if self.params and self.params.get("steps"):
-            if self._steps is None:
-                self._steps = self.params["steps"]
-            self.params["steps"] = self._steps - self.state.batch
+        self._before = self.state.batch
 
     def on_batch_end(self, batch, logs=None):
-        self.state.batch = batch + 1
+        self.state.batch = self._before + batch + 1
 
     def on_epoch_end(self, epoch, logs=None):
         self.state.batch = 0
 
 
 class UpdateEpochState(object):
-    """Keeps ``state.epoch``: the epochs that are done."""
+    """Keeps ``state.epoch``: the epochs that are done, in all attempts together.
+
+    fit() may count this attempt's from 0 (``epochs=24 - state.epoch``), or go on from the earlier
+    ones' (``initial_epoch=state.epoch``).
+    """
 
     def __init__(self, state):
         super(UpdateEpochState, self).__init__()
-        self.state = state
+        self.state, self._before = state, None
+
+    def on_train_begin(self, logs=None):
+        self._before = None
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if self._before is None:
+            self._before = self.state.epoch - epoch
 
     def on_epoch_end(self, epoch, logs=None):
-        self.state.epoch = epoch + 1
+        self.state.epoch = self._before + epoch + 1
