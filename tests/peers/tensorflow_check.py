@@ -75,6 +75,13 @@ def check():
     assert hvd.reducescatter(tf.ones([size, 2]), op=hvd.Sum).numpy().tolist() == [[size, size]]
     assert hvd.broadcast_object({"rank": rank}, root_rank=size - 1) == {"rank": size - 1}
 
+    # A group of tensors and slices, in their order; the slices' rows are those of all ranks.
+    slices = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([rank]), tf.constant([size, 2]))
+    first, rows, last = hvd.grouped_allreduce([tf.ones([2]), slices, tf.fill([3], float(rank))],
+                                              op=hvd.Sum, name="mixed")
+    assert first.numpy().tolist() == [size] * 2 and np.allclose(last, size * (size - 1) / 2)
+    assert tf.convert_to_tensor(rows).numpy().tolist() == [[1.0, 1.0]] * size
+
     # A mismatch is an error on all ranks, and the job goes on.
     for reduce in (hvd.allreduce, tf.function(lambda tensor: hvd.allreduce(tensor, name="mismatch"))):
         try:

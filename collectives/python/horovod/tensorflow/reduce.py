@@ -37,17 +37,24 @@ def allreduce(tensor, average=None, device_dense="", device_sparse="",
 def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="",
                       compression=Compression.none, op=None, prescale_factor=1.0,
                       postscale_factor=1.0, process_set=global_process_set,
-                      ignore_name_scope=False):
+                      ignore_name_scope=False, name=None):
     """allreduce() of a list of tensors, the dense ones all or none of them; a list."""
     tensors = list(tensors)
-    if any(is_sparse(tensor) for tensor in tensors):
-        return [allreduce(tensor, average, device_dense, device_sparse, compression, op,
-                          prescale_factor, postscale_factor, None, process_set, ignore_name_scope)
-                for tensor in tensors]
+    sparse = iter([allreduce(tensor, average, device_dense, device_sparse, compression, op,
+                             prescale_factor, postscale_factor, None, process_set,
+                             ignore_name_scope) for tensor in tensors if is_sparse(tensor)])
+    dense = iter(_allreduce_dense([tensor for tensor in tensors if not is_sparse(tensor)], average,
+                                  compression, op, prescale_factor, postscale_factor, process_set,
+                                  ignore_name_scope, name))
+    return [next(sparse if is_sparse(tensor) else dense) for tensor in tensors]
+
+
+def _allreduce_dense(tensors, average, compression, op, prescale_factor, postscale_factor,
+                     process_set, ignore_name_scope, name):
     op = handle_average_backwards_compatibility(op, average)
     check_member(process_set)
     packed = [compression.compress(tf.convert_to_tensor(tensor)) for tensor in tensors]
-    reduced = _grouped_allreduce([tensor for tensor, _ in packed], None, op, prescale_factor,
+    reduced = _grouped_allreduce([tensor for tensor, _ in packed], name, op, prescale_factor,
                                  postscale_factor, ignore_name_scope, process_set)
     return [compression.decompress(tensor, context)
             for tensor, (_, context) in zip(reduced, packed)]
