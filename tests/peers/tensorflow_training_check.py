@@ -103,6 +103,7 @@ def check_batch_norm():
         assert np.allclose(one, other, atol=1e-5), (one, other)
     assert np.allclose(inner / size, reference[3][own], atol=1e-6), (inner / size, reference[3][own])
     assert np.allclose(mean, reference[4], atol=1e-6) and np.allclose(variance, reference[5], atol=1e-6)
+    tf.keras.Sequential([hvd.SyncBatchNormalization(input_shape=(2,)), hvd.SyncBatchNormalization()])
 
 
 check_graph()

@@ -17,8 +17,6 @@ class SyncBatchNormalization(_Base):
     def __init__(self, fused=False, **kwargs):
         if fused in (True, None):
             raise ValueError("SyncBatchNormalization does not support fused=True.")
-        if "name" not in kwargs:
-            kwargs["name"] = "sync_batch_normalization"
         if hasattr(_Base, "_fused_can_be_used"):  # before Keras 3
             kwargs["fused"] = False
         super(SyncBatchNormalization, self).__init__(**kwargs)
