@@ -69,6 +69,16 @@ for passes, rate in ((1, 1.0), (2, 0.5)):
 small.compile(loss="mse", optimizer=hvd.DistributedOptimizer(keras.optimizers.SGD(0.0)), jit_compile=True)
 small.fit(np.ones((1, 1)), np.ones((1, 1)), verbose=0)
 
+# A layer of a PartialDistributedOptimizer keeps this rank's gradients.
+partial = hvd.PartialDistributedOptimizer(keras.optimizers.SGD(1.0), "Partial", "", "", hvd.Compression.none,
+                                          local_layers=small.layers, scale_local_gradients=False)
+small.set_weights([np.zeros((1, 1))])
+small.compile(loss="mse", optimizer=partial)
+small.fit(np.ones((1, 1)), np.full((1, 1), 1.0 + rank), verbose=0)
+assert np.allclose(small.get_weights()[0], 2.0 * (1 + rank)), small.get_weights()
+# Half precision has no number between 1 and 1.00097.
+assert float(hvd.allreduce(np.float32(1.0004), op=hvd.Sum, compression=hvd.Compression.fp16)) == size
+
 
 # Elastic callbacks count what earlier attempts have done, whether fit() counts it too or starts from 0.
 class Batches(keras.callbacks.Callback):

@@ -3,10 +3,11 @@
 from horovod import _keras as impl
 from horovod._keras import values
 from horovod.common import arrays, library
+from horovod.common.adasum import ADASUM
 from horovod.common.process_sets import global_process_set
 from horovod.common.util import get_average_backwards_compatibility_fun
 
-Average, Sum = library.AVERAGE, library.SUM
+Average, Sum, Adasum = library.AVERAGE, library.SUM, ADASUM
 
 
 class _Operations(object):
@@ -54,10 +55,17 @@ class Interface(object):
             groups=groups if groups is not None else (num_groups or None), process_set=process_set,
             scale_local_gradients=scale_local_gradients)
 
-    def PartialDistributedOptimizer(self, optimizer, *args, **kwargs):
+    def PartialDistributedOptimizer(self, optimizer, name=None, device_dense="", device_sparse="",
+                                    compression=None, sparse_as_dense=False,
+                                    gradient_predivide_factor=1.0, op=Average,
+                                    backward_passes_per_step=1, average_aggregated_gradients=False,
+                                    groups=None, process_set=global_process_set, local_layers=None,
+                                    scale_local_gradients=True):
         """DistributedOptimizer() that leaves alone the gradients of local_layers: one or several."""
-        local_layers = kwargs.pop("local_layers", None)
-        distributed = self.DistributedOptimizer(optimizer, *args, **kwargs)
+        distributed = self.DistributedOptimizer(
+            optimizer, name, device_dense, device_sparse, compression, sparse_as_dense,
+            gradient_predivide_factor, op, backward_passes_per_step, average_aggregated_gradients,
+            groups=groups, process_set=process_set, scale_local_gradients=scale_local_gradients)
         for variable in _local_variables(local_layers):
             distributed.register_local_var(variable)
         return distributed
@@ -71,14 +79,16 @@ class Interface(object):
                   op=None, compression=None):
         """The reduction over all ranks of anything that can become a tensor."""
         op = _chosen(op, average)
+        compression = compression or self.Compression.none
         if impl.is_keras_3(self._keras):
-            return self._on_arrays(value, lambda array: arrays.allreduce(
+            packed, context = compression.compress(self._keras.ops.convert_to_tensor(value))
+            reduced = self._on_arrays(packed, lambda array: arrays.allreduce(
                 [array], name, op, (float(prescale_factor), float(postscale_factor))))
+            return compression.decompress(reduced, context)
         import horovod.tensorflow as hvd
         return values.evaluate(self._keras, hvd.allreduce(
             _tensor(value), op=op, prescale_factor=prescale_factor,
-            postscale_factor=postscale_factor, name=name,
-            compression=compression or self.Compression.none))
+            postscale_factor=postscale_factor, name=name, compression=compression))
 
     def allgather(self, value, name=None):
         """The values of all ranks along the first dimension."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names that horovod.keras and horovod.tensorflow.keras offer, each for its Keras."""
 from horovod._keras import callbacks as _callbacks, elastic as _elastic, saving as _saving
-from horovod._keras.interface import Average, Interface as _Interface, Sum
+from horovod._keras.interface import Adasum, Average, Interface as _Interface, Sum
 from horovod.common import elastic as _common_elastic
 from horovod.common.basics import (ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
                                    gloo_built, gloo_enabled, init, is_initialized, local_rank,

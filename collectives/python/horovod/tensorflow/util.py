@@ -26,8 +26,8 @@ except AttributeError:  # an old release, which translates nothing
 
 
 def reference(variable):
-    """The key of a variable in a set or dict."""
-    return variable.ref() if hasattr(variable, "ref") and IS_TF2 else variable
+    """The key of a variable in a set or dict. Those of Keras 3 cannot be keys themselves."""
+    return variable.ref() if hasattr(variable, "ref") and IS_TF2 else id(variable)
 
 
 def normalized(name):
