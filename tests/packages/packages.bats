@@ -185,6 +185,33 @@ C
     [[ $output = *"srun fails"* ]]
 }
 
+@test "rpm installs the RPM packages, a job has its mounts, and removal takes the plugin's line out" {
+    command -v rpmbuild >/dev/null || skip "rpm is not installed"
+    cpack -G RPM --config "$BATCHAI_BUILD/CPackConfig.cmake" -B "$BATCHAI_PACKAGES/rpm" \
+        -D 'CPACK_COMPONENTS_ALL=plugin;node;launcher' -D CPACK_RPM_DEBUGINFO_PACKAGE=OFF >"$BATS_TEST_TMPDIR/cpack.log"
+    # Debian has no RPM packages of what they need.
+    # shellcheck disable=SC2016 # the machine's
+    run on_machine '
+        by_rpm() {
+            timeout 60 srun -N 2 --batchai-mount=tmpfs:scratch sh -c "findmnt -n -o FSTYPE \$AZ_BATCHAI_JOB_MOUNT_ROOT/scratch"
+            timeout 60 batchai-launch --local 1 -n 1 echo launched
+            rpm -e batchai-slurm-plugin
+            timeout 60 srun -N 2 echo no plugin
+            cat /etc/slurm/plugstack.conf.d/*.conf
+            rpm -qa | grep batchai
+        }
+        export -f by_rpm
+        rpm -i --nodeps "$BATCHAI_PACKAGES"/rpm/*.rpm
+        rpm -V --nodeps batchai batchai-node batchai-slurm-plugin
+        enable_plugin
+        in_cluster by_rpm'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^tmpfs$' <<<"$output")" = 2 ]
+    [ "$(grep -c '^no plugin$' <<<"$output")" = 2 ]
+    [[ $output = *launched*"# batchai-slurm-plugin was removed: required /usr/lib"*batchai-node-* ]]
+}
+
 @test "removal is refused on a node whose plugstack.conf comes from slurmctld" {
     # shellcheck disable=SC2016 # the machine's
     run on_machine '
