@@ -59,6 +59,17 @@ the_table() { doctor "$@" | grep -v -e '^ok ' -e ' processes ' -e "'polcy=mistyp
     [ "${#lines[@]}" = 3 ]
 }
 
+is_allocated() { [ "$(sinfo -h -n "$1" -o %T)" = allocated ]; }
+
+@test "a node whose cores all have jobs is a warning, and is not waited for" {
+    sbatch --exclusive -w n2 -D / -o /dev/null -J busy --wrap 'sleep 300'
+    eventually is_allocated n2
+    run the_table 'n[2-3]'
+    scancel -n busy
+    echo "$output"
+    [ "$output" = "warning  node       n2: is not asked, jobs have all of its cores: ask it again later" ]
+}
+
 @test "the doctor's JSON has a row for each node and finding" {
     run --separate-stderr doctor n1,n3 --json
     [ "$status" -eq 1 ]

@@ -23,8 +23,8 @@ namespace {
 constexpr std::size_t kAtOnce = 16;  // srun processes
 constexpr const char* kPolicyDigest = ", SHA-256 ";
 
-Finding silent(const std::string& why) {
-    return {"node", State::error, why};
+Finding silent(const std::string& why, State state = State::error) {
+    return {"node", state, why};
 }
 
 std::optional<State> state_of(const std::string& name) {
@@ -65,6 +65,11 @@ NodeFindings ask_node(const std::string& node, const std::vector<Partition>& par
     if (!can_run_jobs(state)) {
         answer.findings.push_back(
             silent(fmt::format("is not asked, Slurm says {}: see 'scontrol show node'", state)));
+        return answer;
+    }
+    if (state.starts_with("allocated")) {
+        answer.findings.push_back(silent(
+            "is not asked, jobs have all of its cores: ask it again later", State::warning));
         return answer;
     }
     const auto done = run_on_node(node, place->name, command);
