@@ -10,7 +10,7 @@ namespace batchai::job {
 
 namespace {
 
-void read(Reader& reader, ToolkitSettings& settings) {
+void read_caffe(Reader& reader, ToolkitSettings& settings) {
     if (reader.has("pythonScriptFilePath")) {
         read_script(reader, settings);
         if (!reader.string("configFilePath").empty())
@@ -24,7 +24,8 @@ void read(Reader& reader, ToolkitSettings& settings) {
     read_process_count(reader, settings);
 }
 
-std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
+std::vector<ProcessGroup> plan_caffe(const ToolkitSettings& settings,
+                                     const ToolkitContext& context) {
     ProcessGroup ranks;
     ranks.is_mpi = true;
     ranks.count = settings.process_count.value_or(context.ranks);
@@ -37,6 +38,6 @@ std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitCon
 
 }  // namespace
 
-const Toolkit kCaffe = {"caffeSettings", "caffe", true, read, plan};
+const Toolkit kCaffe = {"caffeSettings", "caffe", true, read_caffe, plan_caffe};
 
 }  // namespace batchai::job

@@ -10,13 +10,14 @@ namespace batchai::job {
 
 namespace {
 
-void read(Reader& reader, ToolkitSettings& settings) {
+void read_caffe2(Reader& reader, ToolkitSettings& settings) {
     read_script(reader, settings);
     settings.arguments = reader.string("commandLineArgs");
     reader.warn_ignored("processCount", "Caffe2 has one process on each node");
 }
 
-std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
+std::vector<ProcessGroup> plan_caffe2(const ToolkitSettings& settings,
+                                      const ToolkitContext& context) {
     ProcessGroup shards;
     shards.count = context.nodes;
     shards.command = python_line(settings, context, settings.arguments);
@@ -27,6 +28,6 @@ std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitCon
 
 }  // namespace
 
-const Toolkit kCaffe2 = {"caffe2Settings", "caffe2", false, read, plan};
+const Toolkit kCaffe2 = {"caffe2Settings", "caffe2", false, read_caffe2, plan_caffe2};
 
 }  // namespace batchai::job

@@ -12,7 +12,7 @@ namespace batchai::job {
 
 namespace {
 
-void read(Reader& reader, ToolkitSettings& settings) {
+void read_cntk(Reader& reader, ToolkitSettings& settings) {
     const std::string language = reader.string("languageType");
     const bool has_script = reader.has("pythonScriptFilePath");
     const bool is_python = equal_but_case(language, "python");
@@ -30,7 +30,8 @@ void read(Reader& reader, ToolkitSettings& settings) {
     read_process_count(reader, settings);
 }
 
-std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
+std::vector<ProcessGroup> plan_cntk(const ToolkitSettings& settings,
+                                    const ToolkitContext& context) {
     ProcessGroup ranks;
     ranks.is_mpi = true;
     ranks.count = settings.process_count.value_or(context.ranks);
@@ -43,6 +44,6 @@ std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitCon
 
 }  // namespace
 
-const Toolkit kCntk = {"cntkSettings", "cntk", true, read, plan};
+const Toolkit kCntk = {"cntkSettings", "cntk", true, read_cntk, plan_cntk};
 
 }  // namespace batchai::job

@@ -9,13 +9,13 @@ namespace batchai::job {
 
 namespace {
 
-void read(Reader& reader, ToolkitSettings& settings) {
+void read_custom(Reader& reader, ToolkitSettings& settings) {
     settings.command_line = reader.required_string("commandLine");
     // Public job files have this key.
     reader.warn_ignored("processCount", "the command starts its processes itself");
 }
 
-std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext&) {
+std::vector<ProcessGroup> plan_custom(const ToolkitSettings& settings, const ToolkitContext&) {
     ProcessGroup script;
     script.count = 1;
     script.placement = Placement::first_node;
@@ -25,6 +25,6 @@ std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitCon
 
 }  // namespace
 
-const Toolkit kCustom = {"customToolkitSettings", "custom", false, read, plan};
+const Toolkit kCustom = {"customToolkitSettings", "custom", false, read_custom, plan_custom};
 
 }  // namespace batchai::job

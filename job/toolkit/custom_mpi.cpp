@@ -8,12 +8,13 @@ namespace batchai::job {
 
 namespace {
 
-void read(Reader& reader, ToolkitSettings& settings) {
+void read_custom_mpi(Reader& reader, ToolkitSettings& settings) {
     settings.command_line = reader.required_string("commandLine");
     read_process_count(reader, settings);
 }
 
-std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
+std::vector<ProcessGroup> plan_custom_mpi(const ToolkitSettings& settings,
+                                          const ToolkitContext& context) {
     ProcessGroup ranks;
     ranks.is_mpi = true;
     ranks.count = settings.process_count.value_or(context.ranks);
@@ -23,6 +24,7 @@ std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitCon
 
 }  // namespace
 
-const Toolkit kCustomMpi = {"customMpiSettings", "custommpi", true, read, plan};
+const Toolkit kCustomMpi = {"customMpiSettings", "custommpi", true, read_custom_mpi,
+                            plan_custom_mpi};
 
 }  // namespace batchai::job

@@ -17,7 +17,7 @@ namespace batchai::job {
 
 namespace {
 
-void read(Reader& reader, ToolkitSettings& settings) {
+void read_pytorch(Reader& reader, ToolkitSettings& settings) {
     read_script(reader, settings);
     settings.arguments = reader.string("commandLineArgs");
     read_process_count(reader, settings);
@@ -29,7 +29,8 @@ void read(Reader& reader, ToolkitSettings& settings) {
                      "'" + backend + "' is not one of TCP, Gloo, MPI and NCCL");
 }
 
-std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
+std::vector<ProcessGroup> plan_pytorch(const ToolkitSettings& settings,
+                                       const ToolkitContext& context) {
     ProcessGroup ranks;
     ranks.is_mpi = settings.backend == "mpi";
     ranks.count = settings.process_count.value_or(context.ranks);
@@ -46,6 +47,6 @@ std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitCon
 
 }  // namespace
 
-const Toolkit kPyTorch = {"pyTorchSettings", "pytorch", true, read, plan};
+const Toolkit kPyTorch = {"pyTorchSettings", "pytorch", true, read_pytorch, plan_pytorch};
 
 }  // namespace batchai::job

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMaxTasks = 512;
 
-void read(Reader& reader, ToolkitSettings& settings) {
+void read_tensorflow(Reader& reader, ToolkitSettings& settings) {
     read_script(reader, settings);
     settings.master_arguments = reader.string("masterCommandLineArgs");
     settings.worker_arguments = reader.string("workerCommandLineArgs");
@@ -40,7 +40,8 @@ Environment variables_of(const std::string& type, const std::string& cluster) {
             {"KERAS_BACKEND", "tensorflow"}};
 }
 
-std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitContext& context) {
+std::vector<ProcessGroup> plan_tensorflow(const ToolkitSettings& settings,
+                                          const ToolkitContext& context) {
     const int all_workers = settings.worker_count.value_or(context.nodes);
 
     ProcessGroup master;
@@ -77,6 +78,7 @@ std::vector<ProcessGroup> plan(const ToolkitSettings& settings, const ToolkitCon
 
 }  // namespace
 
-const Toolkit kTensorFlow = {"tensorFlowSettings", "tensorflow", false, read, plan};
+const Toolkit kTensorFlow = {"tensorFlowSettings", "tensorflow", false, read_tensorflow,
+                             plan_tensorflow};
 
 }  // namespace batchai::job

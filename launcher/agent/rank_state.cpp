@@ -11,7 +11,7 @@
 namespace batchai::launcher {
 namespace {
 
-std::string text_of(pid_t pid, const char* name) {
+std::string proc_text(pid_t pid, const char* name) {
     std::ifstream file(fmt::format("/proc/{}/{}", pid, name));
     std::ostringstream text;
     text << file.rdbuf();
@@ -60,13 +60,13 @@ std::string process_state(std::string_view stat, std::string_view wchan, long ti
 }
 
 char process_letter(pid_t pid) {
-    const std::string stat = text_of(pid, "stat");
+    const std::string stat = proc_text(pid, "stat");
     const auto end = stat.rfind(") ");
     return end == stat.npos || end + 2 >= stat.size() ? '\0' : stat[end + 2];
 }
 
 std::string process_state(pid_t pid) {
-    return process_state(text_of(pid, "stat"), text_of(pid, "wchan"), ::sysconf(_SC_CLK_TCK));
+    return process_state(proc_text(pid, "stat"), proc_text(pid, "wchan"), ::sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace batchai::launcher

@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 // The number of nodes on which the user's running jobs are being prepared, from the jobs' events.
-int preparing_nodes(Store& store, const Partition& partition) {
+int count_preparing(Store& store, const Partition& partition) {
     std::set<std::string> preparing;
     auto jobs = store.history.jobs({});
     if (!jobs) return 0;
@@ -91,7 +91,7 @@ sys::Result<json> cluster_document(Store& store, const Resource& resource) {
     const auto partition = find_partition(resource.document.value("partition", ""));
     if (!partition) return partition.error();
     NodeCounts counts = count_nodes(*partition);
-    const int preparing = std::min(preparing_nodes(store, *partition), counts.running);
+    const int preparing = std::min(count_preparing(store, *partition), counts.running);
     counts.running -= preparing;
     counts.preparing += preparing;
 

@@ -9,13 +9,14 @@
 namespace batchai::cli {
 namespace {
 
-using State = Execution::State;
+using JobState = Execution::State;
 
-constexpr std::array<std::pair<State, const char*>, 5> kNames{{{State::queued, "queued"},
-                                                               {State::running, "running"},
-                                                               {State::terminating, "terminating"},
-                                                               {State::succeeded, "succeeded"},
-                                                               {State::failed, "failed"}}};
+constexpr std::array<std::pair<JobState, const char*>, 5> kNames{
+    {{JobState::queued, "queued"},
+     {JobState::running, "running"},
+     {JobState::terminating, "terminating"},
+     {JobState::succeeded, "succeeded"},
+     {JobState::failed, "failed"}}};
 
 template <std::size_t N>
 bool one_of(const std::string& text, const std::array<std::string_view, N>& names) {
@@ -77,12 +78,12 @@ std::optional<JobError> slurm_failure(const std::string& state) {
 Execution finished(const Evidence& evidence, int exit_code) {
     Execution execution;
     execution.exit_code = exit_code;
-    execution.state = exit_code == 0 ? State::succeeded : State::failed;
+    execution.state = exit_code == 0 ? JobState::succeeded : JobState::failed;
     if (evidence.result) {
         execution.start_time = evidence.result->start_time;
         execution.end_time = evidence.result->end_time;
     }
-    if (execution.state == State::failed) {
+    if (execution.state == JobState::failed) {
         execution.errors = failures(evidence);
         if (execution.errors.empty()) execution.errors.push_back({"JobFailed", kNonZero, ""});
     }
@@ -103,32 +104,32 @@ Execution judge_slurm(const Evidence& evidence, const SlurmJob& slurm) {
         if (code == 0 && evidence.result) code = evidence.result->exit_code;
         execution = finished(evidence, code);
         if (auto verdict = slurm_failure(slurm.state)) {
-            execution.state = State::failed;
+            execution.state = JobState::failed;
             execution.exit_code.reset();
             execution.errors = failures(evidence);
             execution.errors.insert(execution.errors.begin(), std::move(*verdict));
         }
         execution.end_time = slurm.end_time;
     } else if (!one_of(slurm.state, kQueued)) {
-        execution.state = State::running;
+        execution.state = JobState::running;
     } else if (slurm.reason != "None") {
         execution.waits_for = slurm.reason;
     }
-    if (evidence.terminating && !execution.over()) execution.state = State::terminating;
-    if (execution.state != State::queued && slurm.start_time)
+    if (evidence.terminating && !execution.over()) execution.state = JobState::terminating;
+    if (execution.state != JobState::queued && slurm.start_time)
         execution.start_time = slurm.start_time;
     return execution;
 }
 
 }  // namespace
 
-const char* state_name(State state) {
+const char* state_name(JobState state) {
     for (const auto& [value, name] : kNames)
         if (value == state) return name;
     return "failed";
 }
 
-std::optional<State> state_from_name(const std::string& name) {
+std::optional<JobState> state_from_name(const std::string& name) {
     for (const auto& [value, text] : kNames)
         if (name == text) return value;
     return std::nullopt;
@@ -142,14 +143,14 @@ Execution judge(const Evidence& evidence) {
     }
     if (evidence.local && evidence.local_alive) {
         Execution execution;
-        execution.state = evidence.terminating ? State::terminating : State::running;
+        execution.state = evidence.terminating ? JobState::terminating : JobState::running;
         if (!evidence.events.empty()) execution.start_time = evidence.events.front().time;
         return execution;
     }
     const bool succeeded = evidence.result && evidence.result->exit_code == 0;
     if (evidence.terminating && !succeeded) {
         Execution execution = evidence.result ? finished(evidence, 1) : Execution{};
-        execution.state = State::failed;
+        execution.state = JobState::failed;
         execution.exit_code.reset();
         execution.errors = {*slurm_failure("CANCELLED")};
         return execution;
