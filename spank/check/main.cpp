@@ -5,7 +5,6 @@
 // directory; a line is empty if there is none.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -20,8 +19,8 @@
 #include "job/spec.hpp"
 #include "spank/check/cluster.hpp"
 #include "spank/check/submission.hpp"
+#include "spank/helper/command_line.hpp"
 #include "spank/helper/files.hpp"
-#include "spank/helper/usage.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
@@ -166,19 +165,16 @@ int check(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("Checks the --batchai-* options of a submission. Run by the Slurm plugin.",
-                 "batchai-check");
-    app.footer("Exit status: 0; 1 after a line per error on standard error; 2 wrong usage.");
-    app.set_version_flag("--version", BATCHAI_VERSION);
+    spank::CommandLine app("batchai-check",
+                           "Checks the --batchai-* options of a submission. Run by the Slurm "
+                           "plugin.",
+                           "a line per error");
     Arguments arguments;
-    app.add_option("--policy", arguments.policy, "the site policy")->required();
+    app.add_option("--policy", arguments.policy, "the site policy");
+    app.require("--policy");
     app.add_option("--job", arguments.job, "a job file");
     app.add_option("--mount", arguments.mounts, "SOURCE:TARGET[:OPTIONS][,...]");
     app.add_option("--output", arguments.output, "directory of the preparation's logs");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return spank::explain_usage(app, error);
-    }
+    if (const auto code = app.parse(argc, argv)) return *code;
     return check(arguments);
 }

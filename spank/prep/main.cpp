@@ -4,11 +4,10 @@
 // `batchai job run --local`.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "spank/helper/command_line.hpp"
 #include "spank/helper/files.hpp"
-#include "spank/helper/usage.hpp"
 #include "spank/prep/preparation.hpp"
 #include "sys/result.hpp"
 #include "sys/text.hpp"
@@ -27,24 +26,19 @@ int fail(const std::string& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app(
+    batchai::spank::CommandLine app(
+        "batchai-prep",
         "Runs the command on standard input, as a job's preparation of this node. A line for the "
         "logs may stand before the command, ended by a null byte.",
-        "batchai-prep");
-    app.footer("Exit status: 0; 1 after one line on standard error; 2 wrong usage.");
-    app.set_version_flag("--version", BATCHAI_VERSION);
+        "one line");
     Preparation what;
     what.for_each([&app](const char* name, auto& value, const char* help) {
         app.add_option(name, value, help);
     });
-    app.get_option("--output")->required();
-    app.get_option("--timeout")->check(CLI::Range(1, 30 * 24 * 3600));
-    app.get_option("--cache")->check(CLI::Range(0, 365));
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return batchai::spank::explain_usage(app, error);
-    }
+    app.require("--output");
+    app.limit("--timeout", 1, 30 * 24 * 3600);
+    app.limit("--cache", 0, 365);
+    if (const auto code = app.parse(argc, argv)) return *code;
     if (what.node.empty()) what.node = what.log_node.empty() ? "localhost" : what.log_node;
     if (!what.failed.empty()) {
         batchai::spank::log_failure(what, what.failed);
