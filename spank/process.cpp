@@ -15,11 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-extern "C" {
-#include <sys/pidfd.h>  // C only in glibc 2.36
-}
-
 #include "spank/limits.hpp"
+#include "spank/linux_calls.hpp"
 
 namespace batchai::spank {
 

@@ -19,11 +19,8 @@
 #include "spank/helper/fields.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/helper/namespace.hpp"
+#include "spank/linux_calls.hpp"
 #include "spank/protocol.hpp"
-
-extern "C" {
-#include <sys/pidfd.h>  // C only in glibc 2.36
-}
 
 namespace batchai::spank {
 namespace {

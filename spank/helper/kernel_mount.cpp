@@ -2,8 +2,9 @@
 #include "spank/helper/kernel_mount.hpp"
 
 #include <fcntl.h>
-#include <sys/mount.h>
 #include <unistd.h>
+
+#include "spank/linux_calls.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -13,6 +14,12 @@ std::uint64_t attributes_of(const job::Mount& mount) {
     if (mount.read_only) attributes |= MOUNT_ATTR_RDONLY;
     if (mount.no_exec) attributes |= MOUNT_ATTR_NOEXEC;
     return attributes;
+}
+
+// errno's text after a call of ours. mount_setattr is the newest of them.
+sys::Error call_error(const std::string& what) {
+    if (errno == ENOSYS) return sys::Error{what + ": the node's kernel is older than Linux 5.12"};
+    return sys::errno_error(what);
 }
 
 // The kernel's last message about a file system that is being made, else the errno's text.
@@ -32,7 +39,7 @@ sys::Result<void> add_attributes(int mount, std::uint64_t attributes, unsigned f
     struct mount_attr change = {};
     change.attr_set = attributes;
     if (mount_setattr(mount, "", AT_EMPTY_PATH | flags, &change, sizeof change) != 0)
-        return sys::errno_error("mount_setattr");
+        return call_error("mount_setattr");
     return {};
 }
 
@@ -49,7 +56,7 @@ sys::Result<sys::UniqueFd> make_file_system(const std::string& type,
                                             const job::Mount& mount) {
     const sys::UniqueFd context(fsopen(type.c_str(), FSOPEN_CLOEXEC));
     if (!context && errno == ENODEV) return sys::Error{"the node's kernel does not know " + type};
-    if (!context) return sys::errno_error(type);
+    if (!context) return call_error(type);
     for (const Parameter& parameter : parameters) {
         const auto command = parameter.is_flag ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING;
         const char* value = parameter.is_flag ? nullptr : parameter.value.c_str();
@@ -68,7 +75,7 @@ sys::Result<sys::UniqueFd> make_file_system(const std::string& type,
 sys::Result<sys::UniqueFd> copy_tree(int directory, const job::Mount& mount) {
     sys::UniqueFd tree(open_tree(
         directory, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
-    if (!tree) return sys::errno_error("open_tree");
+    if (!tree) return call_error("open_tree");
     if (auto set = add_attributes(tree.get(), attributes_of(mount), AT_RECURSIVE); !set)
         return set.error();
     return tree;

@@ -26,11 +26,8 @@
 #include <vector>
 
 #include "spank/helper/files.hpp"
+#include "spank/linux_calls.hpp"
 #include "spank/protocol.hpp"
-
-extern "C" {
-#include <sys/pidfd.h>  // C only in glibc 2.36
-}
 
 namespace batchai::spank {
 namespace {

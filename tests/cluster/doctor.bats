@@ -267,6 +267,15 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
     broken "$no_device touch /dev/fuse" "error    fuse       /dev/fuse: is not the device 10:229: no [program.NAME] can mount. Load the kernel's module: modprobe fuse"
 }
 
+@test "a kernel before Linux 5.12 is named where a mount is tried" {
+    policy '[[allow]]' 'type = "bind"' 'source = "/usr"'
+    local injected=(strace -f -o /dev/null -e trace=mount_setattr -e inject=mount_setattr:error=ENOSYS)
+    "${injected[@]}" true 2>/dev/null || skip "needs strace, and its being permitted"
+    run "${injected[@]}" unshare --mount libexec/batchai-helper try --policy "$PWD/policy/batchai.toml"
+    echo "$output"
+    [[ $output = *"failed "*": mount_setattr: the node's kernel is older than Linux 5.12"* ]]
+}
+
 @test "a kernel that lacks a file system of the policy is found" {
     policy '[[allow]]' 'type = "overlay"' 'source = "/usr"'
     local old='printf "nodev\ttmpfs\n" >old && mount --bind old /proc/filesystems; mkdir -p modules/$(uname -r);'
