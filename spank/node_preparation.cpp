@@ -8,6 +8,7 @@
 
 #include "spank/failure.hpp"
 #include "spank/prep_arguments.hpp"
+#include "spank/slurm_command.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -150,13 +151,19 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     if (has_components) argv[argc++] = "--het-group=0";
     for (const char* word : words) argv[argc++] = word;
     MemoryFile output;
-    Program program = {BATCHAI_SRUN, argv, const_cast<char* const*>(environment)};
+    const SlurmCommand srun("srun");
+    Program program = {srun.path, argv, const_cast<char* const*>(environment)};
     program.err = output.fd();
     program.seconds = seconds;
     program.limits = task.environment;  // srun's limits are those of its tasks
     const int status = run(program);
     free(environment);
     if (!has_failed(task, "srun", status, output, seconds, line)) return;
+    if (status == kNotStarted)
+        set(line,
+            "batchai: %s: cannot run %s, and slurmd's prefix has no bin/srun: install Slurm's "
+            "client commands on this node",
+            task.node, srun.path);
     if (!line.logged) log_failure(task, site, state, line);
     fail(task, line.text);
 }

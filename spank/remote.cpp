@@ -16,6 +16,7 @@
 #include "spank/failure.hpp"
 #include "spank/node_preparation.hpp"
 #include "spank/process.hpp"
+#include "spank/slurm_command.hpp"
 #include "spank/state.hpp"
 
 namespace batchai::spank {
@@ -112,7 +113,9 @@ bool set_up(const slurm::Task& task, const Site& site, const Options& options, L
     char configuration[4096] = "";  // slurmstepd's own, so that the helper asks this cluster
     if (const char* file = getenv("SLURM_CONF"))
         snprintf(configuration, sizeof configuration, "SLURM_CONF=%s", file);
-    char* const environment[] = {search, *configuration ? configuration : nullptr, nullptr};
+    char squeue[4200];
+    snprintf(squeue, sizeof squeue, "BATCHAI_SQUEUE=%s", SlurmCommand("squeue").path);
+    char* const environment[] = {search, squeue, *configuration ? configuration : nullptr, nullptr};
     MemoryFile request;
     write_request(request, task, options);
     MemoryFile output;

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <sstream>
+
+#include "launcher/common/slurm_command.hpp"
+#include "sys/shell.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -17,11 +19,12 @@ namespace {
 // Runs scontrol with these arguments, which need no quoting, and returns its output. It stops
 // waiting after 10 s.
 sys::Result<std::string> scontrol(const std::string& words) {
-    const auto path = std::filesystem::path(BATCHAI_SRUN).parent_path() / "scontrol";
+    const auto path = slurm_command("scontrol");
+    if (!path) return path.error();
     // UTC overrides the time zone of the user's shell. SIGKILL, because SIGTERM may be blocked
     // here, and scontrol inherits that.
     const std::string command = "TZ=UTC SLURM_TIME_FORMAT=standard exec timeout -s KILL 10 " +
-                                path.string() + " " + words + " 2>&1";
+                                sys::shell_quoted(*path) + " " + words + " 2>&1";
     FILE* pipe = ::popen(command.c_str(), "re");
     if (pipe == nullptr) return sys::errno_error("scontrol");
     std::string text;

@@ -14,6 +14,7 @@
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
 #include "launcher/common/paths.hpp"
+#include "launcher/common/slurm_command.hpp"
 #include "launcher/env/env.hpp"
 #include "sys/pipe.hpp"
 
@@ -23,8 +24,8 @@ namespace {
 // The longest time for the cleanup, because a node that is down does not answer.
 constexpr std::chrono::seconds kSweep{10};
 
-// Runs argv with `input` as its standard input. The first word is a path or a name on the PATH. Its
-// standard error comes to this process.
+// Runs argv, whose first word is a path, with `input` as its standard input. Its standard error
+// comes to this process.
 sys::Result<Starter> start(const std::vector<std::string>& argv,
                            const env::Environment& environment, const std::string& input) {
     auto stdin_pipe = sys::make_pipe(), stderr_pipe = sys::make_pipe();
@@ -64,13 +65,21 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
     return starter;
 }
 
-std::vector<std::string> srun_command(const Allocation& allocation, const char* order) {
+sys::Result<std::vector<std::string>> srun_command(const Allocation& allocation,
+                                                   const char* order) {
+    const auto srun = slurm_command("srun");
+    if (!srun) return srun.error();
     const std::string nodes = std::to_string(allocation.nodes.size());
-    std::vector<std::string> command{BATCHAI_SRUN,           "--overlap",
-                                     "--mpi=none",           "--export=ALL",
-                                     "--nodes=" + nodes,     "--ntasks=" + nodes,
-                                     "--ntasks-per-node=1",  "--mem=0",
-                                     "--kill-on-bad-exit=0", "--quiet"};
+    std::vector<std::string> command{*srun,
+                                     "--overlap",
+                                     "--mpi=none",
+                                     "--export=ALL",
+                                     "--nodes=" + nodes,
+                                     "--ntasks=" + nodes,
+                                     "--ntasks-per-node=1",
+                                     "--mem=0",
+                                     "--kill-on-bad-exit=0",
+                                     "--quiet"};
     if (allocation.reduced) {
         command.push_back(fmt::format("--nodelist={}", fmt::join(allocation.nodes, ",")));
     }
@@ -110,8 +119,9 @@ env::Environment srun_environment(env::Environment environment) {
 sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Bootstrap bootstrap) {
     std::vector<Starter> starters;
     if (!allocation.local) {
-        auto srun = start(srun_command(allocation, "--agent"), environment_for(allocation),
-                          encode(bootstrap));
+        const auto command = srun_command(allocation, "--agent");
+        if (!command) return command.error();
+        auto srun = start(*command, environment_for(allocation), encode(bootstrap));
         if (!srun) return srun.error();
         srun->name = "srun";
         starters.push_back(std::move(*srun));
@@ -129,7 +139,9 @@ sys::Result<std::vector<Starter>> start_agents(const Allocation& allocation, Boo
 }
 
 void sweep_nodes(const Allocation& allocation) {
-    auto srun = start(srun_command(allocation, "--sweep"), environment_for(allocation), {});
+    const auto command = srun_command(allocation, "--sweep");
+    if (!command) return;
+    auto srun = start(*command, environment_for(allocation), {});
     if (!srun) return;
     const auto deadline = std::chrono::steady_clock::now() + kSweep;
     while (::waitpid(srun->pid, nullptr, WNOHANG) == 0) {

@@ -30,8 +30,10 @@ constexpr std::chrono::milliseconds kAgain{500};
 constexpr std::size_t kAnswerMaximum = 1024 * 1024;
 constexpr int kSignalled = 128;  // this and higher exit codes: ended by a signal
 
+// The plugin names squeue, and Slurm's configuration if it is not at its place.
 sys::Program squeue(unsigned job, int output) {
-    sys::Program program{{BATCHAI_SQUEUE, "--local", "--noheader", "--states=all",
+    const char* path = std::getenv("BATCHAI_SQUEUE");
+    sys::Program program{{path ? path : "squeue", "--local", "--noheader", "--states=all",
                           fmt::format("--jobs={}", job), "--format=%A %V"}};
     program.environment = {"SLURM_TIME_FORMAT=%s"};
     if (const char* file = std::getenv("SLURM_CONF"))

@@ -5,19 +5,15 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <sstream>
 
 #include "launcher/cli/admin/machine.hpp"
 #include "launcher/cli/slurm/external.hpp"
 #include "launcher/common/paths.hpp"
+#include "launcher/common/slurm_command.hpp"
 
 namespace batchai::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::array kHelpers = {"batchai-helper", "batchai-prep", "batchai-check",
                                  "batchai-fusermount"};
@@ -123,15 +119,13 @@ void check_libraries(const Machine& machine, Report& report) {
     }
 }
 
-// The plugin and batchai-launch start Slurm's commands by the paths that CMake has recorded.
 void check_slurms_commands(const Machine&, Report& report) {
     for (const char* name : {"srun", "squeue", "scontrol"}) {
-        const std::string path = fs::path(BATCHAI_SRUN).parent_path() / name;
-        if (::access(path.c_str(), X_OK) != 0)
-            report.error(fmt::format("{}: {}: no job of several nodes can start", path,
-                                     std::strerror(errno)));
+        const auto path = launcher::slurm_command(name);
+        if (!path)
+            report.error(path.error().message + ": no job of several nodes can start");
         else
-            report.ok(path);
+            report.ok(*path);
     }
 }
 
@@ -176,8 +170,8 @@ std::vector<Check> program_checks() {
          "Install all of batchai's packages from one release", check_versions},
         {"libraries", "the shared libraries of the plugin, the helpers and batchai-launch",
          "Install the packages that have them, or build batchai on this machine", check_libraries},
-        {"srun", "Slurm's commands that batchai starts by their paths",
-         "Install Slurm's client commands there, or build batchai with -DBATCHAI_SRUN=PATH",
+        {"srun", "Slurm's commands that batchai starts",
+         "Install Slurm's client commands, or build batchai with -DBATCHAI_SRUN=PATH",
          check_slurms_commands},
         {"packages", "other programs and packages that jobs need", "Install it", check_packages},
     };

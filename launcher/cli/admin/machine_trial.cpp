@@ -10,6 +10,7 @@
 #include "launcher/cli/slurm/external.hpp"
 #include "launcher/cli/slurm/slurm.hpp"
 #include "launcher/common/paths.hpp"
+#include "launcher/common/slurm_command.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -62,7 +63,9 @@ void try_ranks(const Machine&, Report& report) {
 // Slurm itself loads the plugin here, so srun's message says what else is wrong with it.
 void try_srun(const Machine& machine, Report& report) {
     if (!machine.slurm || !machine.is_slurms_plugstack || machine.line() == nullptr) return;
-    const auto help = run_program({"timeout", "20", BATCHAI_SRUN, "--help"});
+    const auto srun = launcher::slurm_command("srun");
+    if (!srun) return;  // the check of programs says so
+    const auto help = run_program({"timeout", "20", *srun, "--help"});
     if (!help) return report.error(help.error().message);
     if (help->out.find("--batchai-job") != std::string::npos)
         return report.ok("srun knows --batchai-job");

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <iostream>
 #include <sstream>
 
+#include "launcher/common/slurm_command.hpp"
 #include "sys/pipe.hpp"
 #include "sys/subprocess.hpp"
 #include "sys/text.hpp"
@@ -123,11 +123,7 @@ std::string first_line(const std::string& text) {
 }
 
 bool on_path(const std::string& program) {
-    const char* path = std::getenv("PATH");
-    std::istringstream directories(path != nullptr ? path : "/usr/bin:/bin");
-    for (std::string directory; std::getline(directories, directory, ':');)
-        if (::access((directory + "/" + program).c_str(), X_OK) == 0) return true;
-    return false;
+    return !launcher::program_on_path(program).empty();
 }
 
 }  // namespace batchai::cli
