@@ -28,7 +28,6 @@ SlurmctldPidFile=$dir/state/slurmctld.pid
 SlurmdPidFile=$dir/node/%n/slurmd.pid
 SlurmctldLogFile=$dir/log/slurmctld.log
 SlurmdLogFile=$dir/log/slurmd-%n.log
-PlugStackConfig=$dir/etc/plugstack.conf
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres

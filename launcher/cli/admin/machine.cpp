@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "launcher/cli/slurm/slurm.hpp"
+#include "sys/file.hpp"
 #include "sys/trusted.hpp"
 
 namespace batchai::cli {
@@ -30,6 +31,14 @@ std::vector<Check> all_checks() {
     return all;
 }
 
+// slurmctld names the file of its own machine. A node without a configuration of its own has a copy
+// that slurmctld has sent (configless Slurm).
+std::string plugstack_here(const std::string& slurmctlds) {
+    const std::string received = "/run/slurm/conf/plugstack.conf";
+    const bool is_configless = sys::is_missing(slurmctlds) && !sys::is_missing(received);
+    return is_configless ? received : slurmctlds;
+}
+
 }  // namespace
 
 const char* name_of(State state) {
@@ -51,7 +60,7 @@ Machine read_machine(const std::string& plugstack) {
     if (!plugstack.empty())
         machine.plugstack = plugstack;
     else if (machine.slurm)
-        machine.plugstack = value_of(*machine.slurm, "PlugStackConfig");
+        machine.plugstack = plugstack_here(value_of(*machine.slurm, "PlugStackConfig"));
     machine.lines = find_our_lines(machine.plugstack);
     machine.libexec = BATCHAI_LIBEXEC;
     if (const PlugstackLine* line = machine.line()) {
