@@ -15,7 +15,7 @@ esac
 rounds=${1:-5}
 [[ $rounds =~ ^[1-9][0-9]*$ ]] || usage "$rounds: not a number of rounds"
 check=$build/tests/peers/faults_check
-[ -x "$check" ] || usage "$check: not built; cmake --preset release -DBATCHAI_BUILD_TESTS=cluster"
+needs_built "$check"
 [ -n "${MINISLURM_DIR-}" ] || in_cluster 3 "$rounds"
 
 work=$MINISLURM_DIR/bench

@@ -13,5 +13,5 @@ esac
 [ $# -le 1 ] || usage "one file at most"
 [ -z "${1-}" ] || [ -r "$1" ] || usage "$1: cannot be read"
 model=$build/tests/bench/model
-[ -x "$model" ] || usage "$model: not built; cmake --preset release -DBATCHAI_BUILD_TESTS=cluster"
+needs_built "$model"
 exec /usr/bin/python3 "$source/tests/bench/collectives/scale.py" "$model" "$@"

@@ -13,6 +13,14 @@ usage() {
     exit 2
 }
 
+# needs_built PROGRAM...: each has to be there.
+needs_built() {
+    local program
+    for program; do
+        [ -e "$program" ] || usage "$program: not built: contrib/build.sh release -DBATCHAI_BUILD_TESTS=cluster builds it"
+    done
+}
+
 # A figure counts only if what was timed has worked: a failure ends the benchmark with one line and
 # exit code 1, before it prints a figure. In a subshell, said tells the shell above that it is said.
 said=99
@@ -35,7 +43,7 @@ in_cluster() {
 
 needs_plugin() {
     [ "$(id -u)" = 0 ] || usage "needs root, for real mounts"
-    [ -f "$build/lib/spank_batchai.so" ] || usage "$build/lib/spank_batchai.so: not built"
+    needs_built "$build/lib/spank_batchai.so"
 }
 
 # In the cluster: sets work, plugstack and line, the plugin's, whose policy allows $work/data and a tmpfs.

@@ -31,7 +31,7 @@ done
 [[ $runs =~ ^[1-9][0-9]{0,2}$ ]] || usage "--runs $runs: expected 1 to 999"
 [[ $most =~ ^(4|16|64)$ ]] || usage "--most $most: expected 4, 16 or 64"
 launcher=$build/bin/batchai-launch
-[ -x "$launcher" ] || usage "$launcher: not built"
+needs_built "$launcher"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

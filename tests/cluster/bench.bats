@@ -41,10 +41,34 @@
         --json "$BATS_TEST_TMPDIR/rows.json" --svg "$BATS_TEST_TMPDIR/plot.svg"
     [ "$status" -eq 0 ]
     [[ $output = *"1x2: 2 ranks on one node"*"bound"*"batchai"*"1 MiB"*"2x2: 2 nodes of 2 ranks, links of 1 Gbit/s"*"80%"* ]]
-    jq -e 'map(select(.library == "batchai")) | map([.topology, .bytes]) == [["1x2", 8], ["1x2", 65536], ["1x2", 1048576],
-        ["2x2", 8], ["2x2", 65536], ["2x2", 1048576]] and all(.usec > 0 and .bound_fraction > 0 and .failures == 0)' \
+    jq -e 'map(select(.library == "batchai") | [.topology, .bind, .bytes]) == [["1x2", "core", 8], ["1x2", "core", 65536],
+        ["1x2", "core", 1048576], ["1x2", "none", 8], ["1x2", "none", 65536], ["1x2", "none", 1048576], ["2x2", "core", 8],
+        ["2x2", "core", 65536], ["2x2", "core", 1048576], ["2x2", "none", 8], ["2x2", "none", 65536], ["2x2", "none", 1048576]]' \
         "$BATS_TEST_TMPDIR/rows.json"
+    jq -e 'map(select(.library == "batchai")) | all(.mean_usec > 0 and .p99_usec > 0 and .failures == 0) and
+        (map(select(.bind == "core")) | all(.usec > 0 and .bound_fraction > 0))' "$BATS_TEST_TMPDIR/rows.json"
     [ "$(grep -c '<polyline' "$BATS_TEST_TMPDIR/plot.svg")" -ge 2 ]
+}
+
+@test "the other operations are measured beside another library's and beside their bounds" {
+    run timeout 110 "$BATCHAI_SOURCE/tests/bench/collectives.sh" --quick --topology 1x2,2x2 --library batchai,openmpi-ob1 \
+        --operation broadcast,allgather,reduce-scatter,all-to-all --sizes 64,65536 --json "$BATS_TEST_TMPDIR/rows.json"
+    [ "$status" -eq 0 ]
+    jq -e 'map(select(.library == "batchai" and .topology == "2x2") | [.operation, .bytes]) == [["broadcast", 64],
+        ["broadcast", 65536], ["allgather", 64], ["allgather", 65536], ["reduce-scatter", 64], ["reduce-scatter", 65536],
+        ["all-to-all", 64], ["all-to-all", 65536]]' "$BATS_TEST_TMPDIR/rows.json"
+    jq -e 'all(.usec > 0 and .bound_fraction > 0 and .failures == 0)' "$BATS_TEST_TMPDIR/rows.json"
+}
+
+@test "a benchmark whose program is missing names the command that builds it" {
+    export BATCHAI_BUILD=$BATS_TEST_TMPDIR/build
+    local program
+    for program in collectives.sh:tests/bench/batchai collectives_queue.sh:tests/bench/queue \
+        collectives_scale.sh:tests/bench/model training.sh:bin/batchai-launch; do
+        run "$BATCHAI_SOURCE/tests/bench/${program%:*}"
+        [ "$status" -eq 2 ]
+        [ "$output" = "${program%:*}: $BATCHAI_BUILD/${program#*:}: not built: contrib/build.sh release -DBATCHAI_BUILD_TESTS=cluster builds it; see --help" ]
+    done
 }
 
 # A benchmark that must end with one line like the pattern, without a figure.
@@ -107,11 +131,11 @@ a_program() {
 
 @test "an allreduce that fails has no figure, although it has printed one" {
     export BATCHAI_BUILD=$BATS_TEST_TMPDIR/build
-    a_program build/bin/batchai-launch 'echo result 8 1 1 1.0 1.0' 'echo queue 2 160 1.0 1.0 1.0' 'echo "wrong sum" >&2' 'exit 3'
+    a_program build/bin/batchai-launch 'echo result 8 1 1 1.0' 'echo queue 2 160 1.0 1.0 1.0' 'echo "wrong sum" >&2' 'exit 3'
     a_program build/tests/bench/batchai
     a_program build/tests/bench/queue
     a_program build/tests/bench/roofline 'echo flag 0.1'
-    fails_with "collectives.sh: 1x2: batchai: exit code 3: wrong sum" \
+    fails_with "collectives.sh: 1x2: batchai: allreduce: exit code 3: wrong sum" \
         "$BATCHAI_SOURCE/tests/bench/collectives.sh" --quick --topology 1x2 --library batchai --patience 0
     fails_with "collectives_queue.sh: *batchai-launch *: exit code 3: wrong sum" \
         "$BATCHAI_SOURCE/tests/bench/collectives_queue.sh" --quick --patience 0

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "library.hpp"
 
@@ -33,10 +34,25 @@ class Batchai final : public Library {
         check(batchai_coll_allreduce(comm_, send, receive, count, BATCHAI_COLL_FLOAT32,
                                      BATCHAI_COLL_SUM, nullptr));
     }
+    void broadcast(float* buffer, std::size_t count) override {
+        check(batchai_coll_broadcast(comm_, buffer, count, BATCHAI_COLL_FLOAT32, 0));
+    }
+    void allgather(const float* send, float* receive, std::size_t block) override {
+        check(batchai_coll_allgather(comm_, send, receive, block, BATCHAI_COLL_FLOAT32));
+    }
+    void reduce_scatter(const float* send, float* receive, std::size_t block) override {
+        counts_.assign(static_cast<std::size_t>(size()), block);
+        check(batchai_coll_reduce_scatter(comm_, send, receive, counts_.data(),
+                                          BATCHAI_COLL_FLOAT32, BATCHAI_COLL_SUM, nullptr));
+    }
+    void all_to_all(const float* send, float* receive, std::size_t block) override {
+        check(batchai_coll_alltoall(comm_, send, receive, block, BATCHAI_COLL_FLOAT32));
+    }
     void barrier() override { check(batchai_coll_barrier(comm_)); }
 
   private:
     batchai_coll_comm* comm_ = nullptr;
+    std::vector<std::size_t> counts_;
 };
 
 }  // namespace

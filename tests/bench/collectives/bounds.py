@@ -1,7 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topologies, what the roofline programs print, and the time below which no allreduce can be (docs/benchmarks.md)."""
+"""Topologies, what the roofline programs print, and the time below which no operation can be (docs/benchmarks.md).
+
+S: bytes of a rank's larger buffer. G: ranks of a node. N: nodes. The bound is the larger of latency and bandwidth:
+
+                  one node: bytes that all ranks     several nodes: bytes that a node    hops of UCX's
+                  read and write, beside G copies    has to send or to receive, over     one-way latency
+                  of S bytes at once (2 G S)         the goodput of TCP streams
+allreduce         G (S + S)     -> 1                 2 (N-1)/N S                         ceil(log2 N)
+broadcast         S + (G-1) S   -> 1/2               S                                   ceil(log2 N)
+allgather         G (S/G + S)   -> (G+1)/(2G)        (N-1)/N S                           ceil(log2 N)
+reduce-scatter    G (S + S/G)   -> (G+1)/(2G)        (N-1)/N S                           ceil(log2 N)
+all-to-all        G (S + S)     -> 1                 G (N-1)/N S                         1
+
+On one node the latency is one flag from a core to another. In 2x1, without a limit of the links, the bandwidth is that of
+an exchange of as many bytes over plain TCP: an allreduce moves as much as two nodes that send each other S bytes, the
+others as much as two that send each other S/2."""
 
 import math
+
+
+class Operation:
+    """copies, wire: the factors of the table, of ranks of a node, and of nodes and these."""
+
+    def __init__(self, copies, wire, exchanged=0.5, tree=True, divided=True):
+        self.copies, self.wire, self.exchanged = copies, wire, exchanged
+        self.tree = tree  # the farthest rank is ceil(log2 N) hops away
+        self.divided = divided  # into blocks, one for each rank
+
+    def hops(self, nodes):
+        return math.ceil(math.log2(nodes)) if self.tree else 1
+
+
+OPERATIONS = {
+    "allreduce": Operation(lambda each: 1, lambda nodes, each: 2 * (nodes - 1) / nodes, exchanged=1, divided=False),
+    "broadcast": Operation(lambda each: 0.5, lambda nodes, each: 1, divided=False),
+    "allgather": Operation(lambda each: (each + 1) / (2 * each), lambda nodes, each: (nodes - 1) / nodes),
+    "reduce-scatter": Operation(lambda each: (each + 1) / (2 * each), lambda nodes, each: (nodes - 1) / nodes),
+    "all-to-all": Operation(lambda each: 1, lambda nodes, each: each * (nodes - 1) / nodes, tree=False),
+}
 
 
 class Topology:
@@ -45,18 +81,19 @@ class Roofline:
         if everybody:
             self.one["tcp_all"] = max(min(everybody), self.one.get("tcp_all", 0.0))
 
-    def bound(self, topology, size):
+    def bound(self, topology, name, size):
         """Microseconds; nothing where the roofline could not be measured."""
-        if topology.nodes == 1:
-            parts = [self.one.get("flag"), self.copies.get(size)]
+        operation, nodes = OPERATIONS[name], topology.nodes
+        if nodes == 1:
+            copy = self.copies.get(size)
+            parts = [self.one.get("flag"), copy and operation.copies(topology.each) * copy]
         else:
-            nodes = topology.nodes
             latency, goodput = self.one.get("ucx"), self.one.get("tcp_all")
-            parts = [latency and math.ceil(math.log2(nodes)) * latency]
+            parts = [latency and operation.hops(nodes) * latency]
             if topology.shaped:
-                parts.append(goodput and 2 * (nodes - 1) / nodes * size / goodput / 1000)
+                parts.append(goodput and operation.wire(nodes, topology.each) * size / goodput / 1000)
             else:
-                parts.append(self.exchanges.get(size))
+                parts.append(self.exchanges.get(int(operation.exchanged * size)))
         parts = [part for part in parts if part]
         return max(parts) if parts else None
 

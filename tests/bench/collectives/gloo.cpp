@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gloo over TCP, as in its own benchmark: ranks meet through files in $BENCH_STORE, on the
-// interface $GLOO_SOCKET_IFNAME. $BENCH_GLOO_ALGORITHM: ring (its default) or bcube.
+// interface $GLOO_SOCKET_IFNAME. $BENCH_GLOO_ALGORITHM: ring (its default) or bcube. Its only
+// reduce-scatter works in one buffer, so it has none here.
+#include <gloo/allgather.h>
 #include <gloo/allreduce.h>
+#include <gloo/alltoall.h>
 #include <gloo/barrier.h>
+#include <gloo/broadcast.h>
 #include <gloo/math.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
@@ -47,6 +51,25 @@ class Gloo final : public Library {
         options.setOutput(receive, count);
         options.setReduceFunction(kSum);
         gloo::allreduce(options);
+    }
+    void broadcast(float* buffer, std::size_t count) override {
+        gloo::BroadcastOptions options(context_);
+        options.setRoot(0);
+        options.setOutput(buffer, count);
+        gloo::broadcast(options);
+    }
+    void allgather(const float* send, float* receive, std::size_t block) override {
+        gloo::AllgatherOptions options(context_);
+        options.setInput(const_cast<float*>(send), block);  // NOLINT: it only reads
+        options.setOutput(receive, block * static_cast<std::size_t>(size()));
+        gloo::allgather(options);
+    }
+    void all_to_all(const float* send, float* receive, std::size_t block) override {
+        const std::size_t count = block * static_cast<std::size_t>(size());
+        gloo::AlltoallOptions options(context_);
+        options.setInput(const_cast<float*>(send), count);  // NOLINT: it only reads
+        options.setOutput(receive, count);
+        gloo::alltoall(options);
     }
     void barrier() override {
         gloo::BarrierOptions options(context_);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One topology: rooflines and all libraries in turn, round after round. Best and median of what each gave for each
-size; runs that failed are counted for each size that they have not given."""
+"""One topology: rooflines and all libraries in turn, round after round, for each case: an operation, with ranks bound to
+cores or not. Of what each library gave for each size: the best batch of all rounds, and the rounds' medians of the mean and
+of the 99th percentile of calls in a row. Runs that failed are counted for each size that they have not given."""
 
 import math
 import os
@@ -18,27 +19,57 @@ class Figure:
     """A library's times for one size, in microseconds."""
 
     def __init__(self):
-        self.best, self.medians, self.failures = math.inf, [], 0
+        self.best, self.means, self.percentiles, self.calls, self.failures = math.inf, [], [], 0, 0
 
     @property
     def usec(self):
-        return self.best if self.medians else None
+        """Of the best batch."""
+        return self.best if self.best < math.inf else None
 
     @property
-    def median(self):
-        return statistics.median(self.medians) if self.medians else None
+    def mean(self):
+        return statistics.median(self.means) if self.means else None
+
+    @property
+    def percentile(self):
+        return statistics.median(self.percentiles) if self.percentiles else None
 
 
 class Result:
-    def __init__(self, topology, sizes, libraries):
-        self.topology, self.sizes, self.names = topology, sizes, [library.name for library in libraries]
+    """Of one case. Only ranks that are bound to cores have batches: the best one shows the library, not where the kernel
+    has put its ranks."""
+
+    def __init__(self, topology, operation, bind, sizes, libraries):
+        self.topology, self.operation, self.bind, self.sizes = topology, operation, bind, sizes
+        self.libraries = [library for library in libraries if operation not in library.lacks]
+        self.names = [library.name for library in self.libraries]
         self.roofline = bounds.Roofline()
         self.figures = {(name, size): Figure() for name in self.names for size in sizes}
         self.memory = {}  # by library, where it is known: KiB that each rank has held at most
         self.failures = []  # (library, reason)
-        self.busy = 0  # runs that began on a machine that was not idle
-        self.stolen = 0.0
-        self.seconds = 0.0
+
+    def add(self, library, output, failure):
+        """What a run of the library has printed."""
+        given = set()
+        for line in output.splitlines():
+            words = line.split()
+            if words[:1] == ["memory"]:
+                held = [int(word) for word in words[1:]]
+                self.memory[library.name] = [max(pair) for pair in zip(held, self.memory.get(library.name, held))]
+            elif len(words) == 5 and words[0] in ("series", "result"):
+                figure = self.figures[library.name, int(words[1])]
+                if words[0] == "result":
+                    figure.best = min(figure.best, float(words[4]))
+                else:
+                    figure.calls = int(words[2])
+                    figure.means.append(float(words[3]))
+                    figure.percentiles.append(float(words[4]))
+                if words[0] == ("series" if self.bind == "none" else "result"):
+                    given.add(int(words[1]))
+        if failure:
+            self.failures.append((library.name, f"{failure}, after {len(given)} of {len(self.sizes)} sizes"))
+        for size in self.sizes:
+            self.figures[library.name, size].failures += size not in given
 
 
 class Measurement:
@@ -46,22 +77,31 @@ class Measurement:
 
     def __init__(self, topology, options, libraries):
         self.topology, self.options = topology, options
-        self.libraries = [library for library in libraries if library.nodes[0] <= topology.nodes <= library.nodes[1]]
+        libraries = [library for library in libraries if library.nodes[0] <= topology.nodes <= library.nodes[1]]
         self.crowded = topology.ranks > len(machine.CORES)
-        sizes = [size for size in options.sizes if topology.nodes == 1 or size <= 64 << 20]
-        self.result = Result(topology, sizes, self.libraries)
+        self.results = [Result(topology, operation, bind, self.sizes(operation), libraries)
+                        for operation, bind in options.cases]
+        self.busy = 0  # runs that began on a machine that was not idle
+        self.stolen = 0.0
+        self.seconds = 0.0
+
+    def sizes(self, operation):
+        """Blocks are of whole numbers, and of all ranks the same."""
+        unit = 4 * self.topology.ranks if bounds.OPERATIONS[operation].divided else 4
+        return sorted({max(unit, size // unit * unit) for size in self.options.sizes[operation] if self.topology.nodes == 1 or size <= 64 << 20})
 
     def run(self):
         begin, stolen = time.monotonic(), machine.Stolen()
         self.shape_links()
         for turn in range(self.options.rounds):
             self.measure_roofline()
-            for library in self.libraries:
-                self.say(f"round {turn + 1} of {self.options.rounds}: {library.name}")
-                self.measure(library)
+            for result in self.results:
+                for library in result.libraries:
+                    self.say(f"round {turn + 1} of {self.options.rounds}: {result.operation}, {library.name}")
+                    self.measure(result, library)
         self.say("")
-        self.result.seconds, self.result.stolen = time.monotonic() - begin, stolen.part()
-        return self.result
+        self.seconds, self.stolen = time.monotonic() - begin, stolen.part()
+        return self
 
     def say(self, what):
         if sys.stderr.isatty():
@@ -90,7 +130,7 @@ class Measurement:
     def started(self, command, environment):
         """(output, why it failed)."""
         if not machine.wait_until_idle(self.options.patience):
-            self.result.busy += 1
+            self.busy += 1
         with tempfile.TemporaryDirectory(dir=self.options.work) as store:
             output, failure = machine.run(command, {**environment, "BENCH_STORE": store}, self.options.limit)
         if failure and self.topology.nodes > 1:
@@ -105,43 +145,32 @@ class Measurement:
     def measure_roofline(self):
         program = os.path.join(self.options.build, "tests/bench/roofline")
         if self.topology.nodes == 1:
+            sizes = {size for result in self.results for size in result.sizes}
             command = [program, "memory", str(self.topology.each), str(self.options.milliseconds / 3)]
-            command += [str(size) for size in self.result.sizes]
         else:
-            command = [program, "wire", str(max(300, self.options.milliseconds * 5))]
             # A link that is limited is as fast for any size; one that is not is as fast as the caches.
-            command += [] if self.topology.shaped else [str(size) for size in self.result.sizes if size >= 4096]
-            command = self.launch(1, True, command)
-        output, failure = self.started(command, {})
+            sizes = {int(bounds.OPERATIONS[result.operation].exchanged * size) for result in self.results
+                     for size in result.sizes if size >= 4096 and not self.topology.shaped}
+            command = [program, "wire", str(max(300, self.options.milliseconds * 5))]
+        command += [str(size) for size in sorted(sizes)]
+        output, failure = self.started(command if self.topology.nodes == 1 else self.launch(1, True, command), {})
         if failure:
             self.give_up("roofline", failure)
-        self.result.roofline.add(output)
+        for result in self.results:
+            result.roofline.add(output)
 
-    def measure(self, library):
+    def measure(self, result, library):
         environment = dict(library.environment)
         if self.crowded:
-            environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
-        command = library.command(self.options.build) + [str(self.options.milliseconds)]
-        command += [str(size) for size in self.result.sizes]
-        output, failure = self.started(self.launch(self.topology.each, library.bound, command), environment)
-        given = set()
-        for line in output.splitlines():
-            words = line.split()
-            if words[:1] == ["memory"]:
-                held = [int(word) for word in words[1:]]
-                self.result.memory[library.name] = [max(pair) for pair in zip(held, self.result.memory.get(library.name, held))]
-            if len(words) != 6 or words[0] != "result":
-                continue
-            figure = self.result.figures[library.name, int(words[1])]
-            figure.best = min(figure.best, float(words[4]))
-            figure.medians.append(float(words[5]))
-            given.add(int(words[1]))
+            environment.update(library.crowded)
+        command = [*library.command(self.options.build), result.operation,
+                   str(0 if result.bind == "none" else self.options.milliseconds)]
+        command += [str(size) for size in result.sizes]
+        bound = library.bound and result.bind == "core"
+        output, failure = self.started(self.launch(self.topology.each, bound, command), environment)
         if failure and library.is_ours:
-            self.give_up(library.name, failure)
-        if failure:
-            self.result.failures.append((library.name, f"{failure}, after {len(given)} of {len(self.result.sizes)} sizes"))
-        for size in self.result.sizes:
-            self.result.figures[library.name, size].failures += size not in given
+            self.give_up(f"{library.name}: {result.operation}", failure)
+        result.add(library, output, failure)
 
 
 def wait_for_slurm():

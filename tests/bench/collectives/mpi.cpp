@@ -23,6 +23,21 @@ class Mpi final : public Library {
     void allreduce(const float* send, float* receive, std::size_t count) override {
         MPI_Allreduce(send, receive, static_cast<int>(count), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     }
+    void broadcast(float* buffer, std::size_t count) override {
+        MPI_Bcast(buffer, static_cast<int>(count), MPI_FLOAT, 0, MPI_COMM_WORLD);
+    }
+    void allgather(const float* send, float* receive, std::size_t block) override {
+        const int count = static_cast<int>(block);
+        MPI_Allgather(send, count, MPI_FLOAT, receive, count, MPI_FLOAT, MPI_COMM_WORLD);
+    }
+    void reduce_scatter(const float* send, float* receive, std::size_t block) override {
+        MPI_Reduce_scatter_block(send, receive, static_cast<int>(block), MPI_FLOAT, MPI_SUM,
+                                 MPI_COMM_WORLD);
+    }
+    void all_to_all(const float* send, float* receive, std::size_t block) override {
+        const int count = static_cast<int>(block);
+        MPI_Alltoall(send, count, MPI_FLOAT, receive, count, MPI_FLOAT, MPI_COMM_WORLD);
+    }
     void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
 
   private:

@@ -19,6 +19,7 @@ RANKS = (2, 8)
 REPLAYS = [(1, "resnet50", 150, 15), (1, "bert-base", 300, 15), (2, "resnet50", 800, 5)]
 LIBRARIES = {"batchai": "horovod", "ddp": "ddp"}
 LIMIT = 300  # seconds for one run
+NOISE = 1.05  # of two steps: more is behind
 # On the login node: nodes, the launcher and its arguments.
 CLUSTER = """nodes=$1; shift
 for node in $(seq "$nodes"); do contrib/minislurm link "n$node" rate 1gbit; done
@@ -62,9 +63,9 @@ def overlap(step, compute, communication):
 
 
 def main():
-    options = Parser("collectives_queue.sh").parse_args()
-    if not os.path.exists(os.path.join(BUILD, "tests/bench/queue")):
-        sys.exit(f"collectives_queue.sh: {BUILD}/tests/bench/queue: not built")
+    parser = Parser("collectives_queue.sh")
+    options = parser.parse_args()
+    parser.needs_built(os.path.join(BUILD, "tests/bench/queue"))
     os.chdir(SOURCE)
     replays = REPLAYS[:1] if options.quick else REPLAYS
     named = {ranks: [] for ranks in RANKS}
@@ -85,10 +86,12 @@ def main():
                      "negotiated_usec": negotiated})
     print("\na step of training, 2 ranks, milliseconds")
     print(f"{'nodes':>5} {'network':>10} {'library':>8} {'compute':>8} {'reduce':>8} {'step':>8} {'overlap':>8}")
-    for ((nodes, network, _, _), library), runs in replayed.items():
+    for ((nodes, network, *rest), library), runs in replayed.items():
         step, compute, communication = medians(runs)
         hidden = overlap(step, compute, communication)
-        print(f"{nodes:5} {network:>10} {library:>8} {compute:8.1f} {communication:8.1f} {step:8.1f} {hidden:8.2f}")
+        behind = library == "batchai" and step > NOISE * medians(replayed[(nodes, network, *rest), "ddp"])[0]
+        print(f"{nodes:5} {network:>10} {library:>8} {compute:8.1f} {communication:8.1f} {step:8.1f} {hidden:8.2f}"
+              + ("  BEHIND" if behind else ""))
         rows.append({"nodes": nodes, "network": network, "library": library, "step_msec": step, "compute_msec": compute,
                      "communication_msec": communication, "overlap": hidden})
     if options.json:

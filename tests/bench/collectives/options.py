@@ -2,6 +2,7 @@
 """The options that the benchmarks of the collectives have in common, and what they say of wrong usage."""
 
 import argparse
+import os
 import sys
 
 
@@ -24,6 +25,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         print(f"{self.prog}: {message}; see --help", file=sys.stderr)
         sys.exit(2)
+
+    def needs_built(self, program):
+        if not os.path.exists(program):
+            self.error(f"{program}: not built: contrib/build.sh release -DBATCHAI_BUILD_TESTS=cluster builds it")
 
     def number(self, option, least, most):
         def parse(text):

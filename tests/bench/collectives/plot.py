@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An SVG of all topologies: for each size, how many times its bound each library takes, both axes logarithmic."""
+"""An SVG of the allreduces of all topologies: for each size, how many times its bound the fastest batch of each library
+takes, both axes logarithmic."""
 
 import math
 
 import report
 
-COLORS = {"batchai": "#1d4ed8", "batchai-plain": "#60a5fa", "openmpi-ob1": "#b45309", "openmpi-ob1-sm": "#f59e0b",
-          "openmpi-ob1-han": "#f59e0b", "openmpi-ucx": "#15803d", "openmpi-ucx-han": "#84cc16", "mpich": "#86198f", "gloo": "#475569",
-          "gloo-bcube": "#94a3b8", "torch": "#dc2626"}
+COLORS = {"batchai": "#1d4ed8", "batchai-plain": "#60a5fa", "batchai-ucx1.22": "#0ea5e9", "openmpi-ob1": "#b45309",
+          "openmpi-ob1-sm": "#f59e0b", "openmpi-ob1-han": "#f59e0b", "openmpi-ucx": "#15803d", "openmpi-ucx-han": "#84cc16",
+          "openmpi5": "#713f12", "openmpi5-ucx": "#14532d", "mpich": "#86198f", "mpich5": "#d946ef", "impi": "#0f766e",
+          "gloo": "#475569", "gloo-bcube": "#94a3b8", "torch": "#dc2626", "torch2.15": "#fb7185"}
 WIDTH, HEIGHT, LEFT, TOP, GAP = 380, 250, 60, 50, 90
 
 
@@ -23,7 +25,8 @@ class Panel:
 
     def points(self, name):
         """(size, times the bound), where there is a figure."""
-        parts = [(size, report.fraction(self.result, name, size)) for size in self.result.sizes]
+        parts = [(size, report.fraction(self.result, size, self.result.figures[name, size].usec))
+                 for size in self.result.sizes]
         return [(size, 1 / part) for size, part in parts if part]
 
     def across(self, size):
@@ -57,7 +60,9 @@ def legend(names, y):
         yield f'<path stroke="{COLORS[name]}" stroke-width="3" d="M{x} {line - 4} h24"/><text x="{x + 30}" y="{line}">{name}</text>'
 
 
-def draw(results):
+def draw(measurements):
+    results = [result for measured in measurements for result in measured.results
+               if result.operation == "allreduce" and result.bind == "core"]
     names = [name for name in COLORS if any(name in result.names for result in results)]
     lines = math.ceil(len(results) / 2)
     width = LEFT + 2 * (WIDTH + GAP)

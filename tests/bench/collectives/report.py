@@ -19,20 +19,27 @@ def time_text(usec):
     return f"{usec:.{digits}f}"
 
 
-def fraction(result, name, size):
-    """The bound in parts of the time that a library took."""
-    usec, bound = result.figures[name, size].usec, result.roofline.bound(result.topology, size)
+def bound_of(result, size):
+    return result.roofline.bound(result.topology, result.operation, size)
+
+
+def fraction(result, size, usec):
+    """The bound in parts of a time."""
+    bound = bound_of(result, size)
     return bound / usec if usec and bound else None
 
 
-def best_peer(result, size):
-    """(time, name) of the fastest one beside ours, where there is one."""
-    times = [(result.figures[name, size].usec, name) for name in result.names if not name.startswith("batchai")]
+def best_peer(result, size, of):
+    """(time, name) of the fastest one beside ours, where there is one. of: which time of a figure."""
+    times = [(of(result.figures[library.name, size]), library.name) for library in result.libraries if not library.is_ours]
     return min(((usec, name) for usec, name in times if usec), default=None)
 
 
-def goal(topology, size):
+def goal(result, size):
     """The least part of the bound that ours is to reach."""
+    topology = result.topology
+    if result.operation != "allreduce":
+        return None
     if topology.nodes == 1:
         return 0.80 if size == 64 << 20 else None
     if not topology.shaped:
@@ -42,40 +49,65 @@ def goal(topology, size):
     return {4 << 20: 0.90, 1 << 20: 0.80}.get(size)
 
 
-def cell(result, name, size):
-    figure, part = result.figures[name, size], fraction(result, name, size)
-    if figure.usec is None:
-        return "failed"
-    return time_text(figure.usec) + (f" {part:4.0%}" if part else "")
-
-
-def print_table(result):
-    topology, roofline = result.topology, result.roofline
+def print_topology(measured):
+    topology, roofline = measured.topology, measured.results[0].roofline
     print(f"{topology.name}: {topology.text()}. {roofline.text(topology)}.")
-    print(f"{result.seconds:.0f} s, {result.stolen:.1%} of the processors' time stolen"
-          + (f", {result.busy} runs began on a busy machine" if result.busy else "") + ".\n")
-    widths = {name: max(13, len(name) + 2) for name in result.names}
-    ours = "batchai" in result.names
-    heads = ["bytes".rjust(8), "bound".rjust(9)] + [name.rjust(widths[name]) for name in result.names]
-    print("".join(heads) + ("    goal   median  ahead of the best peer" if ours else ""))
-    for size in result.sizes:
-        bound = roofline.bound(topology, size)
-        row = size_text(size).rjust(8) + (time_text(bound) if bound else "-").rjust(9)
-        row += "".join(cell(result, name, size).rjust(widths[name]) for name in result.names)
-        print((row + verdict(result, size) if ours else row).rstrip())
-    print()
-    print_memory(result)
+    print(f"{measured.seconds:.0f} s, {measured.stolen:.1%} of the processors' time stolen"
+          + (f", {measured.busy} runs began on a busy machine" if measured.busy else "") + ".\n")
+    for result in measured.results:
+        print_result(result)
+
+
+def print_result(result):
+    head = f"{result.topology.name} {result.operation}, microseconds a call"
+    if result.bind == "core":
+        print_table(result, f"{head}: the fastest batch", lambda figure: figure.usec)
+        print_table(result, f"{head}: the mean of calls in a row, and our 99th percentile", lambda figure: figure.mean,
+                    lambda figure: figure.percentile)
+    else:
+        print_table(result, f"{head}, ranks not bound to cores: the mean of calls in a row, and our 99th percentile",
+                    lambda figure: figure.mean, lambda figure: figure.percentile)
+    if result.bind == "core":
+        print_memory(result)
     print_failures(result)
 
 
-def verdict(result, size):
-    least, part = goal(result.topology, size), fraction(result, "batchai", size)
+def cell(result, library, size, of, percentile):
+    """Ours beside its part of the bound, and its percentile where there is one."""
+    figure = result.figures[library.name, size]
+    usec = of(figure)
+    if not usec:
+        return "failed"
+    if not library.is_ours:
+        return time_text(usec)
+    part = fraction(result, size, usec)
+    return (time_text(usec) + (f" {part:4.0%}" if part else "")
+            + (time_text(percentile(figure)).rjust(8) if percentile else ""))
+
+
+def print_table(result, title, of, percentile=None):
+    print(f"{title}\n")
+    widths = {library.name: max((20 if percentile else 13) if library.is_ours else 9, len(library.name) + 2)
+              for library in result.libraries}
+    heads = ["bytes".rjust(8), "bound".rjust(9)] + [name.rjust(widths[name]) for name in result.names]
+    ours = "batchai" in result.names
+    print("".join(heads) + ("    goal  ahead of the best peer" if ours else ""))
+    for size in result.sizes:
+        bound = bound_of(result, size)
+        row = size_text(size).rjust(8) + (time_text(bound) if bound else "-").rjust(9)
+        row += "".join(cell(result, library, size, of, percentile).rjust(widths[library.name])
+                       for library in result.libraries)
+        print((row + verdict(result, size, of) if ours else row).rstrip())
+    print()
+
+
+def verdict(result, size, of):
+    usec = of(result.figures["batchai", size])
+    least, part = goal(result, size), fraction(result, size, usec)
     text = "".rjust(8)
     if least:
         text = f"{least:.0%} {'ok' if part and part >= least else 'NO'}".rjust(8)
-    figure = result.figures["batchai", size]
-    peer, usec = best_peer(result, size), figure.usec
-    text += (time_text(figure.median) if usec else "").rjust(9)
+    peer = best_peer(result, size, of)
     if peer and usec:
         ahead = peer[0] / usec
         text += f"  {ahead:6.2f} x {peer[1]}" + ("" if ahead * NOISE >= 1 else ": BEHIND")
@@ -102,12 +134,14 @@ def print_failures(result):
     print()
 
 
-def rows(results):
+def rows(measurements):
     """As --json writes them."""
-    for result in results:
+    for result in (result for measured in measurements for result in measured.results):
         for size in result.sizes:
             for name in result.names:
                 figure = result.figures[name, size]
-                yield {"topology": result.topology.name, "bytes": size, "library": name, "usec": figure.usec,
-                       "bound_fraction": fraction(result, name, size), "failures": figure.failures,
+                yield {"topology": result.topology.name, "operation": result.operation, "bind": result.bind, "bytes": size,
+                       "library": name, "usec": figure.usec, "bound_fraction": fraction(result, size, figure.usec),
+                       "calls": figure.calls, "mean_usec": figure.mean, "p99_usec": figure.percentile,
+                       "mean_bound_fraction": fraction(result, size, figure.mean), "failures": figure.failures,
                        "memory_kib": max(result.memory.get(name, []), default=None)}

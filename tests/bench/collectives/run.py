@@ -21,6 +21,9 @@ from options import Parser
 TOPOLOGIES = ["1x2", "2x1", "2x2", "2x4", "4x2"]
 SOURCE = os.path.realpath(os.path.join(peers.HERE, "../../.."))
 SIZES = [4, 8, 16, 64, 256] + [1024 << shift for shift in range(0, 20, 2)]
+# Of other operations than allreduces.
+OTHER_SIZES = [64, 1024, 16 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20]
+QUICK_SIZES = [8, 1 << 16, 1 << 20]
 
 
 def parse():
@@ -29,19 +32,26 @@ def parse():
     size = parser.number("--sizes", 4, 1 << 28)
     parser.add_argument("--svg")
     parser.add_argument("--topology", type=parser.one_of("--topology", TOPOLOGIES))
+    parser.add_argument("--operation", type=parser.one_of("--operation", list(bounds.OPERATIONS)))
+    parser.add_argument("--bind", type=parser.one_of("--bind", ["core", "none"]))
     parser.add_argument("--library", type=parser.one_of("--library", names), default=names)
     parser.add_argument("--sizes", type=lambda text: [size(word) // 4 * 4 for word in text.split(",")])
     parser.add_argument("--inside", nargs=2)
     options = parser.parse_args()
 
     options.topology = options.topology or (["1x2", "2x2"] if options.quick else TOPOLOGIES)
-    options.sizes = options.sizes or ([8, 1 << 16, 1 << 20] if options.quick else SIZES)
+    operations = options.operation or (["allreduce"] if options.quick else list(bounds.OPERATIONS))
+    # Ranks that are not bound: allreduces only, unless the user wants others.
+    options.cases = [(name, bind) for name in operations
+                     for bind in options.bind or (["core", "none"] if name == "allreduce" else ["core"])]
+    usual = {name: QUICK_SIZES if options.quick else SIZES if name == "allreduce" else OTHER_SIZES for name in operations}
+    options.sizes = {name: options.sizes or usual[name] for name in operations}
     options.milliseconds = 20 if options.quick else 150
-    options.limit = 20 if options.quick else 60
+    options.limit = 30 if options.quick else 120
     options.build = os.environ.get("BATCHAI_BUILD", os.path.join(SOURCE, "build/release"))
     options.minislurm = os.path.join(SOURCE, "contrib/minislurm")
-    if not options.inside and not os.path.exists(os.path.join(options.build, "tests/bench/batchai")):
-        parser.error(f"{options.build}/tests/bench/batchai: not built")
+    if not options.inside:
+        parser.needs_built(os.path.join(options.build, "tests/bench/batchai"))
     return options
 
 
@@ -59,15 +69,15 @@ def available(options):
 
 
 def run_all(options, libraries):
-    """Results of all topologies, those with as many nodes in one cluster."""
-    results = []
+    """Measurements of all topologies, those with as many nodes in one cluster."""
+    measured = []
     for nodes in sorted({bounds.Topology(name).nodes for name in options.topology}):
         names = [name for name in options.topology if bounds.Topology(name).nodes == nodes]
         found = measure_here(names, options, libraries) if nodes == 1 else in_cluster(nodes, names, options, libraries)
-        for result in found:
-            report.print_table(result)
-        results += found
-    return results
+        for one in found:
+            report.print_topology(one)
+        measured += found
+    return measured
 
 
 def measure_here(names, options, libraries):
@@ -92,9 +102,9 @@ def inside(task, answer):
     with open(task, "rb") as file:
         names, options, libraries = pickle.load(file)
     options.work = os.environ["MINISLURM_DIR"]  # all nodes see it
-    results = measure_here(names, options, libraries)
+    measured = measure_here(names, options, libraries)
     with open(answer, "wb") as file:
-        pickle.dump(results, file)
+        pickle.dump(measured, file)
 
 
 def main():
@@ -106,13 +116,13 @@ def main():
         return
     libraries = available(options)
     with tempfile.TemporaryDirectory() as options.work:
-        results = run_all(options, libraries)
+        measured = run_all(options, libraries)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(list(report.rows(results)), file, indent=1)
+            json.dump(list(report.rows(measured)), file, indent=1)
     if options.svg:
         with open(options.svg, "w", encoding="utf-8") as file:
-            file.write(plot.draw(results))
+            file.write(plot.draw(measured))
 
 
 main()

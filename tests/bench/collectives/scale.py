@@ -46,7 +46,8 @@ def many_nodes(program):
 def measured(program, path):
     """Latency and rate of the links are those of the bounds that the rows were set beside."""
     with open(path, encoding="utf-8") as file:
-        rows = [row for row in json.load(file) if row["library"] == "batchai" and row["usec"]]
+        rows = [row for row in json.load(file) if row["library"] == "batchai"
+                and row["operation"] == "allreduce" and row["usec"]]
     print("\nthe same where it was measured, links of 1 Gbit/s, ms")
     for topology, nodes, ranks in MEASURED:
         of = {row["bytes"]: row for row in rows if row["topology"] == topology}
