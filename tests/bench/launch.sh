@@ -1,60 +1,72 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# launch.sh [--json FILE] [--runs N] [--program true|mpi] - how long launchers take for programs that do
-# next to nothing.
+# launch.sh [--json FILE] [--runs N] [--program NAME] - how long launchers take for programs that do next to nothing.
 #
-# N runs (default 11) each, in turn, in one throw-away Slurm of 4 nodes, from the launcher's start to its
-# end: `true` and an MPI program (init, barrier, finalize), 8 and 32 ranks over 4 nodes and 8 on one, by
-#   batchai-launch  ours, with Open MPI's program
-#   srun-none       srun --mpi=none, `true` only
-#   srun-pmix       srun --mpi=pmix, with Open MPI's program
-#   mpirun          Open MPI's
-#   mpiexec         MPICH's, with MPICH's program
-# A run of a peer that does not end well within 15 s is a failure, counted and not timed; one of ours ends the
-# benchmark without a figure. Then, without Slurm, 8 x `true` on one node against a shell's fork and exec, and the
-# memory of agents of 1,024 ranks.
-# Prints medians, ours in units of the peer's, and the goal for it; --json FILE also writes rows of
-# {program, nodes, ranks, launcher, median_ms, failures}. A peer that is not installed has none.
+# N runs (default 11) each, in turn, in one throw-away Slurm of 4 nodes, from the launcher's start to its end. `true` and
+# MPI programs (init, barrier, finalize), 8 and 32 ranks over 4 nodes and 8 on one:
+#   program    started by
+#   true       batchai-launch, srun-none and all launchers below
+#   mpi        Open MPI's, as installed: batchai-launch, srun-pmix (srun --mpi=pmix), mpirun; MPICH's: mpiexec
+#   openmpi5   Open MPI 5's: batchai-launch, mpirun5, prterun
+#   mpich5     MPICH 5's: batchai-launch, mpiexec5
+#   impi       MPICH 5's with Intel MPI's library, which has no compiler: batchai-launch, mpiexec-impi
+# A run of a peer that does not end well within 15 s, or 30 s with MPI, is a failure, counted and not timed; one of ours
+# ends the benchmark without a figure. Then, without Slurm, 8 x `true` on one node against a shell's fork and exec, and
+# the memory of agents of 1,024 ranks.
+# Prints medians, ours in units of the peer's, and the goal for it; a row in which ours is more than 5 % behind says
+# BEHIND. --json FILE also writes rows of {program, nodes, ranks, launcher, median_ms, failures}. A peer that is not
+# installed has none; tests/peers/wheels.sh fetches the newest ones. --program: only this one.
 #
 # Bound: nodes and ranks share this machine's cores, so what counts here is work, not waiting.
 set -euo pipefail
 # shellcheck source=tests/bench/lib.bash
 . "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
-json='' runs=11 programs='true mpi'
+json='' runs=11 programs='true mpi openmpi5 mpich5 impi'
 while [ $# -gt 0 ]; do
     case $1 in
         --json) json=$(realpath -m "${2:?--json FILE}") && shift 2 ;;
         --runs) runs=${2:?--runs N} && shift 2 ;;
         --program) programs=${2:?--program NAME} && shift 2 ;;
         --inside | --allocated) break ;; # used by this script itself: on the login node, in an allocation there
-        -h | --help) sed -n '3,20s/^# \{0,1\}//p' "$0" && exit ;;
+        -h | --help) sed -n '3,21s/^# \{0,1\}//p' "$0" && exit ;;
         *) usage "$1: unknown option" ;;
     esac
 done
 [[ $runs =~ ^[1-9][0-9]{0,3}$ ]] || usage "--runs $runs: expected 1 to 9999"
-[[ $programs =~ ^(true|mpi|true mpi)$ ]] || usage "--program $programs: expected true or mpi"
+[[ $programs =~ ^(true|mpi|openmpi5|mpich5|impi|true mpi openmpi5 mpich5 impi)$ ]] ||
+    usage "--program $programs: expected true, mpi, openmpi5, mpich5 or impi"
 
 launcher=$build/bin/batchai-launch
 if [ $# = 0 ]; then
-    [ -x "$launcher" ] || usage "$launcher: not built"
+    needs_built "$launcher"
     in_cluster 4 --runs "$runs" --program "$programs" --inside "$json"
 fi
 
 # ---- on the login node ---------------------------------------------------------------------------
 
-work=$MINISLURM_DIR/bench launchers=(batchai-launch srun-none srun-pmix mpirun mpiexec)
+work=$MINISLURM_DIR/bench peers=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}
+# Which launchers start which program.
+declare -A launchers=(
+    [true]='batchai-launch srun-none srun-pmix mpirun mpiexec mpirun5 prterun mpiexec5 mpiexec-impi'
+    [mpi]='batchai-launch srun-pmix mpirun mpiexec'
+    [openmpi5]='batchai-launch mpirun5 prterun'
+    [mpich5]='batchai-launch mpiexec5'
+    [impi]='batchai-launch mpiexec-impi'
+)
 
-# once CASE COMMAND...: adds to the case's file how long it took, in microseconds; or to .failed why not, where it is
-# a peer's.
+# once CASE COMMAND...: runs it for at most 15 s, MPI programs for 30 s. Adds to the case's file how long it took, in
+# microseconds; or to .failed why not, where it is a peer's.
 once() {
-    local begin=${EPOCHREALTIME/./} code=0
-    { timeout -k 1 15 "${@:2}" >"$work/out" 2>&1 </dev/null; } 2>/dev/null || code=$?
+    local begin=${EPOCHREALTIME/./} code=0 limit=30 said
+    [[ $1 != true.* ]] || limit=15
+    { timeout -k 1 $limit "${@:2}" >"$work/out" 2>&1 </dev/null; } 2>/dev/null || code=$?
     if [ $code = 0 ]; then
         echo $((${EPOCHREALTIME/./} - begin)) >>"$work/$round/$1"
     else
-        [[ $1 = *.@(srun-*|mpirun|mpiexec) ]] || die "$1: exit code $code: $(head -n 1 "$work/out")"
-        echo "exit code $code: $(head -n 1 "$work/out")" >>"$work/$round/$1.failed"
+        said=$(grep -m 1 -v '^-*$' "$work/out") || said='nothing said'
+        [[ $1 = *.@(srun-*|mpirun*|mpiexec*|prterun) ]] || die "$1: exit code $code: $said"
+        echo "${1##*.}: exit code $code: $said" >>"$work/$round/$1.failed"
         end_steps
     fi
 }
@@ -74,27 +86,31 @@ end_steps() {
 
 # launch LAUNCHER PROGRAM NODES RANKS: nothing where the launcher or its program is not there.
 launch() {
-    local each=$(($4 / $3)) program=true command
-    [ "$2" = true ] || program=$work/openmpi
+    local each=$(($4 / $3)) program=$work/$2 btl=self,vader,tcp command
+    [ "$2" != true ] || program=true
+    [ "$1.$2" != mpiexec.mpi ] || program=$work/mpich
+    [ "$2" != openmpi5 ] || btl=self,sm,tcp
     case $1 in
         batchai-launch) command=("$launcher" -n "$4") ;;
         srun-*) command=(srun "--mpi=${1#srun-}" -n "$4" --ntasks-per-node="$each") ;;
         mpirun) command=(mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none --map-by "ppr:$each:node" -n "$4") ;;
-        mpiexec)
-            command=(mpiexec.mpich -n "$4" -ppn "$each")
-            [ "$2" = true ] || program=$work/mpich
+        mpiexec) command=(mpiexec.mpich -n "$4" -ppn "$each") ;;
+        mpirun5 | prterun)
+            command=("$peers/openmpi/bin/${1%5}" --allow-run-as-root --bind-to none --map-by "ppr:$each:node:OVERSUBSCRIBE" -n "$4")
+            [ "$1" = mpirun5 ] || command+=(--prefix "$peers/openmpi") # mpirun finds it by itself
             ;;
+        mpiexec5) command=("$peers/mpich/bin/mpiexec" -n "$4" -ppn "$each") ;;
+        mpiexec-impi) command=("$peers/impi-rt/bin/mpiexec.hydra" -n "$4" -ppn "$each") ;;
     esac
-    [ "$1 $2" != "srun-none mpi" ] || return 0 # it would be so many programs of one rank
     command -v "${command[0]}" >/dev/null && command -v "$program" >/dev/null || return 0
-    once "$2.$3.$4.$1" "${command[@]}" "$program"
+    OMPI_MCA_btl=$btl once "$2.$3.$4.$1" "${command[@]}" "$program"
 }
 
 # all_launchers NODES RANKS
 all_launchers() {
     local program name
     for program in $programs; do
-        for name in "${launchers[@]}"; do launch "$name" "$program" "$@"; done
+        for name in ${launchers[$program]}; do launch "$name" "$program" "$@"; done
     done
 }
 
@@ -122,16 +138,21 @@ if [ "$1" = --allocated ]; then # NODES RANKS...
 fi
 json=$2
 mkdir -p "$work"/{warm,measured}
-for peer in mpirun.openmpi mpicc.openmpi mpiexec.mpich mpicc.mpich; do
-    command -v $peer >/dev/null || echo "launch.sh: $peer is not installed: what needs it has no row" >&2
+for peer in mpirun.openmpi mpicc.openmpi mpiexec.mpich mpicc.mpich "$peers"/{openmpi,mpich}/bin/mpicc "$peers/impi-rt/bin/mpiexec.hydra"; do
+    command -v "$peer" >/dev/null || echo "launch.sh: $peer is not installed: what needs it has no row" >&2
 done
-for mpi in openmpi mpich; do
-    ! command -v mpicc.$mpi >/dev/null || mpicc.$mpi -O2 -o "$work/$mpi" "$source/tests/bench/init_barrier.c"
-done
+compile() { # NAME COMPILER OPTION...: the MPI program, where the compiler is there
+    ! command -v "$2" >/dev/null || "$2" -O2 -o "$work/$1" "$source/tests/bench/init_barrier.c" "${@:3}"
+}
+compile mpi mpicc.openmpi
+compile mpich mpicc.mpich
+compile openmpi5 "$peers/openmpi/bin/mpicc"
+compile mpich5 "$peers/mpich/bin/mpicc"
+[ ! -d "$peers/impi-rt" ] || compile impi "$peers/mpich/bin/mpicc" "-Wl,-rpath,$peers/impi-rt/lib"
 
 # Between network namespaces of one machine Open MPI's own choice of transports is not stable; the ranks
 # outnumber the cores.
-export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2
 salloc --quiet --exclusive -N 4 "$0" --runs "$runs" --program "$programs" --allocated 4 8 32 || exit 1 # it has said why
 salloc --quiet --exclusive -N 1 "$0" --runs "$runs" --program "$programs" --allocated 1 8 || exit 1
 rounds without_slurm
@@ -166,7 +187,9 @@ row() {
     [ ! -e "$work/measured/$case.failed" ] || failures=$(wc -l <"$work/measured/$case.failed")
     [ "$time$failures" != 0 ] || return 0
     printf '%-8s %5s %5s  %-15s %9s %6s' "$1" "$2" "$3" "$4" "${time:--}" "$failures"
-    [ -z "$5" ] || awk -v o="$ours" -v t="$time" -v g="$5" 'BEGIN { printf "%9s  %s", o && t ? sprintf("%.2f", o / t) : "-", g }'
+    [ -z "$5" ] || awk -v o="$ours" -v t="$time" -v g="$5" 'BEGIN {
+        part = o && t ? o / t : 0
+        printf("%9s  %s%s", part ? sprintf("%.2f", part) : "-", g, (part > 1.05) ? ": BEHIND" : "") }'
     echo
     printf '{"program": "%s", "nodes": %s, "ranks": %s, "launcher": "%s", "median_ms": %s, "failures": %s}\n' \
         "$1" "$2" "$3" "$4" "${time:-null}" "$failures" >>"$work/rows"
@@ -176,8 +199,7 @@ goal() {
         *.batchai-launch) ;;
         true.srun-none) echo 'at most 1.60' ;;
         true.srun-pmix) echo 'at most 0.60' ;;
-        mpi.*) echo 'less than 1' ;;
-        *) echo '(none)' ;;
+        *) echo 'less than 1' ;;
     esac
 }
 
@@ -186,11 +208,11 @@ printf '%-8s %5s %5s  %-15s %9s %6s %9s  %s\n' program nodes ranks launcher medi
 for program in $programs; do
     for shape in '4 8' '4 32' '1 8'; do
         read -r nodes ranks <<<"$shape"
-        for name in "${launchers[@]}"; do row "$program" "$nodes" "$ranks" "$name" "$(goal "$program" "$name")"; done
+        for name in ${launchers[$program]}; do row "$program" "$nodes" "$ranks" "$name" "$(goal "$program" "$name")"; done
     done
 done
 failed=$(find "$work/measured" -name '*.failed' -exec cat {} + | sort | uniq -c)
-[ -z "$failed" ] || printf '\nfailures, and the first line that each printed:\n%s\n' "$failed"
+[ -z "$failed" ] || printf '\nfailures, and the first line of each:\n%s\n' "$failed"
 echo
 awk -v l="$(median_of true.1.8.local)" -v f="$(median_of true.1.8.fork)" -v m="$memory" 'BEGIN {
     printf "8 x true on one node without Slurm: %.2f, a shell: %.2f, added: %.2f (goal: at most 50)\n", l, f, l - f

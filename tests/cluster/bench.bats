@@ -21,7 +21,7 @@
 }
 
 @test "what launchers take for programs that do nothing is measured in one run" {
-    run timeout 110 "$BATCHAI_SOURCE/tests/bench/launch.sh" --runs 1 --program true --json "$BATS_TEST_TMPDIR/rows.json"
+    BATCHAI_PEERS=$BATS_TEST_TMPDIR run timeout 110 "$BATCHAI_SOURCE/tests/bench/launch.sh" --runs 1 --program true --json "$BATS_TEST_TMPDIR/rows.json"
     [ "$status" -eq 0 ]
     [[ $output = *"batchai-launch"*"srun-none"*"one node without Slurm: "*"memory of an agent, 1,024 ranks on 16: "* ]]
     jq -e 'map(select(.launcher == "batchai-launch"))
@@ -63,7 +63,7 @@
 @test "a benchmark whose program is missing names the command that builds it" {
     export BATCHAI_BUILD=$BATS_TEST_TMPDIR/build
     local program
-    for program in collectives.sh:tests/bench/batchai collectives_queue.sh:tests/bench/queue \
+    for program in collectives.sh:tests/bench/batchai collectives_queue.sh:tests/bench/queue launch.sh:bin/batchai-launch \
         collectives_scale.sh:tests/bench/model training.sh:bin/batchai-launch; do
         run "$BATCHAI_SOURCE/tests/bench/${program%:*}"
         [ "$status" -eq 2 ]
@@ -157,7 +157,7 @@ a_program() {
     [ "$output" = "scale.sh: --most 5: expected 4, 16 or 64; see --help" ]
     run "$BATCHAI_SOURCE/tests/bench/launch.sh" --program mpich
     [ "$status" -eq 2 ]
-    [ "$output" = "launch.sh: --program mpich: expected true or mpi; see --help" ]
+    [ "$output" = "launch.sh: --program mpich: expected true, mpi, openmpi5, mpich5 or impi; see --help" ]
     run "$BATCHAI_SOURCE/tests/bench/collectives.sh" --topology 3x3
     [ "$status" -eq 2 ]
     [ "$output" = "collectives.sh: --topology 3x3: expected 1x2, 2x1, 2x2, 2x4, 4x2; see --help" ]
