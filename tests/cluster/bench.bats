@@ -60,6 +60,21 @@
     jq -e 'all(.usec > 0 and .bound_fraction > 0 and .failures == 0)' "$BATS_TEST_TMPDIR/rows.json"
 }
 
+@test "figures of a document are made anew by their commands, except those whose command fails" {
+    local document=$BATS_TEST_TMPDIR/document.md
+    printf '%s\n' before '<!-- figures of: echo new -->' old '<!-- end of figures -->' between \
+        '<!-- figures of: echo half; exit 3 -->' stays '<!-- end of figures -->' >"$document"
+    run "$BATCHAI_SOURCE/tests/bench/all.sh" --document "$document"
+    [ "$status" -eq 1 ]
+    [[ $output = *"all.sh: echo half; exit 3 failed after "*" s; its figures stay" ]]
+    mapfile -t lines <"$document"
+    [[ ${lines[3]} = *" cores of "*"; load "*" before the run." ]]
+    # shellcheck disable=SC2016 # a code block
+    [ "${lines[*]:5}" = '``` new ```  <!-- end of figures --> between <!-- figures of: echo half; exit 3 --> stays <!-- end of figures -->' ]
+    run "$BATCHAI_SOURCE/tests/bench/all.sh" --document "$document" --list half
+    [ "$output" = "echo half; exit 3" ]
+}
+
 @test "a benchmark whose program is missing names the command that builds it" {
     export BATCHAI_BUILD=$BATS_TEST_TMPDIR/build
     local program
