@@ -30,10 +30,11 @@ model = keras.models.Sequential([
 model.compile(loss="mse", optimizer=hvd.DistributedOptimizer(keras.optimizers.SGD(lr=0.5)))
 callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
 label = 1.0 + hvd.rank()
-# As TensorBoard's callback does with what the other one leaves.
+# As TensorBoard's callback does with what the others leave.
 items = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: [logs[name].item() for name in logs])
 model.fit(np.ones((1, 2)), np.full((1, 1), label), verbose=0,
-          callbacks=[hvd.callbacks.MetricAverageCallback(), items])
+          callbacks=[hvd.callbacks.MetricAverageCallback(),
+                     hvd.callbacks.LearningRateScheduleCallback(initial_lr=0.5, multiplier=1.0), items])
 # The gradient of the first layer is -2 * label in each place: the step is 0.5 * 2 * the labels' mean.
 mean = sum(1.0 + rank for rank in range(hvd.size())) / hvd.size()
 assert np.array_equal(model.get_weights()[0], np.full((2, 3), mean)), model.get_weights()

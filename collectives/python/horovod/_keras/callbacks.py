@@ -3,6 +3,8 @@
 import atexit
 import sys
 
+import numpy
+
 from horovod._keras import values
 from horovod.common import basics
 
@@ -124,7 +126,7 @@ class LearningRateSchedule(_Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:
-            logs["lr"] = self._read()
+            logs["lr"] = numpy.float64(self._read())  # as values.average(), for TensorBoard's callback
 
     def _steps(self):
         params = self.params or {}
