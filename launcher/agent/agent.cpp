@@ -16,10 +16,10 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// For the root to find that an agent is gone: a little more than Channel takes.
+// How long the root gets to notice a lost agent: a little more than Channel takes.
 constexpr std::chrono::milliseconds kBranchGrace{12'000};
 
-// A signal that Slurm sends to both guard and agent arrives twice.
+// If Slurm signals both the guard and the agent, the agent gets the signal twice.
 constexpr milliseconds kSameSignal{100};
 
 }  // namespace
@@ -83,13 +83,13 @@ int Agent::run() {
     watch_ = std::make_unique<RankWatch>(loop_, guarded_.memory(),
                                          RankWatch::Node{environment_, *ranks_, *pmix_, *root_});
     say_hello();
-    // Without it the PMIx and Gloo servers would refuse the ranks.
+    // Without tcp_owner() the PMIx and Gloo servers would refuse the ranks.
     if (!told) {
         fail(told.error().in("cannot tell which user holds a TCP connection").message +
              ". Load the kernel module tcp_diag");
     }
     loop_.run();
-    guarded_.remove(exit_code_ == 0);  // the guard does it too; but it may have been killed
+    guarded_.remove(exit_code_ == 0);  // the guard removes them too, unless it was killed
     return exit_code_;
 }
 
@@ -150,14 +150,13 @@ void Agent::end_ranks(int signal, milliseconds grace) {
     pmix_->stop_stand_ins();
     ranks_->end(signal, grace);
     if (preparation_.runs()) {
-        preparation_.signal(signal);  // on_child() comes when it has ended
+        preparation_.signal(signal);  // on_child() is called when it has ended
     } else {
         ranks_->started_all();
     }
 }
 
 void Agent::root_lost() {
-    // The root is gone: end all ranks, then exit.
     exit_code_ = kOwnFailure;
     ending_ = Ending::root_lost;
     end_ranks(SIGTERM, kGraceAfterFailure);
@@ -166,7 +165,7 @@ void Agent::root_lost() {
     giving_up_->start(kGraceAfterFailure * 2);
 }
 
-// Whoever was at the other end may have died, which the root says better.
+// The agent at the other end may have died. The root then reports a better cause.
 void Agent::on_branch_broken(const std::string& why) {
     giving_up_ = std::make_unique<Timer>(loop_, [this, why] {
         if (ending_ == Ending::no) fail(why);
@@ -185,8 +184,8 @@ void Agent::on_signal(int signal) {
     root_lost();
 }
 
-// Slurm signals all nodes of a step. A signal that is passed on unchanged needs no decision of the
-// root.
+// Slurm signals all nodes of a step. The root takes no part in a signal that is passed on
+// unchanged.
 void Agent::obey(int signal) {
     const auto now = std::chrono::steady_clock::now();
     if (signal == last_signal_ && now - last_signal_time_ < kSameSignal) return;
@@ -194,7 +193,7 @@ void Agent::obey(int signal) {
     last_signal_time_ = now;
     if (is_forwarded(signal) && signal != job_.end_on)
         return ranks_->forward({signal, {kAllRanks}});
-    if (signal == SIGQUIT && bootstrap_.node != 0) return;  // one answer is enough
+    if (signal == SIGQUIT && bootstrap_.node != 0) return;  // node 0 alone reports it
     root_->send(Asked{signal});
 }
 

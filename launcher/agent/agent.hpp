@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Agent: one per node. It greets the root, starts the ranks that the root names, is their PMIx and
-// PMI-1 server, and reports. It decides nothing: the root does.
+// Agent: the process on each node that runs the node's ranks. It connects to the root, starts the
+// ranks that the root assigns, is their PMIx and PMI-1 server, and reports their ends. The root
+// makes all decisions.
 //
-// It connects the classes that do the work: Ranks, RankOutput, RankWatch, PmixHost, Branch.
+// Agent connects the classes that do the work: Ranks, RankOutput, RankWatch, PmixHost, Branch.
 #pragma once
 
 #include <memory>
@@ -40,11 +41,11 @@ namespace batchai::launcher {
 class Agent {
   public:
     Agent(Bootstrap bootstrap, Guarded guarded);
-    // Returns the process's exit code. 0: the root knows everything there is to know.
+    // Returns the process's exit code. 0: the root has received every report.
     int run();
 
   private:
-    // What the root says.
+    // Messages from the root.
     void on_message(Kind kind, Reader& reader);
     void launch(Launch job);
     void root_lost();
@@ -65,12 +66,12 @@ class Agent {
     void start_ranks();
     std::vector<std::string> command_of(const Program& program) const;
     sys::Result<SpawnRequest> request_for(int rank);
-    void note(const std::string& line) const;  // into the execution log
+    void note(const std::string& line) const;  // appends a line to the execution log
     void record(job::Event::Kind kind) const;
     void write_host_file() const;
     void note_commands(const std::vector<int>& ranks) const;
 
-    // What a rank gets (agent_plan.cpp).
+    // The plan of each rank (agent_plan.cpp).
     GpusOfRanks gpus_of_ranks() const;
     std::vector<std::vector<int>> shares() const;
     void place_ranks();
@@ -84,12 +85,12 @@ class Agent {
     env::Environment environment_of(int rank, env::Environment inherited) const;
     void tell_plan();
 
-    // What the ranks do.
+    // Ends of ranks.
     void check_done();
     void judge(RankEnd end);
     void on_ranks_done();
 
-    // PMI-1 besides PMIx (agent_pmi1.cpp).
+    // The PMI-1 server (agent_pmi1.cpp).
     bool start_pmi1();
     sys::Result<sys::UniqueFd> offer_pmi1(SpawnRequest& request, int rank);
 
@@ -100,14 +101,14 @@ class Agent {
     Bootstrap bootstrap_;
     std::optional<TlsKey> key_;
     Guarded guarded_;
-    env::Environment environment_;  // this process's
+    env::Environment environment_;  // the agent's own
     Topology topology_;
     std::vector<Core> cores_;
     int granted_cores_ = 0;
     int gpus_ = 0;
     ReservedPort master_port_;
-    std::vector<ReservedPort> worker_ports_;  // of each local rank
-    Interface interface_;                     // that the ranks use
+    std::vector<ReservedPort> worker_ports_;  // one per local rank
+    Interface interface_;                     // the network interface that the ranks use
 
     Loop loop_;
     std::unique_ptr<Channel> root_;
@@ -115,20 +116,20 @@ class Agent {
     std::unique_ptr<Ranks> ranks_;
     RankOutput output_;
     std::unique_ptr<PmixHost> pmix_;
-    std::unique_ptr<pmi1::Server> pmi1_;  // absent before the ranks start, or for a single one
-    std::unique_ptr<pmi1::SoloServer> solo_pmi1_;  // for a single one
+    std::unique_ptr<pmi1::Server> pmi1_;  // null before the ranks start, and in a job of one rank
+    std::unique_ptr<pmi1::SoloServer> solo_pmi1_;  // for a job of one rank
     std::unique_ptr<RankWatch> watch_;
     LastWords last_words_;
     PreparationProcess preparation_;
     std::unique_ptr<SignalEvents> signals_;
     std::unique_ptr<Timer> giving_up_;
     std::unique_ptr<gloo::Rendezvous>
-        rendezvous_;  // absent: a job of one rank, or no rank on this node
+        rendezvous_;  // null in a job of one rank, and on a node without ranks
 
     Launch job_;
     Go go_;
-    std::vector<std::vector<int>> cpus_;  // of each local rank; empty: not bound
-    std::vector<std::string> networks_;   // of each local rank; empty: any
+    std::vector<std::vector<int>> cpus_;  // by local rank; empty: not bound
+    std::vector<std::string> networks_;   // by local rank; empty: any
     enum class Stage { greeting, launched, ranks_done, reported } stage_ = Stage::greeting;
     enum class Ending { no, asked, root_lost } ending_ = Ending::no;
     int last_signal_ = 0;

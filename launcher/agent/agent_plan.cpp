@@ -9,7 +9,8 @@
 
 namespace batchai::launcher {
 
-// Of all that divide the cores: on a shared host also the ranks of the other agents.
+// The GPUs of all ranks that divide the node's cores. On a shared host these include the ranks of
+// other agents.
 GpusOfRanks Agent::gpus_of_ranks() const {
     const std::vector<std::string> addresses = gpu_addresses(environment_, gpus_);
     GpusOfRanks ranks;
@@ -26,8 +27,8 @@ GpusOfRanks Agent::gpus_of_ranks() const {
     return ranks;
 }
 
-// The CPUs of the same ranks. If Slurm has granted a part of the cores without naming them, no rank
-// is bound.
+// The CPUs of the same ranks. Empty if Slurm has granted only some cores without naming them: then
+// no rank is bound.
 std::vector<std::vector<int>> Agent::shares() const {
     if (!job_.bind) return {};
     if (!job_.shared_host && granted_cores_ < static_cast<int>(cores_.size())) return {};
@@ -60,7 +61,7 @@ int Agent::cores_of(int local_rank) const {
     }));
 }
 
-// Open MPI 5 would prefer it to the user's own setting.
+// Whether to set Open MPI's oversubscription. Open MPI 5 would prefer it to the user's own setting.
 bool Agent::tells_oversubscribed() const {
     return load().oversubscribed() && !env::has_own_yield(of_job());
 }
@@ -88,14 +89,14 @@ Meeting Agent::meeting() const {
     return {go_.master_address + ":" + std::to_string(go_.master_port), job_.nspace, go_.workers};
 }
 
-// This process's, and the job's on this node over it.
+// The agent's environment, overridden by the job's variables on this node.
 env::Environment Agent::of_job() const {
     env::Environment environment = environment_;
     for (const auto& [name, value] : job_.environment) environment[name] = value;
     return environment;
 }
 
-// The part of the environment that comes from batchai-launch's own.
+// The part of a rank's environment that comes from the agent's own.
 env::Environment Agent::inherited() const {
     env::Environment environment = environment_;
     if (job_.role == Role::script) {
@@ -128,8 +129,8 @@ env::Environment Agent::environment_of(int rank, env::Environment inherited) con
     return environment;
 }
 
-// The variables that the launcher sets, with their final values: a value that the user has set may
-// have won.
+// Reports the variables that the launcher sets, with their final values. A value that the user has
+// set may override the launcher's.
 void Agent::tell_plan() {
     env::Environment bare;
     if (environment_.contains("SLURM_JOB_ID")) bare["SLURM_JOB_ID"];

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Agent, between its PMI-1 server and the root. What ranks do there means what it means in PMIx;
-// only the fences are apart.
+// Agent: connects its PMI-1 server with the root. PMI-1 requests have the same effects as in PMIx,
+// except that their fences are a separate series.
 //
-// The only rank of a job has no part in any: each MPICH program that it starts is served by itself.
+// The only rank of a job takes part in no fence. Each MPICH program that it starts gets a PMI-1
+// session of its own.
 #include "launcher/agent/agent.hpp"
 
 namespace batchai::launcher {
 
-// False: the root was told why.
+// False: start_pmi1() has reported the error to the root.
 bool Agent::start_pmi1() {
     if (job_.map.size() == 1) {
         auto server =
@@ -33,7 +34,8 @@ bool Agent::start_pmi1() {
     return true;
 }
 
-// The rank's end, to be closed when it runs; PMI_RANK and PMI_SIZE it has already.
+// Returns the rank's end of the socket pair. The caller closes it when the rank runs. PMI_RANK and
+// PMI_SIZE are set elsewhere.
 sys::Result<sys::UniqueFd> Agent::offer_pmi1(SpawnRequest& request, int rank) {
     if (job_.role == Role::script) return sys::UniqueFd();
     if (solo_pmi1_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Agent, first part of its life: from hello to running ranks.
+// Agent: the steps from hello to running ranks.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -41,20 +41,21 @@ void Agent::say_hello() {
     hello.clock = sys::wall_clock();
     root_->send(hello);
     if (auto usable = check_loopback(); !usable) return fail(usable.error().message);
-    // While the others arrive.
+    // The PMIx server starts while other agents still connect.
     const auto served = pmix_->serve({bootstrap_.name, bootstrap_.node, guarded_.server_directory(),
                                       guarded_.client_directory(), topology_.get()});
     if (!served) fail(served.error().message + env::blame_settings(environment_));
 }
 
-// Job preparation where the plugin has not done it. No rank of any node starts before all are done.
+// Runs job preparation if the plugin has not done it. No rank of any node starts before preparation
+// is done on all nodes.
 void Agent::prepare() {
-    if (!pmix_->serves() || !choose_interface()) return;  // said already
+    if (!pmix_->serves() || !choose_interface()) return;  // already reported
     if (job_.preparation.empty() || job_.dry_run) return on_prepared();
     if (!run_preparation()) fail("batchai-prep cannot be started");
 }
 
-// Said where there is none.
+// False: the interface cannot be used, and choose_interface() has reported it.
 bool Agent::choose_interface() {
     if (job_.interface.empty()) return true;
     interface_ = interface_named(job_.interface);
@@ -64,7 +65,7 @@ bool Agent::choose_interface() {
     return false;
 }
 
-// Says so to the root once the way for fences is there too.
+// Calls say_prepared() once the parent agent is connected.
 void Agent::on_prepared() {
     branch_->connect(job_.map, job_.parent_address, job_.parent_port);
 }
@@ -80,7 +81,8 @@ void Agent::say_prepared() {
     root_->send(prepared);
 }
 
-// For the ranks of this node; the root keeps the values. False: the root was told why.
+// Starts the rendezvous server for this node's ranks; the root keeps the values. False: the error
+// was reported to the root.
 bool Agent::serve_rendezvous() {
     if (job_.map.local_size(bootstrap_.node) == 0 || job_.map.size() == 1) return true;
     auto server =
@@ -95,7 +97,8 @@ bool Agent::serve_rendezvous() {
     return true;
 }
 
-// A restart may leave out nodes, but Slurm's list of CPUs is of the whole job.
+// The node's index in the whole job. A restart may leave out nodes, and Slurm's list of CPUs covers
+// the whole job.
 int Agent::node_of_job() const {
     const auto nodes = expand_hostlist(env::value_of(environment_, "SLURM_JOB_NODELIST"));
     const auto found = std::find(nodes.begin(), nodes.end(), bootstrap_.name);
@@ -113,7 +116,8 @@ bool Agent::run_preparation() {
 
 void Agent::on_child(pid_t pid, int status) {
     pmix_->reap(pid, status);
-    if (!preparation_.is(pid)) return watch_->reap(pid);  // or left behind by a rank
+    if (!preparation_.is(pid))
+        return watch_->reap(pid);  // or a process that a rank has left behind
     const auto error = preparation_.end(status, bootstrap_.name);
     if (ending_ != Ending::no) return ranks_->started_all();
     if (error) return fail(*error);
@@ -174,7 +178,8 @@ void Agent::note_commands(const std::vector<int>& ranks) const {
     }
 }
 
-// Its last word is the shell's.
+// An MPI program's last argument is a shell command. It reads the file that job preparation has
+// added to bashrc.
 std::vector<std::string> Agent::command_of(const Program& program) const {
     std::vector<std::string> argv = program.argv;
     if (!program.is_mpi) return argv;
@@ -203,7 +208,7 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) {
     return request;
 }
 
-// For scripts that start MPI themselves.
+// Scripts that start MPI themselves read this file.
 void Agent::write_host_file() const {
     const std::string path = env::value_of(of_job(), "AZ_BATCHAI_MPI_HOST_FILE");
     if (!job_.host_file || path.empty()) return;
@@ -215,7 +220,7 @@ void Agent::write_host_file() const {
     }
 }
 
-// Best effort, both: a full disk must not end the job.
+// note() and record() ignore errors: a full disk must not end the job.
 void Agent::note(const std::string& line) const {
     if (job_.execution_log.empty()) return;
     (void)job::append_execution_log(job::expand(job_.execution_log, of_job()), line);

@@ -28,12 +28,13 @@ void DestroyTopology::operator()(hwloc_topology* topology) const {
 }
 
 Topology load_topology(bool with_devices) {
-    // Plugins are for devices and XML; some start the libraries of displays and accelerators.
+    // hwloc's plugins read devices and XML. Some load libraries of displays and accelerators.
     ::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 1);
     hwloc_topology_t topology = nullptr;
     if (hwloc_topology_init(&topology) != 0) return {};
     Topology owned(topology);
-    // Linux says it all; this one visits each CPU, and waits for those that are busy.
+    // The Linux backend finds all that we need. The x86 backend visits each CPU and waits for busy
+    // ones.
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     if (with_devices) {
         hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
@@ -58,7 +59,7 @@ std::vector<Core> allowed_cores(const Topology& topology) {
     const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> mine(hwloc_bitmap_alloc(),
                                                                              hwloc_bitmap_free);
     if (hwloc_get_cpubind(topology.get(), mine.get(), HWLOC_CPUBIND_PROCESS) != 0) return cores;
-    // Machines whose cores are not described have CPUs at least.
+    // Without a description of cores, count each CPU as a core.
     const auto type = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE
                                                                                    : HWLOC_OBJ_PU;
     hwloc_obj_t core = nullptr;

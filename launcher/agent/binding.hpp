@@ -17,13 +17,13 @@ namespace batchai::launcher {
 // The CPUs (hardware threads) of one core.
 using Core = std::vector<int>;
 
-// This machine's topology by hwloc; null if hwloc finds none. Finding the devices takes time.
+// This machine's topology by hwloc; null if hwloc finds none. Finding the devices takes longer.
 struct DestroyTopology {
     void operator()(hwloc_topology* topology) const;
 };
 using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
 Topology load_topology(bool with_devices);
-// As hwloc's XML; empty if there is none.
+// The topology in hwloc's XML format; empty if there is none.
 std::string as_xml(const Topology&);
 
 // The cores that have a CPU this process may run on, in topology order.
@@ -36,7 +36,8 @@ std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ra
 // (cpus_per_node: SLURM_JOB_CPUS_PER_NODE, "4(x2),8") if it does not confine jobs to them.
 int granted_cores(const std::vector<Core>& cores, const std::string& cpus_per_node, int node);
 
-// Ranks that share cores. Without any core known, none is missing.
+// The ratio of ranks to the cores that they share. If no core is known, the ranks are not
+// oversubscribed.
 struct Load {
     int ranks = 1, cores = 0;
     int cores_of_each() const { return std::max(1, cores / ranks); }

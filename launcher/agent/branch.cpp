@@ -103,7 +103,7 @@ void Branch::pass_on(const Fence& whole) {
     parent_ ? parent_->send(whole) : callbacks_.to_root(whole);
 }
 
-// After what this node has given before.
+// A channel keeps order: the parent sees the rank leave after this node's earlier contributions.
 void Branch::leave(Left left) {
     for (const Fence& whole : fences_.leave(left.rank, map_)) pass_on(whole);
     parent_ ? parent_->send(left) : callbacks_.left_to_root(left);

@@ -25,32 +25,35 @@ namespace batchai::launcher {
 class Branch {
   public:
     struct Callbacks {
-        std::function<void(const Fence&)> to_root;     // where the parent is the root
-        std::function<void(Left)> left_to_root;        // likewise
-        std::function<void()> on_connected;            // with its parent
-        std::function<void(FenceDone)> on_done;        // whole
-        std::function<void(const std::string&)> fail;  // why fences cannot be completed
+        std::function<void(const Fence&)> to_root;  // if the parent is the root
+        std::function<void(Left)> left_to_root;     // if the parent is the root
+        std::function<void()> on_connected;         // the parent is connected
+        std::function<void(FenceDone)> on_done;     // with the complete result
+        std::function<void(const std::string&)>
+            fail;  // with the reason why fences cannot be completed
     };
-    // Bootstrap and key outlive us.
+    // bootstrap and key must outlive this object.
     Branch(Loop& loop, const Bootstrap& bootstrap, const TlsKey& key, Callbacks callbacks);
 
-    // The port at this address of ours where its children call; 0: it has none.
+    // Listens for its children at this address of the node. Returns the port; 0: it has no
+    // children.
     sys::Result<int> listen(const std::string& address);
-    // Before the first fence. An empty address: the parent is the root.
+    // Connects to the parent. Call it before the first fence. An empty address: the parent is the
+    // root.
     void connect(const RankMap& map, const std::string& address, int port);
 
-    // The node's own part of its next fence over these ranks; returns that fence's id.
+    // Adds this node's contribution to its next fence over these ranks; returns that fence's id.
     FenceId give(Fence contribution);
     bool has_given(const FenceId& id) const;
     // A rank of this node has left PMIx and ended.
     void leave(Left left);
-    // From the root, where that is the parent.
+    // A part of a fence's result, from the root if that is the parent.
     void on_done(FenceDone piece);
 
   private:
     struct Child {
         std::unique_ptr<Channel> channel;
-        int node = -1;  // until it has said hello
+        int node = -1;  // -1: it has not sent its hello
     };
     void admit(Link link);
     void on_hello(Child& child, Reader& reader);
@@ -62,12 +65,12 @@ class Branch {
     const TlsKey& key_;
     Callbacks callbacks_;
     RankMap map_;
-    std::unique_ptr<Door> door_;  // until all children are there
+    std::unique_ptr<Door> door_;  // null once all children are connected
     std::vector<std::unique_ptr<Child>> children_;
-    std::unique_ptr<Channel> parent_;  // absent: the root
+    std::unique_ptr<Channel> parent_;  // null: the parent is the root
     FenceTable fences_;
-    std::map<FenceId, std::uint64_t> given_;  // so many of each series, whose number is 0
-    std::string incoming_;                    // pieces of one fence, so far
+    std::map<FenceId, std::uint64_t> given_;  // fences given per series (an id whose number is 0)
+    std::string incoming_;                    // the parts of one fence's result so far
 };
 
 }  // namespace batchai::launcher

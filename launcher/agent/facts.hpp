@@ -7,7 +7,7 @@
 
 namespace batchai::launcher {
 
-// A TCP port that the kernel does not hand out by itself, and that is ours while the socket is
+// A TCP port that the kernel does not assign to other sockets. It is reserved while the socket is
 // open.
 struct ReservedPort {
     int number = 0;  // 0: none found

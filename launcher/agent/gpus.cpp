@@ -31,17 +31,17 @@ std::optional<int> number(const std::string& text) {
 
 struct Gpu {
     std::string address, uuid;
-    int minor = -1;  // of its device file
+    int minor = -1;  // minor number of its device file
 };
 
-// What follows "Key:", without the spaces.
+// The text after "Key:", without leading spaces.
 std::string value_in(const std::string& line, const std::string& key) {
     if (!line.starts_with(key + ":")) return {};
     const auto begin = line.find_first_not_of(" \t", key.size() + 1);
     return begin == line.npos ? std::string() : line.substr(begin);
 }
 
-// In the order of their addresses, which is also nvidia-smi's and, for equal ones, CUDA's.
+// Sorted by PCI address. nvidia-smi uses this order too, and so does CUDA for GPUs of one model.
 std::vector<Gpu> gpus_of_driver(const std::string& driver) {
     std::vector<Gpu> gpus;
     std::error_code error;
@@ -89,8 +89,8 @@ std::vector<int> gpus_of_rank(int local_rank, int local_size, int gpus) {
     return own;
 }
 
-// Slurm says which device files they are, wherever CUDA begins to count: from the first GPU of the
-// machine or, in a cgroup, of the job.
+// Slurm names the device files. CUDA counts from the first GPU of the machine or, in a cgroup, from
+// the first GPU of the job.
 std::vector<std::string> gpu_addresses(const env::Environment& environment, int count,
                                        const std::string& driver) {
     const std::vector<Gpu> all = gpus_of_driver(driver);

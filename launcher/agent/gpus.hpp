@@ -17,19 +17,19 @@ inline constexpr const char* kNvidiaGpus = "/proc/driver/nvidia/gpus";
 // the driver.
 int count_gpus(const env::Environment& environment, const std::string& driver = kNvidiaGpus);
 
-// Numbers from 0. The GPU with the rank's local number is among them, because many programs use
-// that one. With fewer ranks than GPUs a rank has several; with more ranks, ranks share a GPU.
+// GPU indices, from 0. They include the rank's local number, because many programs use that GPU.
+// With fewer ranks than GPUs a rank has several GPUs; with more ranks, ranks share a GPU.
 std::vector<int> gpus_of_rank(int local_rank, int local_size, int gpus);
 
 // PCI addresses, "0000:3b:00.0", of the `count` GPUs; empty if they are unknown.
 std::vector<std::string> gpu_addresses(const env::Environment& environment, int count,
                                        const std::string& driver = kNvidiaGpus);
 
-// Whether the devices are parts of GPUs (MIG). CUDA shows a process only the first part of its
-// list, so each rank must see only its own.
+// Whether the devices are parts of GPUs (MIG). CUDA uses only the first part in its list, so each
+// rank must see only its own part.
 bool are_parts(const env::Environment& environment);
 
-// The value of CUDA_VISIBLE_DEVICES with which a process sees those of the `count` GPUs only.
+// The value of CUDA_VISIBLE_DEVICES with which a process sees only those of the `count` GPUs.
 std::string visible_gpus(const env::Environment& environment, int count,
                          const std::vector<int>& gpus);
 

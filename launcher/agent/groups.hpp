@@ -23,8 +23,8 @@ namespace batchai::launcher {
 
 class Groups {
   public:
-    // One more rank asks to make a group of these, or with no ranks to end one. Returns a member of
-    // the node that has ended; -1: none.
+    // One more rank asks to make the group of these members; without members, to end the group.
+    // Returns a member on this node that has ended; -1: none.
     int asked(const std::string& name, const std::vector<std::uint32_t>& members,
               const std::vector<int>& ranks_here) {
         Group& group = groups_[name];
@@ -41,7 +41,7 @@ class Groups {
 
     // A rank of the node has ended.
     void end(int rank) { ended_.insert(rank); }
-    // Whether ranks wait in a group for this one.
+    // Whether ranks of an unfinished group wait for this rank.
     bool any_needs(int rank) const {
         return std::any_of(groups_.begin(), groups_.end(), [rank](const auto& entry) {
             return entry.second.asked > 0 && is_member(entry.second.members, rank);
@@ -51,7 +51,7 @@ class Groups {
   private:
     struct Group {
         std::vector<std::uint32_t> members;
-        std::ptrdiff_t asked = 0;  // so many wait; 0: nothing is under way
+        std::ptrdiff_t asked = 0;  // ranks that wait; 0: no request is pending
     };
     std::map<std::string, Group> groups_;  // by name
     std::set<int> ended_;

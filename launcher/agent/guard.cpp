@@ -27,7 +27,7 @@ namespace {
     std::_Exit(kOwnFailure);
 }
 
-// Returns the agent's status, once it has ended.
+// Returns the agent's wait status after the agent has ended.
 int pass_signals_to(pid_t agent) {
     const sigset_t set = set_of(handled_signals());
     int status = 0;
@@ -48,7 +48,7 @@ void Guarded::remove(bool orderly) const {
 Guarded start_guard(const std::string& node, const std::string& job_directory) {
     block_signals(handled_signals());  // after this, a signal must not skip the cleanup
     std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is one that cannot be written
+    std::signal(SIGXFSZ, SIG_IGN);  // writing beyond the file size limit then fails with an error
     sweep_scratch();
     auto scratch = Scratch::make();
     if (!scratch) give_up(scratch.error().message);

@@ -16,23 +16,24 @@ namespace batchai::launcher {
 
 struct Guarded {
     Scratch scratch;
-    std::string job_directory;  // given by the root; may be empty
+    std::string job_directory;  // from the root; may be empty
     pid_t guard = -1;
 
     std::string server_directory() const { return scratch.directory + "/s"; }
     std::string client_directory() const { return scratch.directory + "/c"; }
-    // For shared memory in files.
+    // The directory for files that serve as shared memory.
     std::string memory() const {
         return scratch.memory.empty() ? client_directory() : scratch.memory;
     }
-    // orderly: the job is over and the root is there to remove the job's directory when it is done.
+    // Removes the agent's directories. orderly: the job is over, and the root removes the job's
+    // directory.
     void remove(bool orderly) const;
     bool has_guard() const { return ::getppid() == guard; }
 };
 
-// Forks. In the child (the agent of this node) it returns. The parent waits for the agent, says if
-// a signal has ended it (launcher/common/death_notice.hpp), cleans up and exits with the agent's
-// exit code.
+// Forks and returns in the child, which becomes the node's agent. The parent waits for the agent
+// and reports a signal that has ended it (launcher/common/death_notice.hpp). It then cleans up and
+// exits with the agent's exit code.
 Guarded start_guard(const std::string& node, const std::string& job_directory);
 
 }  // namespace batchai::launcher

@@ -35,7 +35,7 @@ void InputPipe::write(std::string bytes) {
         auto* self = static_cast<InputPipe*>(request->handle->data);
         delete static_cast<Write*>(request->data);
         if (self == nullptr) return;
-        if (status != 0) return self->close();  // the rank does not read any more
+        if (status != 0) return self->close();  // the rank no longer reads
         self->on_taken_();
     };
     if (uv_write(&write->request, reinterpret_cast<uv_stream_t*>(pipe_), &buffer, 1, done) != 0) {

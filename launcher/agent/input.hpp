@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InputPipe: standard input of rank 0. It writes one piece at a time and reports when the rank has
-// taken it. A rank that does not read delays only its own input.
+// InputPipe: standard input of rank 0. It writes one message at a time and reports when the rank
+// has read it. A rank that does not read delays only its own input.
 #pragma once
 
 #include <uv.h>
@@ -20,7 +20,7 @@ class InputPipe {
     InputPipe(const InputPipe&) = delete;
     InputPipe& operator=(const InputPipe&) = delete;
 
-    // Empty bytes: the end.
+    // Empty bytes: the end of input.
     void write(std::string bytes);
 
   private:

@@ -8,7 +8,7 @@ namespace batchai::launcher {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{2};
-// For a library that reads no more. A busy node's thread may take seconds.
+// Time limit for the PMIx library to read. On a busy node its thread may take seconds.
 constexpr std::chrono::seconds kPatience{10};
 
 }  // namespace
@@ -17,7 +17,8 @@ LastWords::LastWords(Loop& loop, Callbacks callbacks)
     : callbacks_(std::move(callbacks)), again_(loop, [this] { judge_heard(); }) {}
 
 void LastWords::add(RankEnd end) {
-    // An end that the root has asked for is no failure, whatever the rank has left undone.
+    // If the root has asked for the end, it is not a failure. The rank's PMIx state then does not
+    // matter.
     auto unheard = end.asked ? std::vector<std::uint64_t>() : callbacks_.unheard();
     waiting_.push_back(
         {std::move(end), std::move(unheard), std::chrono::steady_clock::now() + kPatience});

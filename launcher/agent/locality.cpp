@@ -12,7 +12,7 @@
 namespace batchai::launcher {
 namespace {
 
-// From the whole machine down to the object.
+// The objects from the whole machine down to one object.
 using Path = std::vector<hwloc_obj_t>;
 Path path_to(hwloc_obj_t object) {
     Path path;
@@ -21,7 +21,7 @@ Path path_to(hwloc_obj_t object) {
     return path;
 }
 
-// How many parts of the machine hold both, one in the other; the first is the machine itself.
+// Nearness: how many nested objects of the topology contain both. 1: only the whole machine does.
 constexpr int kSameMachine = 1;
 int nearness(const Path& one, const Path& other) {
     const auto [end, _] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
@@ -46,7 +46,7 @@ std::vector<std::vector<Path>> paths_to(const Topology& topology, const GpusOfRa
     return paths;
 }
 
-// Those of the candidates that are nearest of all: their places in the list.
+// The indices of the nearest candidates.
 std::vector<int> nearest(const std::vector<int>& nearnesses, int at_least) {
     std::vector<int> list;
     int most = at_least;
@@ -69,8 +69,8 @@ std::string_view info(hwloc_obj_t object, const std::string& name) {
     return value == nullptr ? "" : value;
 }
 
-// RDMA devices, with their first port that has a link. Where some are InfiniBand, Ethernet's are
-// for other things.
+// RDMA devices, each with its first port that has a link. If some are InfiniBand, the Ethernet
+// devices are left out.
 std::vector<Network> networks_of(const Topology& topology) {
     constexpr int kPorts = 4;
     std::vector<Network> networks;
@@ -97,7 +97,7 @@ std::vector<std::vector<int>> near_cores(const Topology& topology, const std::ve
                                          const GpusOfRanks& ranks) {
     if (!topology) return {};
     const std::vector<std::vector<Path>> gpus = paths_to(topology, ranks);
-    std::map<std::vector<int>, std::vector<Core>> regions;  // by the ranks that are nearest
+    std::map<std::vector<int>, std::vector<Core>> regions;  // keyed by the nearest ranks
     for (const Core& core : cores) {
         const Path path = path_to(hwloc_get_pu_obj_by_os_index(topology.get(), core.front()));
         std::vector<int> nearnesses;

@@ -32,8 +32,8 @@ const char* variable(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-// A container or a batch system may run a process without HOME, as a user whom the node does not
-// know. libpmix dies of that, in this process and in ranks.
+// A container or a batch system may run a process without HOME, as a user that the node does not
+// know. libpmix then crashes, in this process and in ranks.
 void give_home() {
     if (std::getenv("HOME") == nullptr && ::getpwuid(::geteuid()) == nullptr) {
         ::setenv("HOME", "/", 1);
@@ -43,7 +43,7 @@ void give_home() {
 }  // namespace
 
 int agent_main() {
-    // Loads OpenSSL now: srun passes its input on only when the agents of all nodes are there.
+    // Loads OpenSSL early: srun passes its input on only when the agents of all nodes run.
     (void)TlsKey::make({});
     auto bootstrap = decode_bootstrap(read_line(STDIN_FILENO));
     if (!bootstrap) {

@@ -3,8 +3,8 @@
 
 namespace batchai::launcher {
 
-// `batchai-launch --agent`: what srun, or the root itself, starts on each node. Reads its bootstrap
-// line from standard input.
+// `batchai-launch --agent`: the program that srun, or the root itself, starts on each node. It
+// reads its bootstrap line from standard input.
 int agent_main();
 
 }  // namespace batchai::launcher

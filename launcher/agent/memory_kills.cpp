@@ -6,8 +6,8 @@
 
 namespace batchai::launcher {
 
-// Lines "0::/path" of version 2, "4:memory:/path" or "4:cpu,memory:/path" of version 1. Where both
-// are there, memory is in one of them only.
+// The lines are "0::/path" of cgroup version 2, or "4:memory:/path" or "4:cpu,memory:/path" of
+// version 1. If both versions are mounted, only one of them controls memory.
 std::string memory_kills_file(std::string_view cgroups) {
     std::string file;
     std::istringstream lines{std::string(cgroups)};

@@ -11,13 +11,13 @@
 
 namespace batchai::launcher {
 
-// The file that counts them, from the text of /proc/self/cgroup; empty: none.
+// The file with the kernel's counter, found from the text of /proc/self/cgroup; empty: none.
 std::string memory_kills_file(std::string_view cgroups);
 
 class MemoryKills {
   public:
     MemoryKills();
-    // Whether there were any since the last call, or since the beginning.
+    // Whether the kernel has killed a process since the last call, or since the constructor.
     bool any_new();
 
   private:

@@ -8,8 +8,8 @@
 namespace batchai::launcher {
 namespace {
 
-// The size of the text up to the last such character; 0: it has none. A string_view's rfind()
-// looks at one byte after the other.
+// The size of the text up to and including its last such character; 0: it has none. string_view's
+// rfind() is slow: it compares byte by byte.
 std::size_t size_up_to_last(char character, std::string_view text) {
     const void* last = ::memrchr(text.data(), character, text.size());
     return last == nullptr
@@ -21,8 +21,8 @@ std::size_t size_up_to_last(char character, std::string_view text) {
 
 std::string LineBuffer::add(std::string_view bytes) {
     if (bytes.empty()) return {};
-    // Only the last byte of what is known may end a line now: a '\r' without a '\n' after it. So a
-    // '\r' at the very end waits.
+    // New bytes can end a pending line only at its last byte: a '\r' that no '\n' follows. So a
+    // '\r' at the very end waits for the next bytes.
     const std::size_t known = pending_.empty() ? 0 : pending_.size() - 1;
     pending_.append(bytes);
     const std::string_view fresh = std::string_view(pending_).substr(known);
@@ -53,7 +53,7 @@ void Tail::push(std::string_view line) {
     follow_traceback(line);
 }
 
-// It ends with the first line that is not indented: the exception.
+// A traceback ends with its first line that is not indented: the exception.
 void Tail::follow_traceback(std::string_view line) {
     ++after_traceback_;
     if (line.starts_with("Traceback (most recent call last)")) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // LineBuffer: cuts a rank's output into whole lines, so that the lines of different ranks never
-// mix. It does not change the bytes. A line ends at '\n', or at a lone '\r' (progress bars). It
-// keeps text without a line end, of any length, until its owner takes the rest.
+// mix. It does not change the bytes. A line ends at '\n', or at a lone '\r' (progress bars).
+// LineBuffer keeps text without a line end, however long, until its owner takes the rest.
 #pragma once
 
 #include <deque>
@@ -15,9 +15,9 @@ namespace batchai::launcher {
 
 class LineBuffer {
   public:
-    // Adds bytes; returns the lines that are whole now.
+    // Adds bytes; returns the lines that are complete now.
     std::string add(std::string_view bytes);
-    // The beginning of a line; empty afterwards.
+    // Takes the incomplete line.
     std::string rest() { return std::exchange(pending_, {}); }
     std::size_t size() const { return pending_.size(); }
 
@@ -25,8 +25,8 @@ class LineBuffer {
     std::string pending_;
 };
 
-// The last lines of a stream, for the report of a failure; more where the last of Python's
-// tracebacks in it is longer or came earlier.
+// The last lines of a stream, for the report of a failure. They include Python's last
+// traceback, even if it is longer or came earlier.
 class Tail {
   public:
     explicit Tail(std::size_t lines) : limit_(lines) {}
@@ -46,13 +46,13 @@ class Tail {
     std::string partial_;
     std::vector<std::string> traceback_;
     bool in_traceback_ = false;
-    std::size_t after_traceback_ = 0;  // lines
+    std::size_t after_traceback_ = 0;  // lines since the traceback
 };
 
 // The first few error lines of NCCL, UCX and CUDA in a rank's output.
 class LibraryErrors {
   public:
-    // Whole lines, or what a rank has left of one for a while.
+    // lines: complete lines, or an incomplete line that a rank has not ended for a while.
     void add(std::string_view lines);
     const std::vector<std::string>& lines() const { return lines_; }
 

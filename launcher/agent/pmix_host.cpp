@@ -32,8 +32,8 @@ sys::Result<void> PmixHost::serve(const pmix::ServerOptions& options) {
     return {};
 }
 
-// The library counts the ranks that are connected. It says the same of one that has left PMIx,
-// which a fence does without, and of one that has died.
+// The library counts the connected ranks. It reports the same status for a rank that has left PMIx,
+// which a fence does not need, and for a rank that has died.
 void PmixHost::fence(Fence contribution, pmix::WhenJoined answer) {
     bool absent = false, left = false;
     for (const int rank : node_.job.map.ranks_on(node_.bootstrap.node)) {
@@ -53,7 +53,7 @@ void PmixHost::fence(Fence contribution, pmix::WhenJoined answer) {
 
 void PmixHost::on_fence_done(FenceDone done) {
     const auto waiting = fences_.find(done.id);
-    if (waiting == fences_.end()) return;  // none of our ranks takes part
+    if (waiting == fences_.end()) return;  // no rank of this node takes part
     const pmix::WhenJoined answer = std::move(waiting->second);
     fences_.erase(waiting);
     answer(done.status, done.serial, std::move(done.data));
@@ -91,7 +91,7 @@ void PmixHost::send_modex_reply(const ModexRequest& request, int status, std::st
     node_.root.send(ModexReply{request.origin, request.id, status, std::move(data)});
 }
 
-// A rank that has ended will not commit any more; the library would wait for it for ever.
+// A rank that has ended does not commit any more. The library would wait for it for ever.
 void PmixHost::fail_modex_of(int rank) {
     for (auto it = asked_.begin(); it != asked_.end();) {
         if (it->second != static_cast<std::uint32_t>(rank)) {
@@ -142,7 +142,8 @@ void PmixHost::report_abort(int rank, int code, std::string message) {
     end.how = RankEnd::How::aborted;
     end.code = code;
     end.time = sys::wall_clock();
-    if (message != "N/A") end.message = std::move(message);  // Open MPI's way to say nothing
+    if (message != "N/A")
+        end.message = std::move(message);  // Open MPI writes "N/A" if there is no message
     node_.root.send(end);
 }
 
@@ -199,7 +200,7 @@ void PmixHost::judge(RankEnd& end) {
     const auto reached = state(end.rank);
     if (!reached) return;
     end.pmix = *reached;
-    if (end.pmix == RankEnd::Pmix::joined) {  // and never leaves now
+    if (end.pmix == RankEnd::Pmix::joined) {  // it can no longer leave PMIx
         set_state(end.rank, RankEnd::Pmix::never_joined);
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PmixHost: PMIx on this node. The PMIx library serves the node's ranks; requests that concern
+// PmixHost: PMIx on this node. The PMIx library serves the node's ranks. Requests that concern
 // other nodes go to the root or into the tree of fences. Every request gets a number, or a place in
-// a queue, and the library's answer function waits under it.
+// a queue, under which the library's answer function is kept.
 //
-// It also knows which ranks use PMIx. When one of them ends, it releases the ranks that wait for
-// it. It belongs to the event loop's thread.
+// PmixHost also knows which ranks use PMIx. When one of them ends, it releases the ranks that wait
+// for it. Only the event loop's thread calls it.
 #pragma once
 
 #include <functional>
@@ -28,10 +28,10 @@ namespace batchai::launcher {
 
 class PmixHost final : private pmix::Host {
   public:
-    // Of the agent; all outlive this object.
+    // The agent's objects. They outlive this object.
     struct Node {
         const Bootstrap& bootstrap;
-        const env::Environment& environment;  // the agent's, which stand-ins get
+        const env::Environment& environment;  // the agent's; stand-ins get it
         const Launch& job;
         Channel& root;
         Branch& branch;
@@ -51,20 +51,20 @@ class PmixHost final : private pmix::Host {
     // Handles the library's requests at once.
     void hear() { box_.open(); }
 
-    // A message from the root; messages of other kinds are ignored.
+    // Handles a message from the root; ignores messages of other kinds.
     void receive(Kind kind, Reader& reader);
-    void on_fence_done(FenceDone done);  // whole
+    void on_fence_done(FenceDone done);  // done: the complete result
 
-    // The rank uses PMIx, or has left it; through PMI-1 too.
+    // The rank uses PMIx or has left it. This includes PMI-1.
     void joined(int rank) { set_state(rank, RankEnd::Pmix::joined); }
     void left(int rank) { set_state(rank, RankEnd::Pmix::left); }
-    // Absent: it has not joined so far.
+    // Absent: the rank has not joined so far.
     std::optional<RankEnd::Pmix> state(int rank) const;
     void report_abort(int rank, int code, std::string message);
     void refuse_spawn(int rank);
 
-    // The rank has ended. Call judge() first, to add its state in PMIx to the end. Once the root
-    // knows the end, release the ranks that wait for it.
+    // The rank has ended. Call judge() first: it adds the rank's PMIx state to the end. Once the
+    // root knows the end, release the ranks that wait for it.
     void judge(RankEnd& end);
     void release_waiting_for(const RankEnd& end, bool job_ends);
     // A child of the agent has ended; it may be a stand-in.
@@ -107,9 +107,9 @@ class PmixHost final : private pmix::Host {
 
     std::uint64_t next_id_ = 0;
     std::map<FenceId, pmix::WhenJoined> fences_;
-    std::map<std::uint64_t, pmix::ModexAnswer> modexes_;  // asked by us
+    std::map<std::uint64_t, pmix::ModexAnswer> modexes_;  // requests that this node has made
     std::map<std::pair<int, std::uint64_t>, std::uint32_t>
-        asked_;  // asked of us: (origin, id) -> rank
+        asked_;  // requests to this node: (origin, id) -> rank
     std::map<std::uint64_t, pmix::OpAnswer> stores_;
     std::map<std::uint64_t, pmix::LookupAnswer> lookups_;
 };

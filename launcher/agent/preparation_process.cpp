@@ -33,7 +33,7 @@ void PreparationProcess::signal(int signal) const {
 std::optional<AgentError> PreparationProcess::end(int status, const std::string& node) {
     pid_ = -1;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
-    // Its one line, which it has logged itself.
+    // batchai-prep prints one line for an error and has logged it itself.
     std::array<char, 4096> bytes{};
     const ssize_t size = ::read(error_.get(), bytes.data(), bytes.size());
     const std::string said(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));

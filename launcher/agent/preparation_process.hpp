@@ -18,13 +18,13 @@ namespace batchai::launcher {
 
 class PreparationProcess {
   public:
-    // False: it cannot be started.
+    // False: the process cannot be started.
     bool start(Loop& loop, SpawnRequest request, const std::string& input);
     bool is(pid_t pid) const { return pid > 0 && pid == pid_; }
     bool runs() const { return pid_ > 0; }
-    // To all of it.
+    // Signals its process group.
     void signal(int signal) const;
-    // It has ended; the error that it ended with.
+    // Call it when the process has ended. Returns the error, if any.
     std::optional<AgentError> end(int status, const std::string& node);
 
   private:

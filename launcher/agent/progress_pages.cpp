@@ -28,7 +28,7 @@ std::string ProgressPages::stack_file(int rank) const {
 }
 
 void ProgressPages::offer(int rank, std::map<std::string, std::string>& environment) {
-    environment.erase(coll::kProgressVariable);  // of a launcher around this one
+    environment.erase(coll::kProgressVariable);  // a launcher around this one may have set it
     sys::UniqueFd fd(::open(path(rank).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd || ::posix_fallocate(fd.get(), 0, coll::kProgressBytes) != 0) return;
     environment[coll::kProgressVariable] = path(rank);

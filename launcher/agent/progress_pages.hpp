@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ProgressPages: one file for each rank of the node, in which the collective library notes the
-// rank's current operation (collectives/comm/progress.hpp). Reading a file needs no help of the
-// rank.
+// rank's current operation (collectives/comm/progress.hpp). The agent can read a file even if the
+// rank hangs.
 #pragma once
 
 #include <chrono>
@@ -18,17 +18,17 @@ namespace batchai::launcher {
 
 class ProgressPages {
   public:
-    // directory: of the agent's, in memory if possible; removed by its owner.
+    // directory: one of the agent's, in memory if possible; its owner removes it.
     explicit ProgressPages(std::string directory) : directory_(std::move(directory)) {}
 
-    // Makes a rank's page and names it in its environment. Without one, for lack of space, nothing
-    // is known of the rank.
+    // Makes a rank's page and names it in the rank's environment. If there is no space for a page,
+    // the rank's progress is unknown.
     void offer(int rank, std::map<std::string, std::string>& environment);
-    // Call look() before: its time in its stage is known only as exactly as there are looks.
+    // Call look() first. The time in a stage is only as exact as the interval between looks.
     RankProgress progress(int rank) const;
-    // The process that writes the page; 0: none does.
+    // The process that writes the page; 0: none.
     pid_t process(int rank) const;
-    // Where a Python rank writes its stacks.
+    // The file to which a Python rank writes its stacks.
     std::string stack_file(int rank) const;
 
     struct Activity {
@@ -45,7 +45,7 @@ class ProgressPages {
     std::map<int, sys::UniqueFd> files_;
     struct Seen {
         std::uint64_t moves = 0;
-        std::chrono::steady_clock::time_point time;  // when it was new
+        std::chrono::steady_clock::time_point time;  // of the last change
     };
     std::map<int, Seen> seen_;
 };

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array kStreams{Stream::out, Stream::err};
 
-// A rank's file, by its directory and its name there.
+// The file of a rank's stream; "{stream}" in the path's last part is replaced.
 std::filesystem::path path_of(std::string path, Stream stream) {
     constexpr std::string_view kStream = "{stream}";
     return path.replace(path.rfind(kStream), kStream.size(),
@@ -36,7 +36,7 @@ sys::Result<sys::UniqueFd> open_directory(const std::filesystem::path& path) {
     return directory;
 }
 
-// The error names the file.
+// An error names the file.
 sys::Result<sys::UniqueFd> open_file(const std::filesystem::path& path, const std::string& line) {
     const auto directory = open_directory(path.parent_path());
     if (!directory) return directory.error();

@@ -2,7 +2,7 @@
 //
 // RankFiles: the files that hold each rank's output. With --output-dir they are DIR/rank.07/stdout
 // and stderr; the number is as wide as the largest one, as under horovodrun. A job file's toolkit
-// may name others. The last part of a path has "{stream}", which stands for stdout and stderr.
+// may name others. In the last part of a path, "{stream}" stands for stdout or stderr.
 #pragma once
 
 #include <functional>
@@ -17,29 +17,30 @@
 
 namespace batchai::launcher {
 
-// The path of --output-dir. ranks: of the whole job.
+// The path of a rank's files in --output-dir. ranks: the number of ranks of the whole job.
 std::string path_of_rank(const std::string& directory, int rank, int ranks);
 
 class RankFiles {
   public:
     struct Callbacks {
-        std::function<void(std::uint64_t bytes)> on_written;  // to each file
+        std::function<void(std::uint64_t bytes)>
+            on_written;  // bytes written, counted for each file
         std::function<void(const Sink::Failure&)> on_failure;
-        std::function<void()> on_idle;  // one of the files is
+        std::function<void()> on_idle;  // a file has written all its output
     };
     RankFiles(Loop& loop, Callbacks callbacks);
 
-    // Before the rank starts: two more files of it, anew. Those of another job are emptied.
+    // Opens two more files for the rank's output and empties them. Call it before the rank starts.
     sys::Result<void> make(int rank, const std::string& path);
-    // The same, but what is in them stays, and the line, if it is not empty, comes below it.
+    // Like make(), but keeps the files' contents and appends the line, unless it is empty.
     sys::Result<void> extend(int rank, const std::string& path, const std::string& line);
-    // Before the rank starts again: as extend(). Files that cannot be opened are no reason to end a
-    // job that has begun: they are treated as those that cannot be written.
+    // Like extend(), before the rank starts again. If a file cannot be opened, the job goes on: the
+    // file counts as one that cannot be written.
     void reopen(int rank, const std::string& path, const std::string& line);
-    // Files that each piece of a rank's output goes to.
+    // How many files each of the rank's streams is written to.
     int count(int rank) const { return static_cast<int>(files_.count({rank, Stream::out})); }
     void write(int rank, Stream stream, const std::string& bytes);
-    // Nothing more comes: see Sink::finish().
+    // No more output follows: see Sink::finish().
     void finish();
     bool idle() const;
 

@@ -7,15 +7,16 @@
 namespace batchai::launcher {
 namespace {
 
-// Of untaken output: above the first the ranks are no longer read, below the second again.
+// Limits of untaken output in bytes. Above kHighWater the agent stops reading from the ranks; below
+// kLowWater it reads again.
 constexpr std::uint64_t kHighWater = 8 << 20, kLowWater = 4 << 20;
 
-// Where a rank's output goes instead of to the root; empty: it goes there. {stream} in it stands
-// for stdout and stderr.
+// The file that gets a rank's output instead of the root; empty: the root gets it. "{stream}" in it
+// stands for stdout or stderr.
 std::string own_file(const Launch& job, int rank, const env::Environment& environment,
                      const Meeting& meeting) {
     const std::string& output = program_of(job.programs, rank).program->output;
-    const std::size_t name = output.rfind('/') + 1;  // braces in the directory stay
+    const std::size_t name = output.rfind('/') + 1;  // braces in the directory are kept as they are
     return job::expand(output.substr(0, name), environment) +
            fill_in(output.substr(name), job.programs, rank, meeting);
 }
@@ -27,7 +28,7 @@ sys::Result<void> RankOutput::open(const Launch& job, int node, const env::Envir
     files_ = std::make_unique<RankFiles>(
         loop_, RankFiles::Callbacks{[this](std::uint64_t bytes) { taken(bytes); },
                                     callbacks_.on_failure, callbacks_.on_idle});
-    // In a restart the job has begun, and no file ends it.
+    // In a restart the job has begun. A file that cannot be opened must not end it.
     const bool restarts = job.append_output;
     for (const int rank : job.map.ranks_on(node)) {
         std::string of_rank;

@@ -22,29 +22,29 @@ class RankOutput {
   public:
     struct Callbacks {
         std::function<void(const Output&)> to_root;
-        std::function<void(const Sink::Failure&)> on_failure;  // of a file
-        std::function<void(bool hold)> hold;                   // read the ranks no longer, or again
-        std::function<void()> on_idle;                         // idle() may be true now
+        std::function<void(const Sink::Failure&)> on_failure;  // a file cannot be written
+        std::function<void(bool hold)> hold;  // stop reading from the ranks, or read again
+        std::function<void()> on_idle;        // idle() may have become true
     };
     RankOutput(Loop& loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
 
-    // The files of this node's ranks, before they start. environment: the job's on this node, whose
-    // variables may stand in paths.
+    // Opens the files of this node's ranks before they start. environment: the job's on this node;
+    // paths may use its variables.
     sys::Result<void> open(const Launch& job, int node, const env::Environment& environment,
                            const Meeting& meeting);
     void write(int rank, Stream stream, std::string bytes);
-    // The root, or a file, has taken so much.
+    // The root, or a file, has taken this many bytes.
     void taken(std::uint64_t bytes);
-    // Nothing more comes: see Sink::finish().
+    // No more output follows: see Sink::finish().
     void finish();
-    // The files have all output.
+    // Whether the files have all output.
     bool idle() const { return !files_ || files_->idle(); }
 
   private:
     Loop& loop_;
     Callbacks callbacks_;
-    std::unique_ptr<RankFiles> files_;  // absent before the ranks start
-    std::set<int> own_;                 // ranks whose output goes to a file alone, not to the root
+    std::unique_ptr<RankFiles> files_;  // null before the ranks start
+    std::set<int> own_;                 // ranks whose output goes only to a file, not to the root
     std::uint64_t untaken_ = 0;
 };
 

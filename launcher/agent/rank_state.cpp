@@ -40,7 +40,7 @@ const char* word_of(char state) {
 }  // namespace
 
 std::string process_state(std::string_view stat, std::string_view wchan, long ticks) {
-    // The name, in parentheses, may hold anything.
+    // The process's name, in parentheses, may contain any character.
     const auto end = stat.rfind(')');
     char state = 0;
     unsigned long user = 0, system = 0;

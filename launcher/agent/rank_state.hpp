@@ -11,13 +11,15 @@
 
 namespace batchai::launcher {
 
-// "sleeping in futex_do_wait, 3.2 s of CPU time, 5 threads"; of a process that is gone: "is gone".
+// "sleeping in futex_do_wait, 3.2 s of CPU time, 5 threads"; "is gone" if there is no such process.
 std::string process_state(pid_t pid);
 
-// Its state's letter in /proc/PID/stat: 'T' stopped, 'D' waiting for a disk; 0: it is gone.
+// The letter of the process's state in /proc/PID/stat: 'T' stopped, 'D' waiting for a disk; 0:
+// there is no such process.
 char process_letter(pid_t pid);
 
-// The same from the texts of /proc/PID/stat and /proc/PID/wchan, with so many clock ticks a second.
+// Like process_state(pid), from the texts of /proc/PID/stat and /proc/PID/wchan. ticks: clock ticks
+// per second.
 std::string process_state(std::string_view stat, std::string_view wchan, long ticks);
 
 }  // namespace batchai::launcher

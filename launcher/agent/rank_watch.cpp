@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Between two looks at the ranks' pages.
+// The interval between two looks at the ranks' pages.
 constexpr milliseconds kWatch{1000}, kLeastWatch{50};
 
 }  // namespace
@@ -25,7 +25,8 @@ RankWatch::RankWatch(Loop& loop, const std::string& pages, Node node)
       pages_(pages),
       stacks_(loop, node.environment, [this](const Stack& stack) { node_.root.send(stack); }) {}
 
-// The one that uses the library, which a script may have started, or else the one that works.
+// The process that uses the collective library, which a script may have started. Without one, the
+// process that works.
 pid_t RankWatch::process_of(int rank) const {
     const pid_t first = node_.ranks.process(rank);
     const pid_t user = pages_.process(rank);

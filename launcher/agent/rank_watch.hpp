@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RankWatch: reports the state of the node's ranks when the root asks. It also tells the root when
-// they stop or resume making progress.
+// RankWatch: reports the state of the node's ranks when the root asks. It also reports to the root
+// when the ranks stop or resume making progress.
 #pragma once
 
 #include <sys/types.h>
@@ -22,9 +22,9 @@ namespace batchai::launcher {
 
 class RankWatch {
   public:
-    // Of the agent; all outlive this object.
+    // The agent's objects. They outlive this object.
     struct Node {
-        const env::Environment& environment;  // a debugger is looked for in its PATH
+        const env::Environment& environment;  // its PATH is searched for a debugger
         const Ranks& ranks;
         const PmixHost& pmix;
         Channel& root;
@@ -32,9 +32,10 @@ class RankWatch {
     // pages: a directory for the ranks' progress (progress_pages.hpp).
     RankWatch(Loop& loop, const std::string& pages, Node node);
 
-    // A rank that is about to start.
+    // Call it before the rank starts.
     void offer(int rank, env::Environment& environment) { pages_.offer(rank, environment); }
-    // From now on the root is told when no rank has moved for so long; 0: it is not.
+    // From now on, reports to the root when no rank has made progress for quiet_after; 0: no
+    // reports.
     void start(std::chrono::milliseconds quiet_after);
 
     std::vector<RankState> inspect();
@@ -51,10 +52,10 @@ class RankWatch {
     Node node_;
     ProgressPages pages_;
     StackReader stacks_;
-    std::unique_ptr<Timer> timer_;              // absent before the ranks start
-    std::chrono::milliseconds quiet_after_{0};  // 0: do not report it
-    ActiveClock still_;                         // since any rank moved, as far as seen
-    bool quiet_ = false;                        // said
+    std::unique_ptr<Timer> timer_;              // null before the ranks start
+    std::chrono::milliseconds quiet_after_{0};  // 0: no reports
+    ActiveClock still_;                         // time since a look last saw progress of any rank
+    bool quiet_ = false;                        // reported
 };
 
 }  // namespace batchai::launcher

@@ -25,7 +25,7 @@ Ranks::Ranks(Loop& loop, Callbacks callbacks)
                  kill_all();
                  check_done();
              }),
-      // A process that we cannot end holds a pipe open: stop waiting.
+      // A process that cannot be killed holds a pipe open: stop waiting.
       linger_(loop, [this] {
           for (auto& [number, rank] : ranks_) {
               pass_rest(number, rank.output, Stream::out);
@@ -172,8 +172,8 @@ void Ranks::ended(int number, Rank& rank, int status) {
     end.pid = rank.pid;
     end.memory = status != 0 && memory_kills_.any_new();
     rank.pid = -1;
-    // Read its last output first. Processes that it started may still hold the pipes: then the
-    // rest comes later.
+    // Read the rank's last output first. Processes that it started may still hold the pipes; their
+    // output comes later.
     for (auto [source, stream] :
          {std::pair{&rank.output, Stream::out}, {&rank.error, Stream::err}}) {
         if (source->poll && !read(number, *source, stream, source->poll->fd(), true)) {
@@ -235,7 +235,7 @@ void Ranks::kill_all() {
     signal_children(SIGKILL);
 }
 
-// A shell may be gone while the program that it has started writes its checkpoint.
+// A shell may have ended while a program that it started still writes its checkpoint.
 bool Ranks::any_group_lives() const {
     return std::any_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
         return entry.second.group > 0 && ::kill(-entry.second.group, 0) == 0;
@@ -265,7 +265,8 @@ void Ranks::check_done() {
         streams = streams || rank.output.poll || rank.error.poll;
     }
     if (grace_.active() && any_group_lives()) return;
-    // No process may outlive the ranks: one that they left is our child now, or a child of one.
+    // No process may outlive the ranks. A process that they left behind is now a child of the
+    // agent, or descends from one.
     if (!lingered_ && (signal_children(SIGKILL) > 0 || streams)) {
         if (!linger_.active()) linger_.start(std::chrono::seconds(1));
         return;

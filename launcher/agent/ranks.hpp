@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ranks: the processes of one node. It starts them, reads their output, notices their ends, and
-// ends them. Call reap() after SIGCHLD. It calls on_done once, when every rank and all processes
-// that a rank had started have ended and all output was passed on.
+// ends them. Call reap() after SIGCHLD. Ranks calls on_done once: when all ranks and all processes
+// that they started have ended, and all output was passed on.
 #pragma once
 
 #include <chrono>
@@ -26,54 +26,55 @@ class Ranks {
         std::function<void(int rank, Stream, std::string)> on_output;
         std::function<void(RankEnd)> on_end;
         std::function<void()> on_input_taken;
-        std::function<void(pid_t, int status)> on_other;  // a child that is no rank has ended
+        std::function<void(pid_t, int status)> on_other;  // a child that is not a rank has ended
         std::function<void()> on_done;
     };
     Ranks(Loop& loop, Callbacks callbacks);
 
-    // A rank that cannot be started ends at once, with the reason.
+    // A rank that cannot be started ends at once; its end has the reason.
     void start(int rank, const SpawnRequest& request);
     // No more ranks will be started.
     void started_all();
 
     void reap();
     void forward(const Signal& signal);
-    // As if the rank had written it.
+    // Adds text to the rank's output, as if the rank had written it.
     void log(int rank, Stream stream, std::string text);
-    // The signal now, SIGKILL after the grace period. Repeated: SIGKILL now.
+    // Sends the signal now and SIGKILL after the grace period. A second call sends SIGKILL at once.
     void end(int signal, std::chrono::milliseconds grace);
     void input(std::string bytes);
     void hold_output(bool hold);
-    // Started, and not about to end either.
+    // Whether the rank has started and still runs.
     bool running(int rank) const;
-    // 0: it does not run.
+    // 0: the rank does not run.
     pid_t process(int rank) const;
     std::vector<int> all_running() const;
-    // For how long a rank has written nothing, in seconds.
+    // Seconds since the rank's last output.
     double silent(int rank) const;
 
   private:
     struct Source {
-        std::unique_ptr<Poll> poll;  // absent: at its end
+        std::unique_ptr<Poll> poll;  // null at the end of the stream
         LineBuffer lines;
-        std::unique_ptr<Timer> rest;  // runs while lines has the beginning of one
-        std::size_t seen = 0;         // bytes of it at the last look
-        bool in_pieces = false;       // its line was passed on in part, for lack of room
+        std::unique_ptr<Timer> rest;  // runs while lines holds an incomplete line
+        std::size_t seen = 0;         // bytes of that line at the last look
+        bool in_pieces = false;       // its line was passed on in parts, for lack of memory
     };
     struct Rank {
         pid_t pid = -1;    // -1: ended
-        pid_t group = -1;  // holds the processes it started, unless they left it; -1: not started
+        pid_t group = -1;  // the group of the rank and of the processes that it started and that
+                           // have not left it; -1: not started
         std::chrono::steady_clock::time_point begin, wrote;
         Source output, error;
         Tail tail{20};
         LibraryErrors library;
     };
 
-    // The agent passes text without a line end (a prompt, a progress bar) on after kRest. A block
-    // or more by then counts as a long line: the agent passes it on once less than another block
-    // came in kLongRest. All such text of a node is at most kPending (and less than a block of
-    // each stream). The agent passes a line that needs more on in pieces, from then on in small
-    // ones, and reads the next piece while the last one is on its way.
+    // The agent passes incomplete lines (a prompt, a progress bar) on after kRest. Text of a block
+    // or more counts as a long line: it is passed on when less than another block came in
+    // kLongRest. All incomplete lines of a node together hold at most kPending, and less than a
+    // block of each stream. A line that needs more is passed on in parts. The parts are small, and
+    // the agent reads the next one while the last one is on its way.
     static constexpr std::chrono::milliseconds kRest{200}, kLongRest{1000};
     static constexpr std::size_t kBlock = 64 << 10, kPending = 16 << 20, kPiece = 1 << 20;
 

@@ -21,7 +21,8 @@
 namespace batchai::launcher {
 namespace {
 
-// The arguments of execve, made before fork: the child of a process with threads may not allocate.
+// Arguments for execve. They are made before fork(), because a child of a process with threads must
+// not allocate.
 class CStrings {
   public:
     explicit CStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {
@@ -41,7 +42,7 @@ std::vector<std::string> entries(const std::map<std::string, std::string>& envir
     return list;
 }
 
-// The child's message to the agent when it could not become the rank.
+// The child's message to the agent if it cannot become the rank.
 struct Report {
     enum class Step { pipes, directory, program } step;
     int code;
@@ -57,7 +58,7 @@ SpawnFailure explain(const Report& report, const SpawnRequest& request) {
     return {found ? kNotExecutable : kNotFound, request.argv[0] + why};
 }
 
-// Why a file cannot be a program: an errno, or 0.
+// Why a file cannot be executed: an errno value; 0: it can.
 int file_error(const SpawnRequest& request, const std::string& file) {
     const std::string at = file.starts_with("/") ? file : request.directory + "/" + file;
     struct stat info {};
@@ -100,7 +101,7 @@ struct Child {
     const char* path;
     const char* directory;
     char* const* argv;
-    char* const* fallback_argv;  // through /bin/sh, for a script without "#!"
+    char* const* fallback_argv;  // runs the file with /bin/sh, for a script without "#!"
     char* const* environment;
     const cpu_set_t* cpus;  // may be null
     int input, output, error, report;
@@ -113,12 +114,12 @@ struct Child {
     ::_exit(kOwnFailure);
 }
 
-// In the child: only async-signal-safe calls.
+// Runs in the child: only async-signal-safe calls.
 [[noreturn]] void become(const Child& child) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::prctl(PR_SET_PTRACER, child.parent);                  // so its gdb may attach under Yama, too
-    if (::getppid() != child.parent) ::_exit(kOwnFailure);  // it died before the line above
+    ::prctl(PR_SET_PTRACER, child.parent);  // the agent's gdb may then attach under Yama, too
+    if (::getppid() != child.parent) ::_exit(kOwnFailure);  // the agent died before prctl()
     sigset_t none;
     ::sigemptyset(&none);
     for (int signal = 1; signal < 32; ++signal) ::signal(signal, SIG_DFL);
@@ -180,7 +181,8 @@ SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
     spawned.pid = ::fork();
     if (spawned.pid < 0) return {kOwnFailure, fork_error(errno).message};
     if (spawned.pid == 0) become(child);
-    ::setpgid(spawned.pid, spawned.pid);  // whoever comes first; needed before we may signal it
+    ::setpgid(spawned.pid,
+              spawned.pid);  // parent and child both call it; we may signal the group only after it
     report->write.reset();
     Report failure{};
     if (::read(report->read.get(), &failure, sizeof failure) == sizeof failure) {

@@ -18,19 +18,20 @@ struct SpawnRequest {
     std::vector<std::string> argv;
     std::map<std::string, std::string> environment;
     std::string directory;
-    std::vector<int> cpus;    // empty: as the agent's
-    bool with_input = false;  // else standard input is /dev/null
-    int inherited = -1;       // a descriptor besides the standard ones, under its number
+    std::vector<int> cpus;    // empty: the agent's CPUs
+    bool with_input = false;  // false: standard input is /dev/null
+    int inherited =
+        -1;  // another descriptor that the rank inherits under the same number; -1: none
 };
 
 struct Spawned {
     pid_t pid = -1;
-    sys::UniqueFd input, output, error;  // our ends; output and error do not block
+    sys::UniqueFd input, output, error;  // the agent's ends; output and error do not block
 };
 
 // Why a rank could not be started.
 struct SpawnFailure {
-    int code = 0;  // kNotFound, kNotExecutable or kOwnFailure; 0: it runs
+    int code = 0;  // kNotFound, kNotExecutable or kOwnFailure; 0: the rank runs
     std::string message;
 };
 

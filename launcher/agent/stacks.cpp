@@ -50,7 +50,7 @@ void add_line(std::vector<std::string>& lines, std::string line) {
     lines.back() = "...";
 }
 
-// Reads the available bytes; false at the end, or if there are none.
+// Reads the available bytes. False: end of file, or no bytes available.
 bool read_some(int fd, std::string& text) {
     std::array<char, 1 << 14> bytes;
     const ssize_t size = ::read(fd, bytes.data(), bytes.size());
@@ -77,7 +77,7 @@ std::vector<std::string> python_frames(const std::string& text) {
 std::vector<std::string> debugger_frames(const std::string& text) {
     std::vector<std::string> frames;
     std::istringstream lines(text);
-    bool begun = false;  // before it, gdb shows the place where it stopped the process
+    bool begun = false;  // false: gdb's output still describes where it stopped the process
     for (std::string line; std::getline(lines, line);) {
         begun = begun || line.starts_with("Thread ");
         if (begun && (line.starts_with("Thread ") || line.starts_with("#"))) add_line(frames, line);
@@ -109,7 +109,7 @@ void StackReader::ask_python(Task& task) {
     task.timer->start(kLook, kLook);
 }
 
-// Complete when it has stopped to grow.
+// The file is complete when it has stopped growing.
 void StackReader::look_at_file(Task& task) {
     const std::string text = content_of(task.file);
     const bool complete = !text.empty() && text == task.text;
@@ -122,7 +122,7 @@ void StackReader::look_at_file(Task& task) {
 
 void StackReader::ask_debugger(Task& task) {
     task.text.clear();
-    // A debugger would wait for a process that waits for a disk, and leave it stopped.
+    // A debugger would wait for a process that waits for a disk, and would leave it stopped.
     if (process_letter(task.stack.pid) == 'D') return ask_kernel(task);
     SpawnRequest request;
     request.argv = {"gdb",  "-nx",
@@ -138,7 +138,8 @@ void StackReader::ask_debugger(Task& task) {
     task.debugger = spawned.pid;
     const auto follow = [this](sys::UniqueFd fd, std::string& text, std::unique_ptr<Poll>& poll) {
         poll = std::make_unique<Poll>(loop_, std::move(fd), [&text, &poll](int readable) {
-            if (!read_some(readable, text)) poll->stop();  // the rest comes with its end
+            if (!read_some(readable, text))
+                poll->stop();  // the remaining output is read when gdb ends
         });
     };
     follow(std::move(spawned.output), task.text, task.output);
@@ -159,7 +160,7 @@ void StackReader::reap(pid_t pid) {
 void StackReader::end_debugger(Task& task) {
     task.debugger = -1;
     task.timer->stop();
-    // SIGCONT also takes back the SIGSTOP of a debugger that was killed before it had its effect.
+    // SIGCONT also cancels the pending SIGSTOP of a debugger that was killed early.
     if (!task.stopped && (task.killed || process_letter(task.stack.pid) == 'T')) {
         ::kill(task.stack.pid, SIGCONT);
     }

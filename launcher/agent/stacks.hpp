@@ -24,7 +24,7 @@ namespace batchai::launcher {
 
 class StackReader {
   public:
-    // environment: gdb is looked for in its PATH.
+    // environment: its PATH is searched for gdb.
     StackReader(Loop& loop, std::map<std::string, std::string> environment,
                 std::function<void(const Stack&)> on_stack);
 
@@ -35,13 +35,13 @@ class StackReader {
   private:
     struct Task {
         Stack stack;
-        std::string file;  // a Python rank's
+        std::string file;  // the file that a Python rank writes
         std::unique_ptr<Timer> timer;
         std::unique_ptr<Poll> output, error;
         std::string text;
         pid_t debugger = -1;
-        bool stopped = false;  // before
-        bool killed = false;   // the debugger was
+        bool stopped = false;  // the process was stopped before
+        bool killed = false;   // the debugger was killed
         int looks = 0;
     };
     void ask_python(Task& task);
@@ -57,9 +57,9 @@ class StackReader {
     std::list<Task> tasks_;
 };
 
-// What is worth reading of faulthandler's text: the thread first that got the signal.
+// The useful lines of faulthandler's text. The thread that got the signal comes first.
 std::vector<std::string> python_frames(const std::string& text);
-// Of gdb's: threads and frames.
+// The useful lines of gdb's text: threads and frames.
 std::vector<std::string> debugger_frames(const std::string& text);
 
 }  // namespace batchai::launcher

@@ -22,7 +22,7 @@ void StandIns::add(int rank) {
     if (!again_.active()) again_.start(kFirst, kAgain);
 }
 
-// One that has failed may not have connected, so the library may still count the rank.
+// A stand-in that has failed may not have connected, so the library may still count the rank.
 void StandIns::reap(pid_t pid, bool failed) {
     for (auto& [rank, one] : states_) {
         if (one.state != State::running || one.pid != pid) continue;
@@ -45,7 +45,7 @@ void StandIns::look() {
     });
     for (auto& [rank, one] : states_) {
         if (one.state == State::running && now >= one.deadline) {
-            callbacks_.kill(one.pid);  // until it is reaped
+            callbacks_.kill(one.pid);  // sent again until the process is reaped
         } else if (one.state == State::ended && heard) {
             callbacks_.forget(rank);
             one.state = State::forgotten;

@@ -3,14 +3,14 @@
 // StandIns: take ranks that have left PMIx and ended out of the PMIx library's count of a node's
 // processes, so that no fence of the node waits for them.
 //
-// The library goes on counting a rank that has called PMIx_Finalize, because its next program may
-// call PMIx_Init; a host cannot tell it that none will. It takes a process out when its connection
-// is lost. So a stand-in (stand_in_main) connects in the rank's name and exits without leaving. It
-// runs only if other ranks of the node still use PMIx half a second later: usually all leave
-// together. Then the library can forget the rank.
+// After PMIx_Finalize the library still counts a rank, because the rank's next program may call
+// PMIx_Init. No call of a host removes the rank. The library removes a process when its connection
+// is lost. So a stand-in (stand_in_main) connects as the rank and exits without leaving PMIx. It
+// runs only if other ranks of the node still use PMIx half a second later, because usually all
+// leave together. Then the library can forget the rank.
 //
-// At most kMost run at once. One that has not ended within its limit is killed, which ends its
-// connection too. For one that fails another one is started, twice at most.
+// At most kMost stand-ins run at once. A stand-in that exceeds its limit is killed, which ends its
+// connection too. A stand-in that fails is started again, at most twice.
 #pragma once
 
 #include <sys/types.h>
@@ -32,21 +32,21 @@ class StandIns {
 
     struct Callbacks {
         std::function<bool()> needed;          // a rank of the node uses PMIx
-        std::function<pid_t(int rank)> start;  // 0: cannot
+        std::function<pid_t(int rank)> start;  // 0: it cannot be started
         std::function<void(pid_t pid)> kill;
         std::function<std::vector<std::uint64_t>()>
-            unheard;  // closed by clients, not by the library
+            unheard;  // connections that clients have closed and the library has not
         std::function<void(int rank)> forget;
     };
     StandIns(Loop& loop, Callbacks callbacks, std::chrono::milliseconds limit = kLimit);
 
-    // The rank has left PMIx, which it had used and not PMI-1 alone, and its process has ended.
+    // The rank's process has ended, and the rank has left PMIx (after using it, not only PMI-1).
     void add(int rank);
-    // A child of the agent has ended; failed: not with exit code 0.
+    // A child of the agent has ended. failed: its exit code is not 0.
     void reap(pid_t pid, bool failed);
-    // Whether what connects in the rank's name is its stand-in.
+    // Whether a client that connects as the rank is the rank's stand-in.
     bool stands_for(int rank) const { return states_.contains(rank); }
-    // No more are started.
+    // Starts no more stand-ins.
     void stop() { again_.stop(); }
 
   private:
@@ -66,7 +66,7 @@ class StandIns {
     Timer again_;
 };
 
-// `batchai-launch --stand-in`: a process in the place of a rank, with the rank's PMIx environment.
+// `batchai-launch --stand-in`: connects with the environment of a rank, and exits.
 int stand_in_main();
 
 }  // namespace batchai::launcher

@@ -11,7 +11,7 @@ namespace batchai::launcher::gloo {
 namespace {
 
 constexpr std::string_view kLine = "\r\n", kEndOfHead = "\r\n\r\n";
-constexpr std::size_t kOverhead = 128;  // of an entry, about
+constexpr std::size_t kOverhead = 128;  // approximate overhead of an entry in bytes
 
 std::string response(std::string_view status, std::string_view body = {}) {
     return fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}", status,
@@ -25,14 +25,14 @@ bool equal_ignoring_case(std::string_view left, std::string_view right) {
     });
 }
 
-// -1: it is none.
+// -1: the text is not a number.
 int number_of(std::string_view text) {
     int number = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
-// "Content-Length: 12"; nothing else of a header matters here.
+// Reads the length from "Content-Length: 12". Other headers are ignored.
 bool read_length(std::string_view line, std::size_t& length) {
     const auto colon = line.find(':');
     if (colon == line.npos) return false;
@@ -46,7 +46,7 @@ bool read_length(std::string_view line, std::size_t& length) {
     return error == std::errc() && end == value.data() + value.size();
 }
 
-// "GET /scope/key HTTP/1.1".
+// Parses "GET /scope/key HTTP/1.1".
 bool read_request_line(std::string_view line, Request& request) {
     const auto space = line.find(' ');
     if (space == line.npos) return false;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // KeyValues: the values that ranks of Horovod with Gloo exchange before they are connected, each
-// under a scope and a key. It reads requests in the form of HTTP/1.1 and makes the answers. Pure.
+// under a scope and a key. It parses HTTP/1.1 requests and makes the answers. It does no input or
+// output.
 //
 // A scope of ranks (global, local_NODE, cross_LOCALRANK) ends when each of its ranks has deleted
-// its own number in it. It is then empty, so that the ranks may meet again. In other scopes a
-// DELETE deletes at once.
+// its own number in it. The scope is then empty, so that the ranks can use it again. In other
+// scopes a DELETE deletes at once.
 #pragma once
 
 #include <map>
@@ -18,7 +19,7 @@
 
 namespace batchai::launcher::gloo {
 
-// Takes a connection's bytes until they are a request.
+// Collects a connection's bytes until they are a complete request.
 class RequestReader {
   public:
     enum class State { incomplete, complete, bad, too_large };
@@ -31,25 +32,25 @@ class RequestReader {
     State read_head(std::string_view head);
 
     std::string bytes_;
-    std::size_t body_at_ = 0, body_size_ = 0;  // body_at_ is 0 before the head is there
+    std::size_t body_at_ = 0, body_size_ = 0;  // body_at_ is 0 until the head is complete
     Request request_;
 };
 
 class KeyValues {
   public:
-    static constexpr std::size_t kMost = 64 << 20;  // bytes, all in all
+    static constexpr std::size_t kMost = 64 << 20;  // bytes in total
 
-    KeyValues() = default;  // of no ranks
+    KeyValues() = default;  // knows no ranks
     explicit KeyValues(const RankMap& map);
 
-    // The whole answer.
+    // Returns the complete HTTP answer.
     std::string answer(const Request& request);
     static std::string refusal(RequestReader::State why);
 
   private:
     struct Scope {
         std::map<std::string, std::string> values;
-        std::set<int> over;  // ranks for which it is
+        std::set<int> over;  // ranks that have ended the scope
     };
     bool put(const Request& request);
     void remove(const Request& request);

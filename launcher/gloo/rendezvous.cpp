@@ -13,7 +13,7 @@ constexpr std::chrono::seconds kLongest{30}, kSweep{10};
 
 }  // namespace
 
-// One request, one answer. Gone when it is closed, by either side.
+// A connection has one request and one answer. It is deleted when either side has closed it.
 struct Rendezvous::Connection {
     Connection(Rendezvous& rendezvous, std::uint64_t id, sys::UniqueFd socket);
     ~Connection();
@@ -28,7 +28,8 @@ struct Rendezvous::Connection {
     const std::uint64_t id;
     uv_tcp_t* tcp = new uv_tcp_t;
     RequestReader reader;
-    bool refused = false;  // stays, without being heard, until the client has read why
+    bool refused =
+        false;  // it reads no more requests, and stays open until the client has read the reason
     steady_clock::time_point since = steady_clock::now();
 };
 
@@ -106,7 +107,8 @@ sys::Result<std::unique_ptr<Rendezvous>> Rendezvous::listen(Loop& loop, Ask ask)
 
 void Rendezvous::answer(std::uint64_t id, std::string text) {
     const auto found = connections_.find(id);
-    if (found != connections_.end()) found->second->send(std::move(text));  // else: closed since
+    if (found != connections_.end())
+        found->second->send(std::move(text));  // otherwise it was closed since
 }
 
 void Rendezvous::serve(sys::UniqueFd connection) {

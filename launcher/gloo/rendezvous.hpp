@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rendezvous: the HTTP server at which the ranks of Horovod's own Gloo on one node ask for each
-// other's values, in place of horovodrun's. It passes each request to KeyValues at the root. If no
-// rank uses it, it costs one socket.
+// Rendezvous: the HTTP server of one node at which the ranks of Horovod's own Gloo ask for each
+// other's values. It replaces horovodrun's server and passes each request to KeyValues at the root.
+// If no rank uses it, it costs one socket.
 //
 // The protocol cannot authenticate a client, so the server listens at an OwnPort. It keeps at most
-// kMostConnections at once, and each for at most half a minute.
+// kMostConnections connections, each for at most half a minute.
 //
-// It belongs to the loop's thread.
+// Only the event loop's thread calls it.
 #pragma once
 
 #include <uv.h>
@@ -27,10 +27,10 @@ namespace batchai::launcher::gloo {
 
 class Rendezvous {
   public:
-    // One for each rank of a node, and less than an agent may have descriptors: 1024 by default.
+    // Enough for each rank of a node, and below an agent's usual limit of 1024 descriptors.
     static constexpr std::size_t kMostConnections = 512;
 
-    // Asks for the answer to a request, which answer() takes later or never.
+    // Asks for the answer to a request. answer() is called with the id later, or never.
     using Ask = std::function<void(std::uint64_t id, const Request&)>;
 
     static sys::Result<std::unique_ptr<Rendezvous>> listen(Loop& loop, Ask ask);
@@ -39,7 +39,7 @@ class Rendezvous {
     ~Rendezvous();
 
     int port() const { return port_->number(); }
-    // The whole answer. Not from within Ask.
+    // text: the complete HTTP answer. Must not be called from within Ask.
     void answer(std::uint64_t id, std::string text);
 
   private:

@@ -10,11 +10,11 @@ namespace {
 
 using Event = Reaction::Event;
 
-// Hydra's limits, including the zero byte that ends a string in C.
+// Hydra's limits. They include the zero byte that ends a C string.
 constexpr std::size_t kMaxName = 256, kMaxKey = 64, kMaxValue = 1024;
 
-// The value of a key in "key=value key=value": up to the next space. That of "value" goes on to the
-// end of the line.
+// The value of a key in "key=value key=value", up to the next space. The value of the key "value"
+// extends to the end of the line.
 std::string_view field(std::string_view line, std::string_view key) {
     while (true) {
         line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -67,7 +67,7 @@ Reaction Session::on_line(std::string_view line) {
     return answer(line, command);
 }
 
-// For a program that has connected to PMI_PORT: the values of PMI_SIZE and PMI_RANK.
+// The answer to a program that has connected to PMI_PORT: the values of PMI_SIZE and PMI_RANK.
 std::string Session::greeting(std::string_view line) const {
     return fmt::format("cmd=initack rc=0\ncmd=set size={}\ncmd=set rank={}\ncmd=set debug=0\n",
                        job_.size, number(field(line, "pmiid"), 0));
@@ -126,11 +126,11 @@ std::string Session::get(std::string_view line) const {
     if (field(line, "kvsname") != job_.name) return refusal("get_result", "unknown_kvsname");
     if (const std::string* value = store_.get(key)) return found(*value);
     if (key == "PMI_process_mapping" && job_.mapping.size() < kMaxValue) return found(job_.mapping);
-    if (key.starts_with("PMI_")) return found("");  // reserved ones are empty where not known
+    if (key.starts_with("PMI_")) return found("");  // an unknown reserved key has an empty value
     return refusal("get_result", "key_not_found");
 }
 
-// A program that is to be started has one request of many lines, and several programs one answer.
+// A program to start is one request of many lines. Several programs get one answer.
 Reaction Session::spawn(std::string_view line) {
     if (line.starts_with("totspawns=")) spawns_ = line.substr(line.find('=') + 1);
     if (line.starts_with("spawnssofar=")) spawns_so_far_ = line.substr(line.find('=') + 1);

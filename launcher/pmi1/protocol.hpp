@@ -4,8 +4,9 @@
 // reference is MPICH's Hydra. It uses no descriptors and no processes, so that a test can cover
 // every line.
 //
-// It does not offer spawning or publishing names: such requests get an error as the answer. A
-// request to spawn is an event too, because MPI libraries wait for processes that do not come.
+// It does not support spawning or publishing names: it answers such requests with an error. A
+// request to spawn is an event too, because MPI libraries would wait for the new processes for
+// ever.
 #pragma once
 
 #include <string>
@@ -15,31 +16,31 @@
 
 namespace batchai::launcher::pmi1 {
 
-// A line, without its end. A client of MPICH 4.0 sends at most 1,023 bytes.
+// The longest line, without its end. A client of MPICH 4.0 sends at most 1,023 bytes.
 inline constexpr std::size_t kMaxLine = 4096;
 
-// The job as its ranks may know it.
+// The facts about the job that PMI-1 gives to its ranks.
 struct Job {
-    std::string name;  // of the key-value space
+    std::string name;  // name of the key-value space
     int size = 0;
     std::string mapping;  // PMI_process_mapping
 };
 
-// The event of a line for the server, besides the answer.
+// The effect of a line: an event for the server, and the answer.
 struct Reaction {
     enum class Event { none, joined, left, barrier, spawn, aborted, broken };
     Event event = Event::none;
-    std::string answer;  // whole lines, or nothing
-    int code = 0;        // aborted
-    std::string why;     // broken: which rule of the protocol
+    std::string answer;  // complete lines, or empty
+    int code = 0;        // of aborted: the exit code
+    std::string why;     // of broken: the rule of the protocol that the rank has broken
 };
 
-// One rank's side of the conversation. Ranks speak in turn with the server: a request, its answer.
+// One rank's side of the protocol. A rank sends one request and waits for its answer.
 class Session {
   public:
     Session(const Job& job, Store& store) : job_(job), store_(store) {}
 
-    // A line without its end.
+    // The line comes without its end.
     Reaction on_line(std::string_view line);
 
     // Whether the rank waits for the answer to its barrier.
@@ -58,7 +59,7 @@ class Session {
     Store& store_;
     bool joined_ = false, in_barrier_ = false;
     bool in_spawn_ = false;               // within a request of many lines
-    std::string spawns_, spawns_so_far_;  // it says how many such requests have one answer
+    std::string spawns_, spawns_so_far_;  // spawns_: how many spawn requests get one answer
 };
 
 }  // namespace batchai::launcher::pmi1

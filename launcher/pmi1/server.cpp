@@ -59,9 +59,9 @@ void Server::obey(int number, Rank& rank, std::string_view line) {
             return check_barrier();
         case Reaction::Event::spawn:
             return callbacks_.on_spawn_refused(number);
-        case Reaction::Event::aborted:  // it waits for its end, and would complain of anything else
+        case Reaction::Event::aborted:  // the rank waits for its end, and rejects other answers
             return callbacks_.on_aborted(number, reaction.code, {});
-        case Reaction::Event::broken:  // the others would wait without a known cause
+        case Reaction::Event::broken:  // otherwise the others would wait without a known cause
             rank.poll.reset();
             return callbacks_.on_aborted(number, 1, "broke the protocol of PMI-1: " + reaction.why);
     }

@@ -23,32 +23,32 @@ namespace batchai::launcher::pmi1 {
 class Server {
   public:
     struct Callbacks {
-        std::function<void(int rank)> on_joined, on_left;  // between init and finalize, and not
-        std::function<void(Fence)> on_barrier;  // what this node's ranks have to give to one
+        std::function<void(int rank)> on_joined, on_left;  // init, finalize
+        std::function<void(Fence)> on_barrier;             // this node's contribution to a barrier
         std::function<void(int rank, int code, std::string message)> on_aborted;
-        std::function<void(int rank)> on_spawn_refused;  // it has asked for new processes
+        std::function<void(int rank)> on_spawn_refused;  // the rank has asked for new processes
     };
     Server(Loop& loop, Callbacks callbacks, Job job)
         : loop_(loop), callbacks_(std::move(callbacks)), job_(std::move(job)) {}
 
-    // The end that the rank inherits, as PMI_FD. Every rank of the node has one before the loop
-    // runs.
+    // Returns the end that the rank inherits as PMI_FD. Call it for every rank of the node before
+    // the loop runs.
     sys::Result<sys::UniqueFd> connect(int rank);
-    // Our end of a connection that a rank has made itself.
+    // Serves a connection that a rank has opened itself.
     void adopt(int rank, sys::UniqueFd connection);
-    // Whether any rank still holds its end.
+    // Whether any rank still holds its end open.
     bool connected() const;
 
-    // A rank has ended: reads its last messages.
+    // A rank has ended: reads the rank's last messages.
     void hear_out(int rank);
-    // It takes part in nothing any more. A barrier in which it is missing fails.
+    // The rank takes part in nothing any more. A barrier that lacks the rank fails.
     void forget(int rank);
 
     void on_fence_done(const FenceDone& done);
 
   private:
     struct Rank {
-        std::unique_ptr<Poll> poll;  // absent: not connected any more
+        std::unique_ptr<Poll> poll;  // null: disconnected
         std::string input;
         Session session;
         bool ended = false;

@@ -22,7 +22,7 @@ void SoloServer::serve(sys::UniqueFd connection) {
     }
 }
 
-// Alone in its barriers, it waits for none.
+// The program is the only member of its barriers, so each barrier ends at once.
 SoloServer::Program::Program(SoloServer& owner, sys::UniqueFd connection)
     : server(owner.loop_,
              {[](int) {}, [](int) {},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SoloServer: PMI-1 for the only rank of a job. The rank's script may start several MPI programs,
-// in turn or side by side, and each is a job of one rank. So each program has its own connection,
-// to PMI_PORT. MPICH 4 also starts without a server; MPICH 5 does not, because it sees that PMIx is
+// in turn or side by side. Each program is a job of one rank, with a connection of its own to
+// PMI_PORT. MPICH 4 also starts without a server. MPICH 5 does not, because it sees that PMIx is
 // offered.
 //
 // The launcher ignores what such a program reports about its end, and judges the rank by its exit
@@ -25,7 +25,7 @@ class SoloServer {
     static sys::Result<std::unique_ptr<SoloServer>> listen(Loop& loop, std::string name,
                                                            std::function<void()> on_spawn_refused);
 
-    // For PMI_PORT. PMI_ID is 0.
+    // The value of PMI_PORT. PMI_ID is 0.
     std::string address() const { return "127.0.0.1:" + std::to_string(port_->number()); }
 
   private:
@@ -37,13 +37,14 @@ class SoloServer {
         : loop_(loop), name_(std::move(name)), on_spawn_refused_(std::move(on_spawn_refused)) {}
     void serve(sys::UniqueFd connection);
 
-    // Side by side. Less than an agent may have descriptors: 1024 by default.
+    // Programs at one time; below an agent's usual limit of 1024 descriptors.
     static constexpr std::size_t kMostPrograms = 512;
 
     Loop& loop_;
     const std::string name_;
     const std::function<void()> on_spawn_refused_;
-    std::list<Program> programs_;  // also those that have left, until another one comes
+    std::list<Program>
+        programs_;  // programs that have left stay in the list until another one connects
     std::unique_ptr<OwnPort> port_;
 };
 

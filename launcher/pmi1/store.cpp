@@ -25,7 +25,7 @@ const std::string* Store::get(std::string_view key) const {
     return found == values_.end() ? nullptr : &found->second;
 }
 
-// Lines, "KEY VALUE".
+// Returns lines "KEY VALUE".
 std::string Store::take_new() {
     std::string text;
     for (const std::string& key : new_) text += key + " " + values_[key] + "\n";

@@ -14,18 +14,18 @@ namespace batchai::launcher::pmi1 {
 
 class Store {
   public:
-    // False if ranks of this node have put too much. Keys and values must not have a newline; keys
-    // must not have a space.
+    // False: ranks of this node have put too much. Keys and values must not contain a newline; keys
+    // must not contain a space.
     bool put(std::string_view key, std::string_view value);
-    // nullptr: unknown.
+    // nullptr: the key is unknown.
     const std::string* get(std::string_view key) const;
 
-    // The keys that this node's ranks have put since the last call. Such texts of several nodes may
-    // be joined before they are merged.
+    // Returns the keys that this node's ranks have put since the last call. The texts of several
+    // nodes may be joined before merge().
     std::string take_new();
     void merge(std::string_view text);
 
-    // Of all keys and values.
+    // Limit for the sum of all keys and values.
     static constexpr std::size_t kMaxBytes = 64 << 20;
 
   private:
