@@ -20,6 +20,7 @@
 #include "spank/check/cluster.hpp"
 #include "spank/check/submission.hpp"
 #include "spank/helper/command_line.hpp"
+#include "spank/helper/exit_code.hpp"
 #include "spank/helper/files.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "spank/helper/command_line.hpp"
+#include "spank/helper/exit_code.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/prep/preparation.hpp"
 #include "sys/result.hpp"
