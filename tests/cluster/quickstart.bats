@@ -97,6 +97,37 @@ nodes_at_work() { awk '/"(preparing|running)NodeCount":/ { nodes += $2 } END { p
     [[ $output = "quickstart.sh: $BATS_TEST_TMPDIR/a clone: Slurm cannot load a plugin from a path with blanks"* ]]
 }
 
+# A copy whose build and packages are ours: each of the two waits for the begin of the other.
+stand_in() { # exit code of the packages, of the build
+    local copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy/contrib/examples/tutorial"
+    cp "$BATCHAI_SOURCE/contrib/quickstart.sh" "$copy/contrib/"
+    touch "$copy/contrib/examples/tutorial/batchai.toml.in"
+    printf '#!/bin/bash\n[ "$1" = run ] || exit 0; touch %s; until [ -e %s ]; do sleep 0.1; done; exit %s\n' \
+        "$copy/installing" "$copy/building" "$1" >"$copy/contrib/install-packages.sh"
+    printf '#!/bin/bash\ntouch %s; until [ -e %s ]; do sleep 0.1; done; exit %s\n' \
+        "$copy/building" "$copy/installing" "$2" >"$copy/contrib/build.sh"
+    printf '#!/bin/bash\necho the cluster\n' >"$copy/contrib/minislurm"
+    chmod +x "$copy/contrib/"*
+    run timeout 60 "$copy/contrib/quickstart.sh" --framework torch
+}
+
+@test "the build runs while packages that it does not need are installed" {
+    stand_in 0 0
+    [ "$status" = 0 ]
+    [ "${lines[-1]}" = "the cluster" ]
+}
+
+@test "a build or packages that fail end the quick start with one line" {
+    stand_in 0 1
+    [ "$status" = 1 ]
+    [ "${lines[-1]}" = "quickstart.sh: the build failed; the output above says why" ]
+    rm -r "$BATS_TEST_TMPDIR/copy"
+    stand_in 3 0
+    [ "$status" = 1 ]
+    [ "${lines[-1]}" = "quickstart.sh: packages are missing; the output above says why" ]
+}
+
 @test "a clone that was moved is built again where it is" {
     cd "$BATS_TEST_TMPDIR"
     mkdir -p first/contrib
