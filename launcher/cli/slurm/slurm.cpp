@@ -53,9 +53,13 @@ std::optional<long> seconds_of(std::string_view text) {
     }
 }
 
-// text is a status as of wait(2).
+// "768" as wait(2) has it, which squeue of 22.05 prints, or "3:0": code and signal, as sacct and
+// squeue of 24.11 print.
 int exit_code(const std::string& text) {
-    return sys::exit_code_of(number<int>(text).value_or(0));
+    const auto colon = text.find(':');
+    if (colon == text.npos) return sys::exit_code_of(number<int>(text).value_or(0));
+    const int signal = number<int>(text.substr(colon + 1)).value_or(0);
+    return signal > 0 ? kSignalBase + signal : number<int>(text.substr(0, colon)).value_or(0);
 }
 
 // The command, run without these variables of the environment.
@@ -239,11 +243,7 @@ std::optional<SlurmJob> parse_sacct(const std::string& text, std::int64_t id, do
         job.start_time = time_of(start);
         job.end_time = time_of(end);
         if (!job.end_time) return std::nullopt;  // slurmdbd did not learn of the end
-        const auto colon = std::min(code.find(':'), code.size());
-        const int signal =
-            colon < code.size() ? number<int>(code.substr(colon + 1)).value_or(0) : 0;
-        job.exit_code =
-            signal > 0 ? kSignalBase + signal : number<int>(code.substr(0, colon)).value_or(0);
+        job.exit_code = exit_code(code);
         job.partition = partition;
         return job;
     }

@@ -55,6 +55,12 @@ BOOST_AUTO_TEST_CASE(a_job_is_read_from_squeue) {
     BOOST_TEST(job->partition == "mini");
 }
 
+BOOST_AUTO_TEST_CASE(a_job_is_read_from_newer_squeues_which_print_code_and_signal) {
+    BOOST_TEST(parse_squeue_job("7 FAILED 3:0 1 9 mini\n", 7)->exit_code == 3);
+    BOOST_TEST(parse_squeue_job("7 FAILED 0:9 1 9 mini\n", 7)->exit_code == 137);
+    BOOST_TEST(parse_squeue_job("7 COMPLETED 0:0 1 9 mini\n", 7)->exit_code == 0);
+}
+
 BOOST_AUTO_TEST_CASE(unknown_times_are_none_and_signals_count_from_128) {
     const auto job = parse_squeue_job("7 PENDING 9 N/A Unknown mini\n", 7);
     BOOST_REQUIRE(job);
