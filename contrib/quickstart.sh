@@ -4,7 +4,7 @@
 #
 #   contrib/quickstart.sh [--keep] [--framework keras|torch] [--python PATH]
 #
-# Needs Debian 12, and root or a user with sudo (for the packages only). Installs missing packages, builds
+# Needs Debian 12 or 13, and root or a user with sudo (for the packages only). Installs missing packages, builds
 # batchai, starts a temporary four-node Slurm on this machine and runs a Batch AI job.json on it, unchanged,
 # with the walk-through's own commands. If namespaces are not permitted, `batchai job run --local` runs the
 # same file instead.

@@ -5,13 +5,14 @@
 #
 #   --soak       loops run long instead of twice; unit tests run under TSan too; clang-tidy reads every source;
 #                minislurm and the test harness are tested, too; the newest MPI libraries and PyTorch are fetched
-#                and tested (tests/peers/wheels.sh); the plugin is tested in Debian trixie and sid (tests/debian/run),
-#                and the packages in a clean Debian 12 (tests/packages/run)
+#                and tested (tests/peers/wheels.sh); run.sh and quickstart.sh run in the other one of Debian 12 and 13,
+#                and the plugin's tests in sid (tests/debian/run); the packages are tested in a clean Debian 12
+#                (tests/packages/run)
 #   --since REV  clang-tidy reads the sources changed since this commit (default: HEAD~3)
 #   --fast       rooms: sys, job, spank, launcher, cli, collectives, python; without one, those with uncommitted
 #                changes, or else those of the last commit. Installs nothing. tests/README.md lists the tests.
 #
-# On a new Debian 12 machine, as root or as a user with sudo (for the packages only). Unit tests and the
+# On a new Debian 12 or 13 machine, as root or as a user with sudo (for the packages only). Unit tests and the
 # fuzz targets, 20 seconds each, are one build, by clang where it is installed, under ASan and UBSan. Cluster and
 # peer tests run the release build on a throw-away Slurm.
 # Exit: 0 if no test failed; 1; 2 wrong usage. A test that cannot run here is counted as skipped.
@@ -68,7 +69,7 @@ while [ $# -gt 0 ]; do
             shift
             ;;
         -h | --help)
-            sed -n '3,19s/^# \{0,1\}//p' "$0"
+            sed -n '3,20s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
         *) die "$1: unknown option, see --help" ;;
@@ -101,15 +102,16 @@ else
 fi
 build release cluster -DBATCHAI_WERROR=ON
 [ "$soak" = 0 ] || { tests/peers/wheels.sh && tests/peers/environments.sh debian torch lint; } || echo "run.sh: the tests of what is not there are skipped" >&2
+counted "cluster, peers and gpu" --preset release -L 'cluster|peers|gpu' -j 4 || rc=1 # most of them wait for Slurm
 echo "run.sh: $counts"
-ctest --preset release -L 'cluster|peers|gpu' -j 4 || rc=1 # most of them wait for Slurm
 if [ "$soak" = 1 ]; then
     build tsan unit
     setarch -R ctest --preset tsan -L unit || rc=1 # TSan's map of memory has no place for much randomness
     ctest --preset release -R cluster/network_faults --repeat until-fail:20 || rc=1 # too slow to loop in place
     tests/packages/run || [ $? = 77 ] || rc=1
-    for suite in trixie sid; do
-        tests/debian/run "$suite" || [ $? = 77 ] || rc=1
-    done
+    other=trixie
+    [ "$(. /etc/os-release && echo "${VERSION_CODENAME-}")" != trixie ] || other=bookworm
+    tests/debian/run "$other" --whole || [ $? = 77 ] || rc=1
+    tests/debian/run sid || [ $? = 77 ] || rc=1
 fi
 exit $rc
