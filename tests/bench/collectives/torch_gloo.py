@@ -131,3 +131,5 @@ sizes = [int(size) for size in sys.argv[3:]]
 driver = Driver(sys.argv[1], max(sizes), float(sys.argv[2]) * 1000)
 for size in sizes:
     driver.measure(size)
+dist.barrier()  # the first rank has the store that the others use until their end
+dist.destroy_process_group()
