@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allgather, of blocks of equal or different lengths: every rank's block streams through its in
-// slot, from which its neighbours copy it. Between the nodes, rail r carries the blocks of local
-// ranks r, r + R, r + 2R, ... (R rails, so all blocks of unequal nodes are carried) into the out
-// slots of the other nodes, where rank x has its place x.
+// Allgather, of blocks of equal or different lengths. Every rank's block streams through the rank's
+// in slot, from which its neighbours copy it. Between nodes, rail r of R rails carries the blocks
+// of local ranks r, r + R, r + 2R, ... It delivers them into the out slots of the other nodes, at
+// place x for rank x. So all blocks are carried, also if nodes have different numbers of ranks.
 //
-// Cost: see swap.hpp. Chunks shrink with the number of ranks, as the blocks of all have to fit a
-// slot; as many chunks are needed as the longest block has.
+// Cost: see swap.hpp. Chunks shrink with the number of ranks, because a slot must hold the blocks
+// of all ranks. The longest block decides the number of chunks.
 #pragma once
 
 #include "collectives/algorithm/blocks.hpp"
@@ -28,12 +28,12 @@ class Allgather final : public Pipeline {
     void copy_out(std::uint64_t k) override;
 
   private:
-    // Of the receive buffer, in bytes.
+    // The bytes of chunk k of a rank's block, as a range of the receive buffer.
     Range chunk(int rank, std::uint64_t k) const { return blocks_.chunk(rank, per_chunk_, k); }
-    // Where the chunk of a rank is, in this node's memory.
+    // The place of a rank's chunk in this node's memory.
     std::byte* place(int rank, std::uint64_t k) const;
 
-    Blocks blocks_;  // of bytes
+    Blocks blocks_;  // in bytes
     std::size_t per_chunk_ = 0;
     std::array<Swap, kSlots> swaps_;
 };

@@ -18,7 +18,7 @@ Allreduce::Allreduce(Context& context)
     const std::size_t share = largest_part(context.node.slot_bytes(), reducers_);
     const std::size_t needed =
         std::max(Direct::scratch_needed(nodes, share), Folded::scratch_needed(nodes, share));
-    // Memory that is never used is never allocated.
+    // make_unique_for_overwrite: memory that is never written is never allocated.
     for (auto& scratch : scratch_) scratch = std::make_unique_for_overwrite<std::byte[]>(needed);
 }
 
@@ -50,7 +50,7 @@ std::uint64_t Allreduce::plan() {
     return chunks_of(count_, per_chunk_);
 }
 
-// Keeps the choice for calls like the last one: for a short message it takes longer than the rest.
+// Keeps the choice for equal calls: for a short message, choosing takes longer than the rest.
 void Allreduce::choose_algorithm() {
     const Load load{count_, per_chunk_, parts_};
     const bool same = load == chosen_for_.load && reduction_.element == chosen_for_.element &&
@@ -60,8 +60,8 @@ void Allreduce::choose_algorithm() {
     chosen_for_ = {load, reduction_.element, reduction_.wide};
 }
 
-// Whether the numbers of the only rank are the result, and in its place. Booleans may have other
-// bytes than 0 and 1, which the reduction makes 1.
+// Whether the only rank's numbers are already the result, and in its place. Booleans are reduced
+// anyway, which turns bytes other than 0 into 1.
 bool Allreduce::is_made(std::span<const Piece> pieces) const {
     return topology().size == 1 && call_.signature.type != BATCHAI_COLL_BOOL &&
            call_.vetoed == nullptr && scale_ == Scale{} &&
@@ -101,7 +101,7 @@ std::byte* Allreduce::out(std::uint64_t k, std::size_t element) const {
     return node().out_slot(at(k)) + (element - chunk(k).begin) * reduction_.element;
 }
 
-// A reducer reads its own part where it is, if it is in one place.
+// A reducer reads its own part in the caller's buffer if the part is contiguous there.
 void Allreduce::copy_in(std::uint64_t k) {
     if (is_made_ || placed_.sends()) return;
     const Range all = chunk(k), mine = own(k);
@@ -111,7 +111,7 @@ void Allreduce::copy_in(std::uint64_t k) {
     if (in_place) data_.gather(after, in(node().rank(), k, after.begin));
 }
 
-// Whether this rank's part of the result goes to the receive buffer as it is made.
+// Whether combine writes this rank's part of the result straight into the receive buffer.
 bool Allreduce::keeps(std::uint64_t k) const {
     return topology().nodes() == 1 && gets_result() && call_.vetoed == nullptr &&
            data_.target(own(k)) != nullptr;
@@ -136,7 +136,7 @@ Exchange* Allreduce::work(std::uint64_t k) {
     return nullptr;
 }
 
-// The part of the chunk that this rank combines.
+// Finds the inputs of the part of the chunk that this rank combines.
 void Allreduce::find_inputs(std::uint64_t k) {
     const Range mine = own(k);
     for (int r = 0; r < node().size(); ++r) {
@@ -147,7 +147,7 @@ void Allreduce::find_inputs(std::uint64_t k) {
     if (const std::byte* source = data_.source(mine)) inputs_[node().rank()] = source;
 }
 
-// The places of the ranks that get the result as it is made.
+// Finds the receive buffers into which combine writes the result directly.
 void Allreduce::find_targets(std::uint64_t k) {
     const Range mine = own(k);
     targets_.clear();
@@ -159,8 +159,8 @@ void Allreduce::find_targets(std::uint64_t k) {
     }
 }
 
-// result: for the ranks of the node that take it from the out slot; null: none do. Targets get it
-// while it is in the first-level cache.
+// result: the out slot, from which ranks of the node copy; null: none do. Targets are written while
+// the result is in the first-level cache.
 void Allreduce::combine_for_node(std::byte* result, std::size_t total) {
     const std::size_t block = result == nullptr && streaming_ ? kStreamedBlock : kBlock;
     const std::size_t step = targets_.empty() ? total : block / reduction_.element;
@@ -204,7 +204,7 @@ Exchange* Allreduce::exchange(std::uint64_t k, std::byte* result, std::size_t co
 }
 
 bool Allreduce::can_copy_out(std::uint64_t k) {
-    int last = parts_;  // reducers without a part are not waited for
+    int last = parts_;  // do not wait for reducers without a part
     while (last > 1 && part(k, last - 1).size() == 0) --last;
     return all_reduced(k, last);
 }
@@ -223,8 +223,8 @@ void Allreduce::copy_out(std::uint64_t k) {
     if (streaming_) end_streaming();
 }
 
-// If a rank has failed, its program may have overwritten its data before all ranks had read it. The
-// rank has reported the failure before that.
+// After a failure on a rank, its program may have overwritten its data before all ranks had read
+// it. The rank reports the failure before it returns to its program.
 bool Allreduce::may_end() {
     if (!placed_.any_sends()) return true;
     std::atomic_thread_fence(std::memory_order_acquire);

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allreduce and reduce, hierarchical, with the rails sharing the load ("split rail"): inside the
-// node each reducer combines its part of a chunk over all local ranks, in their order; between the
-// nodes it exchanges that part with its counterparts; all ranks then copy the parts from the out
-// slot.
+// Allreduce and reduce, hierarchical; the rails share the load ("split rail"). Inside the node,
+// each reducer combines its part of a chunk over all local ranks, in their order. Between nodes, it
+// exchanges that part with its counterparts. All ranks then copy the parts from the out slot.
 //
-// Reducers are all ranks if there is one node, else the rails; a short message takes the first
-// rails only. The other ranks provide their data and take the result.
+// With one node all ranks are reducers, otherwise the rails; a short message uses only the first
+// rails. The other ranks provide their data and take the result.
 //
-// Cost for S bytes, N nodes of G ranks, R rails, Bm bytes that a node's memory reads and writes a
-// second, Be on a rail: the larger of 2 G S / Bm, every number being read from memory once and
-// written once, and 2 (N-1)/N S / (R Be), because the two overlap. A reduce leaves the result with
-// its root only, which is cheaper inside the nodes and in direct exchanges. Barriers are allreduces
-// of one number.
+// Cost for S bytes, N nodes of G ranks and R rails: the larger of 2 G S / Bm and 2 (N-1)/N S / (R
+// Be), because the two overlap. Bm: bytes per second that a node's memory reads and writes. Every
+// number is read from memory once and written once. Be: bytes per second of a rail. A reduce leaves
+// the result with its root only, which is cheaper inside the nodes and in direct exchanges.
+// Barriers are allreduces of one number.
 //
 // The bound by a node's memory holds for buffers that all of its ranks can address (placed.hpp).
-// Other buffers go through slots: then each rank also reads S bytes from another core's cache.
+// Other buffers go through slots. Then each rank also reads S bytes from another core's cache.
 //
 // Source: Träff, Hunold, "Decomposing MPI Collectives for Exploiting Multi-lane Communication",
 // CLUSTER 2020.
@@ -50,24 +49,25 @@ class Allreduce final : public Pipeline {
     bool may_end() override;
 
   private:
-    // Bytes: of what is combined at a time, and where nothing is kept of it in caches; from which
-    // on messages do not go through them.
+    // Sizes in bytes. kBlock: combined at a time. kStreamedBlock: the same for results that bypass
+    // the caches. kStreamFrom: from this message size on, results that are not in place bypass the
+    // caches.
     static constexpr std::size_t kBlock = 16u << 10, kStreamedBlock = 1u << 10,
                                  kStreamFrom = 8u << 20;
-    // Of a chunk that takes no slots, for each rank: so many that what is done once a chunk does
-    // not count, and so few that a rank soon looks how the others are.
+    // Each rank's part, in bytes, of a chunk that uses no slots. Large enough that the work per
+    // chunk does not count; small enough that a rank soon checks the others.
     static constexpr std::size_t kPlacedPart = 512u << 10;
 
     Range chunk(std::uint64_t k) const { return chunk_of(count_, per_chunk_, k); }
-    // Elements of the chunk, from its begin.
+    // A reducer's elements, counted from the start of the chunk.
     Range part(std::uint64_t k, int reducer) const;
-    // What this rank reduces of the chunk.
+    // The elements that this rank reduces.
     Range own(std::uint64_t k) const;
     bool reduces(std::uint64_t k) const;
-    // Where an element of the chunk is in its slots.
+    // The address of a chunk's element in the slots.
     std::byte* in(int rank, std::uint64_t k, std::size_t element) const;
     std::byte* out(std::uint64_t k, std::size_t element) const;
-    // Whether this rank is to have the result.
+    // Whether this rank gets the result.
     bool gets_result() const {
         return call_.signature.kind != Kind::reduce || call_.signature.root == topology().rank;
     }
@@ -81,22 +81,22 @@ class Allreduce final : public Pipeline {
 
     Reduction reduction_;
     Scale scale_;
-    Piece whole_;  // of a call without pieces
+    Piece whole_;  // the data of a call without pieces
     Pieces data_;
     std::size_t count_ = 0, per_chunk_ = 0;
-    int reducers_ = 1, parts_ = 1;             // of the node; that a chunk of the call is for
-    bool is_made_ = false;                     // nothing is to be copied or reduced
+    int reducers_ = 1, parts_ = 1;             // reducers of the node; those with a part of a chunk
+    bool is_made_ = false;                     // the buffer already holds the result
     bool streaming_ = false;                   // the receive buffer is larger than the caches
     Algorithm algorithm_ = Algorithm::direct;  // between nodes
     struct {
         Load load = {};
         std::size_t element = 0, wide = 0;
     } chosen_for_;
-    std::int32_t nothing_ = 0;  // what a barrier reduces
+    std::int32_t nothing_ = 0;  // the data of a barrier
     Placed placed_;
-    std::vector<const void*> inputs_;  // of the node's ranks
-    std::vector<std::byte*> targets_;  // of those that get their result as it is made
-    std::byte block_[kBlock];          // of a result that is in no slot
+    std::vector<const void*> inputs_;  // by local rank
+    std::vector<std::byte*> targets_;  // receive buffers that are written directly
+    std::byte block_[kBlock];          // a part of a result that is in no slot
     std::array<RecursiveDoubling, kSlots> doubling_;
     std::array<HalvingDoubling, kSlots> halving_;
     std::array<Direct, kSlots> direct_;

@@ -51,7 +51,7 @@ std::size_t Alltoall::message(int from, int to) const {
 
 std::byte* Alltoall::received(int from, int local, std::uint64_t k) {
     const int me = topology().node();
-    // Of the ranks on the nodes before it; its own node's send no message.
+    // Counts the ranks on the nodes before it. This node's own ranks send no message.
     const std::size_t before = before_[from] - (from > me ? topology().members[me].size() : 0);
     const std::size_t dest = local / topology().rails();
     return incoming_[slot(at(k))].data() +

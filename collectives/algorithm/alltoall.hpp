@@ -4,13 +4,14 @@
 // in a slot holds a piece of every block, in the order of nodes. The length of its block precedes
 // each piece, so that a rank that expects another length reports it.
 //
-// On one node every rank copies its pieces from the others' in slots. Between nodes, rail k
-// receives for local ranks k, k + R, k + 2R, ... (R rails): it gathers its node's pieces for those
-// of another node into one message, and gets one from there. Pieces for ranks beyond the
-// rails go on through the out slot.
+// On one node every rank copies its pieces from the others' slots. Between nodes, rail k of R rails
+// receives for local ranks k, k + R, k + 2R, ... For each other node it gathers its node's pieces
+// into one message, and gets one message from there. Pieces for ranks without a rail pass through
+// the out slot.
 //
 // Cost for S bytes that a rank has for all others, N nodes of G ranks: the larger of 3 S / Bi in
-// the node and a + (N-1)/N G S / (R Be) between the nodes; G N - G messages of a rank become N - 1.
+// the node and a + (N-1)/N G S / (R Be) between the nodes. A rank sends N - 1 messages instead of G
+// N - G.
 //
 // Source: Träff, Rougier, "MPI Collectives and Datatypes for Hierarchical All-to-all
 // Communication", EuroMPI 2014.
@@ -34,29 +35,30 @@ class Alltoall final : public Pipeline {
     void finish(std::uint64_t k) override;
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
-    // Where counts do not match, some rank sees it as it copies out, and tells all others.
+    // If counts do not match, some rank notices it in copy out and reports it to all others.
     bool may_end() override { return call_.facts == nullptr || call_.facts->balance == 0; }
 
   private:
     static constexpr std::size_t kHeader = sizeof(std::uint64_t);
 
-    // In a slot: the piece for (or, in an out slot, from) this rank.
+    // The offset of a rank's piece in a slot. In an in slot the piece is for that rank, in an out
+    // slot it is from that rank.
     std::size_t place(int rank) const {
         return static_cast<std::size_t>(position_[rank]) * stride_;
     }
-    // How many ranks of the node this rail works for.
+    // How many ranks of the node this rail serves.
     std::size_t served(int n) const;
-    // Bytes of a message from one node to another, on this rail.
+    // Bytes of a message from one node to another on this rail.
     std::size_t message(int from, int to) const;
-    // Pieces for a rank of this node, in the order of their sources, as another node has sent them.
+    // The pieces for a rank of this node, as another node has sent them, in the order of sources.
     std::byte* received(int from, int local, std::uint64_t k);
-    // Where the pieces from other nodes for a rank beyond the rails are.
+    // The place in the out slot of the pieces that other nodes send to a rank without a rail.
     std::byte* handed_on(int local, std::uint64_t k) const;
     void deliver(int source, const std::byte* piece, std::uint64_t k);
 
-    std::vector<int> position_;        // of a rank, in the order of nodes
-    std::vector<std::size_t> before_;  // of a node: how many ranks are on the nodes before it
-    Blocks send_, receive_;            // of bytes
+    std::vector<int> position_;        // by rank, in the order of nodes
+    std::vector<std::size_t> before_;  // by node: the number of ranks on the nodes before it
+    Blocks send_, receive_;            // in bytes
     std::size_t stride_ = 0, per_chunk_ = 0;
     std::array<Swap, kSlots> swaps_;
     std::array<std::vector<std::byte>, kSlots> outgoing_, incoming_;

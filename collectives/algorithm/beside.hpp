@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Beside: short allreduces and reduces, barriers and empty operations of a job on one node. The
-// data travels beside the signature, in the rank's entry or on its board, and every rank reduces
-// all of it for itself, in the same order. No slots, no chunks, and one wait for each other rank.
+// data travels with the signature, in the rank's entry or on its board. Every rank reduces all data
+// for itself, in the same order. It uses no slots and no chunks, and waits once for each other
+// rank.
 //
-// Cost for S bytes, Bi being the bandwidth of another core's cache: a + (G-1) S / Bi. The
-// pipeline's is 3 a + 2 (G-1)/G S / Bi: more for messages up to some kilobytes.
+// Cost for S bytes: a + (G-1) S / Bi. Bi: bandwidth of another core's cache. The pipeline costs 3 a
+// + 2 (G-1)/G S / Bi, which is more for messages up to some kilobytes.
 #pragma once
 
 #include "collectives/algorithm/operation.hpp"
@@ -31,14 +32,14 @@ class Beside final : public Operation {
     void abandon() override {}
 
   private:
-    static constexpr std::size_t kMost = 16u << 10;  // bytes of all others
+    static constexpr std::size_t kMost = 16u << 10;  // bytes of all other ranks together
 
     void hand_out();
 
     std::vector<const void*> inputs_;
     const std::byte* send_ = nullptr;
     std::byte* receive_ = nullptr;
-    std::byte together_[Node::kBoard];  // the data of pieces, gathered
+    std::byte together_[Node::kBoard];  // the call's pieces, gathered
 };
 
 }  // namespace batchai::coll

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks: how a buffer is cut into a block for each rank, one after another in rank order, and how
-// the blocks stream through slots: chunk k of an operation is the k-th piece of every block. All
-// numbers are bytes. Pure.
+// Blocks: how a buffer is cut into one block per rank, in rank order. Blocks stream through slots:
+// chunk k of an operation is the k-th piece of every block. All numbers are bytes. Pure.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +14,8 @@ namespace batchai::coll {
 
 class Blocks {
   public:
-    // Blocks of counts[rank] elements of `element` bytes, or of `count` where there are no counts.
-    // Allocates only for more ranks than ever before.
+    // Blocks of counts[rank] elements of `element` bytes each; without counts, of `count` elements.
+    // Allocates only if there are more ranks than ever before.
     void set(int ranks, std::span<const std::size_t> counts, std::size_t count,
              std::size_t element) {
         ends_.clear();
@@ -32,7 +31,8 @@ class Blocks {
     std::size_t offset(int rank) const { return rank == 0 ? 0 : ends_[rank - 1]; }
     std::size_t count(int rank) const { return ends_[rank] - offset(rank); }
     std::size_t longest() const { return longest_; }
-    // The part of the buffer that is chunk k of the rank's block; none beyond the block's end.
+    // The part of the buffer that is chunk k of the rank's block. It is empty beyond the block's
+    // end.
     Range chunk(int rank, std::size_t per_chunk, std::uint64_t k) const {
         const std::size_t begin = std::min(count(rank), per_chunk * k);
         const std::size_t end = std::min(count(rank), begin + per_chunk);

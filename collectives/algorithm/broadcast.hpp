@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Broadcast: the root copies its chunk into its in slot; its node's ranks copy it from there, and
-// its node's rails send a part each to their counterparts, which put it into their nodes' out
-// slots.
+// Broadcast: the root copies its chunk into its in slot, and the ranks of its node copy it from
+// there. The rails of its node send a part each to their counterparts, which write it into their
+// nodes' out slots.
 //
-// A rank that has received its data does not depend on the others, and could not notice that one of
-// them calls another operation. So with several nodes one more chunk ends the operation: a barrier
-// between them, on the first rail. Inside a node it is enough that all ranks have entered.
+// A rank that has its data depends on no other rank. So it would not notice a rank that calls
+// another operation. With several nodes, one more chunk ends the operation: a barrier between the
+// nodes, on the first rail. Inside a node, it is enough that all ranks have entered.
 //
 // Cost: see spread.hpp, for the parts of the rails.
 #pragma once

@@ -22,7 +22,7 @@ void Direct::start(Wire& wire, Tag tag, int slot, int node, int nodes, const Red
     stage_ = Stage::scatter;
 }
 
-// Peers are taken in turn from the next node on, so that not all send to the same one first.
+// Starts with the next node, so that the nodes do not all send to the same one first.
 void Direct::scatter() {
     blocks_.assign(nodes_, nullptr);
     blocks_[node_] = block(node_);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Direct allreduce: the data is cut into a block per node. Every node sends block i to node i,
-// which combines the N blocks that it then has in the canonical tree's order and sends the result
-// to all, or, of a reduce, to one.
+// Direct allreduce: the data is cut into one block per node. Every node sends block i to node i.
+// Node i combines the N blocks in the canonical tree's order. It sends the result to all nodes, or,
+// in a reduce, to one.
 //
-// Cost for m bytes: 2 a + 2 (N-1) o + 2 (N-1)/N m b. No more bytes than the lower bound and only
-// two latencies, as long as the network takes N-1 messages at once: the best for long messages on
-// up to some tens of nodes.
+// Cost for m bytes: 2 a + 2 (N-1) o + 2 (N-1)/N m b. It sends no more bytes than the lower bound
+// and has only two latencies, if the network takes N-1 messages at once. It is the best for long
+// messages on up to some tens of nodes.
 //
-// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
-// JPDC 69(2), 2009, for the bound; the schedule is the radix-N case of scatter-reduce-allgather.
+// Source for the bound: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+// workstations", JPDC 69(2), 2009. The schedule is the radix-N case of scatter-reduce-allgather.
 #pragma once
 
 #include "collectives/algorithm/exchange.hpp"
@@ -24,17 +24,17 @@ class Direct final : public Exchange {
         return 2 * link.latency + 2 * (nodes - 1) * link.overhead +
                2.0 * (nodes - 1) / nodes * static_cast<double>(bytes) * link.per_byte;
     }
-    // Bytes of scratch memory for data of `bytes`: blocks are rounded up to whole lines.
+    // Bytes of scratch memory for data of `bytes`. Blocks are rounded up to whole cache lines.
     static std::size_t scratch_needed(int nodes, std::size_t bytes) {
         return tree_scratch_needed(nodes) + bytes +
                static_cast<std::size_t>(nodes) * 2 * kAlignment;
     }
 
-    // data: this node's partial result, then the result. scale: what is still to be done to it.
+    // data: this node's partial result, then the result. scale: the scaling that is not done yet.
     void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
                const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count);
-    // After start: only this node is to get the result. Every node has to have a block, so that it
-    // hears from every other one: see has_blocks.
+    // Call it after start(): only this node gets the result. Every node must have a block, so that
+    // it hears from every other one: see has_blocks.
     void only_for(int root) { root_ = root; }
     static bool has_blocks(int nodes, std::size_t bytes) {
         return bytes >= static_cast<std::size_t>(nodes) * kAlignment;
@@ -58,8 +58,8 @@ class Direct final : public Exchange {
     std::byte *data_ = nullptr, *scratch_ = nullptr;
     std::size_t count_ = 0;
     int node_ = 0, nodes_ = 1;
-    int root_ = -1;                         // that alone gets the result; -1: all do
-    std::vector<const std::byte*> blocks_;  // this node's block, as each node has sent it
+    int root_ = -1;                         // the only node that gets the result; -1: all nodes do
+    std::vector<const std::byte*> blocks_;  // this node's block, by the node that has sent it
     Stage stage_ = Stage::end;
 };
 

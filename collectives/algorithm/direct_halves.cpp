@@ -14,10 +14,10 @@ void DirectHalves::begin(const Call& call, std::uint64_t number, std::uint64_t) 
 }
 
 Step DirectHalves::step() {
-    return swap_.step() ? Step::done : Step::idle;  // what the wire moves, the engine sees
+    return swap_.step() ? Step::done : Step::idle;  // the engine checks the wire's progress
 }
 
-// Peers are taken in turn from the next one on, so that not all send to the same one first.
+// Starts with the next rank, so that the ranks do not all send to the same one first.
 void DirectHalves::scatter() {
     const std::size_t own = block(rank()).size();
     const std::size_t apart = stride(call_.signature.count, element(), rank(), ranks());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DirectHalves: the two halves of a direct allreduce (direct.hpp), each as an operation of its own.
+// DirectHalves: the two halves of a direct allreduce (direct.hpp), each as a separate operation.
 // They are for data that the host does not combine: device memory, which the wire reads and writes
-// in place. Only for communicators with one rank on each node. The data is cut into a block per
-// rank, as part_of (chunking.hpp) does it.
-//
+// in place. Each node of the communicator must have exactly one rank. part_of (chunking.hpp) cuts
+// the data into one block per rank.
 //   direct_scatter   block r of send goes to rank r; receive gets this rank's block from all
 //                    others, in rank order, each stride() bytes after the one before
 //   direct_gather    this rank's block of receive goes to all others, and theirs come there
@@ -26,7 +25,7 @@ class DirectHalves final : public Operation {
         const std::size_t bytes = part_of(count, element, rank, ranks).size() * element;
         return (bytes + kAlignment - 1) / kAlignment * kAlignment;
     }
-    // Bytes that a scatter of so many receives at most.
+    // The most bytes that a scatter of `bytes` receives.
     static std::size_t scratch_needed(std::size_t bytes, int ranks) {
         return bytes + static_cast<std::size_t>(ranks) * 2 * kAlignment;
     }
@@ -40,7 +39,7 @@ class DirectHalves final : public Operation {
   private:
     void scatter();
     void gather();
-    Range block(int rank) const {  // in bytes
+    Range block(int rank) const {  // the rank's block, in bytes
         const auto [begin, end] = part_of(call_.signature.count, element(), rank, ranks());
         return {begin * element(), end * element()};
     }

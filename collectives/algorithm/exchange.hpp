@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exchange: the work of one rail on one chunk between the nodes. A state machine: start() of a
-// derived class posts the first messages, step() posts the next ones when those have arrived. It
-// never waits. Works on memory of the library, never on the caller's buffers.
+// Exchange: the work of one rail on one chunk between the nodes, as a state machine. start() of a
+// derived class posts the first messages. step() posts the next ones when those have arrived. It
+// never waits. It uses memory of the library, never the caller's buffers.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Exchange {
     Exchange& operator=(const Exchange&) = delete;
     virtual ~Exchange() = default;
 
-    // True once everything has been sent and received. Not to be called again then.
+    // True when everything has been sent and received. Do not call it again after that.
     bool step() {
         while (arrived()) {
             if (!advance()) return true;
@@ -31,7 +31,7 @@ class Exchange {
         for (Ticket& ticket : tickets_) wire_->cancel(ticket);
         tickets_.clear();
     }
-    // Calls with each node whose message is missing.
+    // Calls `with` for each node whose message is missing.
     template <class With>
     void for_missing(With with) const {
         for (const Ticket& ticket : tickets_) {
@@ -47,7 +47,7 @@ class Exchange {
         slot_ = slot;
         tickets_.clear();
     }
-    // Posts the next messages; all earlier ones are done. False: the exchange has ended.
+    // Posts the next messages; all earlier ones have arrived. False: the exchange has ended.
     virtual bool advance() = 0;
 
     void send(int node, int step, const void* data, std::size_t bytes) {
@@ -72,7 +72,7 @@ class Exchange {
     Tag tag_;
     int slot_ = 0;
     Memory memory_ = Memory::host;
-    std::vector<Ticket> tickets_;  // keeps its memory
+    std::vector<Ticket> tickets_;  // reused, to avoid allocations
 };
 
 }  // namespace batchai::coll

@@ -30,7 +30,7 @@ void Folded::start(Wire& wire, Tag tag, int slot, int node, int nodes, const Red
     if (wide && stage_ == Stage::rounds) reduction_.widen(own_, inputs, 1, count_, {});
 }
 
-// The odd node of a folded pair gives its data away and waits for the result.
+// The odd node of a folded pair sends its data and waits for the result.
 void Folded::fold() {
     if (node_ % 2 == 1) {
         send(node_ - 1, kFold, data_, count_ * reduction_.element);

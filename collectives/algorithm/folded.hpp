@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Folded: the base of exchanges that work in rounds between a power of two of nodes, the leaves of
-// the canonical tree. If the number of nodes N is not a power of two, let p < N be the largest one:
-// the first N - p pairs fold. One node of a pair hands its data to the other before the rounds, and
-// gets the result after them.
+// Folded: the base class of exchanges that work in rounds between a power of two of nodes, which
+// are the leaves of the canonical tree. If the number of nodes N is not a power of two, let p < N
+// be the largest one. Then the first N - p pairs of nodes fold: one node of a pair sends its data
+// to the other before the rounds, and gets the result after them.
 //
 // Partial results must not be rounded, or the bits would differ from those of other algorithms. So
-// partial results of several nodes keep numbers of 16 bits wide, in scratch memory.
+// partial results of several nodes keep 16-bit numbers wide, in scratch memory.
 #pragma once
 
 #include "collectives/algorithm/exchange.hpp"
@@ -20,18 +20,18 @@ class Folded : public Exchange {
     static std::size_t scratch_needed(int nodes, std::size_t bytes) {
         return widens(nodes) ? 4 * bytes : bytes;
     }
-    // data: this node's partial result, then the result; scale: what is still to be done to it.
+    // data: this node's partial result, then the result. scale: the scaling that is not done yet.
     void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
                const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count);
 
   protected:
-    // Finishes the round that has arrived and posts the next one. False: there is none, and data_
-    // is the result.
+    // Finishes the round whose messages have arrived and posts the next one. False: it was the last
+    // round, and data_ is the result.
     virtual bool next_round() = 0;
 
-    // Steps of a tag from which on they are the rounds'.
+    // The first step of a tag that belongs to the rounds.
     static constexpr int kRound = 2;
-    // Whether partial results are more than one node's.
+    // Whether partial results of more than one node occur.
     static bool widens(int nodes) { return nodes > 2; }
     static double folding_cost(const Link& link, int nodes, std::size_t bytes) {
         return Leaves(nodes).folded > 0 ? 2 * link.message(bytes) : 0;
@@ -39,11 +39,11 @@ class Folded : public Exchange {
     int node_of(int leaf) const { return leaves_.node_of(leaf); }
     int leaves() const { return leaves_.count; }
 
-    Reduction reduction_;  // whose kernels are all `combine` where nothing is wide
+    Reduction reduction_;  // all of its kernels are `combine` if nothing is wide
     Scale scale_;
     std::byte* data_ = nullptr;
-    std::byte* own_ = nullptr;    // the partial result: data, or wide in the scratch memory
-    std::byte* other_ = nullptr;  // room for what is received
+    std::byte* own_ = nullptr;    // the partial result: data, or wide numbers in scratch memory
+    std::byte* other_ = nullptr;  // memory for received data
     std::size_t count_ = 0;
     int leaf_ = 0;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Halving and doubling: a reduce-scatter by halves, then an allgather that takes the same way back.
-// In round i of the first a node and the one 2^i away each keep one half of what they still share
-// and combine it, left before right: the distances grow, unlike in the textbook, so that the tree
-// is the canonical one. Where the number of nodes is not a power of two: folded.hpp.
+// In round i of the first, a node and the node 2^i away each keep one half of the data that they
+// share. Each combines its half, left before right. The distances grow, unlike in the textbook, so
+// that the tree is the canonical one. folded.hpp handles numbers of nodes that are not a power of
+// two.
 //
-// Cost for m bytes on p nodes: 2 log2 p (a + o) + 2 (p-1)/p m b, where the first half of the bytes
-// count twice if they travel wide, and 2 (a + o + m b) more with folding. As few bytes as
-// direct.hpp with fewer messages: for many nodes, or networks that do not take N-1 messages at
-// once.
+// Cost for m bytes on p nodes: 2 log2 p (a + o) + 2 (p-1)/p m b. The first half of the bytes count
+// twice if they are sent wide. Folding adds 2 (a + o + m b). It sends as few bytes as direct.hpp,
+// with fewer messages: for many nodes, or networks that do not take N-1 messages at once.
 //
 // Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
 #pragma once
@@ -33,7 +33,7 @@ class HalvingDoubling final : public Folded {
     }
 
   private:
-    // Parts of the data, one for each leaf: [first, end).
+    // Parts of the data, one per leaf: [first, end).
     struct Parts {
         int first, end;
     };
@@ -42,11 +42,11 @@ class HalvingDoubling final : public Folded {
     bool scatter();
     bool gather();
     void combine();
-    // The parts of this leaf, or of the one at `distance`, after the round of that distance.
+    // The parts that this leaf, or the leaf at `distance`, has after the round of that distance.
     Parts after(int leaf, int distance) const;
     Range elements(Parts parts) const;
 
-    int distance_ = 0;  // of the round under way; 0: none
+    int distance_ = 0;  // of the current round; 0: none
     bool gathers_ = false;
 };
 

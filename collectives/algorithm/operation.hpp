@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operation: a collective under way on this rank, as a state machine. The engine calls step() until
-// it is done; a step never waits.
+// Operation: a running collective on this rank, as a state machine. The engine calls step() until
+// the operation is done. A step never waits.
 #pragma once
 
 #include "collectives/algorithm/planner.hpp"
@@ -19,13 +19,13 @@ namespace batchai::coll {
 struct Context {
     const Topology& topology;
     Node& node;
-    Wire* wire;  // null where there is one node, and on ranks that are on no rail
+    Wire* wire;  // null with one node, and on ranks without a rail
     Planner planner = {};
     const Regions* regions = nullptr;
-    const Node* job = nullptr;    // of a part: the node's memory of the job's communicator
+    const Node* job = nullptr;    // in a part of the job: the Node of the job's communicator
     FaultPoint* fault = nullptr;  // for tests
 
-    // Of one that combines a message of so many bytes.
+    // The chunk of an operation that combines a message of so many bytes.
     std::size_t chunk_bytes(std::size_t message) const {
         return chunk_of_message(message, topology.chunk_bytes(false), node.slot_bytes());
     }
@@ -34,8 +34,8 @@ struct Context {
 enum class Step { idle, moved, done, failed };
 
 struct Missing {
-    std::vector<int> ranks;  // none: it cannot be said
-    bool certain;            // it is them, and not one of their neighbours
+    std::vector<int> ranks;  // empty: unknown
+    bool certain;            // false: the culprit may be a neighbour of these ranks
 };
 
 class Operation {
@@ -45,10 +45,10 @@ class Operation {
     Operation& operator=(const Operation&) = delete;
     virtual ~Operation() = default;
 
-    // number: counts the communicator's operations, from 1. chunk: how many chunks they have used.
+    // number: counts the communicator's operations, from 1. chunk: the chunks that they have used.
     virtual void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) = 0;
     virtual Step step() = 0;
-    // Chunks that this operation has used. Once it is done.
+    // Chunks that this operation has used. Call it after the operation is done.
     virtual std::uint64_t chunks() const = 0;
     // Sets `missing` to the ranks whose arrival or data is missing. Reuses its memory.
     virtual void find_missing(Missing& missing) const = 0;
@@ -57,9 +57,9 @@ class Operation {
         find_missing(missing);
         return missing;
     }
-    // Gives up messages under way, after a failure.
+    // Cancels pending messages, after a failure.
     virtual void abandon() = 0;
-    // Why step() has failed.
+    // The reason why step() has failed.
     const Failure& failure() const { return failure_; }
     Tag tag() const { return Tag::of(number_, call_.signature); }
     const Call& call() const { return call_; }
@@ -79,7 +79,7 @@ class Operation {
         return {signature.before, signature.after,
                 signature.op == BATCHAI_COLL_AVERAGE ? context_.topology.size : 1};
     }
-    int local_root() const {  // of a broadcast; -1 on other nodes
+    int local_root() const {  // of a broadcast's root; -1 on other nodes
         const int root = call_.signature.root;
         const Topology& topology = context_.topology;
         return topology.node_of[root] == topology.node() ? topology.local_of[root] : -1;

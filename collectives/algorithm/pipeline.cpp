@@ -87,7 +87,7 @@ void Pipeline::find_missing(Missing& missing) const {
         });
         return;
     }
-    // A neighbour that is behind, or whose own exchange is.
+    // A rank of this node is late, or its own exchange is.
     for (int r = 0; r < node().size(); ++r) {
         if (Node::reached(node().reduced(r), at(delivered_)) || r == node().rank()) continue;
         ranks.push_back(topology().members[topology().node()][r]);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipeline: the course that allreduce, broadcast and allgather share. The buffers stream through
-// the slots of the node's shared memory in chunks, each in four stages:
+// Pipeline: the sequence of stages that allreduce, broadcast and allgather share. The buffers
+// stream through the slots of the node's shared memory in chunks, each in four stages:
 //
 //   copy in    this rank's data of the chunk, into its in slot
 //   work       the rank's share of the node's work, and the start of its exchange with other nodes
 //   exchange   between the nodes, on the rails, several chunks at a time
 //   copy out   the chunk's result, into the receive buffer
 //
-// A step tries every stage once, so the stages of different chunks overlap: while one chunk is on
-// the wire the next is reduced and the one before copied out. No stage but copy in begins before
-// all ranks of the node have entered the operation with the same signature; a message from a node
-// hence says that the whole node agrees.
+// A step tries every stage once, so stages of different chunks overlap. While one chunk is on the
+// wire, the next is reduced and the one before is copied out. Only copy in may begin before all
+// ranks of the node have entered the operation with the same signature. So a message from a node
+// means that the whole node agrees.
 //
-// Derived classes say what a stage does. k counts an operation's chunks from 0.
+// Derived classes define the stages. k counts an operation's chunks from 0.
 #pragma once
 
 #include <array>
@@ -36,24 +36,25 @@ class Pipeline : public Operation {
     void abandon() final;
 
   protected:
-    // Data about the call, beside its signature, for the other ranks of the node.
+    // Data about the call that the other ranks of the node get with its signature.
     virtual std::span<const std::byte> beside(const Call&) { return {}; }
-    // How many chunks call_ takes, at least 1.
+    // The number of chunks that call_ takes, at least 1.
     virtual std::uint64_t plan() = 0;
     // Whether copy in must wait until all ranks of the node have entered.
     virtual bool waits_for_all() const { return false; }
-    // All have. How many chunks it takes after all; another number only where it has waited.
+    // All ranks of the node have entered. Returns the final number of chunks. It may differ from
+    // plan() only if waits_for_all().
     virtual std::uint64_t plan_with_all() { return chunks_; }
     virtual void copy_in(std::uint64_t k) = 0;
-    // Whether work(k) has what it needs. This rank has copied in.
+    // Whether the inputs of work(k) are complete. This rank has copied in.
     virtual bool can_work(std::uint64_t k) = 0;
-    // Returns the exchange that it has started, if any.
+    // Returns the exchange that it has started; null: none.
     virtual Exchange* work(std::uint64_t k) = 0;
-    // After the exchange.
+    // Runs after the exchange.
     virtual void finish(std::uint64_t) {}
     virtual bool can_copy_out(std::uint64_t k) = 0;
     virtual void copy_out(std::uint64_t k) = 0;
-    // After the last chunk. False: wait for the failure that is certain to come.
+    // Called after the last chunk. False: wait for the failure that will certainly be reported.
     virtual bool may_end() { return true; }
 
     Node& node() const { return context_.node; }
@@ -61,8 +62,9 @@ class Pipeline : public Operation {
     // The communicator's number of chunk k, for slots and counters.
     std::uint64_t at(std::uint64_t k) const { return base_ + k + 1; }
     static int slot(std::uint64_t chunk) { return static_cast<int>(chunk % kSlots); }
-    // Calls with each rank of the node that this rail works for: local ranks r, r + R, r + 2R, ...
-    // of rail r, R rails. So each rank belongs to a rail, also on unequal nodes.
+    // Calls `with` for each rank of the node that this rail serves. Rail r of R rails serves local
+    // ranks r, r + R, r + 2R, ... So each rank belongs to a rail, also if nodes have different
+    // numbers of ranks.
     template <class With>
     void for_served(int n, With with) const {
         const std::vector<int>& ranks = topology().members[n];
@@ -70,7 +72,7 @@ class Pipeline : public Operation {
             with(ranks[r]);
         }
     }
-    // Reduced by all ranks that reduce: local ranks 0 .. reducers - 1.
+    // Whether local ranks 0 .. reducers - 1 have all reduced the chunk.
     bool all_reduced(std::uint64_t k, int reducers) const;
 
   private:

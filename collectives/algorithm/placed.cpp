@@ -14,7 +14,7 @@ std::span<const std::byte> Placed::find(const Call& call) {
     if (context_.regions != nullptr && reduces_numbers(signature) && call.pieces.empty() &&
         (call.send == call.receive || bytes >= kFrom)) {
         own_.send = context_.regions->find(call.send, bytes);
-        // Of several nodes, what the rails get from each other lies in slots anyway.
+        // With several nodes, the parts that rails get from each other are in slots anyway.
         if (signature.kind == Kind::allreduce && context_.topology.nodes() == 1) {
             own_.receive = context_.regions->find(call.receive, bytes);
         }

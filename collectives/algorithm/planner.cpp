@@ -44,7 +44,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1u << 30;
 
-// Of what one rail combines of one chunk.
+// The cost for one rail's part of one chunk.
 double cost(Algorithm algorithm, const Link& link, int nodes, const Reduction& reduction,
             std::size_t count) {
     switch (algorithm) {

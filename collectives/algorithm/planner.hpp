@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Planner: chooses the algorithm that combines the nodes' partial results. It takes the algorithm
-// with the least time for the whole message, by the formulas in the algorithms' headers and the
-// cost of the links, measured when the communicator was made (link.hpp). All ranks have the same
-// numbers and choose the same. Any choice gives the same bits, because the ring is never chosen.
+// with the shortest predicted time for the whole message. The formulas are in the algorithms'
+// headers; the cost of the links was measured when the communicator was made (link.hpp). All ranks
+// have the same numbers, so they choose the same algorithm. Any choice gives the same bits, because
+// the ring is never chosen.
 //
-// BATCHAI_COLL_ALGORITHM names an algorithm to take whatever it costs. Only so the ring is taken:
-// its order of combining depends on the place of a number in the message.
+// BATCHAI_COLL_ALGORITHM names an algorithm to use always. Only this selects the ring, whose order
+// of combining depends on a number's place in the message.
 #pragma once
 
 #include <array>
@@ -27,10 +28,10 @@ const char* name_of(Algorithm algorithm);
 // The algorithm that BATCHAI_COLL_ALGORITHM names, if it is set.
 sys::Result<std::optional<Algorithm>> named_algorithm();
 
-// Numbers that go between the nodes, in chunks that the rails share.
+// The numbers of one message, cut into chunks that the rails share.
 struct Load {
     std::size_t count = 0;
-    std::size_t chunk = 0;  // numbers of a whole one
+    std::size_t chunk = 0;  // numbers of a full chunk
     int rails = 1;
     bool operator==(const Load&) const = default;
 };
@@ -43,11 +44,11 @@ class Planner {
 
     const Link& link() const { return link_; }
     Algorithm choose(const Reduction& reduction, const Load& load) const;
-    // Seconds that the load takes: the first chunk's cost, and for each of the others, which follow
-    // before it has arrived, the same without latencies.
+    // Predicted seconds for the load: the first chunk's full cost, and each later chunk's cost
+    // without latencies. Later chunks start before the first has arrived.
     double predict(Algorithm algorithm, const Reduction& reduction, const Load& load) const;
-    // The choice for float32 of every size, with the cost of the link: a line for each change.
-    // least, most: as of chunk_of_message.
+    // The choice for float32 by message size, with the cost of the link; one line per change.
+    // least, most: as in chunk_of_message.
     std::string text(std::size_t least, std::size_t most, int rails) const;
 
   private:

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recursive doubling: in round i a node swaps its partial result with the one 2^i away and both
-// combine them, left before right, so that all have the canonical tree's result after log2 N
-// rounds (folded.hpp: where N is not a power of two).
+// Recursive doubling: in round i, a node swaps its partial result with the node 2^i away, and both
+// combine the two, left before right. So all have the canonical tree's result after log2 N rounds.
+// folded.hpp handles numbers of nodes that are not a power of two.
 //
-// Cost for m bytes, or 2 m where they travel wide: log2 p * (a + o + m b), and 2 (a + o + m b) more
-// with folding, in which nothing is wide. The best for short messages and for two nodes.
+// Cost for m bytes (2 m if they are sent wide): log2 p * (a + o + m b). Folding adds 2 (a + o + m
+// b), in which nothing is wide. It is the best for short messages and for two nodes.
 //
 // Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
-// MPICH", IJHPCA 19(1), 2005. Rounds go by growing distance, which makes the tree balanced in node
-// order.
+// MPICH", IJHPCA 19(1), 2005. The distance grows with each round, which makes the tree balanced in
+// node order.
 #pragma once
 
 #include <bit>
@@ -31,7 +31,7 @@ class RecursiveDoubling final : public Folded {
     bool next_round() override;
     void combine();
 
-    int distance_ = 0;  // of the round under way; 0: none
+    int distance_ = 0;  // of the current round; 0: none
 };
 
 }  // namespace batchai::coll

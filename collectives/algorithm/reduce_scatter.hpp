@@ -33,19 +33,19 @@ class ReduceScatter final : public Pipeline {
     void copy_out(std::uint64_t k) override;
 
   private:
-    // Of the send buffer, in bytes.
+    // The bytes of chunk k of a rank's block, as a range of the send buffer.
     Range chunk(int rank, std::uint64_t k) const { return blocks_.chunk(rank, per_chunk_, k); }
     std::size_t place(int rank) const { return static_cast<std::size_t>(rank) * per_chunk_; }
-    // The node's partial result for a rank, into `out`.
+    // Writes the node's partial result for a rank into `out`.
     void combine(int rank, std::uint64_t k, const Scale& scale, std::byte* out);
 
     Reduction reduction_;
-    Blocks blocks_;  // of bytes
+    Blocks blocks_;  // in bytes
     std::size_t per_chunk_ = 0;
-    std::vector<const void*> inputs_;         // of the node's ranks
-    std::vector<const std::byte*> partials_;  // of the nodes
+    std::vector<const void*> inputs_;         // by local rank
+    std::vector<const std::byte*> partials_;  // by node
     std::array<Swap, kSlots> swaps_;
-    // The pieces of other nodes: for each rank of the rail, in turn, a piece of each node.
+    // The pieces of other nodes: for each rank that this rail serves, one piece of each node.
     std::array<std::vector<std::byte>, kSlots> scratch_;
     std::vector<std::byte> tree_scratch_;
 };

@@ -22,8 +22,8 @@ void Ring::combine(int index) {
     reduction_.combine(block(index), inputs, 2, range(index).size(), last ? scale_ : Scale{});
 }
 
-// In round r of the first N-1, block node - r goes out and block node - r - 1 comes in; after them
-// a node has the result of block node + 1.
+// In round r of the first N-1, the node sends block node - r and receives block node - r - 1. After
+// these rounds it has the result of block node + 1.
 bool Ring::advance() {
     const int next = (node_ + 1) % nodes_, before = (node_ + nodes_ - 1) % nodes_;
     if (round_ > 0 && round_ < nodes_) combine(node_ - round_);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ring: the data is cut into a block per node. In N-1 rounds every node passes a block to the next
-// one, which adds its own, and in N-1 more the results go round.
+// Ring: the data is cut into one block per node. In N-1 rounds every node passes a block to the
+// next one, which adds its own. In N-1 more rounds the results are passed around.
 //
-// Not the canonical tree: which node's number comes first depends on the block, so a result's bits
-// depend on a number's place in the message; numbers of 16 bits are rounded in every round. Only
-// where it is named (planner.hpp): it asks least of a network, for each node only talks to two.
+// The order of combining is not the canonical tree's: which node's number comes first depends on
+// the block. So a result's bits depend on a number's place in the message, and 16-bit numbers are
+// rounded in every round. It is used only if it is named (planner.hpp). It needs the least from a
+// network, because each node communicates with only two others.
 //
 // Cost for m bytes: 2 (N-1) (a + o) + 2 (N-1)/N m b.
 //
@@ -24,8 +25,8 @@ class Ring final : public Exchange {
         return 2 * (nodes - 1) * link.message(bytes / static_cast<std::size_t>(nodes));
     }
 
-    // data: this node's partial result, then the result; scratch: as large. scale: what is still to
-    // be done to it.
+    // data: this node's partial result, then the result. scratch: memory of the same size. scale:
+    // the scaling that is not done yet.
     void start(Wire& wire, Tag tag, int slot, int node, int nodes, const Reduction& reduction,
                const Scale& scale, std::byte* data, std::byte* scratch, std::size_t count);
 

@@ -11,7 +11,7 @@ Spread::Shape Spread::shape_for(const Link& link, int nodes, std::size_t bytes, 
     return chain < binomial ? Shape::chain : Shape::binomial;
 }
 
-// Binomial: without the lowest bit of the position.
+// Binomial tree: the parent's position is the child's without the lowest bit.
 int Spread::parent(Shape shape, int position) {
     if (position == 0) return -1;
     return shape == Shape::chain ? position - 1 : position & (position - 1);

@@ -22,9 +22,9 @@ class Spread final : public Exchange {
     enum class Shape { binomial, chain };
     static Shape shape_for(const Link& link, int nodes, std::size_t bytes, std::size_t chunk);
 
-    // Nodes that hand the data on, by position: 0 is the root's node. parent of 0: -1.
+    // The tree, by position: 0 is the root's node. The parent of 0 is -1.
     static int parent(Shape shape, int position);
-    // Calls with each of them.
+    // Calls `with` for each child.
     template <class With>
     static void for_children(Shape shape, int position, int nodes, With with) {
         if (shape == Shape::chain) {
@@ -38,7 +38,7 @@ class Spread final : public Exchange {
         }
     }
 
-    // data: the source on the root's node, the destination elsewhere.
+    // data: the source on the root's node, the destination on other nodes.
     void start(Wire& wire, Tag tag, int slot, int node, int nodes, int root_node, Shape shape,
                std::byte* data, std::size_t bytes);
 

@@ -3,8 +3,8 @@
 // Swap: one chunk's messages between the nodes if every node has data for every other node. It
 // posts all messages at once.
 //
-// Cost for m bytes that a node sends to each other node: a + (N-1) m b; the bytes are those of the
-// lower bound. As direct.hpp, it asks the network to take N-1 messages at once.
+// Cost for m bytes that a node sends to each other node: a + (N-1) m b, with the least possible
+// number of bytes. Like direct.hpp, it needs a network that takes N-1 messages at once.
 #pragma once
 
 #include <vector>
@@ -21,8 +21,8 @@ class Swap final : public Exchange {
         receives_.clear();
         posted_ = false;
     }
-    // Both sides name the messages between two nodes in the same order. Empty ones are sent too:
-    // they say that their node takes part.
+    // Both sides add the messages between two nodes in the same order. Empty messages are sent too:
+    // they show that their node takes part.
     void add_send(int node, const std::byte* data, std::size_t bytes) {
         sends_.push_back({node, data, bytes});
     }

@@ -49,7 +49,7 @@ batchai_coll_status fail_by_exception() noexcept {
     try {
         throw;
     } catch (const std::bad_alloc&) {
-        last_error = "out of memory";  // short enough for a string without memory of its own
+        last_error = "out of memory";  // short enough for std::string to need no allocation
     } catch (const std::exception& error) {
         return fail(BATCHAI_COLL_ERR_SYSTEM, error.what());
     } catch (...) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shared parts of the C interface's files: the last error's sentence, and a catch for
+// Shared parts of the C interface's files: the message of the last error, and a handler for
 // exceptions.
 #pragma once
 
@@ -22,13 +22,13 @@ struct batchai_coll_device {
 
 namespace batchai::coll::api {
 
-// BATCHAI_COLL_DEBUG=plan: rank 0 prints it.
+// Rank 0 prints the plan if BATCHAI_COLL_DEBUG=plan.
 void show_plan(const std::string& plan, int rank);
-// Keeps the sentence for batchai_coll_last_error; returns the status.
+// Keeps the message for batchai_coll_last_error; returns the status.
 batchai_coll_status fail(batchai_coll_status status, const std::string& sentence);
 batchai_coll_status bad_argument(const char* function, const std::string& what);
 batchai_coll_status bad_argument(const char* function, const sys::Error& error);
-// Handles an exception: out of memory is the only one that is known to occur.
+// Handles an exception. Out of memory is the only one that is known to occur.
 batchai_coll_status fail_by_exception() noexcept;
 
 // Runs a function that may throw.
@@ -41,10 +41,10 @@ batchai_coll_status guarded(Body body) noexcept {
     }
 }
 
-// The status of an operation; keeps the sentence of a failure.
+// The status of an operation. Keeps the message of a failure.
 batchai_coll_status concluded(const Engine& engine, batchai_coll_status status);
 
-// The GPU of that number; -1: of the local rank's, from 0 again where there are fewer.
+// The GPU with that number; -1: the local rank's number, modulo the number of GPUs.
 sys::Result<Gpu> open_gpu(int number, int local_rank);
 
 }  // namespace batchai::coll::api

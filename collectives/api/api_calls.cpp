@@ -16,7 +16,8 @@ bool is_floating(std::uint8_t type) {
            type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
 }
 
-// Whether the bytes of count elements of a valid type from each of `ranks` can be counted.
+// Checks that `count` elements of a valid type from each of `ranks` have a size in bytes that fits
+// std::ptrdiff_t.
 sys::Result<void> check_count(std::size_t count, batchai_coll_type type, int ranks = 1) {
     const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() /
                              type_size(static_cast<std::uint8_t>(type)) /
@@ -36,14 +37,14 @@ sys::Result<std::size_t> sum_of(std::span<const std::size_t> counts, batchai_col
     return sum;
 }
 
-// A hash of the lengths of blocks, which must be the same on all ranks. Not 0.
+// A hash of the lengths of blocks, which must be the same on all ranks. It is never 0.
 std::uint32_t layout_of(std::span<const std::size_t> counts) {
     std::uint64_t hash = 0xcbf29ce484222325ull;
     for (const std::size_t count : counts) hash = (hash ^ count) * 0x100000001b3ull ^ hash >> 29;
-    return static_cast<std::uint32_t>(hash >> 32) | 1;  // 0 is no hash
+    return static_cast<std::uint32_t>(hash >> 32) | 1;  // 0 means no hash
 }
 
-// A call of `count` elements, from each of `blocks` ranks where it has blocks.
+// Makes a call of `count` elements; if it has blocks, of each of `blocks` ranks.
 sys::Result<CheckedCall> call_of(Kind kind, const Buffers& buffers, std::size_t count,
                                  int blocks = 1) {
     if (buffers.type < BATCHAI_COLL_FLOAT32 || buffers.type > kLastType) {
@@ -165,7 +166,7 @@ sys::Result<CheckedCall> reduce_scatter(Ranks ranks, const Buffers& buffers,
     return with_reduction(std::move(made), reduction);
 }
 
-// Every rank has counts of its own: the ranks find out whether they go together.
+// Every rank has its own counts. The ranks check later that they match.
 sys::Result<CheckedCall> alltoallv(Ranks ranks, const Buffers& buffers,
                                    const std::size_t* send_counts,
                                    const std::size_t* receive_counts) {

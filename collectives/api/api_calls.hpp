@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the arguments of an operation to its Call, which is the same for every kind of memory. An
-// error says what is wrong with an argument. Buffers and counts stay the caller's.
+// Makes a Call from the arguments of an operation, for every kind of memory. An error says which
+// argument is wrong. Buffers and counts remain the caller's.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct CheckedCall {
     Call call;
     // The extents of this rank's buffers, in elements. The buffers are not checked yet.
     std::size_t given = 0, got = 0;
-    // Where in receive the send buffer may lie, in elements; none: the two must not overlap.
+    // The send buffer may lie in receive, at this element; none: the two must not overlap.
     std::optional<std::size_t> in_place = {};
 };
 
@@ -51,10 +51,10 @@ sys::Result<CheckedCall> reduce_scatter(Ranks, const Buffers&, const std::size_t
 sys::Result<CheckedCall> alltoallv(Ranks, const Buffers&, const std::size_t* send_counts,
                                    const std::size_t* receive_counts);
 
-// Whether both buffers are there, where they have elements. For the host's memory: of a GPU's, the
-// device tells more.
+// Checks that both buffers are not null if they have elements. For host memory only; a device
+// checks its own memory further.
 sys::Result<void> check_buffers(const CheckedCall&);
-// Whether they are apart, or are one where the operation allows it.
+// Checks that the buffers do not overlap, or are the same if the operation allows it.
 sys::Result<void> check_overlap(const CheckedCall&);
 
 }  // namespace batchai::coll::api

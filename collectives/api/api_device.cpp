@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface to GPU memory: support, opening and closing, operations and their ends. A
-// library that was built without CUDA has it too, and says so.
+// The C interface to GPU memory: support, opening and closing, operations and their completion. A
+// library that was built without CUDA has these functions too; they return an error that says so.
 #include <fmt/format.h>
 
 #include "collectives/api/api.hpp"
@@ -36,7 +36,7 @@ batchai::sys::Result<Gpu> api::open_gpu(int, int) {
 
 namespace {
 
-thread_local std::string last_support;  // as it was asked for
+thread_local std::string last_support;  // the answer to this thread's last query
 
 #ifdef BATCHAI_HAS_GPU
 std::string support() {
@@ -62,7 +62,7 @@ batchai_coll_status ended(const DeviceCommunicator& owner, batchai_coll_status s
     return fail(status, owner.failure().sentence);
 }
 
-// Whether the device can read and write the buffers.
+// Checks that the device can read and write the buffers.
 batchai::sys::Result<void> check(const Device& device, const CheckedCall& checked) {
     const auto type = static_cast<batchai_coll_type>(checked.call.signature.type);
     if (checked.given > 0) {

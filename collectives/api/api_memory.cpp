@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface's memory that the ranks of a node can address of each other.
+// The C interface to memory that the ranks of a node can address of each other.
 #include "collectives/api/api.hpp"
 
 using namespace batchai::coll;

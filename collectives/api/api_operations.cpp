@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface's operations on the host's memory, and how they end.
+// The C interface to operations on host memory, and to their completion.
 #include "collectives/api/api.hpp"
 #include "collectives/api/api_calls.hpp"
 

@@ -110,7 +110,7 @@ batchai::sys::Result<std::span<const Part>> parts_of(const batchai_coll_tensor* 
     return std::span<const Part>(parts);
 }
 
-// Whether a GPU can take part in it.
+// Checks that the GPU can take part in the operation.
 batchai::sys::Result<void> check(Device& device, std::span<const Part> parts,
                                  Device::Stream stream) {
     for (const Part& part : parts) {
@@ -176,7 +176,7 @@ batchai_coll_status batchai_coll_queue_close(batchai_coll_queue* queue) {
 }
 
 void batchai_coll_queue_free(batchai_coll_queue* queue) {
-    // A thread that does not come back still uses it.
+    // A thread that has not stopped still uses the queue.
     if (queue != nullptr && queue->queue.halt()) delete queue;
 }
 

@@ -17,7 +17,7 @@
 namespace batchai::coll {
 namespace {
 
-// Owner of a value that PMIx has allocated.
+// Owns a value that PMIx has allocated.
 struct Value {
     pmix_value_t* value = nullptr;
 
@@ -40,13 +40,14 @@ sys::Error pmix_error(const std::string& what, pmix_status_t status) {
 
 constexpr char kSessionKey[] = "batchai.coll.session";
 
-// The process's connection to its PMIx server, from the first use to the end of the process or of
-// the library in it: a client that finalizes and comes back while others are in a fence already
-// makes the fence fail.
+// The process's connection to its PMIx server. It lasts from the first use until the process ends
+// or unloads the library. If a client finalized and connected again while others were in a fence,
+// the fence would fail.
 //
-// A rank may run several programs in turn, and PMIx keeps what each of them has published: a
-// process that asks for one key of a rank gets all of that rank's, the earlier programs' too, and
-// believes them from then on. So each session has a name, which is part of its keys; only the name
+// A rank may run several programs in turn, and PMIx keeps the values that each of them has
+// published. A process that asks for one key of a rank gets all of that rank's keys, earlier
+// programs' too, and caches them. So each session has a name, which is part of its keys. Only the
+// name itself is published under the same key again.
 // itself is published under the same key again.
 class Session {
   public:
@@ -60,9 +61,9 @@ class Session {
     pmix_status_t status() const { return status_; }
     const pmix_proc_t& self() const { return self_; }
 
-    // Collective. Returns what the keys of the next communicator begin with.
+    // Collective. Returns the prefix of the next communicator's keys.
     sys::Result<std::string> next_scope();
-    // The process may end now, unless it calls next_scope().
+    // The process may end after this, unless it calls next_scope().
     void leave() {
         if (!leaving_) leaving_ = announce_leaving(self_.nspace, self_.rank);
     }
@@ -91,7 +92,7 @@ class Session {
 
     pmix_proc_t self_{};
     pid_t process_;
-    bool shared_;  // other code of the process, as an MPI library, is a client too
+    bool shared_;  // another library of the process, such as an MPI library, is a client too
     pmix_status_t status_;
     std::string name_;  // empty: not agreed on yet
     unsigned epochs_ = 0;
@@ -113,18 +114,18 @@ sys::Result<void> Session::await_predecessors() const {
     Value peers;
     if (PMIx_Get(&job, PMIX_LOCAL_PEERS, nullptr, 0, &peers.value) != PMIX_SUCCESS ||
         peers.value->type != PMIX_STRING) {
-        return {};  // a server that does not tell them
+        return {};  // the server does not report them
     }
     std::istringstream list(peers.value->data.string);
     for (std::string text; std::getline(list, text, ',');) {
         const auto rank = static_cast<pmix_rank_t>(std::strtoul(text.c_str(), nullptr, 10));
-        // Of this rank itself it is a program around this one.
+        // A process that leaves as this rank is a program that encloses this one.
         if (auto ended = await_leaving(self_.nspace, rank, kLimit); !ended) return ended;
     }
     return {};
 }
 
-// The name is rank 0's: no two of the processes that are rank 0 have the same one.
+// Rank 0 chooses the name. No two processes that are rank 0 choose the same one.
 sys::Result<void> Session::agree_on_name() {
     std::string name;
     if (self_.rank == 0) {
@@ -132,7 +133,7 @@ sys::Result<void> Session::agree_on_name() {
         name = fmt::format("{:x}.{:x}", process_, now);
         if (auto done = put(kSessionKey, name); !done) return done;
     }
-    // Another rank may share its client where rank 0 does not.
+    // Another rank may share its client even if rank 0 does not.
     const std::string note = self_.rank == 0 || shared_ ? note_file() : "";
     if (self_.rank == 0 && !note.empty()) std::ofstream(note, std::ios::trunc) << name;
     if (auto met = fence(true); !met) return met;
@@ -146,8 +147,9 @@ sys::Result<void> Session::agree_on_name() {
     return {};
 }
 
-// The other client may have asked for rank 0's keys before rank 0 put the new name. libpmix then
-// asks again only for ranks of other nodes; those of rank 0's node read the name in this file.
+// The file in which rank 0's node keeps the session's name. The other client may have asked for
+// rank 0's keys before rank 0 put the new name. libpmix then asks again only for ranks of other
+// nodes, so ranks of rank 0's node read this file.
 std::string Session::note_file() const {
     const pmix_proc_t job = proc(PMIX_RANK_WILDCARD);
     Value directory;
@@ -203,7 +205,7 @@ class PmixBootstrap final : public Bootstrap {
   private:
     std::string scoped(const std::string& key) const { return scope_ + "." + key; }
 
-    Session* session_ = nullptr;  // a job of one rank has none
+    Session* session_ = nullptr;  // null in a job of one rank
     std::string scope_;
     int rank_ = 0, size_ = 1;
 };
@@ -245,7 +247,7 @@ sys::Result<std::string> PmixBootstrap::lookup(int rank, const std::string& key)
     return found;
 }
 
-// All ranks have announced it when the fence lets the first one go.
+// When the fence releases the first rank, all ranks have announced that they leave.
 sys::Result<void> PmixBootstrap::leave() {
     if (session_ == nullptr) return {};
     session_->leave();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bootstrap: gives this process its rank in a communicator, and exchanges the data with which its
-// ranks find each other. Here it goes through PMIx; in group.hpp, through the parent communicator.
+// Bootstrap: gives this process its rank in a communicator, and exchanges the data with which the
+// ranks find each other. This file's implementation uses PMIx; those of group.hpp use a parent
+// communicator or the caller's exchange.
 #pragma once
 
 #include <memory>
@@ -20,25 +21,25 @@ class Bootstrap {
 
     virtual int rank() const = 0;
     virtual int size() const = 0;
-    // Collective: publishes this rank's value, if it has one, and waits until all ranks have
+    // Collective: publishes this rank's value, unless it is empty, and waits until all ranks have
     // published.
     virtual sys::Result<void> publish(const std::string& key, const std::string& value) = 0;
     // The value that a rank has published under the key.
     virtual sys::Result<std::string> lookup(int rank, const std::string& key) const = 0;
-    // Collective, the last call: waits for all.
+    // Collective, and the last call: waits for all ranks.
     virtual sys::Result<void> leave() = 0;
 };
 
-// All ranks of the job. A process that no PMIx server has started is a job of one rank.
-// May be called again after the Bootstrap's end, in step with all other ranks, by the same
-// processes or by those of a later program of the ranks: the n-th ones of the processes belong
-// together.
+// All ranks of the job. A process that was not started by a PMIx server is a job of one rank. After
+// the Bootstrap has ended, all ranks may call this function again in step, from the same processes
+// or from a rank's later program. The n-th calls of all ranks form one communicator.
 sys::Result<std::unique_ptr<Bootstrap>> bootstrap_through_pmix();
 
-// The name of the node that this process counts as: BATCHAI_COLL_NODE, so that the ranks of one
-// host may count as several nodes; PMIX_HOSTNAME, set by PMIx servers; the host's name.
+// The name of the node that this process counts as, from the first of these that is set:
+// BATCHAI_COLL_NODE, by which ranks of one host can count as several nodes; PMIX_HOSTNAME, from the
+// PMIx server; the host's name.
 std::string node_name();
-// The same for two processes exactly if they reach each other through the loopback.
+// Equal for two processes exactly if they reach each other through the loopback.
 std::string host_name();
 
 }  // namespace batchai::coll

@@ -31,7 +31,7 @@ sys::Result<std::chrono::milliseconds> wanted_timeout() {
     return std::chrono::milliseconds(static_cast<long long>(seconds * 1000));
 }
 
-// The middle one of each number.
+// The median of each number.
 Link typical(std::vector<Link> links) {
     const auto middle = [&](double Link::*number) {
         const auto at = links.begin() + static_cast<std::ptrdiff_t>((links.size() - 1) / 2);
@@ -58,7 +58,7 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::create(
     return join(std::move(comm));
 }
 
-// Ranks that are not in the new one take part in what its ranks publish.
+// Ranks outside the new communicator take part while its ranks publish.
 sys::Result<std::unique_ptr<Communicator>> Communicator::split(const std::vector<int>& ranks) {
     auto some = std::make_unique<Group>(*engine_, topology_.rank, topology_.size, ranks);
     if (!some->is_member()) {
@@ -113,7 +113,7 @@ sys::Result<void> Communicator::find_others() {
                          : look_up<Introduction>(*bootstrap_, rank, kIntroduction);
         if (!other) return other.error();
         one_host_ = one_host_ && other->host == own.host;
-        // Ranks of different hosts are on different nodes, whatever their names.
+        // Ranks on different hosts are on different nodes, even if their node names are equal.
         names.push_back(other->node + '\n' + other->host);
         pids.push_back(other->pid);
     }
@@ -126,7 +126,8 @@ sys::Result<void> Communicator::find_others() {
     return {};
 }
 
-// A rank that cannot take part stays until all ranks know: they wait for it in every step.
+// A rank that cannot take part stays until all ranks know it, because they wait for it in every
+// step.
 sys::Result<void> Communicator::meet() {
     sys::Result<void> joined = prepare();
     Offer own;
@@ -145,7 +146,8 @@ sys::Result<void> Communicator::meet() {
     return agree(joined);
 }
 
-// The cost of rails is measured on all of them at once. A rail that cannot be connected is missing.
+// Waits until all rails of the node are connected, so that their cost is measured at the same time.
+// It waits at most 100 ms, because a rail may be impossible to connect.
 void Communicator::meet_rails() {
     constexpr std::chrono::milliseconds kPatience(100);
     node_->publish(node_->connected(node_->rank()), 1);
@@ -167,7 +169,7 @@ sys::Result<void> Communicator::prepare() {
     if (!named) return named.error();
     algorithm_ = *named;
     if (topology_.local_rank() == 0) {
-        // The memory that only a slow link needs is allocated once the link is known.
+        // The extra memory that only a slow link needs is allocated after the link was measured.
         auto memory = Segment::create(node_bytes(true), node_bytes(false));
         if (!memory) return memory.error();
         use(std::move(*memory));
@@ -182,7 +184,7 @@ sys::Result<void> Communicator::prepare() {
     return {};
 }
 
-// A rank without an offer has failed, and reports that itself; then not all ranks are connected.
+// A rank without an offer has failed and reports that itself. Then some ranks stay unconnected.
 sys::Result<void> Communicator::accept_offers() {
     if (node_ == nullptr) {
         const int first = topology_.members[topology_.node()][0];
@@ -209,7 +211,7 @@ sys::Result<void> Communicator::accept_offers() {
     return {};
 }
 
-// All ranks have a communicator, or none has; and all take the same for what a link costs.
+// Either all ranks get a communicator or none does. All ranks use the same cost of links.
 sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
     std::string word = own ? std::string(kJoined) : "failed: " + own.error().message;
     if (own && link_) {
@@ -255,7 +257,7 @@ std::string Communicator::plan() const {
                        planner().text(topology_.chunk_bytes(false), node_->slot_bytes(), rails));
 }
 
-// Of the node's memory, with room for the slots of a slow link or for those of a fast one.
+// Bytes of the node's memory, with the slots of a slow link or of a fast one.
 std::size_t Communicator::node_bytes(bool slow) const {
     return Node::bytes_needed(topology_.local_size(), topology_.chunk_bytes(slow));
 }
@@ -290,7 +292,8 @@ Communicator::~Communicator() {
     const bool failed = engine_ != nullptr && engine_->failure().status != BATCHAI_COLL_OK;
     if (parent_ == nullptr || failed) wire_.reset();
     if (parent_ == nullptr) return;
-    // Others may still wait for the last messages: the connections stay until the parent's end.
+    // Other ranks may still wait for the last messages, so the connections stay until the parent
+    // ends.
     const std::lock_guard lock(parent_->ends_);
     --parent_->children_;
     if (wire_ != nullptr) parent_->retired_.push_back(std::move(wire_));

@@ -22,28 +22,29 @@ class Communicator {
   public:
     // All ranks of the job. Collective: an error on one rank is an error on all.
     static sys::Result<std::unique_ptr<Communicator>> create();
-    // The same, of ranks that find each other in their own way.
+    // Like create(), for ranks that find each other through `bootstrap`.
     static sys::Result<std::unique_ptr<Communicator>> create(std::unique_ptr<Bootstrap> bootstrap);
-    // Some of its ranks, ascending; null on the others. Collective over all of this one's ranks.
-    // It must end before this one.
+    // Makes a communicator of some of this one's ranks, in ascending order; null on the other
+    // ranks. Collective over all ranks of this communicator. It must end before this one.
     sys::Result<std::unique_ptr<Communicator>> split(const std::vector<int>& ranks);
-    // Some ranks of this one's job, which find each other in their own way; collective over those.
-    // Any thread, beside operations of this one. It must end before this one.
+    // Makes a communicator of some ranks of this one's job, which find each other through
+    // `bootstrap`. Collective over those ranks. Any thread may call it during operations of this
+    // communicator. It must end before this one.
     sys::Result<std::unique_ptr<Communicator>> group(std::unique_ptr<Bootstrap> bootstrap);
-    // How many communicators of split() and group() have not ended.
+    // The number of communicators from split() and group() that have not ended.
     std::size_t children() const { return children_; }
-    // Collective: returns when all ranks have called it. Not after a failure.
+    // Collective: returns when all ranks have called it. Do not call it after a failure.
     Failure finalize();
-    // Memory of this rank that the other ranks of its node can address (Regions), zero, until it is
-    // released or the communicator ends. Collective; an error on one rank is an error on all, and
-    // all is as it was before.
+    // Zeroed memory of this rank that the other ranks of its node can address (Regions). It lasts
+    // until release() or the end of the communicator. Collective: an error on one rank is an error
+    // on all, and then nothing changes.
     sys::Result<std::byte*> allocate(std::size_t bytes);
-    // Of allocate(); 0: none.
+    // The region of memory from allocate(); 0: it is not from allocate().
     std::uint32_t region_of(const void* memory) const { return regions_->number_of(memory); }
     // Collective.
     Failure release(std::uint32_t region);
-    // All ranks of the job fail with this sentence, in this communicator and in all others. Any
-    // thread.
+    // Makes all ranks of the job fail with this message, in all communicators. Any thread may call
+    // it.
     void abort(const std::string& sentence);
     ~Communicator();
     Communicator(const Communicator&) = delete;
@@ -52,9 +53,9 @@ class Communicator {
     const Topology& topology() const { return topology_; }
     Engine& engine() { return *engine_; }
     Progress& progress() { return progress_; }
-    // Without any progress; 0: none.
+    // How long an operation may make no progress; 0: no limit.
     std::chrono::milliseconds timeout() const { return timeout_; }
-    // The algorithms and when they are used, as text.
+    // The algorithms and their message sizes, as text.
     std::string plan() const;
 
   private:
@@ -82,20 +83,20 @@ class Communicator {
     // Destroyed from the last to the first, except the wire: see the destructor.
     std::unique_ptr<Bootstrap> bootstrap_;
     Communicator* parent_ = nullptr;
-    Communicator* job_ = nullptr;  // null: this is it
+    Communicator* job_ = nullptr;  // null: this communicator has all ranks of the job
     std::atomic<std::size_t> children_ = 0;
-    std::mutex ends_;                                // of children, in any thread
-    std::vector<std::unique_ptr<UcxWire>> retired_;  // of children that have ended
+    std::mutex ends_;  // guards the end of children, which any thread may end
+    std::vector<std::unique_ptr<UcxWire>> retired_;  // wires of children that have ended
     Topology topology_;
     std::chrono::milliseconds timeout_{0};
     bool one_host_ = true;
     Roster roster_;
     Limits limits_;
-    Invitation invitation_;           // of this node
-    std::optional<Meeting> meeting_;  // in init
+    Invitation invitation_;           // this node's
+    std::optional<Meeting> meeting_;  // during init only
     std::optional<FaultPoint> fault_;
-    std::optional<Algorithm> algorithm_;  // that is to be taken always
-    std::optional<Link> link_;            // as measured by this rank; then the middle of all
+    std::optional<Algorithm> algorithm_;  // always used, if set
+    std::optional<Link> link_;  // measured by this rank, later replaced by the median of all ranks
     std::unique_ptr<Node> node_;
     std::optional<Regions> regions_;
     std::unique_ptr<Watchdog> watchdog_;

@@ -15,9 +15,9 @@ namespace batchai::coll {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// A rank's data for the others, or why it has failed.
+// A rank's data for the others, or its error.
 using Word = sys::Result<std::string>;
-constexpr char kWell = '+', kFailed = '-';  // how it is published
+constexpr char kWell = '+', kFailed = '-';  // the first byte of a published Word
 
 // Sends this rank's data or error to all ranks. Returns the data of all, by rank; an error on all
 // ranks if one has an error.
@@ -80,7 +80,7 @@ sys::Result<std::byte*> Communicator::allocate(std::size_t bytes) {
     return memory;
 }
 
-// Collective over all ranks: whether each node has what all of its ranks ask for.
+// Collective over all ranks: checks that each node has the memory that all of its ranks ask for.
 sys::Result<void> Communicator::check_memory(Bootstrap& ranks, std::size_t bytes) const {
     const auto sizes = exchange(ranks, "bytes", std::to_string(bytes));
     if (!sizes) return sizes.error();
@@ -99,7 +99,7 @@ sys::Result<void> Communicator::check_memory(Bootstrap& ranks, std::size_t bytes
     return all ? sys::Result<void>() : all.error();
 }
 
-// Collective over all ranks: memory of each rank of the node, by local rank.
+// Collective over all ranks: returns the memory of each rank of the node, by local rank.
 sys::Result<std::vector<Segment>> Communicator::share(Bootstrap& ranks, std::size_t bytes) const {
     auto own = Segment::create(bytes);
     const auto offers =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Communicator: its watchdog, how it is prepared and begins.
+// Communicator: prepares and starts its watchdog.
 #include "collectives/comm/comm.hpp"
 #include "collectives/comm/offers.hpp"
 #include "collectives/transport/devices.hpp"
@@ -44,7 +44,7 @@ sys::Result<std::vector<Invitation>> Communicator::invitations() const {
     return invitations;
 }
 
-// On one host all nodes have the same address: no cable can be cut.
+// Empty on one host: there all nodes have the same address, and no cable can be cut.
 sys::Result<std::vector<Listeners>> Communicator::listeners_of(
     const std::vector<Invitation>& invitations) const {
     std::vector<Listeners> listeners(topology_.nodes());

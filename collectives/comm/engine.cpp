@@ -67,7 +67,7 @@ void Engine::enqueue(Request* request) {
     last_ = request;
 }
 
-// The one that was started first.
+// Removes the oldest request from the queue.
 Engine::Request* Engine::dequeue() {
     return std::exchange(first_, first_->next);
 }
@@ -87,8 +87,8 @@ Engine::Request* Engine::start(const Call& call) {
     return request;
 }
 
-// Two allreduces before an alltoallv. A block counts positive for the rank that sends it and
-// negative for the one that receives it: if both agree on all blocks, the sum is 0.
+// Runs two allreduces before an alltoallv. Each block counts positive for its sender and negative
+// for its receiver. If both sides agree on all blocks, the sum is 0.
 void Engine::find_facts(Request* request) {
     const auto mix = [](int from, int to, std::uint64_t count) {
         const std::uint64_t pair =
@@ -149,17 +149,18 @@ batchai_coll_status Engine::wait(Request* request) {
     return conclude(request);
 }
 
-// A look at the wire is a system call, and costs as much as a yield.
+// Checking the wire takes a system call and costs as much as a yield. So with a wire it does not
+// spin.
 void Engine::pause(Backoff& backoff) const {
     backoff.pause(chunk_time(), context_.wire == nullptr ? kSpin : std::chrono::nanoseconds(0));
 }
 
-// The least time of a chunk of the current operation on the wire. 0: no chunk is on a wire.
+// The shortest time in which the wire carries a chunk of the current operation; 0: no wire.
 std::chrono::nanoseconds Engine::chunk_time() const {
     if (current_ == nullptr || context_.wire == nullptr) return {};
     const std::size_t whole = bytes_of(current_->call().signature);
     const std::size_t bytes = std::min(whole, context_.chunk_bytes(whole));
-    // A byte's time is a rail's, with all rails at once, which share the chunk.
+    // per_byte was measured with all rails busy. The rails share the chunk.
     const double seconds =
         static_cast<double>(bytes) / context_.topology.rails() * context_.planner.link().per_byte;
     return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
@@ -179,8 +180,8 @@ bool Engine::begin_first() {
     return true;
 }
 
-// An operation's first step posts its messages before the wire makes progress: progress takes a
-// system call, and a message that arrives before its receive is posted is copied once more.
+// The first step of an operation posts its messages before the wire makes progress. Progress takes
+// a system call, and a message that arrives before its receive is posted is copied once more.
 Step Engine::advance() {
     if (first_ == nullptr) return Step::idle;
     const bool begins = current_ == nullptr;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Engine: runs a communicator's operations one after another, in the order of their start. It has
-// no thread: every call of the caller makes progress. If an operation does not move, the engine
-// checks for failures that other ranks or the watchdog have reported, for lost connections, for
-// ranks that call another operation, and for the timeout.
+// no thread: every call of the caller makes progress. While an operation makes no progress, the
+// engine checks for reports of other ranks and of the watchdog, and for lost connections. It also
+// checks for ranks that call another operation, and for the timeout.
 //
-// The first failure holds: every request ends with it, here and on all other ranks, which learn of
-// it through the node's memory and the wire.
+// The first failure is final: every request ends with it, here and on all other ranks. The failure
+// reaches them through the node's memory and the wire.
 //
 // An operation allocates memory only when it is run for the first time, and never while it waits.
 #pragma once
@@ -35,53 +35,53 @@ class Engine {
         Engine* engine = nullptr;
         Call call = {};
         batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
-        bool internal = false;                            // no caller asks for its end
+        bool internal = false;                            // no caller waits for its end
         char label[ProgressPage::kLabel] = {};            // the program's label for it
         std::vector<std::size_t> counts, receive_counts;  // the call's
         BlockFacts facts;
-        Request* next = nullptr;  // in the queue
+        Request* next = nullptr;  // the next request in the queue
     };
 
-    // timeout: without any progress of an operation; 0: none. patience: how long a lost connection,
-    // or another error that may be a consequence, waits for a watchdog's report of the cause.
+    // timeout: how long an operation may make no progress; 0: no limit. patience: how long the
+    // engine waits for a watchdog's report of the cause after a lost connection, or after another
+    // error that may be a consequence.
     Engine(const Context& context, std::chrono::milliseconds timeout, Progress& progress,
            std::chrono::milliseconds patience = std::chrono::milliseconds(0));
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // Only while there is no failure. Copies the call's counts.
+    // Must not be called after a failure. Copies the call's counts.
     Request* start(const Call& call);
-    // Make progress. IN_PROGRESS comes from test only; otherwise the request has ended and is gone.
+    // Both make progress. Only test returns IN_PROGRESS; otherwise the request has ended and is
+    // deleted.
     batchai_coll_status test(Request* request);
     batchai_coll_status wait(Request* request);
-    // Whether the last test() has moved anything.
+    // Whether the last test() made progress.
     bool has_moved() const { return moved_; }
-    // Whether direct halves may be of such memory.
+    // Whether direct halves can use this kind of memory.
     bool carries(Memory memory) const {
         return context_.wire != nullptr && context_.wire->carries(memory);
     }
-    // For operations that do not go through the engine: whether a failure of the job was reported
-    // meanwhile. Moves messages, not operations.
+    // For operations outside the engine: whether a failure of the job was reported meanwhile. It
+    // makes progress on messages, not on operations.
     bool has_failed();
-    // Gives up the messages under way. The wire may read and write their buffers until it is
-    // destroyed.
+    // Cancels pending messages. The wire may read and write their buffers until it is destroyed.
     void abandon();
 
-    // Pauses between two looks, after one without progress.
+    // Pauses after a step without progress.
     void pause(Backoff& backoff) const;
 
-    // The ranks whose arrival or data is missing in the operation under way.
+    // The ranks whose arrival or data the current operation lacks.
     Missing waiting_for() const {
         return current_ == nullptr ? Missing{{}, false} : current_->waiting_for();
     }
 
-    // Its status is OK while all is well.
+    // The status is OK as long as there is no failure.
     const Failure& failure() const { return failure_; }
     // Sets the failure. tell: report it to the other nodes too.
     void fail(const Failure& failure, bool tell);
-    // The same for a failure that may be a consequence of one on other ranks. A system error of
-    // this rank (ERR_SYSTEM) waits for a report of the cause, as a lost connection does: for at
-    // most a second.
+    // Like fail(), for a failure that may be a consequence of one on other ranks. If it is a system
+    // error of this rank (ERR_SYSTEM), it waits for a report of the cause, at most a second.
     void fail_unless_told(const Failure& failure);
 
   private:
@@ -122,10 +122,10 @@ class Engine {
     Alltoall alltoall_;
     DirectHalves direct_halves_;
 
-    Operation* current_ = nullptr;  // runs first_
+    Operation* current_ = nullptr;  // the operation of first_
     std::uint64_t operations_ = 0, chunks_ = 0;
-    Request *first_ = nullptr, *last_ = nullptr;  // of the queue
-    std::deque<Request> requests_;                // all requests; they do not move
+    Request *first_ = nullptr, *last_ = nullptr;  // ends of the queue
+    std::deque<Request> requests_;                // all requests; their addresses do not change
     std::vector<Request*> unused_;
 
     // On rank 0: the operations that the other nodes have reported.
@@ -134,16 +134,16 @@ class Engine {
         Signature signature;
         int rank = 0;
     };
-    std::vector<Entered> entered_;  // by node; elsewhere empty
-    std::uint64_t said_ = 0;        // the last operation that this rank has told rank 0 of
+    std::vector<Entered> entered_;  // by node; empty on other ranks
+    std::uint64_t said_ = 0;        // the last operation that this rank has reported to rank 0
 
-    Backoff backoff_;  // of wait: it learns whether other threads want the core
+    Backoff backoff_;  // used by wait(); it learns whether other threads need the core
     unsigned idle_steps_ = 0;
     bool moved_ = false;
     std::optional<Clock::time_point> idle_since_;
     std::optional<Clock::time_point> lost_at_;
     Clock::time_point looked_at_{};
-    Missing missing_{{}, false};  // as found by the last look
+    Missing missing_{{}, false};  // of the last check
     Failure failure_;
 };
 

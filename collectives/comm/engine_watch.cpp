@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Engine: what it looks for while nothing moves, and how it fails.
+// Engine: its checks while nothing makes progress, and its failures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +15,11 @@ using namespace std::chrono_literals;
 
 constexpr auto kLookEvery = 10ms;
 constexpr auto kSayAfter = 100ms;
-constexpr std::chrono::milliseconds kMostPatience = 1s;  // in a call that is not to wait
+constexpr std::chrono::milliseconds kMostPatience = 1s;  // in a call that should not wait
 
 }  // namespace
 
-// After a step that moved nothing.
+// Called after a step without progress.
 void Engine::watch() {
     if (first_ == nullptr || ++idle_steps_ < kStepsPerWatch) return;
     idle_steps_ = 0;
@@ -35,7 +35,7 @@ void Engine::watch() {
     if (timeout_ > 0s) give_up_on(now - *idle_since_);
 }
 
-// Ranks that see the missing rank on their own node report first: the others know only its node.
+// Ranks on the node of the missing rank report first: the others know only the node.
 void Engine::give_up_on(std::chrono::nanoseconds idle) {
     if (idle < timeout_) return;
     const Missing missing = current_->waiting_for();
@@ -47,14 +47,14 @@ void Engine::give_up_on(std::chrono::nanoseconds idle) {
          true);
 }
 
-// The node's failure, or the one of the job that this is a part of.
+// The failure of this node, or of the job's communicator if this one has only some of its ranks.
 std::optional<Failure> Engine::word_here() const {
     if (context_.node.failed()) return context_.node.failure();
     if (context_.job != nullptr && context_.job->failed()) return context_.job->failure();
     return std::nullopt;
 }
 
-// told: the other nodes know already.
+// *told: the other nodes know the failure already.
 std::optional<Failure> Engine::word_of_others(bool* told) {
     if (context_.wire != nullptr) {
         if (const auto note = context_.wire->take_note(Note::failed)) {
@@ -74,7 +74,7 @@ bool Engine::has_failed() {
     return failure_.status != BATCHAI_COLL_OK;
 }
 
-// Reports of other ranks come first: they name the cause, and a broken connection does not.
+// Reports of other ranks come first, because they name the cause. A broken connection does not.
 std::optional<Failure> Engine::look(bool* told) {
     if (auto failure = word_of_others(told)) return failure;
     if (auto failure = look_for_mismatches()) return failure;
@@ -84,8 +84,8 @@ std::optional<Failure> Engine::look(bool* told) {
     return better ? better : failure;
 }
 
-// Ranks that disagree may wait for each other without any message between them. So each node that
-// has waited for a while sends its operation to rank 0, which compares.
+// Ranks that call different operations may wait for each other without any message between them. So
+// each node that has waited for a while sends its operation to rank 0, which compares.
 std::optional<Failure> Engine::look_for_mismatches() {
     const Topology& topology = context_.topology;
     if (context_.wire == nullptr || topology.local_rank() != 0) return std::nullopt;
@@ -136,7 +136,7 @@ std::string Engine::describe(const Request& request, std::uint64_t number) {
     return request.label[0] == '\0' ? what : fmt::format("{} ({})", what, request.label);
 }
 
-// The operations that have not ended: the end of a sentence.
+// The operations that have not ended, as the end of a message.
 std::string Engine::describe_waiting() const {
     constexpr int kMost = 4;
     std::string text;
@@ -149,8 +149,8 @@ std::string Engine::describe_waiting() const {
     return text;
 }
 
-// Mismatches and timeouts name their operations. The sentence about a rank that is gone does not,
-// so this adds the operations that wait.
+// Messages about mismatches and timeouts name their operations. The message about a lost rank does
+// not, so this function adds the pending operations.
 void Engine::fail(const Failure& failure, bool tell) {
     failure_ = context_.node.fail(failure);
     if (tell && context_.wire != nullptr) {
@@ -169,7 +169,7 @@ void Engine::fail(const Failure& failure, bool tell) {
     while (first_ != nullptr) end(dequeue(), failure_.status);
 }
 
-// Only a system error of this rank may be a consequence; other failures name the rank that caused
+// Only a system error of this rank may be a consequence. Other failures name the rank that caused
 // them.
 void Engine::fail_unless_told(const Failure& failure) {
     const bool waits = failure.status == BATCHAI_COLL_ERR_SYSTEM;

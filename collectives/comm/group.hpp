@@ -18,7 +18,7 @@ namespace batchai::coll {
 
 class Group final : public Bootstrap {
   public:
-    // members: ranks of the parent, ascending. parent_rank: this rank's.
+    // members: ranks of the parent, ascending. parent_rank: this rank's number in the parent.
     Group(Engine& parent, int parent_rank, int parent_size, std::vector<int> members);
 
     bool is_member() const { return rank_ >= 0; }
@@ -26,7 +26,7 @@ class Group final : public Bootstrap {
     int size() const override { return static_cast<int>(members_.size()); }
     sys::Result<void> publish(const std::string& key, const std::string& value) override;
     sys::Result<std::string> lookup(int rank, const std::string& key) const override;
-    // Does not wait: the communicator's connections stay until the parent's end.
+    // Does not wait: the communicator's connections stay until the parent ends.
     sys::Result<void> leave() override { return {}; }
 
   private:
@@ -37,13 +37,12 @@ class Group final : public Bootstrap {
     int parent_rank_, parent_size_;
     std::vector<int> members_;
     int rank_ = -1;
-    std::map<std::string, std::vector<std::string>> published_;  // key -> by member
+    std::map<std::string, std::vector<std::string>> published_;  // by key, then by member
 };
 
 class Acquaintances final : public Bootstrap {
   public:
-    // An allgather of `bytes` bytes of every rank, in rank order. Returns whether it has
-    // worked.
+    // An allgather of `bytes` bytes of every rank, in rank order. Returns whether it succeeded.
     using Exchange = std::function<bool(const void* own, std::size_t bytes, void* all)>;
 
     Acquaintances(int rank, int size, Exchange exchange);
@@ -51,13 +50,13 @@ class Acquaintances final : public Bootstrap {
     int size() const override { return size_; }
     sys::Result<void> publish(const std::string& key, const std::string& value) override;
     sys::Result<std::string> lookup(int rank, const std::string& key) const override;
-    // Does not wait, as in a Group.
+    // Does not wait, like Group.
     sys::Result<void> leave() override { return {}; }
 
   private:
     int rank_, size_;
     Exchange exchange_;
-    std::map<std::string, std::vector<std::string>> published_;  // key -> by rank
+    std::map<std::string, std::vector<std::string>> published_;  // by key, then by rank
 };
 
 }  // namespace batchai::coll

@@ -28,7 +28,8 @@ struct Address {
     const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
 };
 
-// The end of a job's name is what tells it from others. A leading zero byte makes it abstract.
+// The end of a job's name distinguishes it from other jobs. A leading zero byte makes the address
+// abstract.
 Address address_of(const std::string& job, unsigned rank) {
     constexpr std::size_t kMost = 64;
     const std::string text = fmt::format(
@@ -44,8 +45,8 @@ sys::UniqueFd make_socket() {
     return sys::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// The process that listens at the other end; 0 if it belongs to another user, because any user can
-// listen at any name.
+// The process that listens at the other end. 0 if it belongs to another user, because any user can
+// listen at any abstract name.
 pid_t listening_process(int connection) {
     ucred peer{};
     socklen_t size = sizeof peer;
@@ -57,10 +58,10 @@ bool has_ended(pid_t process) {
     return ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
-// The descriptors of all LeavingSockets, for fork().
+// The descriptors of all LeavingSockets, which a child of fork() must not keep.
 class Descriptors {
   public:
-    // Never destroyed: a socket may be closed later, at the end of the process.
+    // Never destroyed: a socket may be closed while the process exits.
     static Descriptors& get() {
         static Descriptors& all = *new Descriptors;
         return all;
@@ -69,7 +70,7 @@ class Descriptors {
         const std::lock_guard lock(mutex_);
         all_.insert(fd);
     }
-    // Before the descriptor is closed, and may be another file's.
+    // Call it before the descriptor is closed and its number is used again.
     void remove(int fd) {
         const std::lock_guard lock(mutex_);
         all_.erase(fd);
@@ -83,8 +84,8 @@ class Descriptors {
                              get().mutex_.unlock();
                          });
     }
-    // In a child, whose copies of our objects may close the descriptors: other sockets take their
-    // place.
+    // In a child: replaces the descriptors by other sockets. The child's copies of our objects may
+    // still close them.
     void give_up() const {
         for (const int fd : all_) {
             const sys::UniqueFd other = make_socket();
@@ -127,16 +128,17 @@ LeavingSocket announce_leaving(const std::string& job, unsigned rank) {
 sys::Result<void> await_leaving(const std::string& job, unsigned rank,
                                 std::chrono::milliseconds limit) {
     using Clock = std::chrono::steady_clock;
-    // Milliseconds, for a process that has left its socket to a child otherwise than by fork().
+    // Milliseconds. A child that was not made by fork() may still hold the socket of an ended
+    // process.
     constexpr int kLookAgain = 20;
     const Address address = address_of(job, rank);
     const sys::UniqueFd connection = make_socket();
-    // A socket of ours always has room for a connection.
+    // The queue of a LeavingSocket always has room for a connection.
     if (::connect(connection.get(), address.get(), address.size) != 0) return {};
     const pid_t process = listening_process(connection.get());
     if (process == 0) return {};
     const auto deadline = Clock::now() + limit;
-    // The other process never accepts: the connection ends with its socket.
+    // The other process never accepts; the connection ends when its socket is closed.
     pollfd end{connection.get(), POLLIN, 0};
     while (::poll(&end, 1, kLookAgain) <= 0 && !has_ended(process)) {
         if (Clock::now() < deadline) continue;

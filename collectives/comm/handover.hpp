@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Handover: two programs in turn in the ranks of a job (`train && evaluate`), on one node. A rank
-// may be in its second program while another one still ends its first: libpmix (4.2 and 5.0) then
-// fails or corrupts the fence that the former is in, when the latter disconnects. So a process says
-// that it is leaving before the last fence of its program, and the next program's processes wait
-// for those that are leaving before their first fence.
+// may be in its second program while another rank still ends its first. When the late rank
+// disconnects, libpmix (4.2 and 5.0) fails or corrupts the fence of the early rank. So a process
+// announces that it is leaving before the last fence of its program. The processes of the next
+// program wait for leaving processes before their first fence.
 //
-// A process is leaving while it listens at an abstract socket of its rank's name: the kernel takes
-// that back however the process ends, and wakes all that wait. No thread and no file are needed. A
-// child that the process forks does not get the socket: the name would stay taken, and the rank's
-// next program could not say that it is leaving.
-// Ranks of one node that do not share a network namespace do not see each other here.
+// A process is leaving while it listens at an abstract socket with its rank's name. The kernel
+// removes the name however the process ends, and wakes all processes that wait for it. No thread
+// and no file are needed. A child that the process forks does not get the socket. Otherwise the
+// name would stay taken, and the rank's next program could not announce that it is leaving. Ranks
+// of one node in different network namespaces do not see each other's sockets.
 //
 // Any thread may call these functions.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace batchai::coll {
 
-// A listening socket that no child of fork() keeps.
+// A listening socket that children of fork() do not keep.
 class LeavingSocket {
   public:
     LeavingSocket() = default;
@@ -40,11 +40,11 @@ class LeavingSocket {
     sys::UniqueFd socket_;
 };
 
-// This process is leaving for as long as the caller keeps the socket. An empty one: the system did
+// The process counts as leaving while the caller keeps the socket. An empty socket: the system did
 // not permit it, and no process waits.
 LeavingSocket announce_leaving(const std::string& job, unsigned rank);
 
-// Returns once no process of this user is leaving as that rank. An error names the process that has
+// Returns when no process of this user is leaving as that rank. An error names the process that has
 // not ended within `limit`.
 sys::Result<void> await_leaving(const std::string& job, unsigned rank,
                                 std::chrono::milliseconds limit);

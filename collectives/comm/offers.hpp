@@ -16,7 +16,7 @@
 
 namespace batchai::coll {
 
-// In this order. A result begins with kJoined where a rank has joined.
+// The keys, in the order of use. A rank's result begins with kJoined if the rank has joined.
 inline constexpr char kIntroduction[] = "introduction", kOffer[] = "offer", kResult[] = "result";
 inline constexpr std::string_view kJoined = "joined";
 

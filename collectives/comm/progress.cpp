@@ -45,7 +45,7 @@ Progress::Progress(bool shown)
     page_->magic.store(ProgressPage::kMagic, std::memory_order_relaxed);
     page_->inside.store(0, std::memory_order_relaxed);
     page_->sequence.store(page_->sequence.load(std::memory_order_relaxed) & ~1ULL,
-                          std::memory_order_relaxed);  // of one that was killed
+                          std::memory_order_relaxed);  // a killed process may leave it odd
     write([](ProgressPage& page) {
         page.pid = ::getpid();
         ++page.epoch;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The progress page: says what a rank is doing in this library. It is a file that the launcher
-// makes and reads at any time, without help from the rank, which may be stuck or stopped.
+// The progress page: the current activity of a rank in this library. It is a file that the launcher
+// makes and reads at any time, without help from the rank, which may hang or be stopped.
 //
-// The launcher makes the file, kProgressBytes zeros, private to the user, and names it to the rank
-// in BATCHAI_COLL_PROGRESS. The rank maps it in init; without the variable, or where the file is
-// not as it should be, it writes to memory of its own. The last process of a rank that has called
-// init owns the page. Layout: ProgressPage, in the machine's own byte order; another layout has
-// another magic number.
+// The launcher makes the file with kProgressBytes zeros, private to the user, and names it in
+// BATCHAI_COLL_PROGRESS. The rank maps it in init. Without the variable, or if the file is
+// unsuitable, the rank writes to its own memory. The last process of a rank that has called init
+// owns the page. Layout: ProgressPage, in the machine's own byte order; another layout has another
+// magic number.
 //
-// A write is a few plain stores to a cache line of its own: no lock, allocation, clock or system
-// call. The reader measures times itself, by reading `moves` now and then. `sequence` is odd while
-// stores are under way. Then the reader tries again; if the rank was stopped in the middle, the
-// reader takes what was written by then. The reader does not map the file: if the rank truncated
-// it, the mapping would end the reader by SIGBUS.
+// A write is a few plain stores to a separate cache line: no lock, allocation, clock or system
+// call. The reader measures times itself, by reading `moves` repeatedly. `sequence` is odd during a
+// write; the reader then tries again. If the rank was stopped during the write, the reader uses the
+// values written so far. The reader does not map the file: if the rank truncated the file, a
+// mapping would end the reader by SIGBUS.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,9 @@ namespace batchai::coll {
 
 inline constexpr char kProgressVariable[] = "BATCHAI_COLL_PROGRESS";
 inline constexpr std::size_t kProgressBytes = 4096;
-// Python ranks write the stacks of their threads to the page's name and this, on this signal
-// (horovod/common/stacks.py). The kernel has 1 to 64; no other library is known to use it.
+// On this signal, Python ranks write the stacks of their threads to a file
+// (horovod/common/stacks.py). Its name is the page's name and this suffix. Linux has signals 1 to
+// 64; no other library is known to use this one.
 inline constexpr char kStackSuffix[] = ".stack";
 inline constexpr int kStackSignal = 57;
 
@@ -55,22 +56,22 @@ struct ProgressPage {
 
     std::atomic<std::uint64_t> magic;
     std::atomic<std::uint64_t> sequence;
-    std::atomic<std::uint64_t> moves;   // grows with all that happens
+    std::atomic<std::uint64_t> moves;   // increases with every progress
     std::atomic<std::uint32_t> inside;  // 1: in a call that waits for an operation's end
     std::int32_t pid;
-    std::uint64_t epoch;      // counts the calls of init, from 1
-    std::uint64_t operation;  // that was begun last; 0: none
+    std::uint64_t epoch;      // number of calls of init, from 1
+    std::uint64_t operation;  // the last one that began; 0: none
     Signature signature;      // of the operation
     Stage stage;
-    std::uint8_t certain;         // the ranks below are missing, and not one of their neighbours
-    std::uint16_t missing_count;  // may be more than are listed
+    std::uint8_t certain;         // false: the culprit may be a neighbour of the missing ranks
+    std::uint16_t missing_count;  // may be larger than the list
     std::int32_t missing[kMissing];
     char label[kLabel];  // the program's label for the operation; empty: none
 };
 static_assert(sizeof(ProgressPage) <= kProgressBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Owner of a page that is mapped.
+// Owns a mapped page.
 class MappedPage {
   public:
     MappedPage() = default;
@@ -94,7 +95,7 @@ class MappedPage {
 class Progress {
   public:
     // shown: maps the file that the environment names. A communicator of some ranks of the job
-    // counts in memory of its own: its numbers would not match those of the other ranks.
+    // counts in its own memory, because its numbers would not match those of other ranks.
     explicit Progress(bool shown = true);
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -108,14 +109,14 @@ class Progress {
         page_->inside.store(inside, std::memory_order_relaxed);
         move();
     }
-    // Part of an operation was done.
+    // An operation made progress.
     void move() {
         const auto moves = page_->moves.load(std::memory_order_relaxed);
         page_->moves.store(moves + 1, std::memory_order_relaxed);
     }
     void wait_for(const std::vector<int>& ranks, bool certain);
     void label(const char* text);
-    const char* label() const { return page_->label; }  // of ProgressPage::kLabel bytes
+    const char* label() const { return page_->label; }  // ProgressPage::kLabel bytes
 
   private:
     template <class Change>
@@ -127,13 +128,13 @@ class Progress {
     ProgressPage* page_;
 };
 
-// The reader's side: a copy of the page, in which everything is within its bounds.
+// The reader's side: a copy of the page, with all values within their bounds.
 struct ProgressCopy {
     std::uint64_t moves = 0, epoch = 0, operation = 0;
     Signature signature;
     Stage stage = Stage::none;
     bool inside = false, certain = false;
-    bool whole = true;  // false: the rank stands still, or is slow, in the middle of a change
+    bool whole = true;  // false: the rank is stopped, or slow, during a write
     int pid = 0;
     std::vector<int> missing;
     std::string label;
@@ -141,7 +142,7 @@ struct ProgressCopy {
     bool waits() const { return coll::waits(stage, inside); }
 };
 
-// None: the file is not such a page, or no rank has written to it.
+// nullopt: the file is not a progress page, or no rank has written to it.
 std::optional<ProgressCopy> read_progress(const sys::UniqueFd& file);
 
 }  // namespace batchai::coll

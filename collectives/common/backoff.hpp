@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backoff: how to wait for another process, from one event to the next:
+// Backoff: how to wait for another process, from one check to the next:
 //   - Spin for as long as a cache line or two take, if a look takes no system call.
 //   - Then yield the core, perhaps to the process that is waited for. A yield that returns at once
 //     says that no other thread wants the core: look some times before the next one.
 //   - Then sleep, longer and longer. A sleep never adds more than an eighth to the wait.
-// Sleeping matters if ranks share cores: a scheduler that knows groups of processes yields a core
-// only inside the group. If the event is known to take long and more of its kind follow, sleep at
+// Sleeping matters if ranks share cores: a scheduler with groups of processes yields a core only
+// inside the group. If the event is known to take long and more events of its kind follow, sleep at
 // once: other threads on the core have packets to send.
 //
-// A background thread may share its core with a thread that computes and does not wait. To yield to
+// A background thread may share its core with a thread that computes and does not wait. A yield to
 // that thread costs a time slice, milliseconds, for each chunk of a message. After such a slice a
 // background thread sleeps instead, for a while: a thread that wakes up gets the core at once.
-// These sleeps double, so as not to take too much of the core. They last at least half of the least
-// time that the event is known to take.
+// These sleeps double, so as not to take too much of the core. They last at least half of the
+// shortest time that the event is known to take.
 //
-// From its first sleep to end(), a Backoff lowers the thread's timer slack (commonly 50 us), so
-// that the kernel does not round the ends of sleeps up.
+// From its first sleep to end(), a Backoff lowers the thread's timer slack (commonly 50 us). The
+// kernel then does not round the ends of sleeps up.
 #pragma once
 
 #include <sched.h>
@@ -38,20 +38,20 @@ class Backoff {
     Backoff& operator=(const Backoff&) = delete;
     ~Backoff() { end(); }
 
-    // Whether a thread in the background waits as one in front does.
+    // is_forward: a background thread waits like a foreground thread.
     void set_forward(bool is_forward) { is_forward_ = is_forward; }
 
-    // The event came: the next wait begins.
+    // The event has occurred: the next wait begins.
     void reset() { since_ = {}; }
 
-    // The last wait is over. On the thread that has waited.
+    // The last wait is over. Call it on the thread that has waited.
     void end() {
         reset();
         if (slack_ > 0) ::prctl(PR_SET_TIMERSLACK, slack_);
         slack_ = 0;
     }
 
-    // least: the least time that the event takes. spin: for how long to spin.
+    // least: the shortest time that the event takes. spin: how long to spin.
     void pause(std::chrono::nanoseconds least = {}, std::chrono::nanoseconds spin = {}) {
         using namespace std::chrono_literals;
         const auto now = Clock::now();
@@ -78,15 +78,16 @@ class Backoff {
 
   private:
     using Clock = std::chrono::steady_clock;
-    // An event that takes so long is one of many on a slow link: a small part of it is no delay.
+    // An event that takes so long is one of many on a slow link. A small part of its time is no
+    // delay.
     static constexpr std::chrono::nanoseconds kLong{500'000};
     static constexpr int kParts = 32;
-    // A rank that waits, or copies a chunk, does not keep the core for so long.
+    // A rank that waits, or that copies a chunk, keeps the core for a shorter time.
     static constexpr std::chrono::microseconds kSlice{2000};
     static constexpr std::chrono::milliseconds kCrowded{250};
     static constexpr std::chrono::nanoseconds kAtOnce{1000};
-    static constexpr int kLooks = 8;  // some microseconds, where a look takes a system call
-    // Where the core is taken.
+    static constexpr int kLooks = 8;  // some microseconds if a check takes a system call
+    // Limits of sleeps while another thread keeps the core.
     static constexpr std::chrono::nanoseconds kShortest{20'000}, kLongest{400'000};
 
     static void relax() {
@@ -107,10 +108,10 @@ class Backoff {
     }
 
     bool in_background_, is_forward_ = false;
-    Clock::time_point crowded_until_;  // the core counts as taken
-    int looks_ = 0;                    // until the next yield
-    int slack_ = 0;                    // nanoseconds, as it was; 0: it is as it was
-    Clock::time_point since_;          // the first pause of this wait; the epoch: there was none
+    Clock::time_point crowded_until_;  // until then another thread keeps the core
+    int looks_ = 0;                    // checks until the next yield
+    int slack_ = 0;                    // the thread's own value in nanoseconds; 0: not changed
+    Clock::time_point since_;          // the first pause of this wait; the epoch: none yet
 };
 
 }  // namespace batchai::coll

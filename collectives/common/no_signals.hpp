@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NoSignals: while it exists, threads that this thread starts take no signals, because they inherit
-// its blocked signals. Signals are for the program's own threads.
+// NoSignals: while it exists, threads that this thread starts block all signals, because they
+// inherit its signal mask. The program's own threads handle signals.
 #pragma once
 
 #include <pthread.h>

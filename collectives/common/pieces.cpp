@@ -20,7 +20,7 @@ void Pieces::for_each(Range range, With with) const {
     for (std::size_t p = find(range.begin), at = range.begin; at < range.end; ++p) {
         const Piece& piece = pieces_[p];
         const std::size_t end = std::min(piece.end, range.end);
-        if (end == at) continue;  // it is empty, and may be nowhere
+        if (end == at) continue;  // the piece is empty, and its pointers may be null
         with(piece, (at - piece.begin) * element_, (at - range.begin) * element_,
              (end - at) * element_);
         at = end;

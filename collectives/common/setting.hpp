@@ -9,10 +9,10 @@
 namespace batchai::coll {
 
 struct Setting {
-    std::string_view item, name, value;  // without '=' there is no name
+    std::string_view item, name, value;  // without '=', name is empty
 };
 
-// Takes the first one off the list, which is not empty.
+// Removes the first item from the list and returns it. The list must not be empty.
 inline Setting take_setting(std::string_view& list) {
     const std::string_view item = list.substr(0, list.find(','));
     list.remove_prefix(std::min(item.size() + 1, list.size()));

@@ -14,7 +14,7 @@
 namespace batchai::coll {
 namespace {
 
-// Calls with each descriptor of the process.
+// Calls `with` for each descriptor of the process.
 template <class With>
 void for_descriptors(With with) {
     const std::unique_ptr<DIR, int (*)(DIR*)> list(::opendir("/proc/self/fd"), ::closedir);
@@ -23,7 +23,7 @@ void for_descriptors(With with) {
     }
 }
 
-// The ends of an IPv4 connection; false of anything else.
+// Finds both ends of an IPv4 connection. False: the descriptor is not one.
 bool ends_of(int fd, sockaddr_in& local, sockaddr_in& peer) {
     socklen_t length = sizeof peer;
     if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) != 0 ||
@@ -34,7 +34,7 @@ bool ends_of(int fd, sockaddr_in& local, sockaddr_in& peer) {
     return ::getsockname(fd, reinterpret_cast<sockaddr*>(&local), &length) == 0;
 }
 
-// Has sent something again and got no answer since.
+// Whether data was sent again and is still not acknowledged.
 bool is_stuck(int fd) {
     tcp_info info{};
     socklen_t length = sizeof info;
@@ -91,7 +91,7 @@ std::optional<int> Sockets::silent_node(Time now) {
     return silent;
 }
 
-// The first retransmission comes a fifth of a second after what got lost.
+// The kernel sends lost data again after a fifth of a second.
 std::optional<int> Sockets::examine(int fd, Time now) {
     sockaddr_in local{}, peer{};
     if (!ends_of(fd, local, peer)) return std::nullopt;

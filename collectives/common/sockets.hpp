@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sockets: gives UCX's TCP connections a timeout, which UCX does not set. Without it, a connection
-// with data under way lasts for a quarter of an hour after the cable was cut, and its close waits
-// for as long. Here connections get the node's limit soon after they were made, so that the kernel
-// ends them in time. It also finds nodes that acknowledge no data on any device: the node, or the
-// network to it, is gone.
+// with unacknowledged data lasts for a quarter of an hour after the cable was cut, and closing it
+// waits as long. With it, connections get the node limit soon after they were made, and the kernel
+// ends them in time. Sockets also finds nodes that acknowledge no data on any device: the node, or
+// the network to it, is gone.
 //
-// A connection is UCX's where one of its ends is a port that UCX listens on. A process that is
-// stopped does not matter: its kernel acknowledges.
+// A connection is UCX's if one of its ends is a port that UCX listens on. A stopped process does
+// not matter, because its kernel acknowledges data.
 #pragma once
 
 #include <netinet/in.h>
@@ -21,7 +21,7 @@
 
 namespace batchai::coll {
 
-// Where UCX listens: of this process, of its counterpart on another node.
+// The addresses and ports at which UCX of the counterpart on another node listens.
 struct Listeners {
     std::vector<std::string> addresses;
     std::vector<std::uint16_t> ports;
@@ -31,17 +31,18 @@ class Sockets {
   public:
     using Time = std::chrono::steady_clock::time_point;
 
-    // others: by node. limit: 0: never.
+    // own: this process's ports. others: by node. limit: 0: never.
     Sockets(std::vector<std::uint16_t> own, std::vector<Listeners> others,
             std::chrono::milliseconds limit);
 
-    // A node that has acknowledged nothing for so long. Looks ten times in that time at most.
+    // A node that has acknowledged nothing for almost the limit. It checks at most ten times per
+    // limit.
     std::optional<int> silent_node(Time now);
     void forgive() { stuck_.clear(); }
 
   private:
     struct Stuck {
-        in_port_t port = 0;  // of this end: it is still the same connection
+        in_port_t port = 0;  // this end's port, to recognize the same connection
         Time since{};
     };
     std::optional<int> examine(int fd, Time now);
@@ -56,7 +57,7 @@ class Sockets {
 
 // The TCP ports that this process listens on.
 std::vector<std::uint16_t> listening_ports();
-// The kernel gives up on a TCP connection when nothing has been acknowledged for so long.
+// Makes the kernel end a TCP connection on which nothing was acknowledged for `limit`.
 void set_patience(int socket, std::chrono::milliseconds limit);
 
 }  // namespace batchai::coll

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Topology: which rank is on which node. Pure. Nodes are numbered by their lowest rank, the ranks
-// of a node by rank.
+// Topology: the node of each rank. Pure. Nodes are numbered by their lowest rank, and the ranks of
+// a node by rank.
 //
-// Rails: between nodes, local rank r of a node talks to local rank r of every other node. There are
-// as many rails as the smallest node has ranks; ranks beyond them only take part inside their node.
+// Rails: between nodes, local rank r of a node communicates with local rank r of every other node.
+// The smallest node's number of ranks is the number of rails. Ranks without a rail communicate only
+// inside their node.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ struct Topology {
     std::vector<int> local_of;              // by rank
     std::vector<std::vector<int>> members;  // by node: its ranks, ascending
 
-    // node_names: of every rank; equal names are one node.
+    // node_names: by rank; ranks with equal names are on one node.
     static Topology from_names(int rank, const std::vector<std::string>& node_names);
 
     int node() const { return node_of[rank]; }
@@ -27,10 +28,11 @@ struct Topology {
     int local_rank() const { return local_of[rank]; }
     int local_size() const { return static_cast<int>(members[node()].size()); }
     int rails() const { return smallest_; }
-    // As the function of that name (chunking.hpp) says; of links between nodes, if there are some.
+    // Like chunk_bytes of chunking.hpp, for this topology. slow: of links between nodes, if there
+    // are several.
     std::size_t chunk_bytes(bool slow) const;
     int largest_node() const { return largest_; }
-    // This rank's counterpart on another node. Only for ranks of a rail.
+    // This rank's counterpart on another node. Only ranks of a rail have one.
     int rail_rank(int other_node) const { return members[other_node][local_rank()]; }
 
   private:

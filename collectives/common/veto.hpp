@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Veto: a number that travels with the data of a reduction. NaN says that this rank has no data for
-// it, so that all ranks discard the result; other ranks give zero. Every operation and any factor
-// keep a NaN. Only for floating types.
+// Veto: a number that is reduced together with the data. NaN means that this rank has no data, so
+// that all ranks discard the result; other ranks give zero. Every operation and any factor preserve
+// a NaN. Only for floating types.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace batchai::coll {
 
-// How a type's numbers are made; no bytes: it is not a floating type.
+// The bits of a type's numbers. bytes 0: it is not a floating type.
 struct FloatFormat {
     std::size_t bytes = 0;
     std::uint64_t infinity = 0;   // its bits
@@ -37,9 +37,9 @@ constexpr FloatFormat float_format(std::uint8_t type) {
 
 inline void set_veto(std::uint8_t type, bool veto, std::byte* number) {
     const FloatFormat format = float_format(type);
-    const std::uint64_t quiet_nan = format.infinity | format.infinity >> 1;  // one bit more
+    const std::uint64_t quiet_nan = format.infinity | format.infinity >> 1;  // mantissa's top bit
     const std::uint64_t bits = veto ? quiet_nan : 0;
-    std::memcpy(number, &bits, format.bytes);  // little-endian, as are all processors here
+    std::memcpy(number, &bits, format.bytes);  // all supported processors are little-endian
 }
 
 inline bool is_veto(std::uint8_t type, const std::byte* number) {

@@ -25,10 +25,10 @@ struct Aborts::Running {
 
 void Aborts::begin(std::unique_ptr<StreamComm> comm, std::shared_ptr<Device> device) {
     if (running_ == nullptr) running_ = std::make_shared<Running>();
-    // Out of reach of this thread, in which nothing of it is to end.
+    // Owned by the new thread alone, so that nothing of it ends in this thread.
     struct Owned {
         std::shared_ptr<Device> device;
-        std::unique_ptr<StreamComm> comm;  // ends first
+        std::unique_ptr<StreamComm> comm;  // must end before the device
     };
     auto* const owned = new Owned{std::move(device), std::move(comm)};
     running_->count(1);

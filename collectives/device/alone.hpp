@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // AloneAllreduce: the allreduce of device memory in a communicator of one rank. The result is the
-// rank's own numbers, scaled. All work is ordered in the call's stream.
+// rank's own numbers, scaled. The call's stream orders all work.
 #pragma once
 
 #include "collectives/device/device_operation.hpp"

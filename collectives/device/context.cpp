@@ -24,7 +24,8 @@ struct Driver {
     decltype(&::cuThreadExchangeStreamCaptureMode) exchange_mode;
 };
 
-// The names are those of the interface that cuda.h declares: CUDA keeps old ones beside it.
+// The function names are those of the interface versions that cuda.h declares. CUDA keeps older
+// versions too.
 sys::Result<Driver> Driver::load() {
     const auto library = Library::open("libcuda.so.1");
     if (!library) return library.error().in("CUDA's driver");
@@ -44,7 +45,7 @@ sys::Result<Driver> Driver::load() {
     return driver;
 }
 
-// Never destroyed: threads may abort communicators to the end of the process.
+// Never destroyed: threads may abort communicators until the process ends.
 const sys::Result<Driver>& driver() {
     static const auto* const loaded = new sys::Result<Driver>(Driver::load());
     return *loaded;
@@ -89,7 +90,7 @@ CudaContext::~CudaContext() {
     if (context_ != nullptr) (void)driver()->release(device_);
 }
 
-// Where it cannot be pushed, the calls under it fail, and say why.
+// If the context cannot be pushed, later calls fail and report the error.
 CurrentContext::CurrentContext(const CudaContext& context)
     : pushed_(driver()->push(context.context_) == CUDA_SUCCESS),
       capture_mode_(CU_STREAM_CAPTURE_MODE_RELAXED) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CudaContext: a GPU's primary context, which the CUDA runtime and the caller's framework use too.
-// CurrentContext: makes it the thread's context while the object lives, then restores the one
-// before, or none. Calling cudaSetDevice twice would be simpler. But it would also make a context
-// on the thread's default GPU, for most ranks the node's first: hundreds of MB there for each rank.
+// CurrentContext: makes it the thread's context while the object lives. Its destructor restores the
+// previous context, or none. Calling cudaSetDevice twice would be simpler, but would also make a
+// context on the thread's default GPU. For most ranks that is the node's first GPU, with hundreds
+// of MB for each rank.
 //
-// While a CurrentContext lives, graph captures of other threads do not concern this thread.
-// Otherwise a query of an event here would fail, and would spoil their captures.
+// While a CurrentContext lives, graph captures of other threads do not affect this thread.
+// Otherwise querying an event here would fail and invalidate their captures.
 //
 // Both use the CUDA driver, whose library is loaded when the first context is opened.
 #pragma once
@@ -21,9 +22,9 @@ namespace batchai::coll {
 
 class CudaContext {
   public:
-    // How many GPUs this process sees; an error if there is no driver.
+    // The number of GPUs that this process sees; an error if there is no driver.
     static sys::Result<int> count();
-    // number: as cudaSetDevice counts in this process. Makes the context if there is none yet.
+    // number: as cudaSetDevice counts in this process. Makes the context if it does not exist yet.
     static sys::Result<CudaContext> open(int number);
 
     CudaContext(CudaContext&& other) noexcept
@@ -54,7 +55,7 @@ class CurrentContext {
     void exchange_capture_mode();
 
     bool pushed_;
-    int capture_mode_;  // the mode to exchange with the thread's: after, the one to restore
+    int capture_mode_;  // swapped with the thread's mode; afterwards holds the mode to restore
 };
 
 }  // namespace batchai::coll

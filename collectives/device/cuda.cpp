@@ -25,7 +25,7 @@ cudaEvent_t cuda(Device::Event event) {
     return reinterpret_cast<cudaEvent_t>(event);
 }
 
-// An error that is not the device's end is forgotten, so that no later call reports it.
+// Clears an error that the device survives, so that no later call reports it.
 sys::Error error_of(cudaError_t status, const std::string& what) {
     (void)cudaGetLastError();
     return sys::Error{
@@ -47,7 +47,7 @@ sys::Result<std::shared_ptr<Device>> CudaDevice::create(int number) {
     auto context = CudaContext::open(number);
     if (!context) return context.error();
     const CurrentContext current(*context);
-    // The runtime takes its time in the first call that needs the device.
+    // The runtime initialises the device in the first call that needs it, which takes long.
     cudaError_t status = cudaFree(nullptr);
     int device = -1;
     if (status == cudaSuccess) status = cudaGetDevice(&device);
@@ -68,7 +68,7 @@ sys::Result<std::shared_ptr<Device>> CudaDevice::create(int number) {
         std::string(properties.uuid.bytes, sizeof properties.uuid.bytes), blocks));
 }
 
-// Errors cannot be told any more, and are of no more use.
+// The destructor ignores errors: there is no caller to report them to.
 CudaDevice::~CudaDevice() {
     close();
     const CurrentContext current(context_);
@@ -89,7 +89,7 @@ void CudaDevice::close() {
 
 sys::Result<std::byte*> CudaDevice::allocate(std::size_t bytes) {
     const CurrentContext current(context_);
-    // CUDA shares whole pages, with whatever else lies in them.
+    // CUDA shares whole pages, with all other memory in them.
     const std::size_t pages = std::max<std::size_t>((bytes + kGpuPage - 1) / kGpuPage, 1);
     void* memory = nullptr;
     const cudaError_t status = cudaMalloc(&memory, pages * kGpuPage);
@@ -189,7 +189,7 @@ sys::Result<bool> CudaDevice::query(Event event) {
     const cudaError_t status = cudaEventQuery(cuda(event));
     if (status == cudaSuccess) return true;
     if (status == cudaErrorNotReady) {
-        (void)cudaGetLastError();  // this is not an error
+        (void)cudaGetLastError();  // not ready is not an error
         return false;
     }
     return error_of(status, "running the orders on " + name_);
@@ -206,7 +206,8 @@ sys::Result<bool> CudaDevice::is_captured(Stream stream) {
     return captured != cudaStreamCaptureStatusNone;
 }
 
-// The graph's object is a pointer to the token. CUDA gives it back when its last owner has ended.
+// The graph's object is a pointer to the token. CUDA frees it when the graph's last owner has
+// ended.
 sys::Result<void> CudaDevice::keep(Stream captured, std::shared_ptr<void> token) {
     const CurrentContext current(context_);
     cudaGraph_t graph = nullptr;
@@ -224,7 +225,7 @@ sys::Result<void> CudaDevice::keep(Stream captured, std::shared_ptr<void> token)
     status =
         cudaUserObjectCreate(&object, held.get(), give_back, 1, cudaUserObjectNoDestructorSync);
     if (status != cudaSuccess) return error_of(status, "making a graph's object");
-    (void)held.release();  // the object's
+    (void)held.release();  // the graph's object owns it now
     status = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
     if (status == cudaSuccess) return {};
     (void)cudaUserObjectRelease(object, 1);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CudaDevice: an NVIDIA GPU, as the CUDA runtime shows it. A process needs a GPU and a driver only
-// for create(), which otherwise returns an error that says so.
+// CudaDevice: an NVIDIA GPU, used through the CUDA runtime. Only create() needs a GPU and a driver:
+// without them, it returns an error that says so.
 //
-// Calls work on this device, whichever device is current on the calling thread, and restore that
-// one. The error of an order may come from an earlier order, as everywhere in CUDA. Streams do not
-// wait for the legacy default stream: order the caller's work by an event.
-// Memory of cudaMallocAsync's pools and of virtual memory management can be copied and reduced, but
-// not shared.
+// Calls use this device, whichever device is current on the calling thread, and restore that one.
+// An order may return the error of an earlier order, as everywhere in CUDA. Streams do not wait for
+// the legacy default stream: order the caller's work by an event. Memory of cudaMallocAsync's pools
+// and of virtual memory management can be copied and reduced, but not shared.
 #pragma once
 
 #include <memory>
@@ -23,7 +22,7 @@ namespace batchai::coll {
 
 class CudaDevice final : public Device {
   public:
-    // "13.0": of the runtime in this library.
+    // "13.0": the version of the runtime in this library.
     static std::string version();
     // number: as cudaSetDevice counts them in this process.
     static sys::Result<std::shared_ptr<Device>> create(int number);
@@ -66,10 +65,10 @@ class CudaDevice final : public Device {
     CudaContext context_;
     std::optional<CurrentContext> entered_;
     std::string name_, identity_;
-    int blocks_;  // of a reduction
+    int blocks_;  // thread blocks of a reduction
     std::vector<std::byte*> memory_, pinned_, opened_;
     std::vector<Stream> streams_;
-    std::mutex events_lock_;  // of:
+    std::mutex events_lock_;  // guards the members below
     std::vector<Event> events_;
 };
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device: a processor with memory of its own that works through streams of orders: copies,
-// reductions and events. A call gives an order and returns; the device carries it out later, after
-// all earlier orders of the stream. Orders of different streams run at any time, also at once,
-// except that one may wait for an event of another stream. Only the destructor waits for the
-// device.
+// Device: a processor with its own memory that executes streams of orders: copies, reductions and
+// events. A call gives an order and returns. The device executes the order later, after all earlier
+// orders of the stream. Orders of different streams run at any time, also at once, except that an
+// order may wait for an event of another stream. Only the destructor waits for the device.
 //
-// There are two: CudaDevice (cuda.hpp), and HostDevice (host.hpp) for tests of all code that gives
-// orders. The latter uses host memory, and carries out its streams late and in a random order.
+// There are two implementations: CudaDevice (cuda.hpp), and HostDevice (host.hpp) for tests of all
+// code that gives orders. HostDevice uses host memory, and executes its streams late and in a
+// random order.
 //
-// One thread at a time may use a device. Any thread may call make_event, record, wait, holds and
-// is_captured, also while another one works.
+// One thread at a time may use a device. The exceptions are make_event, record, wait, holds and
+// is_captured, which any thread may call at any time.
 #pragma once
 
 #include <array>
@@ -29,14 +29,14 @@ class Device {
   public:
     using Stream = struct DeviceStream*;  // a cudaStream_t
     using Event = struct DeviceEvent*;    // a cudaEvent_t
-    // Names memory to other processes of this node.
+    // Identifies memory to other processes of this node.
     struct Handle {
         std::array<std::byte, 64> bytes;
     };
 
     // to[i] = (op over k of (from[k][i] * before)) / divisor * after, in the order of k or as a
-    // tree. Numbers of 16 bits are computed as float32 and rounded once. Integers have before and
-    // after 1, and the division truncates. `to` may be one of `from`, but must not overlap them
+    // tree. 16-bit numbers are computed as float32 and rounded once. For integers, before and after
+    // are 1, and the division truncates. `to` may be one of `from`, but must not overlap them
     // otherwise. All pointers are aligned to the type's size; alignment to 16 bytes is fastest.
     // (The kernels of reduce/ have a Reduction of their own.)
     struct Reduction {
@@ -47,12 +47,13 @@ class Device {
         std::byte* to = nullptr;
         std::size_t count = 0;
         batchai_coll_type type = BATCHAI_COLL_FLOAT32;
-        batchai_coll_op op = BATCHAI_COLL_SUM;  // not average: that is a sum with a divisor
+        batchai_coll_op op = BATCHAI_COLL_SUM;  // not average, which is a sum with a divisor
         double before = 1, after = 1;
         int divisor = 1;
-        bool tree = false;  // combined as nodes are (reduce/tree.hpp), not one after another
+        bool tree = false;  // combines like nodes (reduce/tree.hpp), not in sequence
 
-        // A reduction of one source, which only scales it. Set the factors in the result.
+        // A reduction of one source, which is only scaled. The caller sets the factors in the
+        // result.
         static Reduction of_one(const std::byte* from, std::byte* to, std::size_t count,
                                 batchai_coll_type type) {
             Reduction reduction;
@@ -64,7 +65,7 @@ class Device {
         }
     };
 
-    // Copies at once.
+    // Several copies in one call.
     struct Copies {
         static constexpr std::size_t kMost = 128;
 
@@ -83,27 +84,27 @@ class Device {
     Device() = default;
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
-    // Waits for all orders. All that the device has made ends with it.
+    // Waits for all orders. Everything that the device has made is destroyed with it.
     virtual ~Device() = default;
 
-    // In init only: they may wait for the device.
+    // Call these in init only: they may wait for the device.
     virtual sys::Result<std::byte*> allocate(std::size_t bytes) = 0;
-    // Pinned host memory, which the device reads and writes.
+    // Pinned host memory, which the device can read and write.
     virtual sys::Result<std::byte*> allocate_pinned(std::size_t bytes) = 0;
     virtual sys::Result<Stream> make_stream() = 0;
     virtual sys::Result<Event> make_event() = 0;
-    // share(): names memory that allocate() has returned. open(): maps memory of another process
-    // by that name, until the device's end; an error if this device cannot reach the other.
+    // share(): a handle for memory from allocate(). open(): maps memory of another process by its
+    // handle, until the device's end. An error: this device cannot access the other one's memory.
     virtual sys::Result<Handle> share(const std::byte* memory) = 0;
     virtual sys::Result<std::byte*> open(const Handle& handle) = 0;
     // Waits for all orders and unmaps the memory that open() has returned. All ranks must close
     // before the first device ends: CUDA memory must not be freed while another process maps it.
     virtual void close() = 0;
 
-    // Orders. `to` and `from` are each on the device, in pinned memory, or opened.
+    // Orders. `to` and `from` are each in device memory, pinned memory or opened memory.
     virtual sys::Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes,
                                    Stream stream) = 0;
-    // Fast where both are the device's own memory, of any size, which does not overlap.
+    // Fast if both are in the device's own memory. The copies have any size and do not overlap.
     virtual sys::Result<void> copy_all(const Copies& copies, Stream stream);
     virtual sys::Result<void> reduce(const Reduction& reduction, Stream stream) = 0;
     virtual sys::Result<void> record(Event event, Stream stream) = 0;
@@ -113,17 +114,17 @@ class Device {
 
     // Whether the recorded orders are done; true for an event that was never recorded.
     virtual sys::Result<bool> query(Event event) = 0;
-    // Whether the memory is the device's, and not host memory.
+    // Whether the memory is the device's, not the host's.
     virtual bool holds(const void* memory) const = 0;
-    // Whether orders in the stream are being kept for later instead of done (a CUDA graph).
+    // Whether orders in the stream are captured into a CUDA graph instead of executed.
     virtual sys::Result<bool> is_captured(Stream stream) = 0;
     // Gives the token to the graph into which the stream is captured. The graph and all graphs made
     // of it own the token until the last of them ends.
     virtual sys::Result<void> keep(Stream captured, std::shared_ptr<void> token) = 0;
-    // The kind of its memory, for a wire that would carry it.
+    // The kind of its memory, for a wire that can carry it.
     virtual Memory memory() const = 0;
-    // Makes the device current on this thread while the object lives, for other libraries that get
-    // its memory. One at a time.
+    // Makes the device current on this thread while the object lives, for other libraries that use
+    // its memory. Only one object at a time.
     class Entered {
       public:
         explicit Entered(Device& device) : device_(device) { device_.enter(); }
@@ -136,21 +137,21 @@ class Device {
     };
     // "NVIDIA H200 (GPU 0)".
     virtual const char* name() const = 0;
-    // The same for two processes, of any nodes, exactly if the device is.
+    // Equal for two processes, on any nodes, exactly if they have the same device.
     virtual std::string identity() const = 0;
 
-    // Whether a caller's buffer is in the device's memory, and aligned to numbers of the type.
+    // Checks that a caller's buffer is in the device's memory, and aligned to numbers of the type.
     sys::Result<void> check_buffer(const std::byte* memory, batchai_coll_type type) const;
-    // Whether a caller's stream takes orders now.
+    // Checks that a caller's stream accepts orders now.
     sys::Result<void> check_stream(Stream stream);
 
-    // Several at once. Returns the first error.
+    // Makes several streams and events. Returns the first error.
     sys::Result<void> make(const std::vector<Stream*>& streams, const std::vector<Event*>& events);
 
   protected:
     virtual void enter() {}
     virtual void leave() {}
-    // Checks the conditions above.
+    // Checks the conditions of Reduction.
     static sys::Result<void> check(const Reduction& reduction);
 };
 

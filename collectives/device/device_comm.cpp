@@ -8,7 +8,7 @@
 namespace batchai::coll {
 namespace {
 
-// The call with which the ranks meet.
+// The signature with which the ranks meet before the call.
 Signature signature_of(const DeviceCall& call) {
     Signature signature = call.signature;
     signature.on_devices = true;
@@ -30,8 +30,8 @@ sys::Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::create(Comm
         new DeviceCommunicator(comm, std::move(*ways), std::move(*choice)));
 }
 
-// After a failure, or if close() was not called. The end of graphs is not waited for, because
-// nothing here has an influence on it.
+// After a failure, or if close() was not called, it aborts. It does not wait for the end of graphs,
+// because the caller alone can end them.
 DeviceCommunicator::~DeviceCommunicator() {
     if (!closed_) ways_->abort(has_graphs() ? std::chrono::seconds{0} : DeviceWays::kPatience);
 }
@@ -47,7 +47,7 @@ bool DeviceCommunicator::outlasts_graphs() const {
     return true;
 }
 
-// Of newer NCCLs, an end waits for that of the node's other ranks.
+// With newer versions of NCCL, a communicator's end waits for those of the node's other ranks.
 void DeviceCommunicator::finish(StreamComm& comm) {
     ways_->orders().give([&] { return comm.finish(); });
     Backoff backoff;
@@ -58,17 +58,17 @@ void DeviceCommunicator::finish(StreamComm& comm) {
     }
 }
 
-// No rank frees memory that others still use.
+// finish() waits for the other ranks, so that no rank frees memory that others still use.
 Failure DeviceCommunicator::close() {
     for (StreamComm* comm : ways_->stream_comms()) {
         if (comm != nullptr) finish(*comm);
     }
-    // The others would wait for what this rank has not ended.
+    // Otherwise the other ranks would wait for operations that this rank has not ended.
     if (const auto& error = ways_->orders().error()) {
         comm_.engine().fail_unless_told(
             {BATCHAI_COLL_ERR_SYSTEM, fmt::format("rank {}: {}", rank(), error->message)});
     }
-    // Then what others are to take part in may never end.
+    // After a failure, the collective part of close may never end.
     if (failure().status != BATCHAI_COLL_OK) return failure();
     ways_->close();
     closed_ = failure().status == BATCHAI_COLL_OK;
@@ -138,7 +138,7 @@ Step DeviceCommunicator::advance() {
             }
         }
     }
-    // Captured orders stay in the graph: so none are given before all ranks agree.
+    // Captured orders stay in the graph, so give none before all ranks agree.
     const bool may_step = !request.call.signature.captured || request.meeting == nullptr;
     if (!ordered_ && may_step && failure().status == BATCHAI_COLL_OK) {
         const Step ordered = way_->step();
@@ -161,7 +161,7 @@ Step DeviceCommunicator::advance() {
     return step;
 }
 
-// While nothing moves here.
+// Called while this rank makes no progress.
 void DeviceCommunicator::look() {
     const auto now = std::chrono::steady_clock::now();
     if (!idle_since_) idle_since_ = now;
@@ -182,7 +182,7 @@ void DeviceCommunicator::end_first(batchai_coll_status status) {
     way_ = nullptr;
 }
 
-// Their meetings have ended with the engine.
+// The engine has ended the requests' meetings already.
 void DeviceCommunicator::end_all(batchai_coll_status status) {
     while (!line_.empty()) end_first(status);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DeviceCommunicator: operations on device memory between all ranks of a communicator, one after
-// another in the order of their start. There is no thread: progress is made in test() and wait().
+// another in the order of their start. It has no thread: test() and wait() make progress.
 //
 // In each call the ranks first meet in the communicator's own engine, which finds ranks that call
-// another operation or do not arrive. Afterwards the engine is asked for other failures of the job.
-// Ways have engines of their own.
+// another operation or do not arrive. After the meeting, the engine is checked for other failures
+// of the job. Ways have their own engines.
 #pragma once
 
 #include <algorithm>
@@ -31,34 +31,34 @@ class DeviceCommunicator {
         Engine::Request* meeting = nullptr;
     };
 
-    // Collective: an error on one rank is an error on all. gpu: an error says why this rank has
-    // none.
+    // Collective: an error on one rank is an error on all. gpu: this rank's GPU, or the error why
+    // it has none.
     static sys::Result<std::unique_ptr<DeviceCommunicator>> create(Communicator& comm,
                                                                    sys::Result<Gpu> gpu);
     ~DeviceCommunicator();
     DeviceCommunicator(const DeviceCommunicator&) = delete;
     DeviceCommunicator& operator=(const DeviceCommunicator&) = delete;
 
-    // Collective: returns when all ranks have called it and their devices have done everything.
-    // Not after a failure.
+    // Collective: returns when all ranks have called it and their devices have executed everything.
+    // Do not call it after a failure.
     Failure close();
 
     // Whether a call may be captured into a graph, which later runs without the host.
     bool can_be_captured(const DeviceCall& call) const {
         return call.signature.kind == Kind::allreduce && ways_->capturable() != nullptr;
     }
-    // Waits, for two seconds at most, for the end of graphs that contain calls: sometimes they end
-    // a little after they are destroyed. False: some are left; do not close the communicator.
+    // Waits, at most two seconds, for the end of graphs that contain calls: they may end a little
+    // after they are destroyed. False: some graphs are left; do not close the communicator.
     bool outlasts_graphs() const;
-    // Only while there is no failure. Copies the call's counts.
+    // Must not be called after a failure. Copies the call's counts.
     Request* start(const DeviceCall& call);
-    // IN_PROGRESS comes from test only; otherwise the request has ended and is gone.
+    // Only test returns IN_PROGRESS; otherwise the request has ended and is deleted.
     batchai_coll_status test(Request* request);
     batchai_coll_status wait(Request* request);
-    // Whether the last test has made progress.
+    // Whether the last test() made progress.
     bool has_moved() const { return moved_; }
 
-    // The number of requests that have not ended; whether the stream has some that are not
+    // under_way: requests that have not ended. has_uncaptured: whether some of the stream's are not
     // captured.
     std::size_t under_way() const { return line_.size(); }
     bool has_uncaptured(Device::Stream stream) const {
@@ -66,7 +66,7 @@ class DeviceCommunicator {
             return request->call.stream == stream && !request->call.signature.captured;
         });
     }
-    // The communicator's. Its status is OK while all is well.
+    // The communicator's failure. Its status is OK as long as there is none.
     const Failure& failure() const { return comm_.engine().failure(); }
     Device& device() const { return ways_->device(); }
     int rank() const { return comm_.topology().rank; }
@@ -88,14 +88,14 @@ class DeviceCommunicator {
     Communicator& comm_;
     std::unique_ptr<DeviceWays> ways_;
     WayChoice choice_;
-    std::shared_ptr<void> graphs_ = std::make_shared<int>();  // which graphs with calls have, too
+    std::shared_ptr<void> graphs_ = std::make_shared<int>();  // graphs with calls share it
 
-    std::deque<Request> requests_;  // all that there are
+    std::deque<Request> requests_;  // all requests, used or not
     std::vector<Request*> unused_;
-    std::deque<Request*> line_;       // the first one is under way
-    DeviceOperation* way_ = nullptr;  // that it takes; null: it has not begun
-    bool ordered_ = false;            // it has been, to its end
-    bool closed_ = false;             // all is well and has ended
+    std::deque<Request*> line_;       // the first one is in progress
+    DeviceOperation* way_ = nullptr;  // the way of the first request; null: it has not begun
+    bool ordered_ = false;            // the way has given all its orders
+    bool closed_ = false;             // close() has succeeded
     bool moved_ = false;
     std::optional<std::chrono::steady_clock::time_point> idle_since_;
 };

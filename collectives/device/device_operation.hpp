@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DeviceOperation: a collective operation on device memory, as a state machine. step() gives orders
-// to the device and never waits for it. Done means ordered: work that is put into the call's stream
-// from then on comes after the result.
+// to the device and never waits for it. Done means that all orders are given: work that is put into
+// the call's stream after that comes after the result.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace batchai::coll {
 
-// A call on the device's memory. Work that is in the stream already comes before the operation.
+// A call on device memory. The operation comes after the work that is in the stream already.
 struct DeviceCall : Call {
     Device::Stream stream = nullptr;
 
@@ -35,9 +35,9 @@ inline DeviceCall allreduce_call(const std::byte* send, std::byte* receive, std:
     return call;
 }
 
-// How many of `count` numbers go into a chunk, if `slots` chunks are under way and at most `most`
-// numbers fit. Chunks are small enough to overlap, but large enough that the device needs longer
-// for one than the host for its orders. They are whole cache lines if those fit.
+// The numbers per chunk if `count` numbers are divided over `slots` chunks in progress and at most
+// `most` numbers fit a chunk. Chunks are small enough to overlap, and large enough that the device
+// needs longer for one than the host for its orders. They are whole cache lines if those fit.
 inline std::size_t numbers_per_chunk(std::size_t count, std::size_t element, std::size_t slots,
                                      std::size_t most) {
     constexpr std::size_t kLeast = 256u << 10;  // bytes
@@ -53,12 +53,13 @@ class DeviceOperation {
     DeviceOperation& operator=(const DeviceOperation&) = delete;
     virtual ~DeviceOperation() = default;
 
-    // Whether the host has completed its part of the last call.
+    // Starts a call. The host must have completed its part of the last call.
     virtual void begin(const DeviceCall& call) = 0;
     virtual Step step() = 0;
     // For the plan: "split rails, NCCL inside nodes".
     virtual std::string name() const = 0;
-    // Why step() has failed on the host. OK if the device failed: then Orders has the error.
+    // The reason why step() has failed on the host. OK: the device has failed, and Orders has the
+    // error.
     const Failure& failure() const { return failure_; }
 
   protected:

@@ -23,12 +23,12 @@
 namespace batchai::coll {
 namespace {
 
-// Of a chunk: what PCIe carries at its full rate, and some of them a message's pipeline.
+// Bytes of a chunk. PCIe reaches its full rate with such chunks, and a message has several of them.
 constexpr std::size_t kChunk = 4u << 20;
-// For devices to find each other.
+// Time limit for devices to find each other.
 constexpr std::chrono::seconds kConnecting{60};
 
-// All ranks' own, in order; an error where one of them has said what is wrong.
+// Returns the values of all ranks, in order. An error: some rank has reported one.
 template <class T>
 sys::Result<std::vector<T>> gather(Communicator& comm, const T& own) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -56,8 +56,8 @@ bool all_have(const std::vector<T>& words, bool Base::*what) {
 
 }  // namespace
 
-// How the ranks find out what their devices can do together, and which ways there are therefore. A
-// rank that cannot take part still answers the others in each round, and says why.
+// Finds out, together with the other ranks, what their devices can do together, and makes the ways
+// that are possible. A rank that cannot take part still answers in each round, with its error.
 class DeviceWays::Builder {
   public:
     Builder(Communicator& comm, DeviceWays& made) : comm_(comm), made_(made) {}
@@ -65,31 +65,31 @@ class DeviceWays::Builder {
     sys::Result<void> build(sys::Result<Gpu> gpu);
 
   private:
-    // The messages of ranks while they open it, as bytes. `wrong`: why this rank cannot go on.
+    // A rank's message of one round, sent as bytes. `wrong`: why this rank cannot continue.
     struct Word {
         char wrong[256] = {};
         void say(const std::string& why) { why.copy(wrong, sizeof wrong - 1); }
     };
-    // A rank's data for the others.
+    // Round 1: a rank's data for the others.
     struct Card : Word {
         char identity[64] = {};
-        Device::Handle memory = {};           // of its exchange
-        char counts[128] = {};                // the path of the node's segment, of its first rank
-        StreamComms::Id node = {}, all = {};  // of the first rank of the node and of all
+        Device::Handle memory = {};  // of its SharedExchange
+        char counts[128] = {};       // the path of the node's segment, from the node's first rank
+        StreamComms::Id node = {}, all = {};  // from the first rank of the node, and of all ranks
         bool shares = false, has_comms = false;
     };
-    // The means of the others that this rank can use.
+    // Round 2: the other ranks' means that this rank can use.
     struct Found : Word {
         bool memory = false, node_comm = false, all_comm = false;
     };
-    // The properties of this rank's parts.
+    // Round 3: the properties of this rank's parts.
     struct Parts : Word {
-        bool direct = false;  // the rail carries the device's memory
+        bool direct = false;  // the rail carries device memory
     };
-    // Whether its rail has carried numbers from device to device.
+    // Round 4: whether this rank's rail has transferred numbers from device to device.
     struct Tried : Word {
         bool works = false;
-        char why[256] = {};  // not
+        char why[256] = {};  // why it does not work
     };
 
     Card card(sys::Result<Gpu> gpu);
@@ -134,7 +134,7 @@ sys::Result<void> DeviceWays::Builder::build(sys::Result<Gpu> gpu) {
     return {};
 }
 
-// Nodes have equally many ranks, and several.
+// Whether all nodes have the same number of ranks, and more than one.
 bool DeviceWays::Builder::has_rails() const {
     const Topology& topology = comm_.topology();
     return topology.rails() == topology.largest_node() && topology.rails() > 1;
@@ -170,7 +170,7 @@ void DeviceWays::Builder::offer_memory(Card& card) {
         made_.counts_.emplace(std::move(*counts));
     }
     const auto handle = made_.device_->share(*memory);
-    if (!handle) return;  // then they do not
+    if (!handle) return;  // then devices do not share memory
     card.memory = *handle;
     card.shares = true;
 }
@@ -203,7 +203,7 @@ DeviceWays::Builder::Found DeviceWays::Builder::find(const std::vector<Card>& ca
     return found;
 }
 
-// It is not an error if a device cannot reach another one's memory.
+// Not an error: a device may be unable to access another one's memory.
 bool DeviceWays::Builder::open_memories(const std::vector<Card>& cards) {
     const Topology& topology = comm_.topology();
     const std::vector<int>& ranks = topology.members[topology.node()];
@@ -222,7 +222,7 @@ bool DeviceWays::Builder::open_memories(const std::vector<Card>& cards) {
     return true;
 }
 
-// Whether ranks share a GPU, which NCCL refuses, whatever the names of their nodes are.
+// Whether ranks share a GPU, which NCCL refuses, even between nodes with different names.
 bool DeviceWays::Builder::has_several_of_one(const std::vector<Card>& cards) {
     std::vector<std::string_view> identities;
     for (const Card& card : cards) identities.emplace_back(card.identity, sizeof card.identity);
@@ -230,7 +230,8 @@ bool DeviceWays::Builder::has_several_of_one(const std::vector<Card>& cards) {
     return std::adjacent_find(identities.begin(), identities.end()) != identities.end();
 }
 
-// Null where they do not find each other in time; what there is of it then ends by itself.
+// Null: the ranks did not find each other in time. The unfinished StreamComm then ends in a thread
+// of its own.
 std::unique_ptr<StreamComm> DeviceWays::Builder::connect(const StreamComms::Id& id, int rank,
                                                          int size) {
     auto comm = comms_->create(id, rank, size);
@@ -247,8 +248,8 @@ std::unique_ptr<StreamComm> DeviceWays::Builder::connect(const StreamComms::Id& 
     return nullptr;
 }
 
-// This rank's rail. What is wrong with one rail only its ranks know: they take their part in making
-// the others, too.
+// Returns this rank's rail. Only the ranks of a rail know its error. A rank takes part in making
+// all rails, even after an error on its own.
 sys::Result<std::unique_ptr<Communicator>> DeviceWays::Builder::split_rails() {
     const Topology& topology = comm_.topology();
     sys::Result<std::unique_ptr<Communicator>> own(std::unique_ptr<Communicator>{});
@@ -264,7 +265,7 @@ sys::Result<std::unique_ptr<Communicator>> DeviceWays::Builder::split_rails() {
     return own;
 }
 
-// The communicators that ways have to themselves.
+// Makes the communicators that only ways use.
 DeviceWays::Builder::Parts DeviceWays::Builder::make_parts() {
     const Topology& topology = comm_.topology();
     Parts parts;
@@ -293,14 +294,14 @@ DeviceWays::Builder::Parts DeviceWays::Builder::make_parts() {
 DeviceWays::Builder::Tried DeviceWays::Builder::try_direct_rail() {
     Tried tried;
     auto rail = [&] {
-        const Device::Entered here(*made_.device_);  // UCX looks what is near the GPU
+        const Device::Entered here(*made_.device_);  // UCX looks for devices near the current GPU
         return split_rails();
     }();
     sys::Result<void> good;
     if (rail) {
         made_.direct_ = std::move(*rail);
         good = try_direct(*made_.direct_, *made_.device_);
-        // Ends the wait of those that still wait for this rank.
+        // Ends the wait of ranks that still wait for this rank.
         if (!good)
             made_.direct_->engine().fail({BATCHAI_COLL_ERR_SYSTEM, good.error().message}, true);
     } else {
@@ -311,7 +312,7 @@ DeviceWays::Builder::Tried DeviceWays::Builder::try_direct_rail() {
     return tried;
 }
 
-// Or not, and the plan says why.
+// Gives direct rails up if they failed on some rank; the plan then shows the reason.
 void DeviceWays::Builder::take_direct(const std::vector<Tried>& tried) {
     const auto failed = std::find_if(tried.begin(), tried.end(),
                                      [](const Tried& of_rank) { return !of_rank.works; });
@@ -352,7 +353,7 @@ sys::Result<void> DeviceWays::Builder::make_ways(const std::vector<Found>& found
     return {};
 }
 
-// One way for each kind of rail that there is.
+// Makes one way for each kind of rail.
 sys::Result<void> DeviceWays::Builder::add_rails(std::unique_ptr<NodeExchange> exchange) {
     NodeExchange& inside = *made_.node_exchanges_.emplace_back(std::move(exchange));
     if (made_.rail_ == nullptr) return add_rails(inside, nullptr);
@@ -389,8 +390,8 @@ sys::Result<std::unique_ptr<DeviceWays>> DeviceWays::make(Communicator& comm,
     return made;
 }
 
-// Messages under way end with the wires, as what is under way on the devices does with the
-// StreamComms: before the device, whose memory, and pinned memory, they use.
+// Pending messages end with the wires, and pending GPU work ends with the StreamComms. Both use
+// memory of the device, so they end before it.
 DeviceWays::~DeviceWays() {
     ways_.clear();
     rail_exchanges_.clear();
@@ -428,7 +429,7 @@ void DeviceWays::close() {
     }
 }
 
-// failure: of messages that may be under way; OK: there are none.
+// failure: ends messages that may be pending; OK: there are none.
 void DeviceWays::end(std::unique_ptr<Communicator>& part, const Failure& failure) {
     if (part == nullptr) return;
     const Device::Entered here(*device_);

@@ -50,7 +50,7 @@ bool DirectRail::end_scatter() {
 bool DirectRail::start_gather() {
     if (gathering_ == combining_) return false;
     Slot& slot = this->slot(gathering_);
-    if (!slot.part.last && scattering_ == gathering_ + 1) return false;  // the next one comes first
+    if (!slot.part.last && scattering_ == gathering_ + 1) return false;  // scatter first
     if (!orders_.is_done(slot.combined)) return false;
     slot.gather = start(Kind::direct_gather, slot.part, slot.part.place);
     if (slot.gather != nullptr) ++gathering_;

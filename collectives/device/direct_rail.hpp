@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DirectRail: a RailExchange from device to device, where the wire carries the device's memory
-// (GPUDirect: UCX, where it was built for CUDA). A part is scattered among the ranks of the rail,
-// each of which combines its block on its device and gathers it to the others: the direct allreduce
-// (algorithm/direct.hpp), without the host's memory. Numbers are combined in the order of
-// reduce/tree.hpp and rounded once, as the host does it.
+// DirectRail: a RailExchange from device to device, if the wire carries device memory (GPUDirect:
+// UCX that was built for CUDA). A part is scattered among the ranks of the rail. Each rank combines
+// its block on its device and gathers it to the others. That is the direct allreduce
+// (algorithm/direct.hpp) without host memory. Numbers are combined in the order of reduce/tree.hpp
+// and rounded once, as on the host.
 //
-// The wire's operations are in an order that all ranks keep, whatever their devices are done with
-// first: while a block is combined, the next part is scattered.
+// The wire's operations have the same order on all ranks, whichever device finishes first. While a
+// block is combined, the next part is scattered.
 //
 //   wire     scatter 0   scatter 1   gather 0   scatter 2   gather 1 ...
 //   device               combine 0   combine 1              combine 2
 //
-// Cost for m bytes on N nodes: 2 a + 2 (N-1) o + 2 (N-1)/N m / Be on the wire, or (N+1)/N m / B in
-// the device's memory, if that is slower.
+// Cost for m bytes on N nodes: the larger of 2 a + 2 (N-1) o + 2 (N-1)/N m / Be on the wire and
+// (N+1)/N m / B in the device's memory.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ namespace batchai::coll {
 
 class DirectRail final : public RailExchange {
   public:
-    // wire: of the ranks that combine their parts, of which this is `rank`; as many as a reduction
-    // has sources, at most. All stays the caller's.
+    // wire: the engine of the ranks that combine their parts, at most as many as a reduction has
+    // sources. rank: this rank's number among them. The arguments remain the caller's.
     static sys::Result<std::unique_ptr<DirectRail>> create(Device& device, Orders& orders,
                                                            Engine& wire, int rank, int ranks,
                                                            std::size_t part_bytes);
@@ -39,7 +39,7 @@ class DirectRail final : public RailExchange {
   private:
     struct Slot {
         Part part;
-        std::byte* scratch = nullptr;  // the others' blocks
+        std::byte* scratch = nullptr;  // the blocks of the other ranks
         Device::Event ready = nullptr, combined = nullptr;
         Engine::Request *scatter = nullptr, *gather = nullptr;
     };
@@ -52,7 +52,7 @@ class DirectRail final : public RailExchange {
     bool start_gather();
     bool end_gather();
     Engine::Request* start(Kind kind, const Part& part, std::byte* receive);
-    // Whether it has ended well.
+    // Whether the request has ended with success.
     bool has_ended(Engine::Request* request);
     void combine(Slot& slot);
 
@@ -63,7 +63,7 @@ class DirectRail final : public RailExchange {
     Slot slots_[kSlots];
     Device::Stream stream_ = nullptr;
     bool moved_ = false;
-    // Parts that have come so far.
+    // parts in each stage so far
     std::uint64_t taken_ = 0, scattering_ = 0, combining_ = 0, gathering_ = 0;
 };
 

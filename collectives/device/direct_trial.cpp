@@ -14,14 +14,14 @@ class DirectTrial {
   public:
     DirectTrial(Communicator& comm, Device& device)
         : comm_(comm), device_(device), orders_(device) {
-        // The ranks of other rails wait for this one's.
+        // The ranks of other rails wait for this rail's ranks.
         const auto limit = comm.timeout();
         const std::chrono::milliseconds patience = kPatience;
         deadline_ = std::chrono::steady_clock::now() +
                     (limit.count() == 0 ? patience : std::min(patience, limit / 4));
     }
 
-    // Two lengths: of messages that UCX sends at once, and of others.
+    // Tries two lengths: UCX sends short messages at once, and long ones by another protocol.
     sys::Result<void> run() {
         const auto host = device_.allocate_pinned(kMost);
         const auto memory = device_.allocate(kMost);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // FlatAllreduce: the allreduce of device memory by one StreamComm of all ranks: by NCCL, which
-// finds its own way within and between nodes.
+// chooses its own algorithm within and between nodes.
 //
-// Cost for S bytes on P ranks, as of NCCL's rings: 2 (P-1)/P S / B, B being the bandwidth of the
-// slowest link on the ring, which between nodes is that of all rails together.
+// Cost for S bytes on P ranks, for NCCL's rings: 2 (P-1)/P S / B. B: bandwidth of the slowest link
+// on the ring; between nodes that is all rails together.
 //
 // If the call's stream is captured, all work is ordered in that stream alone, and so becomes a part
-// of the graph. The way's own stream would otherwise be captured too, together with other calls.
-// NCCL orders the operations in graphs with those outside of them.
+// of the graph. The way's own stream would be captured too, together with other calls. NCCL orders
+// the operations in graphs with those outside of them.
 #pragma once
 
 #include <memory>

@@ -17,26 +17,26 @@ namespace batchai::coll {
 namespace {
 
 constexpr std::byte kPattern{0xa5};
-constexpr std::uint64_t kMostOrders = 4;  // of a query
+constexpr std::uint64_t kMostOrders = 4;  // the most orders that one query executes
 constexpr int kMostIdle = 3;
 
-// A Device::Handle's bytes.
+// The content of a Device::Handle.
 struct SegmentName {
     std::uint64_t bytes;
     char path[sizeof(Device::Handle) - sizeof bytes];
 };
 static_assert(sizeof(SegmentName) == sizeof(Device::Handle));
 
-// A record of an event: whether it has been done. What waits keeps it, whatever becomes of the
-// event.
+// One record of an event: whether it is done. Waiting orders share it, even if the event is
+// recorded again.
 using Mark = std::shared_ptr<bool>;
 
 }  // namespace
 
 struct DeviceStream {
     struct Order {
-        std::function<void()> work;  // empty: none, it only waits
-        Mark after;                  // null: after nothing but the earlier ones
+        std::function<void()> work;  // empty: the order only waits
+        Mark after;                  // the record to wait for; null: none
     };
     std::deque<Order> orders;
 

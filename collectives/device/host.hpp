@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostDevice: a Device in host memory, for tests of the code that gives orders to one. Processes
-// share its memory like the segment of transport/shm.hpp. Orders are carried out in query() and at
-// the end only. Each query carries out some orders, or none: each time the next order of a stream
-// chosen at random among those that need not wait. So with some seed, code that forgets an event
-// finds wrong data. At most a few queries in a row do nothing, so code that polls an event sees it.
-// Memory begins as a pattern, not as zeros.
+// HostDevice: a Device in host memory, for tests of code that gives orders. Processes share its
+// memory like the segment of transport/shm.hpp. Only query() and the destructor execute orders.
+// Each query executes some orders or none: each time the next order of a random stream among those
+// that need not wait. So with some seed, code that forgets an event finds wrong data. At most a few
+// queries in a row do nothing, so code that polls an event sees it. Memory starts with a pattern,
+// not with zeros.
 //
-// Stricter than a GPU: an order on memory that is not the device's is an error. It does not measure
-// speed.
+// It is stricter than a GPU: an order on memory that is not the device's is an error. It does not
+// measure speed.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace batchai::coll {
 
 class HostDevice : public Device {
   public:
-    // seed: of the order in which streams are done.
+    // seed: for the random order of streams.
     explicit HostDevice(std::uint64_t seed);
     ~HostDevice() override;
 
@@ -61,15 +61,15 @@ class HostDevice : public Device {
     };
 
     sys::Result<std::byte*> add(sys::Result<Segment> segment, Kind kind);
-    // An error where the device does not reach all of it.
+    // An error: the device cannot access all of the memory.
     sys::Result<void> reaches(const void* memory, std::size_t bytes) const;
-    // Does an order, of any stream. Whether there was one.
+    // Executes one order, of any stream. False: there was none.
     bool step();
 
     const std::string name_;
-    mutable std::mutex lock_;  // of all that follows
+    mutable std::mutex lock_;  // guards the members below
     std::mt19937_64 random_;
-    int idle_ = 0;  // queries in a row that have done nothing
+    int idle_ = 0;  // consecutive queries that have done nothing
     std::vector<Mapped> memory_;
     std::vector<std::unique_ptr<DeviceStream>> streams_;
     std::vector<std::unique_ptr<DeviceEvent>> events_;

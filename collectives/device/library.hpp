@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Library: a shared library that is loaded when something needs it, so that the process runs
-// without it too, and its functions by name. It stays loaded: it may have threads of its own.
+// Library: a shared library, and its functions by name. It is loaded on first use, so that the
+// process also runs without it. It is never unloaded, because it may have threads of its own.
 #pragma once
 
 #include <dlfcn.h>

@@ -66,20 +66,20 @@ sys::Result<Nccl> Nccl::load() {
     return nccl;
 }
 
-// Never destroyed: threads may abort communicators to the end of the process.
+// Never destroyed: threads may abort communicators until the process ends.
 const sys::Result<Nccl>& nccl() {
     static const auto* const loaded = new sys::Result<Nccl>(Nccl::load());
     return *loaded;
 }
 
-// comm may be null.
+// comm: null if there is no communicator yet.
 sys::Error error_of(ncclResult_t status, ncclComm* comm, const std::string& what) {
     const char* last = nccl()->last_error(comm);
     const std::string more = last == nullptr || *last == '\0' ? "" : fmt::format(" ({})", last);
     return sys::Error{fmt::format("{}: NCCL: {}{}", what, nccl()->error_string(status), more)};
 }
 
-// In progress is well: ready() sees how it ends.
+// In progress is not an error: ready() reports the result later.
 sys::Result<void> begun(ncclResult_t status, ncclComm* comm, const char* what) {
     if (status == ncclSuccess || status == ncclInProgress) return {};
     return error_of(status, comm, what);
@@ -108,7 +108,7 @@ ncclDataType_t type_of(batchai_coll_type type) {
     return ncclUint8;
 }
 
-// Of booleans, sum and max are "or", product and min "and".
+// For booleans, sum and max are "or", product and min are "and".
 sys::Result<ncclRedOp_t> op_of(batchai_coll_op op, batchai_coll_type type) {
     const bool is_bool = type == BATCHAI_COLL_BOOL;
     switch (op) {
@@ -165,7 +165,7 @@ sys::Result<std::unique_ptr<StreamComm>> NcclComms::create(const Id& id, int ran
     return std::unique_ptr<StreamComm>(new NcclComm(std::move(*context), comm));
 }
 
-// Neither waits for other ranks.
+// Neither destroy nor abort waits for other ranks.
 NcclComm::~NcclComm() {
     const CurrentContext current(context_);
     (void)(state_ == State::finished ? nccl()->destroy(comm_) : nccl()->abort(comm_));

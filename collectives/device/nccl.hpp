@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NcclComm: a StreamComm through NCCL: GPUs of several ranks exchange data by themselves. NCCL is
-// loaded when the first NcclComm is made, so this library also runs without it.
+// NcclComm: a StreamComm through NCCL: GPUs of several ranks exchange data directly. NCCL is loaded
+// when the first NcclComm is made, so this library also runs without it.
 //
 // A thread of NCCL makes the communicator and puts operations into its stream. In the first
-// operation of a kind it also waits for the other ranks. ready() says whether it is done. A caller
-// that waits for ready() checks for other failures of the job meanwhile, and destroys the
-// communicator if there is one. The destructor does not wait for other ranks. But it waits for the
-// end of graphs with operations of the communicator, and of other work on the GPU (aborts.hpp).
+// operation of a kind it also waits for the other ranks. ready() reports whether it is done. While
+// a caller waits for ready(), it checks for other failures of the job, and destroys the
+// communicator if there is one. The destructor does not wait for other ranks. It waits for the end
+// of graphs with operations of the communicator, and of other work on the GPU (aborts.hpp).
 //
-// NCCL does not promise the order of a sum, a single rounding of numbers of 16 bits, or that minima
-// and maxima keep a NaN. Booleans must be 0 or 1. There is no average. One thread at a time.
+// NCCL does not guarantee the order of a sum, a single rounding of 16-bit numbers, or that minima
+// and maxima preserve a NaN. Booleans must be 0 or 1. There is no average. One thread at a time may
+// use it.
 #pragma once
 
 #include <array>
@@ -27,10 +28,10 @@ struct ncclComm;
 
 namespace batchai::coll {
 
-// "2.28.9": of the library that is loaded; an error where there is none or an old one.
+// "2.28.9": the version of the loaded library. An error: there is no NCCL, or it is too old.
 sys::Result<std::string> nccl_version();
 
-// Of the GPU that cudaSetDevice(device) would take.
+// Makes NcclComms on the GPU that cudaSetDevice(device) selects.
 class NcclComms final : public StreamComms {
   public:
     explicit NcclComms(int device) : device_(device) {}
@@ -44,7 +45,7 @@ class NcclComms final : public StreamComms {
 
 class NcclComm final : public StreamComm {
   public:
-    // Aborts what is under way, unless finish() was called and is done.
+    // Aborts pending work, unless finish() has completed.
     ~NcclComm() override;
 
     sys::Result<bool> ready() override;
@@ -57,8 +58,8 @@ class NcclComm final : public StreamComm {
                                  batchai_coll_type type, batchai_coll_op op,
                                  Device::Stream stream) override;
 
-    // The end, on all ranks, after their last operation: waits for it and for the others, in
-    // ready().
+    // Collective, after the last operation: ends the communicator. ready() waits for this rank and
+    // the others.
     sys::Result<void> finish() override;
 
   private:

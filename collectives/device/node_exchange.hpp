@@ -19,16 +19,16 @@ namespace batchai::coll {
 
 class NodeExchange {
   public:
-    static constexpr std::size_t kSlots = 4;  // chunks under way
+    static constexpr std::size_t kSlots = 4;  // chunks in progress
 
     struct Chunk {
-        std::uint64_t number = 0;  // from 0, counts those of all operations
+        std::uint64_t number = 0;  // from 0, counted over all operations
         const std::byte* send = nullptr;
         std::byte* receive = nullptr;  // may be send
         std::size_t count = 0;
         batchai_coll_type type = BATCHAI_COLL_FLOAT32;
-        batchai_coll_op op = BATCHAI_COLL_SUM;  // not average
-        double before = 1, after = 1;           // as in Device::Reduction, of reduce()
+        batchai_coll_op op = BATCHAI_COLL_SUM;  // not average, which is a sum with a divisor
+        double before = 1, after = 1;           // as in Device::Reduction; applied by reduce()
         int divisor = 1;
     };
 
@@ -37,24 +37,24 @@ class NodeExchange {
     NodeExchange& operator=(const NodeExchange&) = delete;
     virtual ~NodeExchange() = default;
 
-    // The first one of the numbers of so many chunks. Those before are gathered.
+    // Reserves numbers for so many chunks; returns the first. All earlier chunks are gathered.
     std::uint64_t take_numbers(std::uint64_t chunks) {
         return std::exchange(next_, next_ + chunks);
     }
 
-    // Whether all is ordered; if not, to be called again, once others have moved.
+    // Gives the orders. False: call again after the other ranks have made progress.
     virtual bool reduce(const Chunk& chunk) = 0;
-    // The same, of what stands in place() after the event. Null: it does already.
+    // Gathers the parts that are in place() after the event; null: they are there already.
     virtual bool gather(const Chunk& chunk, Device::Event after) = 0;
 
-    // Which elements of the chunk are this rank's.
+    // The elements of the chunk that this rank reduces.
     virtual Range part(const Chunk& chunk) const = 0;
-    // Where reduce() makes this rank's part, and where gather() takes it from.
+    // The address at which reduce() writes this rank's part, and from which gather() reads it.
     virtual std::byte* place(const Chunk& chunk) const = 0;
 
     virtual Device::Stream stream() const = 0;
-    virtual std::size_t chunk_bytes() const = 0;  // of a chunk, at most
-    virtual std::size_t part_bytes() const = 0;   // of a rank's part of one, at most
+    virtual std::size_t chunk_bytes() const = 0;  // the largest chunk
+    virtual std::size_t part_bytes() const = 0;   // the largest part of a rank
     virtual const char* name() const = 0;
 
   private:

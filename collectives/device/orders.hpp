@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Orders: gives orders to a device and keeps the first error. After it no more orders are given, so
-// the caller needs to check for the error only now and then.
+// Orders: gives orders to a device and keeps the first error. After an error it gives no more
+// orders, so the caller needs to check for errors only occasionally.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ class Orders {
     void wait(Device::Stream stream, Device::Event event) {
         give([&] { return device_.wait(stream, event); });
     }
-    // Also true after an error, so that the caller does not wait.
+    // True also after an error, so that the caller does not wait.
     bool is_done(Device::Event event) {
         if (error_) return true;
         const auto done = device_.query(event);
@@ -38,14 +38,14 @@ class Orders {
         return !done || *done;
     }
 
-    // The same of a communicator's last operation: whether it is in its stream.
+    // Whether the communicator's last operation is in its stream; true also after an error.
     bool is_ready(StreamComm& comm) {
         if (error_) return true;
         const auto ready = comm.ready();
         if (!ready) error_ = ready.error();
         return !ready || *ready;
     }
-    // What else may fail.
+    // Runs any other function that may fail.
     template <class Order>
     void give(Order order) {
         if (error_) return;

@@ -31,8 +31,8 @@ bool PinnedRail::step() {
     return receive_next() || sent;
 }
 
-// With a divisor, the device scales the result (below). Otherwise the wire's engine multiplies,
-// without a rounding of its own.
+// With a divisor, the device scales the result afterwards. Otherwise the wire's engine multiplies,
+// without an extra rounding.
 bool PinnedRail::send_next() {
     if (sent_ == taken_ || !orders_.is_done(slot(sent_).out) || orders_.error()) return false;
     if (wire_.failure().status != BATCHAI_COLL_OK) {

@@ -3,9 +3,8 @@
 // PinnedRail: a RailExchange through pinned host memory. Each part is copied there, combined by the
 // host's allreduce, and copied back. These three stages of different parts overlap.
 //
-// Cost for m bytes on N nodes, of the slower one of both: m / Bp, Bp being what PCIe carries one
-// way while it carries as much the other way; 2 (N-1)/N m / Be, as of the algorithm that the wire's
-// engine takes.
+// Cost for m bytes on N nodes: the larger of m / Bp and 2 (N-1)/N m / Be. Bp: PCIe's bandwidth in
+// one direction while both are busy. Be: bandwidth of the algorithm that the wire's engine uses.
 #pragma once
 
 #include <memory>
@@ -17,7 +16,7 @@ namespace batchai::coll {
 
 class PinnedRail final : public RailExchange {
   public:
-    // wire: of the ranks that combine their parts. All stays the caller's.
+    // wire: the engine of the ranks that combine their parts. The arguments remain the caller's.
     static sys::Result<std::unique_ptr<PinnedRail>> create(Device& device, Orders& orders,
                                                            Engine& wire, std::size_t part_bytes);
 

@@ -2,8 +2,8 @@
 //
 // RailExchange: the work between the nodes in a hierarchical allreduce, among the ranks with the
 // same local rank, chunk by chunk. It replaces this rank's part of the node's result, in place, by
-// that part of the result of all nodes. Parts come back in the order in which they were taken; up
-// to kSlots are under way. It never waits for the device or for other ranks.
+// the same part of the result of all nodes. Parts come back in the order in which they were taken.
+// At most kSlots are in progress. It never waits for the device or for other ranks.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ class RailExchange {
     static constexpr std::uint64_t kSlots = NodeExchange::kSlots;
 
     struct Part {
-        std::byte* place = nullptr;  // on the device; of no more than part_bytes
+        std::byte* place = nullptr;  // device memory; the part has at most part_bytes
         std::size_t count = 0;
         batchai_coll_type type = BATCHAI_COLL_FLOAT32;
-        batchai_coll_op op = BATCHAI_COLL_SUM;  // not average
+        batchai_coll_op op = BATCHAI_COLL_SUM;  // not average, which is a sum with a divisor
         double after = 1;                       // as in Device::Reduction
-        int divisor = 1;                        // of numbers of 16 bits: 1
-        bool last = false;                      // of an allreduce
+        int divisor = 1;                        // 1 for 16-bit numbers
+        bool last = false;                      // the last part of an allreduce
     };
 
     RailExchange() = default;
@@ -31,17 +31,18 @@ class RailExchange {
     RailExchange& operator=(const RailExchange&) = delete;
     virtual ~RailExchange() = default;
 
-    // A part that is in its place once the stream has come to here.
+    // Takes a part that is complete after the stream's current orders.
     virtual void take(const Part& part, Device::Stream stream) = 0;
-    // Moves parts along. Whether anything has moved.
+    // Makes progress on the parts. Returns whether there was any.
     virtual bool step() = 0;
-    // Of all that were ever taken, counted from 0: how many are back, or ordered to be; and when
-    // part k of these is in its place: after the event, or, null, already.
+    // Parts are counted from 0, over all operations. returned(): how many are back, or ordered to
+    // be back. back(k): the event after which part k is in its place; null: it is already there.
     std::uint64_t returned() const { return returned_; }
     virtual Device::Event back(std::uint64_t k) const = 0;
 
     virtual const char* name() const = 0;
-    // Why the host part has failed. OK if the device failed: then Orders has the error.
+    // The reason why the host's part has failed. OK: the device has failed, and Orders has the
+    // error.
     const Failure& failure() const { return failure_; }
 
   protected:

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SharedExchange: a NodeExchange through memory of the devices that all ranks of the node have
-// opened: for GPUs that reach each other, several ranks of one GPU among them, without NCCL.
+// SharedExchange: a NodeExchange through device memory that all ranks of the node have opened. It
+// is for GPUs that can access each other's memory, or for several ranks on one GPU. It does not
+// need NCCL.
 //
 // For each chunk a rank
 //   1. copies its data into its in slot                            and stores `copied`
 //   2. reduces its part of all in slots into its part slot
 //   3. (the part goes to other nodes and comes back)               and stores `ready`
 //   4. copies all part slots to the place of the result.
-// `copied` and `ready` count chunks, in host memory. A rank stores them once an event has shown
-// that the device has done the step. So a rank that reads them may order the next step: 2 once all
-// have copied, 4 once all are ready. The ranks' processes must run for that; the devices never wait
-// for each other.
+// `copied` and `ready` count chunks, in host memory. A rank stores them after an event has shown
+// that the device has done the step. A rank that reads them may then order the next step: step 2
+// when all ranks have copied, step 4 when all are ready. This needs the ranks' processes to run.
+// The devices never wait for each other.
 //
-// A slot is used again for chunk k + slots, after this rank has ordered 4 of chunk k. Its in slot
-// has been read by then, because the others stored `ready` after their 2 in the same stream. Its
-// part slot is written by 2, once all have stored `copied` of chunk k + slots, which comes after 4
-// of chunk k in their streams.
+// A slot is used again for chunk k + slots, after this rank has ordered step 4 of chunk k. By then
+// the others have read its in slot: they stored `ready` after their step 2 in the same stream. Step
+// 2 writes its part slot after all ranks have stored `copied` of chunk k + slots. In their streams
+// that comes after step 4 of chunk k.
 //
-// Numbers are combined in the order of local ranks, those of 16 bits as float32.
+// Numbers are combined in the order of local ranks; 16-bit numbers are computed as float32.
 //
-// Cost of a chunk of S bytes for G ranks, B being the device's memory bandwidth and Bi that of what
-// connects two: 2 S / B for the copy, S (G-1)/G / Bi + S / B for the reduction, S (G-1)/G / Bi for
-// the gathering.
+// Cost of a chunk of S bytes for G ranks: 2 S / B for the copy, S (G-1)/G / Bi + S / B for the
+// reduction, S (G-1)/G / Bi for gathering. B: the device's memory bandwidth. Bi: bandwidth of the
+// link between two devices.
 #pragma once
 
 #include <atomic>
@@ -36,10 +37,10 @@ namespace batchai::coll {
 
 class SharedExchange final : public NodeExchange {
   public:
-    // Of the device, that each rank has; and of the host, all ranks together.
+    // Bytes of device memory per rank; bytes of host memory for all ranks together.
     static std::size_t device_bytes(std::size_t chunk_bytes, int ranks);
     static std::size_t host_bytes(int ranks);
-    // memories: all ranks', by local rank. counts: zero, or in use by the others.
+    // memories: by local rank. counts: zero, or in use by the other ranks.
     static sys::Result<std::unique_ptr<SharedExchange>> create(Device& device, Orders& orders,
                                                                int rank,
                                                                std::vector<std::byte*> memories,
@@ -60,10 +61,10 @@ class SharedExchange final : public NodeExchange {
     struct alignas(128) Counts {
         Count copied, ready;
     };
-    // What this rank does with each chunk, and tells.
+    // A step of each chunk that this rank reports to the others.
     struct Stage {
         Device::Event events[kSlots] = {};
-        std::uint64_t ordered = 0, told = 0;  // chunks
+        std::uint64_t ordered = 0, told = 0;  // chunks: ordered, reported
     };
 
     SharedExchange(Orders& orders, int rank, std::vector<std::byte*> memories, Segment counts,
@@ -85,7 +86,7 @@ class SharedExchange final : public NodeExchange {
     std::byte* part_slot(int rank, std::uint64_t chunk) const {
         return memories_[rank] + kSlots * chunk_bytes_ + chunk % kSlots * part_bytes();
     }
-    // What is ordered so far is a stage of the next chunk.
+    // Records that the orders given so far complete this stage of the next chunk.
     void mark(Stage& stage);
     void tell();
     bool have_all(Count Counts::*count, std::uint64_t chunks) const;

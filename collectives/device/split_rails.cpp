@@ -23,7 +23,7 @@ std::string SplitRails::name() const {
     return fmt::format("split rails, {}, {} between them", inside, parts_.rail->name());
 }
 
-// Numbers of 16 bits are not divided but multiplied, before they are rounded.
+// 16-bit numbers are multiplied instead of divided, before they are rounded.
 void SplitRails::begin(const DeviceCall& call) {
     const std::size_t element = type_size(call.type());
     per_chunk_ =
@@ -70,7 +70,7 @@ Step SplitRails::step() {
     return moved ? Step::moved : Step::idle;
 }
 
-// The next order on the exchange's stream, if it can be given.
+// Gives the next order on the exchange's stream, if possible.
 bool SplitRails::order_next() {
     if (reduced_ < std::min<std::uint64_t>(chunks_, gathered_ + kSlots)) {
         if (!parts_.exchange.reduce(chunk(reduced_))) return false;

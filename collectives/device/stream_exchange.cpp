@@ -38,7 +38,7 @@ Range StreamExchange::part(const Chunk& chunk) const {
     return {begin, std::min(chunk.count, begin + block(chunk))};
 }
 
-// The chunk as it is to be reduced.
+// The chunk's numbers in the form in which they are reduced.
 const std::byte* StreamExchange::source(const Chunk& chunk) {
     if (chunk.before != 1 || chunk.type == BATCHAI_COLL_BOOL) {
         auto read = Device::Reduction::of_one(chunk.send, memory_, chunk.count, chunk.type);

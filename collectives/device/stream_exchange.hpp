@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StreamExchange: a NodeExchange by NCCL, or whatever else a StreamComm of the node's ranks is.
-// Parts of a chunk are equal; a chunk that cannot be divided so, or whose numbers are to be changed
-// before they are reduced, goes through memory of its own.
+// StreamExchange: a NodeExchange by a StreamComm of the node's ranks, such as NCCL. Parts of a
+// chunk are equal. A chunk that cannot be divided equally, or whose numbers must be changed before
+// the reduction, goes through a separate buffer.
 //
-// Cost of a chunk of S bytes for G ranks: 2 (G-1)/G S / Bi, as of NCCL's rings.
+// Cost of a chunk of S bytes for G ranks, for NCCL's rings: 2 (G-1)/G S / Bi.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace batchai::coll {
 
 class StreamExchange final : public NodeExchange {
   public:
-    // Of the device.
+    // Bytes of device memory.
     static sys::Result<std::unique_ptr<StreamExchange>> create(Device& device, Orders& orders,
                                                                StreamComm& comm, int rank,
                                                                int ranks, std::size_t chunk_bytes);
@@ -37,7 +37,7 @@ class StreamExchange final : public NodeExchange {
     StreamExchange(Orders& orders, StreamComm& comm, int rank, int ranks, std::size_t chunk_bytes)
         : orders_(orders), comm_(comm), rank_(rank), ranks_(ranks), chunk_bytes_(chunk_bytes) {}
     std::size_t padded_bytes() const { return part_bytes() * static_cast<std::size_t>(ranks_); }
-    // Numbers of a part.
+    // The numbers of a part.
     std::size_t block(const Chunk& chunk) const;
     bool is_whole(const Chunk& chunk) const {
         return chunk.count == block(chunk) * static_cast<std::size_t>(ranks_);
@@ -51,7 +51,7 @@ class StreamExchange final : public NodeExchange {
     std::size_t chunk_bytes_;
     std::byte* memory_ = nullptr;  // a padded chunk, then the parts' slots
     Device::Stream stream_ = nullptr;
-    bool given_ = false;  // the operation, which may not be in the stream yet
+    bool given_ = false;  // the operation was called; it may not be in the stream yet
 };
 
 }  // namespace batchai::coll

@@ -11,7 +11,7 @@ namespace batchai::coll {
 sys::Result<std::unique_ptr<ThroughHost>> ThroughHost::create(Device& device, Orders& orders,
                                                               Engine& engine, int rank, int ranks,
                                                               std::size_t chunk_bytes) {
-    // A number of each rank fits, given and got.
+    // Half of a chunk must hold one number of each rank, for sending and for receiving.
     const std::size_t least = 2 * sizeof(double) * static_cast<std::size_t>(ranks);
     std::unique_ptr<ThroughHost> made(
         new ThroughHost(orders, engine, rank, ranks, std::max(chunk_bytes, least)));
@@ -63,7 +63,7 @@ void ThroughHost::lay_out_blocks() {
     apart_ = gives_all || gets_all;
 }
 
-// As far as this rank can tell: in numbers.
+// The longest block that this rank knows, in numbers.
 std::size_t ThroughHost::longest_known() const {
     std::size_t longest = call_.counts.empty() ? call_.count() : 0;
     for (const auto counts : {call_.counts, call_.receive_counts}) {
@@ -86,7 +86,7 @@ void ThroughHost::ask_for_longest() {
     asked_ = engine_.start(call);
 }
 
-// Whether that is still to be awaited.
+// True: the answer is still pending.
 bool ThroughHost::find_longest() {
     if (asked_ == nullptr) return false;
     const auto status = engine_.test(asked_);
@@ -120,7 +120,7 @@ Step ThroughHost::step() {
 bool ThroughHost::take_out() {
     if (taken_ == std::min<std::uint64_t>(chunks_, brought_ + kSlots)) return false;
     Slot& slot = this->slot(taken_);
-    orders_.wait(out_, slot.in);  // the last chunk has left the slot
+    orders_.wait(out_, slot.in);  // the last chunk in this slot was copied out
     std::byte* to = slot.pinned;
     for (int block = 0; block < given_.ranks(); ++block) {
         const Range range = piece(given_, block, taken_);
@@ -135,7 +135,7 @@ bool ThroughHost::take_out() {
 bool ThroughHost::start() {
     if (begun_ == taken_ || !orders_.is_done(slot(begun_).out) || orders_.error()) return false;
     if (engine_.failure().status != BATCHAI_COLL_OK) {
-        if (brought_ < begun_) return false;  // bring_in() finds the one that has failed
+        if (brought_ < begun_) return false;  // bring_in() reports the failed chunk first
         failure_ = engine_.failure();
         return true;
     }
@@ -163,7 +163,7 @@ Call ThroughHost::operation(std::uint64_t k) {
     return call;
 }
 
-// The chunk's part of blocks of different lengths.
+// Sets the counts of the chunk's pieces of blocks of different lengths.
 void ThroughHost::cut_blocks(std::uint64_t k) {
     const auto cut = [&](const Blocks& blocks, std::vector<std::size_t>& pieces) {
         pieces.clear();

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ThroughHost: any collective operation on device memory, through the host. For each chunk, the
-// device copies this rank's data to pinned memory, the host's engine does the operation, and the
-// device copies the result back. Several chunks are under way, so that both directions of PCIe and
-// the engine are busy at once.
+// device copies this rank's data to pinned memory, the host's engine executes the operation, and
+// the device copies the result back. Several chunks are in progress, so that both directions of
+// PCIe and the engine are busy at once.
 //
 // In operations with a block for each rank, a chunk is the same piece of every block; a shorter
-// block may have less of it or none. In an alltoallv no rank knows the longest block, so the ranks
-// first agree on the number of chunks.
+// block may have a shorter piece or none. In an alltoallv no rank knows the longest block, so the
+// ranks first agree on the number of chunks.
 //
-// Cost for S bytes given and R bytes got, Bp being what PCIe carries one way while it carries as
-// much the other way: max(S / Bp, R / Bp, what the engine takes) + (the others) / chunks.
-// An alltoallv of different lengths takes an allreduce of one number more, and two for each chunk.
+// Cost for S bytes to send and R bytes to receive: the largest of S / Bp, R / Bp and the engine's
+// time, plus the others / chunks. Bp: PCIe's bandwidth in one direction while both are busy. An
+// alltoallv with different lengths needs one more allreduce of one number, and two more for each
+// chunk.
 #pragma once
 
 #include <memory>
@@ -26,7 +27,7 @@ namespace batchai::coll {
 
 class ThroughHost final : public DeviceOperation {
   public:
-    // engine: of all ranks, used by this object only. The caller keeps owning all of it.
+    // engine: of all ranks, used by this object only. The arguments remain the caller's.
     static sys::Result<std::unique_ptr<ThroughHost>> create(Device& device, Orders& orders,
                                                             Engine& engine, int rank, int ranks,
                                                             std::size_t chunk_bytes);
@@ -38,7 +39,7 @@ class ThroughHost final : public DeviceOperation {
   private:
     static constexpr std::size_t kSlots = 4;
 
-    // A chunk's place in pinned memory. Used again after kSlots chunks.
+    // A chunk's place in pinned memory, used again after kSlots chunks.
     struct Slot {
         std::byte* pinned = nullptr;
         Device::Event out = nullptr, in = nullptr;
@@ -50,11 +51,11 @@ class ThroughHost final : public DeviceOperation {
 
     Slot& slot(std::uint64_t chunk) { return slots_[(first_ + chunk) % kSlots]; }
     std::size_t element() const { return type_size(call_.signature.type); }
-    // Where chunk k of a block is in the call's buffer.
+    // The range of chunk k of a block in the call's buffer.
     Range piece(const Blocks& blocks, int block, std::uint64_t k) const {
         return blocks.chunk(block, per_chunk_ * element(), k);
     }
-    // Where the operation's result is, of what begins at `pinned`.
+    // The address of the operation's result in a slot that starts at `pinned`.
     std::byte* result(std::byte* pinned) const {
         return apart_ ? pinned + chunk_bytes_ / 2 : pinned;
     }
@@ -80,12 +81,12 @@ class ThroughHost final : public DeviceOperation {
 
     DeviceCall call_;
     Blocks given_, got_;         // in bytes
-    bool apart_ = false;         // what is given and what is got have places of their own
-    std::size_t per_chunk_ = 1;  // numbers of a block
-    std::vector<std::size_t> pieces_, received_pieces_;  // of a chunk, as a call's counts
-    std::uint64_t longest_ = 0;                          // numbers of the longest block of all
-    Engine::Request* asked_ = nullptr;                   // for it
-    std::uint64_t first_ = 0;                            // chunk of this call, of all
+    bool apart_ = false;         // input and output have separate memory in a slot
+    std::size_t per_chunk_ = 1;  // numbers of each block
+    std::vector<std::size_t> pieces_, received_pieces_;  // counts of a chunk's pieces
+    std::uint64_t longest_ = 0;         // numbers of the longest block of all ranks
+    Engine::Request* asked_ = nullptr;  // the request that finds longest_
+    std::uint64_t first_ = 0;           // this call's first chunk, counted over all calls
     std::uint64_t chunks_ = 0, taken_ = 0, begun_ = 0, brought_ = 0;
 };
 

@@ -19,12 +19,12 @@ std::string in_words(std::size_t bytes) {
                               : fmt::format("{} MiB", bytes >> 20);
 }
 
-// Times the ways of this rank, while the others do the same.
+// Times the ways on this rank, while the other ranks do the same.
 class Stopwatch {
   public:
     Stopwatch(Communicator& comm, DeviceWays& ways) : comm_(comm), ways_(ways) {}
 
-    // Seconds, for each size those of all ways.
+    // Returns seconds: for each size, the times of all ways.
     sys::Result<std::vector<double>> time_all() {
         Device& device = ways_.device();
         const std::string who = fmt::format("rank {}", comm_.topology().rank);
@@ -46,7 +46,7 @@ class Stopwatch {
   private:
     using Clock = std::chrono::steady_clock;
 
-    // The best of some runs.
+    // The shortest of several runs.
     sys::Result<double> time(DeviceOperation& way, std::size_t bytes) {
         double best = 0;
         for (int run = 0; run < kRuns; ++run) {
@@ -57,11 +57,11 @@ class Stopwatch {
         return best;
     }
 
-    // From the call to the end on the device.
+    // From the start of the call until the device has executed it.
     sys::Result<double> time_once(DeviceOperation& way, std::size_t bytes) {
         DeviceCall call =
             allreduce_call(memory_, memory_, bytes / sizeof(float), BATCHAI_COLL_FLOAT32,
-                           BATCHAI_COLL_MAX);  // whatever numbers there are
+                           BATCHAI_COLL_MAX);  // MAX works with any uninitialized numbers
         call.stream = stream_;
         const std::string doing = "timing " + way.name();
         Orders& orders = ways_.orders();
@@ -85,7 +85,7 @@ class Stopwatch {
         return std::chrono::duration<double>(Clock::now() - begun).count();
     }
 
-    // While nothing moves here.
+    // Called while this rank makes no progress.
     sys::Result<void> look(const DeviceOperation& way, Clock::time_point begun) const {
         if (comm_.engine().has_failed()) return sys::Error{comm_.engine().failure().sentence};
         const auto limit = comm_.timeout();
@@ -142,7 +142,7 @@ sys::Result<WayChoice> WayChoice::measure(Communicator& comm, DeviceWays& ways) 
     return choice;
 }
 
-// A way is taken up to halfway to the next size, by factors.
+// A way is used up to the geometric middle between its size and the next one.
 void WayChoice::take_fastest(const std::vector<double>& times) {
     const auto& ways = ways_->all();
     for (std::size_t i = 0; i < kSizes.size(); ++i) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WayChoice: chooses the way of an allreduce of device memory by its size. Each way is timed once,
-// on all ranks together. The slowest rank's time counts, so all ranks choose the same way.
+// WayChoice: chooses the way of an allreduce of device memory by the size of the message. Each way
+// is timed once, on all ranks together. The slowest rank's time counts, so all ranks choose the
+// same way.
 #pragma once
 
 #include <string>
@@ -13,18 +14,18 @@ namespace batchai::coll {
 
 class WayChoice {
   public:
-    // Collective: an error on one rank is an error on all. The ways outlive the choice.
+    // Collective: an error on one rank is an error on all. The ways must outlive the WayChoice.
     static sys::Result<WayChoice> measure(Communicator& comm, DeviceWays& ways);
 
     DeviceOperation& way_for(const DeviceCall& call) const;
-    // The choices and the times that led to them, as text.
+    // The choices and their measured times, as text.
     const std::string& plan() const { return plan_; }
 
   private:
     explicit WayChoice(DeviceWays& ways) : ways_(&ways) {}
     void take_fastest(const std::vector<double>& times);
 
-    // Which way is taken up to so many bytes; the last one for more.
+    // The way for messages of at most so many bytes; the last choice is for all longer ones.
     struct Choice {
         std::size_t bytes, way;
     };

@@ -6,7 +6,7 @@
 namespace batchai::coll {
 namespace {
 
-// Of a part's place in the buffer: what a GPU loads at once.
+// Alignment of a part in the buffer, in bytes: the size of a GPU's widest load.
 constexpr std::size_t kPlace = 16;
 
 std::size_t bytes_in_buffer(const Part& part) {
@@ -77,14 +77,14 @@ Step DeviceMessages::step() {
         return communicator_->has_moved() ? Step::moved : Step::idle;
     }
     request_ = nullptr;
-    if (status != BATCHAI_COLL_OK) return Step::moved;  // the communicator says so
+    if (status != BATCHAI_COLL_OK) return Step::moved;  // the communicator reports the failure
     unpack();
     const bool is_last = next_ == parts_.size();
     if (is_last) orders_->record(done_, stream_);
     return look_for_errors() || !is_last ? Step::moved : Step::done;
 }
 
-// Reports an error of this rank's GPU: the other ranks cannot see it.
+// Reports an error of this rank's GPU, which the other ranks cannot see.
 bool DeviceMessages::look_for_errors() {
     const auto& error = orders_->error();
     if (error) fail_all(error->message);
@@ -96,11 +96,11 @@ void DeviceMessages::fail_all(const std::string& why) {
         {BATCHAI_COLL_ERR_SYSTEM, fmt::format("rank {}: {}", comm_.topology().rank, why)});
 }
 
-// Waits for the other ranks, which do the same.
+// Connects the GPUs of all ranks. It waits for the other ranks, which do the same.
 bool DeviceMessages::connect() {
     auto made = DeviceCommunicator::create(comm_, gpu_);
     if (!made) {
-        failure_ = comm_.engine().failure();  // where a rank is lost meanwhile
+        failure_ = comm_.engine().failure();  // if a rank was lost meanwhile
         if (failure_.status == BATCHAI_COLL_OK) {
             failure_ = {BATCHAI_COLL_ERR_SYSTEM, made.error().message};
         }
@@ -123,7 +123,7 @@ sys::Result<void> DeviceMessages::make_parts() {
     return device.make({&stream_}, {&done_});
 }
 
-// As many parts of one type as the buffer takes; or one, where it is.
+// Starts as many parts of one type as the buffer holds. A single part is reduced in place.
 void DeviceMessages::start_next() {
     first_ = next_;
     const Signature& like = parts_[first_]->signature;
@@ -161,7 +161,7 @@ void DeviceMessages::unpack() {
     });
 }
 
-// place(copies, part, its place in the buffer) for all parts under way.
+// Calls place(copies, part, address in the buffer) for all current parts.
 template <class Place>
 void DeviceMessages::copy_parts(Place place) {
     Device::Copies copies;

@@ -10,9 +10,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between rounds that have started nothing, while nothing new comes here: others may have news.
+// Pauses between rounds that have started nothing, while this rank has no new submissions: other
+// ranks may have some.
 constexpr std::chrono::nanoseconds kFirstPause = 50us, kLongestPause = 5ms;
-// Of one of several callers, until nothing more is expected of the others either.
+// With several callers: how long one waits until the others are not expected to submit more either.
 constexpr std::chrono::nanoseconds kLongestWait = 60s;
 
 }  // namespace
@@ -29,7 +30,7 @@ Dispatcher::Dispatcher(Engine& engine, Progress& progress, const Topology& topol
       fusion_tuner_(options_.fusion_bytes, options_.tune_fusion),
       cycle_tuner_(static_cast<std::size_t>(options_.cycle.count()), options_.tune_cycle),
       by_id_(options_.cache_capacity, nullptr) {
-    // The first one holds as long as there is nothing to time.
+    // The first candidate is used as long as there is nothing to time.
     cycle_tuner_.begin({cycle_tuner_.value(), 0, 100'000, 2'000'000, 10'000'000});
 }
 
@@ -89,8 +90,8 @@ Step Dispatcher::step() {
     return step;
 }
 
-// Other ranks have not submitted the operation that this rank waits for. One waiting rank reports
-// it.
+// This rank waits for an operation that other ranks have not submitted. Only one of the waiting
+// ranks reports it.
 void Dispatcher::report_missing() {
     const auto now = Clock::now();
     if (now < report_at_) return;
@@ -110,7 +111,7 @@ void Dispatcher::fail_everything(const Failure& failure) {
     request_ = nullptr;
     on_device_ = false;
     negotiation_.abandon();
-    if (in_bucket_) together_.clear();  // they are in line
+    if (in_bucket_) together_.clear();  // its submissions are still in line
     in_bucket_ = false;
     tuning_ = nullptr;
     if (!together_.empty()) listener_.on_ended(together_, &failure);
@@ -137,7 +138,7 @@ std::optional<Dispatcher::Rest> Dispatcher::rest() const {
     return rest;
 }
 
-// Called before the callers are told: a caller may then reuse the memory for its next operation.
+// Call it before on_ended(): after that, a caller may reuse the memory for its next operation.
 void Dispatcher::leave_line(const std::vector<Submission*>& submissions) {
     for (Submission* submission : submissions) {
         submission->in_line = false;

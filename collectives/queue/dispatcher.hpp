@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dispatcher: decides which submissions in line this rank works on next, and does it: a round of
-// negotiation, the next bucket of the schedule, or the operations that a round has started.
+// Dispatcher: decides which submissions in line this rank works on next, and executes them: a round
+// of negotiation, the next bucket of the schedule, or the operations that a round has started.
 //
 // It is a state machine without a thread or lock; queue.hpp provides both. step() never waits,
 // except for a caller's own operation and until the ranks' GPUs have connected. The ranks'
@@ -20,8 +20,8 @@
 
 namespace batchai::coll {
 
-// The dispatcher reports the progress of submissions to it, in the thread that steps. Keeps their
-// states.
+// Gets reports of the dispatcher about submissions, in the thread that calls step(). Its owner
+// keeps the states of submissions.
 class Listener {
   public:
     Listener() = default;
@@ -29,17 +29,18 @@ class Listener {
     Listener& operator=(const Listener&) = delete;
     virtual ~Listener() = default;
 
-    // All ranks have them in line: they will be started, and leave it.
+    // All ranks have these submissions in line. They leave the line and will be started.
     virtual void on_agreed(const std::vector<Submission*>& submissions) = 0;
-    // They have ended; failure is null on success.
+    // These submissions have ended; failure is null on success.
     virtual void on_ended(const std::vector<Submission*>& together, const Failure* failure) = 0;
 
     // For reports and the timeline.
     virtual void on_negotiation(bool /*begins*/) {}
-    // They were started as one message of so many bytes. If a rank vetoes it, they stay in line.
+    // These were started as one message of so many bytes. If a rank vetoes it, they stay in line.
     virtual void on_started(const std::vector<Submission*>&, std::size_t /*bytes*/) {}
     virtual void on_cycle() {}  // a cycle of the schedule begins
-    // On one rank: as describe_stall() has it; the fastest value of a setting, as "cycle 0.5 ms".
+    // On one rank only. on_stall: the text of describe_stall(). on_tuned: the fastest value of a
+    // setting, such as "cycle 0.5 ms".
     virtual void on_stall(const std::string&) {}
     virtual void on_tuned(const std::string&) {}
 };
@@ -50,11 +51,11 @@ class Dispatcher {
 
     struct Options {
         std::size_t fusion_bytes = 16u << 20;     // the largest message
-        std::chrono::nanoseconds cycle{500'000};  // how long a line waits for more to come
+        std::chrono::nanoseconds cycle{500'000};  // how long a line waits for further submissions
         // How long the dispatcher waits for the rest of a bucket while other ranks may wait for its
-        // first tensors; and how long a caller waits until this rank counts as stuck.
+        // first tensors. Also how long a caller waits until this rank counts as stuck.
         std::chrono::nanoseconds patience{1'000'000'000};
-        std::size_t cache_capacity = 1024;  // keys that ranks remember
+        std::size_t cache_capacity = 1024;  // keys in the response cache
         bool tune_fusion = false, tune_cycle = false;
         std::chrono::nanoseconds stall{0};  // time in line until a report; 0: never
         std::vector<int> numbers;           // the ranks' numbers in messages
@@ -66,24 +67,24 @@ class Dispatcher {
 
     // Puts a submission in line.
     void add(Submission* submission, Clock::time_point now);
-    // Whether a caller waits for something in line. alone: this rank has no other known caller
-    // that might submit the operation that other ranks wait for.
+    // blocked: a caller waits for a submission in line. alone: no other known caller of this rank
+    // might submit the operation that other ranks wait for.
     void set_blocked(bool blocked, bool alone = true);
-    // The rank leaves: everything in line fails. Ends when all ranks leave.
+    // The rank leaves: everything in line fails. Complete when all ranks leave.
     void close();
     bool has_closed() const { return closed_; }
 
     Step step();
-    // Whether submissions are in line or under way.
+    // Whether submissions are in line or in progress.
     bool has_work() const { return !line_.empty() || is_under_way() || (closing_ && !closed_); }
 
-    // The event that an idle dispatcher without an operation under way waits for.
+    // The conditions, any of which ends an idle dispatcher's rest.
     struct Rest {
         Clock::time_point until = Clock::time_point::max();
-        std::size_t submissions = 1;  // as many more
-        std::size_t bytes = 0;        // or so many more; 0: none
+        std::size_t submissions = 1;  // at least so many more submissions
+        std::size_t bytes = 0;        // at least so many more bytes; 0: no such condition
     };
-    // None: an operation is under way.
+    // nullopt: an operation is in progress.
     std::optional<Rest> rest() const;
 
   private:
@@ -105,7 +106,7 @@ class Dispatcher {
     void take_outcome();
     void make_messages(const std::vector<Submission*>& start);
 
-    // What a round has started, message by message.
+    // The messages of a round, one after another.
     Step start_message();
     void call_caller(Submission& submission);
     void start_parts();
@@ -145,7 +146,7 @@ class Dispatcher {
     Tuner fusion_tuner_, cycle_tuner_;  // bytes, nanoseconds
 
     std::vector<Submission*> line_;   // in the order of submission
-    std::vector<Submission*> by_id_;  // in line, the first one of each id; null: none
+    std::vector<Submission*> by_id_;  // by id, the first one in line; null: none
     std::uint64_t submitted_ = 0;
     std::size_t line_bytes_ = 0;
     bool blocked_ = false, alone_ = false, closing_ = false, closed_ = false;
@@ -156,18 +157,18 @@ class Dispatcher {
     Clock::time_point retry_at_{};
     Clock::time_point report_at_ = Clock::time_point::max();
 
-    std::deque<std::vector<Submission*>> batch_;  // messages to come
-    std::vector<Submission*> together_;           // of the message under way
-    std::size_t parts_done_ = 0;                  // of its only submission
+    std::deque<std::vector<Submission*>> batch_;  // the next messages
+    std::vector<Submission*> together_;           // of the current message
+    std::size_t parts_done_ = 0;                  // of the only submission in together_
     std::vector<Piece> pieces_;
     Engine::Request* request_ = nullptr;
-    bool on_device_ = false;  // the message under way
+    bool on_device_ = false;  // the current message is on the GPU
     bool in_bucket_ = false, vetoed_ = false;
-    alignas(8) std::byte head_[8];              // of a bucket (veto.hpp)
-    Clock::time_point cycle_began_{};           // of the schedule
-    std::optional<Clock::time_point> settled_;  // the last time, since ranks negotiate
+    alignas(8) std::byte head_[8];              // the veto number of a bucket (veto.hpp)
+    Clock::time_point cycle_began_{};           // start of the schedule's current cycle
+    std::optional<Clock::time_point> settled_;  // negotiation: ranks were last settled
     std::size_t bytes_since_settled_ = 0;
-    Tuner* tuning_ = nullptr;  // ranks agree on its times
+    Tuner* tuning_ = nullptr;  // the tuner on whose times the ranks are agreeing; null: none
     std::string label_;
 };
 

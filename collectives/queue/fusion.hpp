@@ -2,9 +2,9 @@
 //
 // Fusion: chooses which submissions are reduced together, as one message. They need not be
 // neighbours in line: a submission of another type between them does not separate them. Pure. All
-// ranks choose the same, because the choice depends only on what they have agreed on.
+// ranks choose the same, because the choice depends only on data on which they have agreed.
 //
-// The bits of a result do not depend on what it is fused with (docs/collectives.md).
+// The bits of a result do not depend on its message's other submissions (docs/collectives.md).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace batchai::coll {
 
-// The properties that all submissions of one message share.
+// The properties that all submissions of one message have in common.
 struct FusionKey {
     std::uint8_t type = 0, op = 0;
     double before = 1, after = 1;
@@ -25,24 +25,24 @@ struct FusionKey {
     bool operator==(const FusionKey&) const = default;
 };
 
-// The key of an allreduce whose tensors are all alike; none otherwise: it is not fused.
+// The key of an allreduce whose tensors all have the same properties; nullopt: it is not fused.
 std::optional<FusionKey> fusion_key(const Submission& submission);
 std::size_t elements_of(const Submission& submission);
 
-// A submission, as far as fusion is concerned.
+// A submission, reduced to the properties that decide fusion.
 struct Item {
     std::optional<FusionKey> key;
     std::size_t bytes = 0;
-    int section = 0;  // only items of one section are fused
-    // Bytes of a group that ends with it, beside the threshold.
+    int section = 0;  // only items with the same section are fused
+    // The most bytes of a group that ends with this item, besides the threshold.
     std::size_t most = std::numeric_limits<std::size_t>::max();
-    std::size_t least = 0;  // a group of fewer bytes takes it nevertheless, if the threshold allows
+    std::size_t least = 0;  // a smaller group takes the item anyway, if the threshold allows
 };
 
 using Fused = std::vector<std::uint32_t>;  // indices of items, ascending
 
-// Groups of at most `threshold` bytes, and what their items say, or of one item, in the order of
-// their last items.
+// Groups of items, in the order of their last items. A group has at most `threshold` bytes and
+// meets its items' limits, or it is one item.
 std::vector<Fused> fuse(const std::vector<Item>& items, std::size_t threshold);
 
 }  // namespace batchai::coll

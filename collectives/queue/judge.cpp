@@ -13,7 +13,7 @@
 namespace batchai::coll {
 namespace {
 
-using KeyOf = std::map<std::string_view, const std::string*>;  // by name
+using KeyOf = std::map<std::string_view, const std::string*>;  // keys by name
 
 constexpr std::size_t kNamesShown = 6, kRanksShown = 8;
 
@@ -25,8 +25,8 @@ std::vector<KeyOf> by_name(const std::vector<Line>& lines) {
     return keys;
 }
 
-// Why an operation that is in line on `first` and all ranks that have not joined cannot start.
-// Empty: it can.
+// The reason why an operation cannot start that is in line on `first` and on all ranks that have
+// not joined. Empty: it can start.
 std::string objection(const std::vector<KeyOf>& keys, std::size_t first, std::string_view name,
                       const std::vector<int>& numbers) {
     const std::string& key = *keys[first].at(name);
@@ -62,7 +62,7 @@ std::string what_waits(const Line& line) {
     return text;
 }
 
-// All ranks' keys, each of them once.
+// Adds a failed verdict for each key, once per key.
 class Failing {
   public:
     Failing(std::vector<Verdict>& verdicts, std::string sentence)
@@ -78,7 +78,7 @@ class Failing {
     std::set<std::string_view> seen_;
 };
 
-// Every rank is stuck.
+// The verdicts if every rank is stuck: all operations fail.
 std::vector<Verdict> all_fail(const std::vector<Line>& lines, const std::vector<int>& numbers) {
     std::vector<std::string> ranks;
     for (std::size_t r = 0; r < lines.size() && ranks.size() < kRanksShown; ++r) {

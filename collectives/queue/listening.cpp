@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queue: what it does with what its dispatcher tells: states for callers, a timeline and sentences
-// for people.
+// Queue: handles the dispatcher's reports: states for callers, a timeline, and messages for users.
 #include <cctype>
 #include <cstdio>
 
@@ -10,7 +9,7 @@
 namespace batchai::coll {
 namespace {
 
-// "ALLREDUCE", "BROADCAST", ...: the first word of what it does.
+// "ALLREDUCE", "BROADCAST", ...: the first word of the operation's description, in capitals.
 std::string verb_of(const Submission& submission) {
     const std::string does = describe_key(submission.key);
     std::string verb;
@@ -36,7 +35,7 @@ void Queue::on_agreed(const std::vector<Submission*>& submissions) {
     for (Submission* submission : submissions) {
         submission->state = Submission::State::started;
         blocked_ -= submission->waiters;
-        if (submission->join) unnamed_ = 0;  // ranks have submitted some without the others
+        if (submission->join) unnamed_ = 0;  // ranks have submitted some while others had joined
         if (!timeline_.is_on()) continue;
         timeline_.end(submission->name(), in_line(*submission), now);
         timeline_.begin(submission->name(), verb_of(*submission), now);
@@ -62,7 +61,7 @@ void Queue::on_ended(const std::vector<Submission*>& together, const Failure* fa
     if (callers_ > 0) ended_.notify_all();
 }
 
-// Traces the end of a submission that was in line, or under way, until then.
+// Traces the end of a submission, which until now was in line or in progress.
 void Queue::trace_end(const Submission& submission, bool was_in_line,
                       Timeline::Clock::time_point now) {
     if (was_in_line) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dispatcher: the messages that it sends, those that a round has started and those of the schedule.
+// Dispatcher: sends messages, those that a round has started and those of the schedule.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace batchai::coll {
 
-// Labels the current work of the rank, for reports of a hang.
+// Labels this rank's current work, for reports of a hang.
 void Dispatcher::show(const std::vector<Submission*>& together) {
     label_ = together.front()->name();
     if (together.size() > 1) {
@@ -70,7 +70,8 @@ void Dispatcher::call_caller(Submission& submission) {
     end_message(status == 0 ? nullptr : &failure);
 }
 
-// All that is fused; of a submission of different types those that follow each other and are alike.
+// Reduces all fused submissions together. A submission with different types is reduced in groups of
+// consecutive parts of one type.
 void Dispatcher::start_parts() {
     const Signature& first = together_.front()->parts[parts_done_].signature;
     const FusionKey key{first.type, first.op, first.before, first.after};
@@ -86,7 +87,7 @@ void Dispatcher::start_parts() {
     start_call(key, pieces_.back().end, nullptr);
 }
 
-// After a failure of the engine the next step() ends everything.
+// After a failure of the engine, the next step() ends all submissions.
 Step Dispatcher::await_request() {
     const auto status = engine_.test(request_);
     if (status == BATCHAI_COLL_IN_PROGRESS) return engine_.has_moved() ? Step::moved : Step::idle;
@@ -102,7 +103,7 @@ Step Dispatcher::await_request() {
     return Step::moved;
 }
 
-// As above, after a failure of the engine.
+// Like await_request(), for GPU memory.
 Step Dispatcher::await_device() {
     const Step step = options_.devices->step();
     if (step != Step::done && step != Step::failed) return step;
@@ -131,7 +132,7 @@ std::size_t Dispatcher::missing_of_bucket() const {
     }));
 }
 
-// Whether this rank will not have the bucket's tensors, as far as it knows.
+// Whether this rank expects not to get all of the bucket's tensors.
 bool Dispatcher::has_to_veto(Clock::time_point now) const {
     if (closing_ || blocked_ || now >= line_.front()->since + options_.patience) return true;
     return std::any_of(line_.begin(), line_.end(), [this](const Submission* submission) {

@@ -13,7 +13,8 @@
 namespace batchai::coll {
 namespace {
 
-// The flags before the bytes of the response cache. A minimum is set if all ranks have set it.
+// Flags, before the bytes of the response cache. The minimum is nonzero only if all ranks have set
+// the flag.
 enum Vote : std::size_t {
     known,
     blocked,
@@ -23,12 +24,13 @@ enum Vote : std::size_t {
     unnamed,  // an operation without a name is in line
     digest,
     sum = digest + 16,
-    first_number = sum + 16,  // of the first operation without a name
+    first_number = sum + 16,  // number of the first operation without a name
     first_key = first_number + 16
 };
 constexpr std::size_t kVotes = first_key + 16;
 
-// A value and its complement, whose minima fit together only where all ranks have the same value.
+// Stores a value and its complement. Their minima are complements only if all ranks have the same
+// value.
 void put(std::uint8_t* to, std::uint64_t value) {
     const std::uint64_t both[] = {value, ~value};
     std::memcpy(to, both, sizeof both);
@@ -140,14 +142,15 @@ void Negotiation::count_votes() {
     }
 }
 
-// Whether a caller of each rank waits, and the first operations without a name have the same number
-// on all ranks and differ. The n-th belongs to the n-th of the other ranks.
+// Whether a caller waits on each rank, and the first operations without a name have the same number
+// on all ranks but are different operations. The n-th such operation of a rank belongs to the n-th
+// of the other ranks.
 bool Negotiation::unnamed_ones_differ() const {
     return votes_[blocked] != 0 && votes_[unnamed] != 0 && is_everybodys(&votes_[first_number]) &&
            !is_everybodys(&votes_[first_key]);
 }
 
-// Whether all ranks have something in line under the same name, but not the same.
+// Whether all ranks have an operation with the same name in line, but not the same operation.
 bool Negotiation::finds_disagreement() const {
     const std::uint8_t* names = votes_.data() + kVotes + cache_.size();
     const std::size_t count = cache_.shared_names();
@@ -223,7 +226,7 @@ void Negotiation::read_lines() {
         const auto found = std::find_if(line_.begin(), line_.end(), [&](const Submission* mine) {
             return mine->key == verdict.key;
         });
-        if (found == line_.end()) {  // other ranks', which are started there, or fail
+        if (found == line_.end()) {  // only other ranks have it
             if (verdict.sentence.empty()) take_part(verdict.key);
         } else if (verdict.sentence.empty()) {
             if ((*found)->join) *static_cast<int*>((*found)->argument) = last_to_join(lines);
@@ -236,7 +239,7 @@ void Negotiation::read_lines() {
     learn(lines);
 }
 
-// This rank has joined.
+// Takes part with zeros in an operation of other ranks, because this rank has joined.
 void Negotiation::take_part(const std::string& key) {
     outcome_.start.push_back(&zeros_.emplace_back(zeros_for(key)).submission);
 }
@@ -258,7 +261,7 @@ void Negotiation::learn(const std::vector<Line>& lines) {
     for (Submission* submission : line_) cache_.identify(*submission);
 }
 
-// Few are more urgent than others. The order of the others stays.
+// An insertion sort: few operations have a higher priority than the others. It is stable.
 void Negotiation::sort_by_priority() {
     std::vector<Submission*>& start = outcome_.start;
     for (std::size_t i = 1; i < start.size(); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Negotiation: the rounds in which ranks find out which operations are in line on all of them. A
-// rank with an empty line takes part in no round: no operation could start without it anyway.
+// rank with an empty line takes part in no round, because no operation could start without it.
 //
 // A round is one allreduce (min) of bytes:
 //   - some flags
@@ -9,14 +9,14 @@
 //     only if all ranks have the same digest
 //   - a byte for each operation of the response cache: how often it is in line. Operations without
 //     a name may be in line more than once.
-// Equal lines are started in their own order; of different lines, the operations that are in all of
-// them, in the order of the cache. The ranks exchange their whole lines (judge.hpp), and the cache
-// learns them, only if
+// Equal lines start in their own order. If lines differ, the operations that are in all of them
+// start, in the order of the cache. The ranks exchange their whole lines (judge.hpp), and the cache
+// learns their keys, only if
 //   - a rank has an operation that is not in the cache, or has joined
 //   - two ranks have different operations under one name, or as the first one without a name
 //   - no rank can go on.
 //
-// Cost: a short allreduce; with new keys two allgathers more.
+// Cost: a short allreduce; with new keys, also two allgathers.
 #pragma once
 
 #include <deque>
@@ -35,12 +35,12 @@ struct Outcome {
         std::string sentence;
     };
 
-    std::vector<Submission*> start;  // in this order, the same on all ranks
+    std::vector<Submission*> start;  // in this order, which is the same on all ranks
     std::vector<Failed> fail;
-    bool settled = false;  // all ranks wait, and all of their lines are started
+    bool settled = false;  // all ranks wait, and everything in their lines starts
     bool all_closing = false;
-    bool judged = false;  // ranks exchanged their lines; the response cache may have changed
-    std::string stall;    // a rank asked for a stall report: its text
+    bool judged = false;  // ranks have exchanged their lines; the response cache may have changed
+    std::string stall;    // the stall report that a rank has asked for
 };
 
 class Negotiation {
@@ -50,18 +50,18 @@ class Negotiation {
                 std::vector<int> numbers);
 
     struct State {
-        bool blocked = false;       // a caller waits for some of the line, or the rank leaves
-        bool stuck = false;         // and this rank is not expected to submit more
+        bool blocked = false;       // a caller waits for a submission in line, or the rank leaves
+        bool stuck = false;         // blocked, and not expected to submit more
         bool closing = false;       // the rank leaves
         bool wants_report = false;  // an operation has been in line for too long
     };
 
-    // Begins a round about the line as it is now.
+    // Begins a round with the current line.
     void begin(const std::vector<Submission*>& line, const State& state);
-    // After a failure of the engine.
+    // Call it after a failure of the engine.
     void abandon() { stage_ = Stage::none; }
     bool under_way() const { return stage_ != Stage::none; }
-    // Goes on, without waiting. done: outcome() holds until the next begin().
+    // Makes progress, without waiting. done: outcome() is valid until the next begin().
     Step step();
     const Outcome& outcome() const { return outcome_; }
 
@@ -89,7 +89,7 @@ class Negotiation {
     Engine::Request* request_ = nullptr;
     std::vector<Submission*> line_;
     bool joined_ = false;
-    std::uint64_t seen_ = 0;   // rounds with verdicts since this rank has joined
+    std::uint64_t seen_ = 0;   // rounds with verdicts since this rank joined
     std::deque<Zeros> zeros_;  // of the last round
     State state_;
     std::vector<std::uint8_t> votes_;

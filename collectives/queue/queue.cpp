@@ -10,11 +10,11 @@
 namespace batchai::coll {
 namespace {
 
-// How often a caller tests an operation in line until it counts as waiting for it.
+// A caller that has tested an operation in line so often counts as waiting for it.
 constexpr int kAsksOfAWaiter = 64;
-// The time for a thread to return from its current work.
+// How long halt() waits for threads to return from their current work.
 constexpr std::chrono::seconds kHalt{2};
-// How often the thread looks at submissions, while it expects more.
+// How often the thread checks for submissions while it expects more.
 constexpr std::chrono::seconds kLook{1};
 
 }  // namespace
@@ -53,7 +53,7 @@ Submission* Queue::take_unused() {
     return submission;
 }
 
-// The one that the name had last, if it can be had: what is known of it still holds, as a rule.
+// The last submission with this name, if it can be reused: most of its data is usually still valid.
 Submission* Queue::take_named(std::string_view name) {
     auto known = names_.find(name);
     if (known == names_.end()) {
@@ -118,7 +118,7 @@ Submission* Queue::submit(const Order& order) {
     return submission;
 }
 
-// A caller may test now and then; a caller that tests all the time counts as waiting.
+// A caller may test from time to time. A caller that tests continuously counts as waiting.
 batchai_coll_status Queue::test(Submission* submission, std::string& sentence) {
     Lock held(lock_);
     note_caller();
@@ -160,7 +160,7 @@ batchai_coll_status Queue::wait(Submission* submission, std::string& sentence) {
     return BATCHAI_COLL_ERR_PEER;
 }
 
-// Orders of the caller from now on come after the submission's result.
+// The caller's later orders come after the submission's result.
 void Queue::follow_device(Submission& submission) {
     devices_->unmark(submission.mark);
     if (submission.failure.status != BATCHAI_COLL_OK) return;
@@ -192,7 +192,7 @@ Failure Queue::close() {
     timeline_.stop();
     const bool well = closed_ && engine_.failure().status == BATCHAI_COLL_OK;
     if (devices_ == nullptr || !well) return engine_.failure();
-    held.unlock();  // no thread drives any more
+    held.unlock();  // no thread drives the queue now
     return devices_->close();
 }
 
@@ -201,14 +201,14 @@ void Queue::work() {
     Lock held(lock_);
     while (!stop_) {
         const bool wanted = !driven_ && (is_rested() || dispatcher_.has_work());
-        // A submission for a bucket wakes no thread, but must be looked at in time.
+        // A submission for a bucket wakes no thread, but must be noticed in time.
         if (wanted || (sleep(held) && !inbox_.empty() && !driven_)) {
             drive(held, nullptr, backoff);
         }
     }
 }
 
-// Sleeps until another thread wakes this one. True: the time was over first.
+// Sleeps until another thread wakes this one. True: the time limit was reached first.
 bool Queue::sleep(Lock& held) {
     if (rest_.submissions > 1) return turn_.wait_for(held, kLook) == std::cv_status::timeout;
     turn_.wait(held);
@@ -247,7 +247,7 @@ void Queue::drive(Lock& held, const Submission* submission, Backoff& backoff) {
     if (is_rested() || dispatcher_.has_work()) turn_.notify_one();
 }
 
-// With the lock.
+// Call it with the lock held.
 void Queue::take_news() {
     news_ = false;
     const auto now = Dispatcher::Clock::now();
@@ -262,7 +262,7 @@ void Queue::take_news() {
     told_closing_ = closing_;
 }
 
-// Whoever drives, or else the thread.
+// Wakes the thread that drives, or else the queue's own thread.
 void Queue::wake() {
     if (driven_) {
         rested_.notify_one();
@@ -271,7 +271,7 @@ void Queue::wake() {
     }
 }
 
-// Whether a driver that rests has something to do, or a thread a reason to drive.
+// Whether a resting driver has something to do, or a thread must start to drive.
 bool Queue::is_rested() const {
     return stop_ || inbox_.size() >= rest_.submissions ||
            (rest_.bytes > 0 && inbox_bytes_ >= rest_.bytes) || (blocked_ > 0) != told_blocked_ ||

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queue: carries out named operations in the background. Any thread submits them, in any order; the
-// queue works in one order for all ranks (dispatcher.hpp). The communicator belongs to the queue
-// for as long as the queue exists.
+// Queue: executes named operations in the background. Any thread submits them, in any order. The
+// queue executes them in one order for all ranks (dispatcher.hpp). The communicator belongs to the
+// queue as long as the queue exists.
 //
-// One thread at a time drives the dispatcher: the queue's own thread, or, while that one is idle, a
-// thread that waits for an operation. The latter saves two thread switches. The lock is held for
-// moments only, never during communication.
+// One thread at a time drives the dispatcher: the queue's own thread or, while that thread is idle,
+// a thread that waits for an operation. The latter saves two thread switches. The lock is held only
+// briefly, never during communication.
 #pragma once
 
 #include <atomic>
@@ -24,9 +24,9 @@ namespace batchai::coll {
 
 class Queue final : private Listener {
   public:
-    // One submission.
+    // One operation to submit.
     struct Order {
-        std::string_view name = {};  // empty: none, it is matched by order
+        std::string_view name = {};  // empty: operations are matched in order
         std::string_view text = {};  // must agree on all ranks too; shown in messages
         std::span<const Part> parts = {};
         Run run = nullptr;  // called if there are no parts
@@ -39,23 +39,24 @@ class Queue final : private Listener {
 
     Queue(Engine& engine, Progress& progress, const Topology& topology,
           const Dispatcher::Options& options);
-    // After halt() or close().
+    // Call halt() or close() first.
     ~Queue() override;
 
-    // Null: an operation of that name has not ended yet. Valid until test or wait has reported its
-    // end.
+    // Null: an operation with that name has not ended yet. The result is valid until test or wait
+    // has reported its end.
     Submission* submit(const Order& order);
-    // IN_PROGRESS comes from test only. Otherwise the operation has ended and is gone. sentence:
-    // the failure's.
+    // Only test returns IN_PROGRESS. Otherwise the operation has ended and is deleted. sentence:
+    // set to the message of a failure.
     batchai_coll_status test(Submission* submission, std::string& sentence);
     batchai_coll_status wait(Submission* submission, std::string& sentence);
     // Collective: operations in line fail, and all ranks leave. Returns the communicator's failure.
     Failure close();
 
-    // Stops driving, even with operations under way. False: a caller's operation does not return.
+    // Stops driving, even if operations are in progress. False: a caller's operation does not
+    // return.
     bool halt();
 
-    // Begins a new timeline; an empty path ends one.
+    // Starts a new timeline; an empty path ends the current one.
     sys::Result<void> trace(const std::string& path, bool mark_cycles);
 
   private:
@@ -93,18 +94,18 @@ class Queue final : private Listener {
     void follow_device(Submission& submission);
     batchai_coll_status conclude(Submission* submission, std::string& sentence);
 
-    // The driver's.
+    // Used by the driving thread only.
     Dispatcher dispatcher_;
     Progress& progress_;
     Engine& engine_;
     DeviceMessages* const devices_;
     Timeline timeline_;
     bool told_closing_ = false;
-    bool is_awaited_ = false;  // the only caller waits
+    bool is_awaited_ = false;  // the only caller is waiting
     Timeline::Clock::time_point round_began_{}, message_began_{};
     std::size_t message_bytes_ = 0;
 
-    std::atomic<bool> news_ = false;  // for the driver: the members below changed
+    std::atomic<bool> news_ = false;  // tells the driver that members below have changed
     std::atomic<bool> stop_ = false;
 
     std::mutex lock_;  // guards the members below
@@ -113,7 +114,7 @@ class Queue final : private Listener {
     std::vector<Submission*> inbox_;
     std::size_t inbox_bytes_ = 0;
     std::size_t names_kept_;
-    // The last one of each name.
+    // by name: the last submission
     std::unordered_map<std::string, Submission*, NameHash, std::equal_to<>> names_;
     std::deque<Submission> submissions_;  // all submissions
     std::vector<Submission*> unused_;
@@ -123,7 +124,7 @@ class Queue final : private Listener {
     int callers_ = 0;  // callers that wait
     int blocked_ = 0;  // callers that wait for operations in line
     bool closing_ = false, closed_ = false;
-    Dispatcher::Rest rest_;  // the event that the next driver waits for
+    Dispatcher::Rest rest_;  // the conditions for which the next driver waits
     bool told_blocked_ = false;
 
     std::thread thread_;

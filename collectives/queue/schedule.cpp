@@ -43,7 +43,7 @@ void Schedule::end_cycle() {
     std::fill(in_current_.begin(), in_current_.end(), 0);
 }
 
-// Operations of the last cycle that are not in this one yet come before it.
+// Puts the operations of the last cycle that the current one does not have yet before it.
 void Schedule::freeze() {
     std::erase_if(last_, [this](const Entry& entry) {
         return in_current_[static_cast<std::size_t>(entry.id)] != 0;
@@ -102,7 +102,7 @@ bool Schedule::advance() {
     return position_ == 0;
 }
 
-// Buckets that were too coarse are cut finely from now on. If that does not help, the job has to
+// Buckets that were too large are cut smaller from now on. If they already were, the job must
 // repeat itself more often before the schedule freezes again.
 void Schedule::veto() {
     constexpr int kMost = 64;

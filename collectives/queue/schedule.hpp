@@ -2,26 +2,25 @@
 //
 // Schedule: predicts the next operations of a job that repeats itself, so that the ranks need not
 // negotiate. Training reduces the same tensors in every step. After some equal cycles of operations
-// the schedule is frozen: it divides the tensors into buckets, and a rank starts each bucket as
-// soon as it has all tensors of it. The schedule holds until a rank vetoes a bucket (veto.hpp),
-// because it submits other operations. Then the ranks negotiate again, until the job has repeated
-// itself once more.
+// the schedule is frozen: it divides the tensors into buckets. A rank starts each bucket as soon as
+// it has all of its tensors. The schedule is used until a rank vetoes a bucket (veto.hpp), because
+// it submits other operations. Then the ranks negotiate until the job has repeated itself again.
 //
-// Pure. All ranks see the same starts and vetoes in the same order, so they freeze and thaw at the
-// same place. The order of operations may differ from cycle to cycle, and a cycle may begin
-// anywhere. The schedule begins where all ranks waited for all their submissions, as they do at the
-// end of a step.
+// Pure. All ranks see the same starts and vetoes in the same order, so they freeze and forget the
+// schedule at the same place. The order of operations may differ from cycle to cycle, and a cycle
+// may begin anywhere. The schedule begins at a point where all ranks waited for all their
+// submissions, as they do at the end of a step.
 //
-// A bucket's allreduce carries its tensors together with the veto. So only floating types in host
-// memory can share it. For any other operation the bucket is the veto alone, and the operation
-// follows.
+// A bucket's allreduce carries its tensors together with the veto. So only tensors of floating
+// types in host memory can share it. For any other operation the bucket is the veto alone, and the
+// operation follows.
 //
-// Buckets are cut at the fusion threshold and where all ranks waited. Towards the end of a cycle
-// they become smaller, and no bucket is larger than all that follow it, because no computation
-// overlaps with the last one. But tensors that are small compared with the next one go with it:
-// sent separately, they would cost a message's latency, which is more than the time of their bytes.
-// If a bucket is vetoed in the first cycle, the buckets are cut like the rounds of the last cycle
-// from then on.
+// Buckets end at the fusion threshold and at points where all ranks waited. Towards the end of a
+// cycle they become smaller: no bucket is larger than all that follow it, because no computation
+// overlaps with the last one. Tensors that are small compared with the next one are an exception:
+// they share its bucket, because a separate message's latency would exceed the time for their
+// bytes. If a bucket is vetoed in the first cycle, buckets are cut like the rounds of the last
+// cycle from then on.
 #pragma once
 
 #include <cstddef>
@@ -34,23 +33,23 @@ namespace batchai::coll {
 class Schedule {
   public:
     struct Bucket {
-        std::vector<int> ids;          // of the response cache
-        std::optional<FusionKey> key;  // none: the operations start if no rank vetoes
+        std::vector<int> ids;          // ids of the response cache
+        std::optional<FusionKey> key;  // nullopt: the operations start if no rank vetoes
         std::size_t elements = 0;
     };
 
-    // Submissions were started, after one round. settled: all ranks waited, and their lines are
-    // empty. capacity: of the response cache.
+    // Submissions were started by one round. settled: all ranks waited, and their lines are empty.
+    // capacity: of the response cache.
     void started(const std::vector<Submission*>& round, bool settled, std::size_t capacity);
-    // Forgets all that it has seen.
+    // Forgets all cycles and buckets.
     void forget();
 
-    // The job has repeated itself, and stands at the end of a step.
+    // Whether the job has repeated itself and is at the end of a step.
     bool may_freeze() const {
         return repeats_ + (is_complete() ? 1 : 0) >= needed_ && settled_ &&
                matching_ == current_.size() && !is_frozen();
     }
-    // After it: cut() is to follow.
+    // Call cut() after it.
     void freeze();
     bool is_frozen() const { return !buckets_.empty(); }
     const Bucket& next() const { return buckets_[position_]; }
@@ -71,11 +70,11 @@ class Schedule {
         std::size_t elements;
     };
 
-    static constexpr int kRepeats = 2;                     // of a cycle, until the schedule freezes
-    static constexpr std::size_t kLeastBucket = 1u << 20;  // bytes, where there are so many
-    static constexpr std::size_t kSmallPart = 8;  // how many times larger the next tensor is
+    static constexpr int kRepeats = 2;  // equal cycles before the schedule freezes
+    static constexpr std::size_t kLeastBucket = 1u << 20;  // bytes, if enough follows
+    static constexpr std::size_t kSmallPart = 8;           // next tensor's size / a small tensor's
 
-    // The current cycle is as the last one was.
+    // Whether the current cycle equals the last one.
     bool is_complete() const {
         return !last_.empty() && current_.size() == last_.size() && matching_ == last_.size();
     }
@@ -84,15 +83,15 @@ class Schedule {
 
     std::vector<Entry> current_, last_;
     std::vector<char> in_current_, in_last_;  // by id
-    std::size_t matching_ = 0;                // of the current cycle, in the last one
+    std::size_t matching_ = 0;  // operations of the current cycle that the last one has too
     int rounds_ = 0, settlings_ = 0;
     bool settled_ = false;
     int repeats_ = 0, needed_ = kRepeats;
-    bool by_rounds_ = false;  // buckets are cut
+    bool by_rounds_ = false;  // buckets are cut like rounds
 
-    std::vector<Bucket> buckets_;  // none: not frozen
+    std::vector<Bucket> buckets_;  // empty: not frozen
     std::size_t position_ = 0;
-    int completed_ = 0;  // cycles of these buckets
+    int completed_ = 0;  // cycles that these buckets have completed
 };
 
 }  // namespace batchai::coll

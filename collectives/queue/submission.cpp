@@ -9,9 +9,10 @@
 namespace batchai::coll {
 namespace {
 
-// A key is a Head, the text, each part's numbers, and the name; in the machine's own byte order.
+// A key consists of a Head, the text, the numbers of each part, and the name, in the machine's own
+// byte order.
 struct Head {
-    std::uint32_t text = 0, parts = 0;  // bytes, how many
+    std::uint32_t text = 0, parts = 0;  // text: bytes; parts: their number
     std::int32_t priority = 0;
     std::uint8_t named = 1, join = 0;
     std::uint16_t on_device = 0;
@@ -20,7 +21,7 @@ struct Head {
 struct PartKey {
     std::uint64_t count = 0;
     double before = 1, after = 1;
-    std::uint64_t type = 0, op = 0;  // wide: no padding
+    std::uint64_t type = 0, op = 0;  // 64 bits, to avoid padding
 };
 
 template <class T>
@@ -154,7 +155,7 @@ std::string_view Submission::name() const {
     return name_of(key);
 }
 
-// FNV-1a, by words: the same on all ranks, whatever their standard library.
+// FNV-1a, by words: equal on all ranks, whatever their standard library is.
 std::uint64_t hash_of(std::string_view key) {
     std::uint64_t hash = 0xcbf29ce484222325ull;
     while (!key.empty()) {

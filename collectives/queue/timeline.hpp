@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Timeline: records the course of each submission in a file in Chrome's trace format (an array of
+// Timeline: records the states of each submission in a file in Chrome's trace format (an array of
 // events, which chrome://tracing and ui.perfetto.dev show). Each rank writes its own file. Each
-// tensor has a row: in line (NEGOTIATE_ALLREDUCE), then under way (ALLREDUCE; for a caller's own
+// tensor has a row: in line (NEGOTIATE_ALLREDUCE), then in progress (ALLREDUCE; for a caller's own
 // operation, the first word of its description). Rounds of negotiation and messages share one row.
 //
-// Any thread may call. A thread of the timeline writes new events twenty times a second and at the
-// end, with a closing bracket that the next events replace. So the file of a job that hangs or was
-// killed lacks only its last moments.
+// Any thread may call it. A thread of the timeline writes new events twenty times a second and at
+// the end, with a closing bracket that the next events replace. So the file of a job that hangs or
+// was killed lacks only its last moments.
 //
 // Source: "Trace Event Format", Google. Names are those of Horovod's timeline, if it has them.
 #pragma once
@@ -40,10 +40,10 @@ class Timeline {
     void stop();
     bool is_on() const { return on_; }
 
-    // Of a tensor's row.
+    // Events in a tensor's row.
     void begin(std::string_view tensor, std::string_view what, Clock::time_point when);
     void end(std::string_view tensor, std::string_view what, Clock::time_point when);
-    // Of the rank's row for messages and rounds.
+    // An event in the rank's row for messages and rounds.
     void span(std::string_view what, Clock::time_point began, std::size_t bytes,
               std::size_t tensors);
     void cycle();
@@ -63,16 +63,16 @@ class Timeline {
     std::mutex lock_;  // guards the members below
     std::condition_variable stopped_;
     std::atomic<bool> on_ = false;
-    std::string events_;  // to be written
+    std::string events_;  // not written yet
     bool first_ = true;
 
-    // The thread's, and while there is none.
+    // Used by the timeline's thread, or by others while it does not run.
     sys::UniqueFd file_;
-    ::off_t end_ = 0;  // where the closing bracket stands
+    ::off_t end_ = 0;  // file offset of the closing bracket
     std::thread thread_;
 };
 
-// A string as JSON has it, quoted.
+// The text as a quoted JSON string.
 std::string json_string(std::string_view text);
 
 }  // namespace batchai::coll

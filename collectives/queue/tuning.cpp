@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dispatcher: the settings that it finds out, the threshold of fusion where the schedule is frozen,
-// the time that a line waits for more where it is not.
+// Dispatcher: tunes its settings: the fusion threshold while the schedule is frozen, and the cycle
+// time during negotiation.
 #include <fmt/format.h>
 
 #include "collectives/queue/dispatcher.hpp"
@@ -15,8 +15,8 @@ double seconds_between(Dispatcher::Clock::time_point from, Dispatcher::Clock::ti
 
 }  // namespace
 
-// Ranks that negotiate may do something else in every step; what counts is the time for a byte. A
-// step has ended where all of them have waited for all that they had submitted.
+// During negotiation, steps may differ, so the time per byte counts. A step ends when all ranks
+// have waited for all their submissions.
 void Dispatcher::time_round(const Outcome& outcome) {
     if (!cycle_tuner_.is_enabled()) return;
     for (const Submission* submission : outcome.start) {

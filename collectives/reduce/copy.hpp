@@ -11,13 +11,13 @@
 
 namespace batchai::coll {
 
-// to and from do not overlap. Where others are to see a streaming copy, end_streaming() comes
-// before the store that tells them.
+// to and from must not overlap. After a streaming copy, call end_streaming() before the store that
+// shows the data to other threads or processes.
 void copy(void* to, const void* from, std::size_t bytes, bool streaming,
           InstructionSet set = best_instruction_set());
 
-// Streaming copies of this thread come before whatever it stores from now on. Waits for them to
-// leave the processor: for many at once.
+// Orders this thread's streaming copies before its later stores. It waits until they have left the
+// processor, so call it once after many copies.
 void end_streaming();
 
 }  // namespace batchai::coll

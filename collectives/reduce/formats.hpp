@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formats: how numbers lie in memory, and as what they are computed. read() and write() lead from
-// one to the other; write() rounds to the nearest, ties to even. Half and Brain are computed in
-// integers, so that the bits do not depend on how the processor treats denormal numbers. The
-// exception is F16C's instructions for Half, which give the same bits. (VCVTNEPS2BF16 would not: it
-// takes denormal numbers for zero.) Only for the files that table.hpp names.
+// Formats: how numbers are stored in memory, and the type in which they are computed. read()
+// converts from the first to the second, write() back; write() rounds to the nearest, ties to even.
+// Half and Brain are converted in integers, so that the bits do not depend on how the processor
+// treats denormal numbers. The exception is F16C's instructions for Half, which give the same bits.
+// (VCVTNEPS2BF16 would not: it treats denormal numbers as zero.) Only for the files that table.hpp
+// names.
 #pragma once
 
 #if defined(__AVX2__)
@@ -17,12 +18,12 @@ namespace batchai::coll {
 namespace {
 
 #if defined(__AVX512F__)
-// All of a vector, as a mask. Without a mask, intrinsics start from a value that is not
-// initialised, and GCC 12 warns of it.
+// A mask with all numbers of a vector. Intrinsics without a mask start from an uninitialised value,
+// and GCC 12 warns of it.
 constexpr __mmask16 kAll = 0xffff;
 #endif
 
-// A number of the language.
+// A number of a built-in type.
 template <class T>
 struct Plain {
     using Stored = T;
@@ -53,8 +54,8 @@ struct Bool {
     }
 };
 
-// 16 bits to 32 and back; upper halves are 0. Intrinsics where the compilers need several times the
-// instructions for a conversion of vectors.
+// Converts 16 bits to 32 and back; upper halves are 0. Uses intrinsics where compilers need several
+// times as many instructions for a vector conversion.
 template <class Shape>
 In<Shape, std::uint32_t> longer(In<Shape, std::uint16_t> bits) {
 #if defined(__AVX512F__)
@@ -91,7 +92,7 @@ In<Shape, std::uint16_t> shorter(In<Shape, std::uint32_t> bits) {
 }
 
 constexpr std::uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000u;  // of a float32
-constexpr int kMantissa = 23;                                          // bits of it
+constexpr int kMantissa = 23;  // bits of a float32's mantissa
 
 // bfloat16: the upper half of a float32.
 struct Brain {
@@ -119,7 +120,7 @@ struct Brain {
     }
 };
 
-// float16: IEEE 754's binary16, of exponents from -14 to 15 and 10 bits of mantissa.
+// float16: IEEE 754's binary16, with exponents from -14 to 15 and 10 bits of mantissa.
 struct Half {
     using Stored = std::uint16_t;
     using Number = float;
@@ -160,7 +161,7 @@ struct Half {
 
   private:
     static constexpr int kShift = kMantissa - 10;
-    static constexpr std::uint32_t kBias = 127 - 15;  // what the exponents differ by
+    static constexpr std::uint32_t kBias = 127 - 15;  // difference of the exponents' biases
 
     template <class Shape>
     static In<Shape, float> read_bits(In<Shape, std::uint32_t> stored) {
@@ -169,7 +170,7 @@ struct Half {
         using Value = In<Shape, float>;
         const Bits magnitude = (stored & 0x7fffu) << kShift;
         const Bits normal = magnitude + (kBias << kMantissa);
-        // 2^-14 + x less 2^-14, which is exact.
+        // (2^-14 + x) - 2^-14, which is exact.
         constexpr std::uint32_t kLeast = (kBias + 1) << kMantissa;
         const Bits tiny = as<Bits>(as<Value>(magnitude + kLeast) - as<Value>(all<Bits>(kLeast)));
         const Bits special = magnitude | kInfinity;
@@ -188,10 +189,10 @@ struct Half {
         using Value = In<Shape, float>;
         const Bits magnitude = bits & ~kSign;
         const Signed ordered = as<Signed>(magnitude);
-        // A carry out of the mantissa makes the exponent, at last infinity's, one more.
+        // A carry out of the mantissa increments the exponent, possibly to infinity's.
         const Bits odd = (magnitude >> kShift) & 1u;
         const Bits normal = (magnitude - (kBias << kMantissa) + 0xfffu + odd) >> kShift;
-        // The last place of 1/2 is 2^-24, that of a denormal number: the addition rounds.
+        // The last bit of 1/2 is 2^-24, as in a denormal number, so the addition rounds.
         const Bits tiny = as<Bits>(as<Value>(magnitude) + 0.5f) - as<std::uint32_t>(0.5f);
         const Bits quiet = ((magnitude >> kShift) & 0x3ffu) | 0x7e00u;
         constexpr std::int32_t kLeast = (kBias + 1) << kMantissa;      // 2^-14

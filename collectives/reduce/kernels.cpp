@@ -13,7 +13,7 @@ namespace batchai::coll {
 
 namespace {
 
-// Not every compiler has a name for it.
+// Not every compiler has a name for F16C.
 bool has_f16c() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

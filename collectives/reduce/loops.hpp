@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels' loops and the table of them, for the instruction set that the including file is
-// compiled for. A loop takes some vectors' worth of numbers, combines them over all inputs in
-// registers and stores them: one pass over the memory whatever the number of inputs. Only for the
-// files that table.hpp names.
+// The kernels' loops and their table, for the instruction set for which the including file is
+// compiled. A loop takes several vectors of numbers, combines them over all inputs in registers and
+// stores them. So it passes over the memory once, whatever the number of inputs. Only for the files
+// that table.hpp names.
 #pragma once
 
 #include <type_traits>
@@ -14,7 +14,7 @@
 namespace batchai::coll {
 namespace {
 
-// Signed overflow is undefined, unsigned wraps.
+// The type for integer arithmetic: signed overflow is undefined, unsigned wraps.
 template <class T>
 struct Wrapping {
     using type = T;
@@ -48,7 +48,7 @@ struct Min {
     template <class Shape>
     static In<Shape, Number> apply(In<Shape, Number> a, In<Shape, Number> b) {
         if constexpr (std::is_floating_point_v<Number>) {
-            return ((a < b) | (a != a)) ? a : b;  // b where b is NaN: the comparison is false
+            return ((a < b) | (a != a)) ? a : b;  // if b is NaN, the comparison is false: b
         } else {
             return b < a ? b : a;
         }
@@ -114,11 +114,11 @@ struct Scaled {
     }
 
     Number before, after, divisor;
-    Number inverse;  // of a power of two, with which the product is the quotient
-    bool divides;    // by something else
+    Number inverse;  // if divisor is a power of two: value * inverse is the quotient
+    bool divides;    // divisor is not a power of two
 };
 
-// The average of integers: processors have no instruction that divides a vector of them.
+// Divides one by one: processors have no instruction that divides a vector of integers.
 template <class T>
 void divide(void* values, std::size_t count, int divisor) {
     char* at = static_cast<char*>(values);
@@ -152,8 +152,7 @@ struct Loop {
         for (; at < count; ++at) step<One, 1>(at);
     }
 
-    // `Together` times the numbers of a shape, from `at` on. All is read before anything is
-    // written.
+    // Combines `Together` vectors of a shape, from `at` on. It reads all inputs before it writes.
     template <class Shape, int Together>
     void step(std::size_t at) const {
         In<Shape, Number> values[Together];
@@ -205,7 +204,7 @@ constexpr Reduction reduction() {
             kernel<Wide, Wide, Op>,          kernel<Wide, Format, Op>};
 }
 
-// In the order of batchai_coll_op.
+// The kernels of one type, in the order of batchai_coll_op.
 template <class Format>
 constexpr Table::Row row() {
     using Number = typename Format::Number;
@@ -220,7 +219,7 @@ constexpr Table::Row bool_row() {
     return {{kOr, kOr, kAnd, kOr, kAnd}};
 }
 
-// In the order of batchai_coll_type.
+// All kernels, in the order of batchai_coll_type.
 constexpr Table table(void (*copy)(void*, const void*, std::size_t)) {
     return {{row<Plain<float>>(), row<Plain<double>>(), row<Plain<std::int32_t>>(),
              row<Plain<std::int64_t>>(), row<Plain<std::uint8_t>>(), row<Plain<std::int8_t>>(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Table::stream for the instruction set that the including file is compiled for. Only for the files
-// that table.hpp names.
+// Table::stream for the instruction set for which the including file is compiled. Only for the
+// files that table.hpp names.
 #pragma once
 
 #if defined(__x86_64__)
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-// A cache line at once, so that it is written to memory as a whole. to: aligned to it.
+// Copies one cache line, so that it is written to memory as a whole. to: aligned to a cache line.
 void stream_line(unsigned char* to, const unsigned char* from) {
 #if defined(__AVX512F__)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(from));
@@ -37,7 +37,7 @@ void stream_line(unsigned char* to, const unsigned char* from) {
 void stream(void* to, const void* from, std::size_t bytes) {
     auto* out = static_cast<unsigned char*>(to);
     const auto* in = static_cast<const unsigned char*>(from);
-    const std::size_t before = -reinterpret_cast<std::uintptr_t>(to) % kLine;  // an edge
+    const std::size_t before = -reinterpret_cast<std::uintptr_t>(to) % kLine;  // to a line
     if (bytes < before + kLine) {
         __builtin_memcpy(out, in, bytes);
         return;

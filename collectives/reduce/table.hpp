@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of one instruction set. portable.cpp, avx2.cpp and avx512.cpp are one table each:
-// the same loops (loops.hpp, stream.hpp), compiled with other flags. What they are made of has
-// internal linkage, and nothing of the standard library's that could become a function: a function
-// that several object files share is taken by the linker from one of them, and could so bring
-// instructions into the others that the processor does not have.
+// The functions of one instruction set. portable.cpp, avx2.cpp and avx512.cpp each define one
+// table: the same loops (loops.hpp, stream.hpp), compiled with other flags. Their parts have
+// internal linkage and use nothing of the standard library that could become a function. If several
+// object files have the same function, the linker takes one of them. It could have instructions
+// that the processor lacks.
 #pragma once
 
 #include "batchai/collectives.h"

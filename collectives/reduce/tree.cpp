@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kLevelBytes = 4096;
 
-// The blocks from number `at` on.
+// The blocks, from element `at` on.
 class Slice {
   public:
     Slice(const Reduction& reduction, std::span<const std::byte* const> blocks, std::size_t at,
@@ -37,7 +37,8 @@ class Slice {
     const std::byte* block(int node) const { return blocks_[node] + offset_; }
     std::byte* level(int i) const { return scratch_ + i * kLevelBytes; }
 
-    // `width` leaves from `first` on, into a level of the scratch memory. Uses those after it.
+    // Combines `width` leaves from `first` on into a level of the scratch memory. Uses the later
+    // levels.
     void widen(int first, int width, int to) const {
         const int node = leaves_.node_of(first);
         if (width == 1) {

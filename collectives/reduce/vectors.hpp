@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shapes: how many numbers a loop takes at once. Many is a vector register of the instruction set
-// that the including file is compiled for, by means of the compiler's vector types, whose operators
-// work on each number for itself; One is for what remains at the end. So a computation is written
+// for which the including file is compiled. It uses the compiler's vector types, whose operators
+// work on each number separately. One is for the remaining numbers. So a computation is written
 // once, for values of type In<Shape, Number>. Only for the files that table.hpp names.
 #pragma once
 
@@ -52,7 +52,7 @@ struct Many {
 template <class Shape, class T>
 using In = typename Shape::template Of<T>;
 
-// The same bits as another type.
+// The same bits, as another type.
 template <class To, class From>
 To as(From from) {
     static_assert(sizeof(To) == sizeof(From));
@@ -61,7 +61,7 @@ To as(From from) {
     return to;
 }
 
-// The same value in all places.
+// A vector with the same value in all places.
 template <class Value, class T>
 Value all(T value) {
     return Value{} + value;

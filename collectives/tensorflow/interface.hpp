@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of TensorFlow's C interface for operations and kernels that operations.cpp calls,
-// as TensorFlow 2.13 and newer export them from libtensorflow_framework.so.2. Declared here, so
-// that one library, built without TensorFlow, runs on all of these releases.
+// The functions of TensorFlow's C interface for operations and kernels that operations.cpp calls.
+// TensorFlow 2.13 and newer export them from libtensorflow_framework.so.2. They are declared here,
+// so that one library, built without TensorFlow, runs on all of these releases.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct TF_OpKernelConstruction;
 struct TF_OpKernelContext;
 struct TF_AsyncOpKernelDoneCallback;
 
-// Those of TF_DataType and TF_Code that are used.
+// The values of TF_DataType and TF_Code that this library uses.
 enum TF_DataType {
     TF_FLOAT = 1,
     TF_DOUBLE = 2,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libbatchai_tensorflow: operations for graphs of TensorFlow 2.13 and newer, on CPUs.
-// BatchaiSubmit puts an allreduce in line as soon as its tensor is there, and returns a number and
-// the tensor that the result will be in. BatchaiWait takes those of several, and returns the
-// results when all have ended. BatchaiAwait does so for operations that functions of Python have
-// submitted, and returns their numbers. Both occupy none of TensorFlow's threads meanwhile.
+// libbatchai_tensorflow: operations for graphs of TensorFlow 2.13 and newer, on CPUs. BatchaiSubmit
+// puts an allreduce in line as soon as its tensor is computed. It returns a number and the tensor
+// for the result. BatchaiWait takes the numbers and tensors of several, and returns the results
+// when all have ended. BatchaiAwait does so for operations that Python functions have submitted,
+// and returns their numbers. BatchaiWait and BatchaiAwait occupy no thread of TensorFlow's while
+// they wait.
 //
-// No operation is declared stateful: tf.function would run stateful operations one after the other.
-// horovod/tensorflow/ops/native.py loads the library and gives it the queues.
+// No operation is declared stateful, because tf.function would run stateful operations in sequence.
+// horovod/tensorflow/ops/native.py loads the library and sets the queues.
 #include <dlfcn.h>
 
 #include <array>
@@ -54,7 +55,7 @@ void fail(TF_OpKernelContext* context, const std::string& message) {
 struct Type {
     TF_DataType tensorflow;
     batchai_coll_type library;
-    const char* name;  // as common/arrays.py has it: ranks that work with arrays have to agree
+    const char* name;  // as in common/arrays.py: ranks that submit arrays must match
 };
 constexpr Type kTypes[] = {
     {TF_FLOAT, BATCHAI_COLL_FLOAT32, "float32"},      {TF_DOUBLE, BATCHAI_COLL_FLOAT64, "float64"},
@@ -71,8 +72,8 @@ const Type* type_of(TF_DataType wanted) {
     return nullptr;
 }
 
-// An allreduce that was submitted. The tensors are held until it has ended: a step that fails in
-// between must not free them.
+// A submitted allreduce. It keeps the tensors until the allreduce has ended, because a step that
+// fails in between would otherwise free them.
 struct Pending {
     batchai_coll_queue* queue = nullptr;
     batchai_coll_ticket* ticket = nullptr;
@@ -90,7 +91,7 @@ class Table {
         }
     }
 
-    // Null: the process set is gone, or this rank is not one of it.
+    // Null: the process set does not exist, or this rank is not in it.
     batchai_coll_queue* queue(std::int64_t process_set) {
         const std::scoped_lock held(lock_);
         const auto found = queues_.find(process_set);
@@ -103,7 +104,7 @@ class Table {
         return last_;
     }
 
-    // Without a queue: there is no such number.
+    // Removes and returns an entry. Without a queue: the number is unknown.
     Pending take(std::int64_t number) {
         const std::scoped_lock held(lock_);
         auto node = pending_.extract(number);
@@ -155,7 +156,7 @@ void* create_submit(TF_OpKernelConstruction* context) {
     };
     kernel->name = take(text_of, "tensor_name");
     kernel->op = static_cast<batchai_coll_op>(take(number_of, "reduce_op"));
-    // As text: attributes of type float have 32 bits.
+    // The attributes are text, because attributes of type float have 32 bits.
     kernel->scaling.before = std::strtod(take(text_of, "prescale_factor").c_str(), nullptr);
     kernel->scaling.after = std::strtod(take(text_of, "postscale_factor").c_str(), nullptr);
     kernel->process_set = take(number_of, "process_set");
@@ -173,7 +174,7 @@ std::vector<std::int64_t> shape_of(const TF_Tensor* tensor) {
     return shape;
 }
 
-// "of float32[2, 3]", as common/arrays.py says it.
+// "of float32[2, 3]", as in common/arrays.py.
 std::string details_of(const Type& type, const std::vector<std::int64_t>& shape) {
     std::string text = std::string("of ") + type.name + "[";
     for (std::size_t i = 0; i < shape.size(); i++) {
@@ -220,7 +221,8 @@ void compute_submit(void* kernel, TF_OpKernelContext* context) {
     submit(*static_cast<const Submit*>(kernel), context);
 }
 
-// Waits for the operations of a BatchaiWait, and gives it their tensors or the first failure.
+// Waits for the operations of a BatchaiWait, and returns their tensors or the first failure to
+// TensorFlow.
 void wait(TF_OpKernelContext* context) {
     const Status status = new_status();
     const int count = TF_NumInputs(context) / 2;
@@ -249,7 +251,7 @@ void wait(TF_OpKernelContext* context) {
 }
 
 // The object at the address `done`: the std::function<void()> of TensorFlow's kernels.cc, in the
-// layout of GCC's library, whichever library this file is compiled with.
+// layout of GCC's standard library, whichever library this file is compiled with.
 struct Done {
     enum class Action { kCopy = 2, kDestroy = 3 };
 
@@ -264,7 +266,7 @@ struct Done {
     void* invoker;
 };
 
-// Whether `done` is that: two pointers to code of TensorFlow's after two words.
+// Whether `done` has this layout: two words, then two pointers to code of TensorFlow's.
 bool is_function(const TF_AsyncOpKernelDoneCallback* done) {
     void* pointers[4];
     static_assert(sizeof pointers == sizeof(Done));
@@ -277,12 +279,12 @@ bool is_function(const TF_AsyncOpKernelDoneCallback* done) {
     return is_tensorflows(pointers[2]) && is_tensorflows(pointers[3]);
 }
 
-// Calls work(context), and then done, in a thread of its own where that is possible.
+// Calls work(context) and then done, in a new thread if possible.
 void compute_apart(void (*work)(TF_OpKernelContext*), TF_OpKernelContext* context,
                    TF_AsyncOpKernelDoneCallback* done) {
     static const bool can_copy = is_function(done);
     if (can_copy) {
-        // The std::function ends with this call.
+        // The original std::function ends when this call returns.
         auto* copy = new Done(*reinterpret_cast<const Done*>(done));
         try {
             std::thread([work, context, copy] {
@@ -292,7 +294,7 @@ void compute_apart(void (*work)(TF_OpKernelContext*), TF_OpKernelContext* contex
                 delete copy;
             }).detach();
             return;
-        } catch (const std::system_error&) {  // no thread is left: this one waits
+        } catch (const std::system_error&) {  // no new thread can be started: this one waits
             delete copy;
         }
     }
@@ -305,7 +307,8 @@ void compute_wait(void* /*kernel*/, TF_OpKernelContext* context,
     compute_apart(wait, context, done);
 }
 
-// Waits for operations of Python by their numbers; other than 0: one has failed, and why.
+// Waits for operations of Python by their numbers. Returns 0, or another number with a message if
+// one has failed.
 using Waiter = int (*)(const std::int64_t* numbers, std::size_t count, char* message,
                        std::size_t size);
 std::atomic<Waiter> waiter{nullptr};
@@ -379,7 +382,8 @@ bool register_operations() {
     TF_OpDefinitionBuilderAddAttr(op, "postscale_factor: string");
     TF_OpDefinitionBuilderAddAttr(op, "process_set: int");
     TF_OpDefinitionBuilderAddInput(op, "tensor: T");
-    // A value that is not a constant: TensorFlow computes nodes of constants once, and keeps them.
+    // A dummy input that is not a constant: TensorFlow computes nodes with constant inputs only
+    // once.
     TF_OpDefinitionBuilderAddInput(op, "turn: int32");
     TF_OpDefinitionBuilderAddOutput(op, "number: int64");
     TF_OpDefinitionBuilderAddOutput(op, "buffer: T");
@@ -414,19 +418,19 @@ bool register_operations() {
     return is_ok(status);
 }
 
-// TensorFlow collects what a library registers while it loads it.
+// TensorFlow registers the operations while it loads the library.
 const bool registered = register_operations();
 
 }  // namespace
 
 extern "C" {
 
-// The queue of a process set, for operations from now on; null: none.
+// Sets the queue of a process set, for operations from now on; null: none.
 [[gnu::visibility("default")]] void batchai_tensorflow_set_queue(std::int64_t process_set,
                                                                  batchai_coll_queue* queue);
-// How BatchaiAwait waits.
+// Sets the function with which BatchaiAwait waits.
 [[gnu::visibility("default")]] void batchai_tensorflow_set_waiter(Waiter wait_for);
-// 1: its operations can be used.
+// 1: the operations are registered.
 [[gnu::visibility("default")]] int batchai_tensorflow_is_registered();
 
 void batchai_tensorflow_set_queue(std::int64_t process_set, batchai_coll_queue* queue) {

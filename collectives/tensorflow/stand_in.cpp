@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nothing: libbatchai_tensorflow is linked against this in place of TensorFlow's library.
+// An empty library: libbatchai_tensorflow is linked with it in place of TensorFlow's library.

@@ -27,7 +27,7 @@ bool is_private(std::string_view name) {
 
 struct Interface {
     std::string name, address;
-    long speed = 0;  // Mbit/s; 0: it is not known
+    long speed = 0;  // Mbit/s; 0: unknown
 };
 
 long speed_of(const std::string& interface) {
@@ -65,7 +65,7 @@ std::set<std::string> infiniband_ports() {
     return names;
 }
 
-// Whether a list as "eth0,mlx5_0:1" has the name.
+// Whether a list such as "eth0,mlx5_0:1" has the name.
 bool lists(std::string_view list, std::string_view name) {
     while (!list.empty()) {
         const std::string_view item = list.substr(0, list.find(','));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fault: makes a rank fail at a chosen point, for tests of how the other ranks react.
+// Fault: makes a rank fail at a chosen point, to test how the other ranks react.
 // BATCHAI_COLL_FAULT="rank=1,operation=5,chunk=2,do=kill" sets it:
 //   operation   counts the operations of the job's communicator, from 1 (the default)
 //   chunk       0 (the default): as the operation begins; k: once the k-th chunk is in shared
 //               memory
 //   do          kill, stop (SIGKILL, SIGSTOP), exit (without a message), abort, or delay:NUMBERms
-// Without the variable, the check is one test of a null pointer.
+// Without the variable, the check is one comparison of a pointer with null.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ inline constexpr char kFaultVariable[] = "BATCHAI_COLL_FAULT";
 struct Fault {
     enum class Deed { kill, stop, exit, abort, delay };
 
-    int rank = -1;  // -1: there is no fault
+    int rank = -1;  // -1: no fault
     std::uint64_t operation = 1, chunk = 0;
     Deed deed = Deed::kill;
     std::chrono::milliseconds delay{0};

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Many short tries: others may have the processor at times.
+// Many short trials, because other processes may use the core at times.
 constexpr int kPings = 50, kStreams = 9, kMessages = 4, kSmall = 32;
 constexpr std::size_t kStreamBytes = 64u << 10;
 
@@ -22,7 +22,7 @@ double seconds_since(Clock::time_point then) {
     return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
-// The exchange of messages with the neighbour, before there are operations.
+// Exchanges messages with the neighbour node, before there are operations.
 class Probe {
   public:
     Probe(Wire& wire, int other) : wire_(wire), other_(other) {}
@@ -32,7 +32,7 @@ class Probe {
         for (Ticket& ticket : tickets_) wire_.cancel(ticket);
     }
 
-    // Buffers are static: what is cancelled may still use them.
+    // The buffers are static, because cancelled messages may still use them.
     void send(int step, std::size_t bytes) {
         static std::byte out[kStreamBytes];
         wire_.send(other_, Tag{}.at(0, step), out, bytes, tickets_.emplace_back());
@@ -72,7 +72,7 @@ bool ping(Probe& probe, bool first) {
     return probe.finish();
 }
 
-// Seconds a message, with as many each way.
+// Seconds per message, with as many messages in each direction.
 std::optional<double> stream(Probe& probe, int step, int messages, std::size_t bytes) {
     const auto begin = Clock::now();
     for (int i = 0; i < messages; ++i) {
@@ -83,8 +83,8 @@ std::optional<double> stream(Probe& probe, int step, int messages, std::size_t b
     return seconds_since(begin) / messages;
 }
 
-// The time of a usual stream, not of the best one: if ranks share cores, or rails share a link, the
-// best one is luck, and later messages are not faster.
+// The time of a typical stream, not the best one. If ranks share cores or rails share a link, the
+// best time is an accident, and later messages do not reach it.
 std::optional<double> usual_stream(Probe& probe, int step, int messages, std::size_t bytes) {
     std::array<double, kStreams> times;
     for (double& time : times) {
@@ -105,13 +105,13 @@ std::optional<Link> measure_link(Wire& wire, int node, int nodes,
     Probe probe(wire, other);
     Link link;
     link.latency = 1;
-    for (int i = 0; i <= kPings; ++i) {  // the first one makes the connection
+    for (int i = 0; i <= kPings; ++i) {  // the first ping makes the connection
         const auto begin = Clock::now();
         if (!ping(probe, node < other)) return std::nullopt;
         if (i > 0) link.latency = std::min(link.latency, seconds_since(begin) / 2);
     }
     meet();
-    // Small ones would queue behind the other rails' large ones.
+    // Small messages first: they would queue behind the other rails' large ones.
     const auto small = usual_stream(probe, 1, kSmall, 8);
     if (!small) return std::nullopt;
     const auto large = usual_stream(probe, 2, kMessages, kStreamBytes);

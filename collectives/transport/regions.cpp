@@ -24,7 +24,7 @@ Regions::Place Regions::find(const void* data, std::size_t bytes) const {
     const auto begin = reinterpret_cast<std::uintptr_t>(data);
     for (const Region& region : regions_) {
         const Segment& own = region.parts[local_rank_];
-        // Below its begin it is far beyond its end.
+        // An address below the region's start wraps to an offset far beyond its end.
         const std::uint64_t offset = begin - reinterpret_cast<std::uintptr_t>(own.data());
         if (offset <= own.size() && bytes <= own.size() - offset) return {region.number, offset};
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Regions: memory of a communicator's ranks that all ranks of the node have mapped, so that they
-// read and write its buffers in place, without a copy. Each rank has its own part of a region, of
-// any length. Regions are numbered from 1, alike on all ranks, which add and remove them between
-// the same operations.
+// Regions: memory of a communicator's ranks that all ranks of the node have mapped. They read and
+// write buffers in it in place, without a copy. Each rank has its own part of a region, of any
+// length. Regions are numbered from 1. The numbers are the same on all ranks, which add and remove
+// regions between the same operations.
 //
-// Pure, except that it owns the mappings. It does not communicate: comm_memory.cpp does.
+// Pure, except that it owns the mappings. comm_memory.cpp communicates for it.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace batchai::coll {
 
 class Regions {
   public:
-    // The place of a buffer, in terms that are valid on all ranks of the node.
+    // The place of a buffer, valid on all ranks of the node.
     struct Place {
-        std::uint32_t region = 0;  // 0: in none
+        std::uint32_t region = 0;  // 0: in no region
         std::uint64_t offset = 0;  // from the start of its rank's part
         explicit operator bool() const { return region != 0; }
     };
@@ -28,14 +28,14 @@ class Regions {
 
     // parts: by local rank.
     void add(std::vector<Segment> parts);
-    // Unmaps it.
+    // Unmaps the region.
     void remove(std::uint32_t number);
 
-    // The region whose part of this rank's begins there; 0: none.
+    // The region in which this rank's part starts at that address; 0: none.
     std::uint32_t number_of(const void* memory) const;
-    // Where this rank's buffer lies.
+    // The place of this rank's buffer.
     Place find(const void* data, std::size_t bytes) const;
-    // The address of a buffer of another rank of the node. Null: there is no such region.
+    // The address of a buffer of another rank of the node. Null: the region does not exist.
     std::byte* at(int local_rank, Place place) const;
 
   private:

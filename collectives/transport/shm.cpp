@@ -30,7 +30,7 @@ sys::Result<Segment> Segment::map(sys::UniqueFd fd, std::size_t bytes) {
 
 namespace {
 
-// Whether others may be kept from our descriptors.
+// Whether the kernel may refuse other ranks access to our descriptors.
 bool in_user_namespace() {
     const auto map = sys::read_file("/proc/self/uid_map", 4096);
     unsigned long long first = 0, outside = 0, count = 0;
@@ -38,7 +38,7 @@ bool in_user_namespace() {
                    outside != 0 || count != 4294967295);
 }
 
-// In slices: a signal undoes the one under way.
+// Allocates in slices, because a signal undoes the slice in progress.
 sys::Result<void> allocate(const sys::UniqueFd& fd, std::size_t bytes) {
     constexpr std::size_t kSlice = 64u << 20;
     for (std::size_t at = 0; at < bytes;) {

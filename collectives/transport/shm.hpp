@@ -2,31 +2,31 @@
 //
 // Segment: memory that the ranks of a node share. Node: one rank's view of its contents.
 //
-// The segment is a memfd, which needs no /dev/shm and vanishes with its last user; it is allocated
-// at once, so that a lack of memory is an error here and no SIGBUS later. Peers open it through
-// /proc/PID/fd, which the kernel allows to processes of the same user in the same user namespace.
-// In a container each rank may have one of its own: there it is a file of /dev/shm, until all have
-// opened it.
+// The segment is a memfd, which needs no /dev/shm and disappears with its last user. It is
+// allocated at once, so that a lack of memory is an error here, not a SIGBUS later. Peers open it
+// through /proc/PID/fd, which the kernel allows to processes of the same user in the same user
+// namespace. In containers, each rank may have its own user namespace. The segment is then a file
+// in /dev/shm, until all ranks have opened it.
 //
-// The protocol. Every counter and slot has one writer, its owner; readers only read. Counters
-// number chunks, count from 1, only grow and are never reset. For each chunk a rank
+// The protocol. Every counter and slot has one writer, its owner; other ranks only read. Counters
+// contain numbers of chunks, start from 1, only grow and are never reset. For each chunk a rank
 //   1. copies its data into its in slot          and stores `copied`
 //      (or leaves it where all can address it: algorithm/placed.hpp)
 //   2. a reducer makes the result in the out slot and stores `reduced`
 //   3. reads what it needs from all slots        and stores `taken`.
-// Stores are releases and loads acquires: a rank that sees the counter sees the slot as it was
-// before the store, and all that the writer had seen by then. A slot is used again for chunk
-// k + kSlots only when every rank has stored taken >= k: the release of `taken` comes after its
-// reads of the slot, and its acquire by the slot's owner before the next writes, so no reader sees
-// them. Messages count as reads and writes of the rank that has posted them: it stores `reduced`
-// and `taken` once they are done. No other order is needed. No rank sleeps on a counter, so no
-// wake-up can be lost. TSan checks the protocol: tests/unit/collectives/threads.cpp.
+// Stores are releases and loads are acquires. So a rank that sees the counter sees the slot as it
+// was before the store, and all that the writer had seen by then. A slot is used again for chunk k
+// + kSlots only when every rank has stored taken >= k. The release of `taken` comes after the
+// rank's reads of the slot, and the slot's owner acquires it before the next writes. So no reader
+// sees these writes. Messages count as reads and writes of the rank that has posted them: it stores
+// `reduced` and `taken` after they are done. No other order is needed. No rank sleeps on a counter,
+// so no wake-up can be lost. TSan checks the protocol: tests/unit/collectives/threads.cpp.
 //
-// An operation begins with `enter`: its number and signature in the rank's entry, and short data
-// with them, in the entry or on the rank's board. There are two entries and two halves of a board,
-// used in turn: a rank writes the entry of operation n only after all ranks have entered n - 1 and
-// thereby left n - 2, whose entry it overwrites (Pipeline completes no operation before all ranks
-// of the node have entered it).
+// An operation begins with `enter`: the rank writes the number and signature into its entry. Short
+// data goes with them, into the entry or onto the rank's board. Each rank has two entries and two
+// halves of a board, used in turn. A rank writes the entry of operation n only after all ranks have
+// entered n - 1. By then they have left n - 2, whose entry it overwrites. (Pipeline completes no
+// operation before all ranks of the node have entered it.)
 #pragma once
 
 #include <atomic>
@@ -44,29 +44,30 @@
 
 namespace batchai::coll {
 
-// Bytes that the machine has left for programs, as far as it says so. If a program allocates more,
-// the kernel kills some.
+// Bytes that are available for programs, as reported by the kernel. If programs allocate more, the
+// kernel kills some of them.
 std::size_t available_memory();
 
 class Segment {
   public:
     static sys::Result<Segment> create(std::size_t bytes);
-    // Only the first bytes are allocated at once; the others with allocate_all(), before close().
+    // Allocates only the first `at_once` bytes. Call allocate_all() for the others, before close().
     static sys::Result<Segment> create(std::size_t bytes, std::size_t at_once);
     sys::Result<void> allocate_all();
-    // Maps what another process has created: its path and size there.
+    // Maps a segment that another process has created. path, bytes: its path and size there.
     static sys::Result<Segment> open(const std::string& path, std::size_t bytes);
 
     Segment(Segment&& other) noexcept;
     Segment& operator=(Segment&& other) noexcept;
     ~Segment();
 
-    // The same mapping, for another rank that is a thread of this process. Ends before this one.
+    // The same mapping, for another rank that is a thread of this process. The alias must end
+    // before this segment.
     Segment alias() const;
 
     std::byte* data() const { return data_; }
     std::size_t size() const { return bytes_; }
-    // Where others open what create() has made, as long as it is not closed.
+    // The path at which other processes can open a segment from create(), until close().
     std::string path() const;
     void close();  // the mapping stays
 
@@ -77,9 +78,9 @@ class Segment {
 
     std::byte* data_ = nullptr;
     std::size_t bytes_ = 0;
-    bool is_alias_ = false;  // it is another one's mapping
+    bool is_alias_ = false;  // another Segment owns the mapping
     sys::UniqueFd fd_;
-    std::string file_;  // to be removed; empty: none
+    std::string file_;  // the file to remove; empty: none
 };
 
 class Node {
@@ -98,33 +99,34 @@ class Node {
         std::byte data[kInline];
     };
     static_assert(sizeof(Entry) == kEntry);
-    // Bytes of data that fit where they do not fit there.
+    // Bytes of data that fit on a board, for data of more than kInline bytes.
     static constexpr std::size_t kBoard = 16u << 10;
 
     static std::size_t bytes_needed(int local_size, std::size_t slot_bytes);
-    // The segment is zero or in use by other Nodes with the same numbers.
+    // The segment must be zero, or in use by other Nodes with the same arguments.
     Node(Segment segment, int local_rank, int local_size, std::size_t slot_bytes);
 
     int rank() const { return rank_; }
     int size() const { return size_; }
     std::size_t slot_bytes() const { return slot_bytes_; }
-    // How large slots are from now on, up to what there is room for: on all of the node's ranks,
-    // before the first operation. All that they take is at the beginning of that room.
+    // Sets the size of slots, at most the size given to the constructor. Call it on all of the
+    // node's ranks, before the first operation. Smaller slots use only the first part of the
+    // memory.
     void resize_slots(std::size_t slot_bytes) { slot_bytes_ = slot_bytes; }
     sys::Result<void> allocate_all() { return segment_.allocate_all(); }
 
-    // `data`, at most kBoard bytes, travels along.
+    // `data`, at most kBoard bytes, goes with the entry.
     void enter(std::uint64_t operation, const Signature& signature,
                std::span<const std::byte> data = {});
-    // The rank's entry, or null while it has not entered the operation.
+    // The rank's entry; null: it has not entered the operation yet.
     const Entry* entered(int rank, std::uint64_t operation) const;
-    // The `bytes` of data that travelled along with it.
+    // The `bytes` of data that went with the entry.
     const std::byte* data(int rank, std::uint64_t operation, std::size_t bytes) const {
         if (bytes <= kInline) return ranks_[rank].entries[operation % 2].data;
         return board(rank, operation);
     }
 
-    // Grows for as long as the rank's watchdog runs.
+    // Grows as long as the rank's watchdog runs.
     Counter& beats(int rank) { return ranks_[rank].beats; }
     // 1: the rank's rail is connected.
     Counter& connected(int rank) { return ranks_[rank].connected; }
@@ -146,11 +148,11 @@ class Node {
     }
     std::byte* out_slot(std::uint64_t chunk) const { return in_slot(size_, chunk); }
 
-    // By which others open the segment; to be closed once all of them have.
+    // The path at which other ranks open the segment. Call close() after all of them have.
     std::string path() const { return segment_.path(); }
     void close() { segment_.close(); }
 
-    // The first failure of the node, for all of its ranks. Returns the one that holds.
+    // Reports a failure to all ranks of the node. The first one is final; returns that one.
     Failure fail(const Failure& failure);
     std::optional<Failure> failure() const;
     bool failed() const { return head_->failed.load(std::memory_order_acquire) == 2; }

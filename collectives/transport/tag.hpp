@@ -2,13 +2,14 @@
 //
 // Tag: the 64 bits by which UCX matches a message with the receive that waits for it. The tag of a
 // data message names the sending node, the operation with its signature, and the message's number
-// within the operation. So data of a rank that calls another operation is never taken for the
+// within the operation. So data of a rank that calls another operation is never received as the
 // expected data. Pure.
 //
 //   class 2 | node 16 | operation 10 | slot 3 | step 5 | kind 4 | op 3 | type 4 | fold 17
 //
-// The numbers are taken modulo their width: nodes are never more than a few operations apart, and
-// messages of equal tags arrive in order. Messages of the other classes differ by their contents.
+// Numbers are reduced modulo their width. This is safe: nodes are never more than a few operations
+// apart, and messages with equal tags arrive in order. Messages of the other classes differ in
+// their contents.
 #pragma once
 
 #include <bit>
@@ -18,20 +19,20 @@
 
 namespace batchai::coll {
 
-// Messages without a waiting receive: ranks look for them now and then.
+// Messages that no receive waits for. Ranks check for them from time to time.
 enum class Note : std::uint64_t {
     entered = 1,  // the operation that the sender calls
-    failed = 2,   // why the sender has given up
+    failed = 2,   // the failure with which the sender has given up
 };
 
 struct Tag {
     std::uint64_t bits = 0;
 
     static constexpr std::uint64_t kClass = 3ull << 62;
-    static constexpr int kSlots = 1 << 3;  // that can be told apart
+    static constexpr int kSlots = 1 << 3;  // slots that tags can distinguish
 
-    // Count, root, layout and factors, folded to 17 bits. Different ones look the same once in
-    // 130,000 times; then the lengths of the messages differ where the counts do.
+    // Count, root, layout and factors, folded to 17 bits. Two different values are equal once in
+    // 130,000 times. If the counts differ, the lengths of the messages then still differ.
     static std::uint64_t fold(const Signature& signature) {
         const std::uint64_t mixed =
             (signature.count + (signature.on_devices ? 0x5851f42d4c957f2dull : 0) +
@@ -44,7 +45,7 @@ struct Tag {
         return mixed >> 47;
     }
 
-    // Most factors differ in their highest bits alone.
+    // Most factors differ only in their highest bits.
     static std::uint64_t low_bits(double factor) {
         return std::rotl(std::bit_cast<std::uint64_t>(factor), 32);
     }

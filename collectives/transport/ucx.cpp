@@ -22,19 +22,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// How long a host may count as unreachable before it is: one whose cable has just been plugged in
-// again does until the kernel's last question for it, of three in three seconds, is out of date.
+// How long to retry a host that the kernel reports as unreachable. A host whose cable was just
+// plugged in again stays so until the kernel's last neighbour query, of three in three seconds, has
+// expired.
 constexpr milliseconds kComesBack{4000};
 constexpr milliseconds kBetweenTries{1000};  // UCX prints a line for each try
 
-constexpr std::size_t kHeaders = 8u << 10;  // at most
+constexpr std::size_t kHeaders = 8u << 10;  // the most bytes of UCX's headers
 
 sys::Error ucx_error(const std::string& what, ucs_status_t status) {
     return sys::Error{what + ": " + ucs_status_string(status)};
 }
 
-// ucp_config_modify's name for a setting of the TCP transport: the transport's name comes with
-// UCX 1.17.
+// The name for ucp_config_modify of a setting of the TCP transport. It includes the transport's
+// name from UCX 1.17 on.
 std::string tcp_setting(const std::string& name) {
     unsigned major = 0, minor = 0, release = 0;
     ucp_get_version(&major, &minor, &release);
@@ -50,18 +51,18 @@ sys::Result<ucp_context_h> open_context(bool one_host) {
             ucp_config_modify(config, name, value.c_str());
         }
     };
-    // A chunk of fast links goes through a socket in one piece, with UCX's headers. A host that
-    // gets longer pieces than it has room for ends there, so this depends on nothing that may
-    // differ between hosts but the variable itself.
+    // A chunk of fast links goes through a socket as one message, with UCX's headers. A host that
+    // gets longer messages than its buffer ends there. So the size depends only on the variable,
+    // and on nothing else that may differ between hosts.
     if (std::getenv("UCX_TCP_RX_SEG_SIZE") == nullptr) {
         const std::string size = std::to_string(kMostBetweenNodes + kHeaders);
         ucp_config_modify(config, tcp_setting("RX_SEG_SIZE").c_str(), size.c_str());
     }
     set("TLS", "^sm");
     set("NET_DEVICES", network_devices(one_host));
-    set("KEEPALIVE_INTERVAL", "3s");  // a host that goes away silently
-    // A rendezvous waits for a round trip behind what is under way. Without hardware that saves a
-    // copy it gains nothing: messages are no longer than a chunk, and a rank waits for them.
+    set("KEEPALIVE_INTERVAL", "3s");  // detects a host that disappears silently
+    // A rendezvous waits for a round trip behind pending data. It helps only with hardware that
+    // saves a copy: messages are no longer than a chunk, and a rank waits for them.
     if (one_host || only_tcp()) set("RNDV_THRESH", "inf");
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
@@ -74,13 +75,13 @@ sys::Result<ucp_context_h> open_context(bool one_host) {
     return context;
 }
 
-// UCX warns of messages that a failure has left under way, after the failure has been reported.
+// UCX warns of pending messages after a failure, which was reported already.
 ucs_log_func_rc_t no_warnings(const char*, unsigned, const char*, ucs_log_level_t level,
                               const ucs_log_component_config_t*, const char*, va_list) {
     return level >= UCS_LOG_LEVEL_WARN ? UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
-// UCX warns of settings of a transport that it does not use, as ours of TCP may be.
+// UCX warns of settings of an unused transport, such as our settings of TCP.
 ucs_log_func_rc_t no_unused_settings(const char*, unsigned, const char*, ucs_log_level_t,
                                      const ucs_log_component_config_t*, const char* message,
                                      va_list) {
@@ -167,7 +168,7 @@ bool UcxWire::carries(Memory memory) const {
     return memory == Memory::host || (memory_types_ & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
 }
 
-// A UCX for CUDA asks CUDA what an address is, unless it hears that it is the host's.
+// UCX with CUDA asks CUDA for the kind of an address, unless the caller names it.
 ucp_request_param_t UcxWire::param_of(const Ticket& ticket) const {
     ucp_request_param_t param{};
     if (!carries(Memory::cuda)) return param;
@@ -186,7 +187,7 @@ void UcxWire::send(int node, Tag tag, const void* data, std::size_t bytes, Ticke
 
 void UcxWire::receive(int node, Tag tag, void* data, std::size_t bytes, Ticket& ticket) {
     ucp_request_param_t param = param_of(ticket);
-    param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // the request knows what has arrived
+    param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // the request reports the length
     ticket.receives = true;
     ticket.node = node;
     ticket.expected = bytes;
@@ -222,7 +223,7 @@ void UcxWire::cancel(Ticket& ticket) {
     ticket.request = nullptr;
 }
 
-// Waits for a request, a few seconds at most, and frees it; UCX keeps one that is not done yet.
+// Waits for a request, at most two seconds, and frees it. UCX keeps a request that is not done yet.
 bool UcxWire::finish(ucs_status_ptr_t request) {
     if (request == nullptr) return true;
     if (UCS_PTR_IS_ERR(request)) return false;
@@ -249,7 +250,7 @@ void UcxWire::send_note(int node, Note note, std::string_view text) {
     send(node, Tag::of(note), letter.text.data(), letter.text.size(), letter.ticket);
 }
 
-// A letter to a peer that is gone stays: UCX may still read it.
+// A note to a lost peer stays in letters_, because UCX may still read it.
 void UcxWire::send_out_notes() {
     const auto under_way = [this](Letter& letter) {
         return !peers_[letter.ticket.node].broken && !done(letter.ticket);
@@ -275,7 +276,7 @@ std::optional<std::string> UcxWire::take_note(Note note) {
     return text;
 }
 
-// Takes messages that no operation receives: UCX would warn of them at its end.
+// Receives messages that no operation receives: UCX would warn of them when the worker ends.
 void UcxWire::discard_unread() {
     ucp_tag_recv_info_t info;
     while (const auto found = ucp_tag_probe_nb(worker_, 0, 0, 1, &info)) {
@@ -288,8 +289,8 @@ void UcxWire::discard_unread() {
 }
 
 void UcxWire::close() {
-    // Reads the last messages of others before the sockets close. Unread data would reset the
-    // connection, and the others would lose data that they have not read yet.
+    // Reads the other ranks' last messages before the sockets close. Unread data would reset the
+    // connection, and the other ranks would lose data that they have not read yet.
     if (failed_) {
         for (const auto deadline = Clock::now() + milliseconds(100); Clock::now() < deadline;) {
             progress();
@@ -305,8 +306,8 @@ void UcxWire::close() {
         const ucs_status_ptr_t request = ucp_ep_close_nbx(peer.endpoint, &force);
         if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
     }
-    // No progress from here on: it may meet an event of a connection that is closed already, which
-    // UCX 1.13 does not survive. The worker's end is the end of what was under way.
+    // No progress after this: it may handle an event of a closed connection, which crashes UCX
+    // 1.13. Destroying the worker ends pending messages.
     const bool quiet = failed_ || lost();
     if (quiet) ucs_log_push_handler(no_warnings);
     ucp_worker_destroy(worker_);

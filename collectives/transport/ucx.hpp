@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// UcxWire: the Wire through UCX. Never inside a node, so UCX's own shared memory is off and nodes
-// that share a host really talk through a socket. UCX_TLS and UCX_NET_DEVICES, where set, decide
-// instead. UCX_TCP_RX_SEG_SIZE, where set, has to be the same on all hosts: UCX does not check it.
+// UcxWire: the Wire through UCX. It is never used inside a node, so UCX's own shared memory is off,
+// and nodes that share a host use a socket. UCX_TLS and UCX_NET_DEVICES, if set, override this.
+// UCX_TCP_RX_SEG_SIZE, if set, must be the same on all hosts: UCX does not check it.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -24,10 +24,10 @@ class UcxWire final : public Wire {
     ~UcxWire() override;
 
     const std::string& address() const { return address_; }
-    // TCP ports that it listens on.
+    // The TCP ports on which UCX listens.
     const std::vector<std::uint16_t>& ports() const { return ports_; }
     sys::Result<void> connect(int node, const std::string& address);
-    // To all other nodes.
+    // Whether the connections to all other nodes exist.
     bool is_connected() const;
 
     void send(int node, Tag tag, const void* data, std::size_t bytes, Ticket& ticket) override;
@@ -63,18 +63,18 @@ class UcxWire final : public Wire {
 
     int node_;
     ucp_context_h context_ = nullptr;
-    std::uint64_t memory_types_ = 0;  // that it carries, as UCX counts them: bits
+    std::uint64_t memory_types_ = 0;  // kinds of memory that UCX carries, as its bit mask
     ucp_worker_h worker_ = nullptr;
     std::string address_;
     std::vector<std::uint16_t> ports_;
     std::vector<Peer> peers_;        // by node
-    std::list<Letter> letters_;      // notes under way
+    std::list<Letter> letters_;      // pending notes
     std::list<std::string> unread_;  // buffers that UCX may still write to
     bool failed_ = false;            // a note of failure has been sent or received
 };
 
-// UCX, as it is loaded, installs signal handlers that print backtraces. A library must not change
-// its host program's: this takes them away.
+// Removes the signal handlers that UCX installs when it is loaded, which print backtraces. A
+// library must not change its host program's handlers.
 void remove_signal_handlers();
 
 }  // namespace batchai::coll

@@ -3,8 +3,8 @@
 // Heartbeats: finds peers whose counters have not grown for too long. Pure: the caller passes
 // the time.
 //
-// A process that was itself stopped, or whose machine was suspended, cannot judge the others: it
-// calls forgive(), which starts all times again.
+// A process that was stopped itself, or whose machine was suspended, cannot judge the others. It
+// calls forgive(), which restarts all times.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ class Heartbeats {
   public:
     using Time = std::chrono::steady_clock::time_point;
 
-    // limit: 0: no limit.
+    // limit: 0: none.
     Heartbeats(std::size_t count, std::chrono::milliseconds limit, Time now)
         : limit_(limit), others_(count, {0, now}) {}
 

@@ -22,13 +22,13 @@ using Clock = std::chrono::steady_clock;
 // The first message of both sides.
 struct Hello {
     std::array<char, 8> magic;
-    Secret secret;  // of the node that reads it
+    Secret secret;  // the receiving node's
     std::int32_t node;
 };
 static_assert(sizeof(Hello) == 28);
 constexpr std::array<char, 8> kMagic = {'B', 'C', 'P', 'U', 'L', 'S', 'E', '1'};
-constexpr std::chrono::milliseconds kPatience(250);  // with one address
-constexpr std::size_t kMostLines = 64;               // at once: there may be strangers among them
+constexpr std::chrono::milliseconds kPatience(250);  // per address, if there are several
+constexpr std::size_t kMostLines = 64;  // at one time; some may come from unknown programs
 
 sockaddr_in socket_address(const std::string& address, std::uint16_t port) {
     sockaddr_in at{};
@@ -46,12 +46,12 @@ sys::UniqueFd new_socket() {
     return sys::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// A connection that is being made.
+// A connection that is not complete yet.
 class Line {
   public:
     enum class Stage { waiting, made, failed };
 
-    // To this address of a node.
+    // Connects to this address of the node.
     static Line call(int node, const std::string& address, std::uint16_t port, const Hello& hello) {
         Line line(node, new_socket(), hello);
         const sockaddr_in at = socket_address(address, port);
@@ -61,7 +61,7 @@ class Line {
         }
         return line;
     }
-    // The line of a caller that says that it is this node.
+    // Accepts a connection that is expected to come from this node.
     static Line answer(int node, sys::UniqueFd fd, const Hello& hello) {
         Line line(node, std::move(fd), hello);
         line.connected_ = line.answers_ = true;
@@ -83,7 +83,7 @@ class Line {
         error_ = error;
         return Stage::failed;
     }
-    // Nothing else is in a new socket's buffer.
+    // A new socket's send buffer is empty, so the message fits.
     bool say_hello() {
         return ::send(fd_.get(), &hello_, sizeof hello_, MSG_NOSIGNAL | MSG_DONTWAIT) ==
                static_cast<ssize_t>(sizeof hello_);
@@ -91,9 +91,9 @@ class Line {
 
     int node_;
     sys::UniqueFd fd_;
-    Hello hello_;  // what is to be said
+    Hello hello_;  // the message to send
     Hello heard_{};
-    std::size_t got_ = 0;  // bytes of it
+    std::size_t got_ = 0;  // bytes of heard_
     bool connected_ = false, answers_ = false;
     int error_ = 0;
 };
@@ -121,12 +121,12 @@ Line::Stage Line::step(const Secret& own) {
     return Stage::made;
 }
 
-// All connections that a node waits for.
+// All connections that a node needs.
 class Switchboard {
   public:
     Switchboard(const Secret& own, int node) : own_(own), node_(node) {}
 
-    // One address after the other: the first one is the best.
+    // Connects to one address after the other, the best one first.
     void call(int node, const Invitation& invitation) {
         missing_.push_back(node);
         callee_ = node;
@@ -138,10 +138,10 @@ class Switchboard {
         caller_secret_ = invitation.secret;
         listener_ = listener;
     }
-    // Returns the first node that is missing in the end, or -1.
+    // Returns the first node that is still missing at the deadline; -1: none.
     int run(Clock::time_point deadline);
     std::vector<Neighbour> take() { return std::move(made_); }
-    int error() const { return error_; }  // the last one
+    int error() const { return error_; }  // the last error
 
   private:
     Hello hello_to(const Secret& secret) const { return {kMagic, secret, node_}; }
@@ -161,7 +161,7 @@ class Switchboard {
     std::vector<Neighbour> made_;
     int callee_ = -1;
     Invitation invited_;
-    std::size_t called_ = 0;  // of the addresses
+    std::size_t called_ = 0;  // addresses that were tried
     Clock::time_point call_at_{};
     int caller_ = -1, listener_ = -1, error_ = ETIMEDOUT;
     Secret caller_secret_{};
@@ -185,7 +185,7 @@ void Switchboard::step() {
     }
 }
 
-// The next address, when the one before has had its time or has failed.
+// Tries the next address after the previous one has failed or timed out.
 void Switchboard::call_next() {
     if (has_called_all() || !is_missing(callee_)) return;
     const bool calls = std::any_of(lines_.begin(), lines_.end(),
@@ -254,7 +254,7 @@ sys::Result<Invitation> Invitation::from(const std::string& text) {
 sys::Result<Meeting> Meeting::open(std::vector<std::string> addresses) {
     Meeting meeting;
     meeting.listener_ = new_socket();
-    // With one address, listen on that one; with several, on any. The secret keeps strangers out.
+    // With one address, listen on it; with several, on any. The secret keeps unknown programs out.
     sockaddr_in at = socket_address(addresses.size() == 1 ? addresses[0] : "", 0);
     socklen_t length = sizeof at;
     if (!meeting.listener_ || ::bind(meeting.listener_.get(), plain(at), sizeof at) != 0 ||

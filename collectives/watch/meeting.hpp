@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Meeting: connects the watchdogs of neighbouring nodes, in init. Each node's first rank listens
-// and publishes an invitation: its addresses and a secret. It calls the next node, and the previous
-// node calls it. The caller sends the secret of the node that it calls, and gets back its own. A
+// and publishes an invitation: its addresses and a secret. It connects to the next node, and the
+// previous node connects to it. The caller sends the callee's secret, and gets back its own. A
 // connection without the right secret is closed.
 //
-// With two nodes there is one connection, with one node none.
+// With two nodes there is one connection; with one node there is none.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct Neighbour {
 using Secret = std::array<unsigned char, 16>;
 
 struct Invitation {
-    std::uint16_t port = 0;  // 0: it only says what the node's addresses are
+    std::uint16_t port = 0;  // 0: the invitation only has the node's addresses
     Secret secret{};
     std::vector<std::string> addresses;
 
@@ -39,12 +39,12 @@ struct Invitation {
 
 class Meeting {
   public:
-    // Listens. addresses: of this host, by which others may call.
+    // Listens. addresses: of this host, at which other nodes may connect.
     static sys::Result<Meeting> open(std::vector<std::string> addresses);
 
     const Invitation& invitation() const { return invitation_; }
-    // invitations: of the other nodes, by node; one without a port is not taken. It is an error
-    // where a connection is not made within the limit.
+    // invitations: of the other nodes, by node; those without a port are skipped. An error: a
+    // connection was not made within the limit.
     sys::Result<std::vector<Neighbour>> meet(const Roster& roster,
                                              const std::vector<Invitation>& invitations,
                                              std::chrono::milliseconds limit) const;
@@ -54,7 +54,7 @@ class Meeting {
     sys::UniqueFd listener_;
 };
 
-// The node that a node calls, and the node that calls it; -1: none.
+// The node to which a node connects, and the node that connects to it; -1: none.
 int callee_of(int node, int nodes);
 int caller_of(int node, int nodes);
 

@@ -33,7 +33,7 @@ Neighbourhood::Neighbourhood(const Roster& roster, const Limits& limits,
       beat_at_(now) {
     for (Neighbour& neighbour : neighbours) {
         const int socket = neighbour.fd.get(), yes = 1;
-        set_patience(socket, limits.node * 8 / 10);  // the first beat that gets lost has to come
+        set_patience(socket, limits.node * 8 / 10);  // from the first lost beat, which comes later
         ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         sides_.emplace_back(neighbour.node, std::move(neighbour.fd));
     }
@@ -67,7 +67,8 @@ std::optional<Failure> Neighbourhood::examine(Side& side, std::size_t index, Tim
     if (side.reported) return std::nullopt;
     const int leader = roster_.leader(side.node);
     std::string sentence;
-    // A rank that leaves because of a failure may have told others of that one.
+    // A rank that leaves because of a failure may have reported that failure to others. Wait for
+    // it.
     if (side.pulse.state() == Pulse::State::ended && !side.ended) side.ended = now;
     if (side.ended && limits_.process > 0ms) {
         if (now - *side.ended < limits_.process / 4) return std::nullopt;
@@ -89,7 +90,7 @@ void Neighbourhood::tell(const Failure& failure) {
     for (Side& side : sides_) side.pulse.tell(failure);
 }
 
-// Closing a socket with unread data would discard the data sent on it.
+// Closing a socket with unread data would discard data that was sent on it. So read until the end.
 void Neighbourhood::close() {
     for (Side& side : sides_) side.pulse.say_no_more();
     const auto deadline = std::chrono::steady_clock::now() + 200ms;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Neighbourhood: what the watchdog of a node has to do with those of the next and the previous
-// node; the first rank of each node has it. Together they are a ring: a failure that one node knows
-// of goes around it both ways, so that it passes a node that is gone.
+// Neighbourhood: the watchdog's connections to the next and the previous node, on the first rank of
+// each node. Together they are a ring. A failure that one node knows goes around the ring in both
+// directions, so that it passes a node that is gone.
 //
-// The kernel of a machine acknowledges messages even if the process is stopped. So beats that are
-// not acknowledged mean that the node or a cable is gone, which is known soon. Beats that do not
+// A machine's kernel acknowledges messages even if the process is stopped. So beats that are not
+// acknowledged mean that the node or a cable is gone, which is noticed soon. Beats that do not
 // arrive mean that the process is stopped, which is an error only after the stall limit.
 #pragma once
 
@@ -27,18 +27,18 @@ class Neighbourhood {
   public:
     using Time = Heartbeats::Time;
 
-    // roster: has to stay.
+    // roster: must outlive this object.
     Neighbourhood(const Roster& roster, const Limits& limits, std::vector<Neighbour> neighbours,
                   Time now);
 
     // Adds its descriptors for poll().
     void add_to(std::vector<pollfd>& list) const;
-    // Reads new messages and sends beats that are due. Returns a failure that others have reported,
-    // or the failure of a neighbour.
+    // Reads new messages and sends beats that are due. Returns a failure that other nodes have
+    // reported, or the failure of a neighbour.
     std::optional<Failure> step(Time now);
     void tell(const Failure& failure);
     void forgive(Time now) { heartbeats_.forgive(now); }
-    // Waits, for a moment at most, until the neighbours have received all reports.
+    // Waits, at most 200 ms, until the neighbours have received all reports.
     void close();
 
   private:

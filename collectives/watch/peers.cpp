@@ -42,7 +42,7 @@ std::optional<int> Peers::ended() {
     return std::nullopt;
 }
 
-// The state comes after the program's name, which is in parentheses and may have some in it.
+// The state comes after the program's name. The name is in parentheses and may contain some.
 std::string process_state(int pid) {
     std::ifstream file(fmt::format("/proc/{}/stat", pid));
     const std::string text(std::istreambuf_iterator<char>(file), {});

@@ -20,7 +20,7 @@ class Peers {
 
     // Adds descriptors with which poll() returns when one of the ranks ends.
     void add_to(std::vector<pollfd>& list) const;
-    // A local rank whose process has ended. Each of them once.
+    // A local rank whose process has ended. Each rank is returned once.
     std::optional<int> ended();
 
   private:
@@ -35,7 +35,7 @@ class Peers {
     std::vector<Peer> peers_;
 };
 
-// "T", "D", …: the process's state in /proc; empty where there is none to be read.
+// "T", "D", …: the process's state in /proc; empty: it cannot be read.
 std::string process_state(int pid);
 
 }  // namespace batchai::coll

@@ -43,7 +43,7 @@ void Pulse::say(std::uint8_t type, std::uint8_t status, const std::string& text)
     write();
 }
 
-// Beats that cannot be sent are none: the other side has enough to read.
+// Sends no beat if earlier bytes are still unsent: the other side gets those.
 void Pulse::beat() {
     if (out_.empty()) say(kBeat, 0, "");
 }
@@ -68,11 +68,11 @@ void Pulse::read() {
         if (got < 0) return end_by(errno);
         if (got == 0) return end(State::ended);
         in_.append(buffer, static_cast<std::size_t>(got));
-        if (in_.size() > 16 * sizeof buffer) return;  // the rest next time
+        if (in_.size() > 16 * sizeof buffer) return;  // read the rest in the next step
     }
 }
 
-// Takes whole messages from what has come in, up to the first failure.
+// Takes complete messages from the received bytes, up to the first failure.
 std::optional<Failure> Pulse::take() {
     while (in_.size() >= kHead) {
         const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(in_[i]); };
@@ -96,7 +96,7 @@ std::optional<Failure> Pulse::take() {
     return std::nullopt;
 }
 
-// Messages that came before the end are read after it.
+// After the end of the connection, messages that were received before are still taken.
 std::optional<Failure> Pulse::step() {
     if (state_ == State::open) write();
     if (state_ == State::open) read();

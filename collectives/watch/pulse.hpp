@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pulse: one end of the connection between the watchdogs of two nodes. It carries beats, which say
-// that the other watchdog runs, and failures, which both of them are to know. Never blocks.
+// Pulse: one end of the connection between the watchdogs of two nodes. It carries beats, which show
+// that the other watchdog runs, and failures. Never blocks.
 //
 // A message is a type, a status without its sign, the length of a text in two bytes, and the text.
-// Anything else ends the connection: incoming data is not trusted.
+// Any other data ends the connection, because incoming data is not trusted.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,26 @@ namespace batchai::coll {
 
 class Pulse {
   public:
-    static constexpr std::size_t kMostText = 511;  // the room in a node's failure
+    static constexpr std::size_t kMostText = 511;  // as long as a node's failure (shm.hpp)
 
-    // A stream socket.
+    // fd: a stream socket.
     explicit Pulse(sys::UniqueFd fd);
 
     enum class State {
         open,
-        ended,   // the other process has closed it, or has ended
+        ended,   // the other process has closed the connection, or has ended
         silent,  // the other machine does not answer
     };
     State state() const { return state_; }
-    int fd() const { return fd_.get(); }            // none when it is not open
-    std::uint64_t heard() const { return heard_; }  // messages that have come in
+    int fd() const { return fd_.get(); }            // -1 unless open
+    std::uint64_t heard() const { return heard_; }  // received messages
     bool has_more_to_say() const { return !out_.empty(); }
 
     void beat();
-    void tell(const Failure& failure);  // its text is cut off where it is too long
+    void tell(const Failure& failure);  // a text that is too long is cut off
     // Reads and writes without waiting. Returns a failure that the other side has reported.
     std::optional<Failure> step();
-    // Sends no more; messages sent before still arrive.
+    // Stops sending; messages that were sent before still arrive.
     void say_no_more();
 
   private:
@@ -51,7 +51,7 @@ class Pulse {
     void end_by(int error);
 
     sys::UniqueFd fd_;
-    std::unique_ptr<Unshared> unshared_;  // for as long as it is open
+    std::unique_ptr<Unshared> unshared_;  // exists while the connection is open
     State state_ = State::open;
     std::string in_, out_;
     std::uint64_t heard_ = 0;

@@ -13,7 +13,7 @@ namespace batchai::coll {
 struct Roster {
     Topology topology;
     std::vector<int> pids;           // by rank
-    std::vector<std::string> nodes;  // their names, by node
+    std::vector<std::string> nodes;  // the nodes' names, by node
 
     std::string rank(int rank) const;  // "rank 3 (process 4711 on node c2)"
     std::string node(int node) const;  // "node c2 (ranks 4-7)"
@@ -21,7 +21,7 @@ struct Roster {
     std::vector<int> local_pids() const;
 };
 
-// "rank 3", "ranks 0-3, 8", at most a few of many.
+// "rank 3", "ranks 0-3, 8"; of a long list only the first ones.
 std::string describe_ranks(const std::vector<int>& ascending);
 
 }  // namespace batchai::coll

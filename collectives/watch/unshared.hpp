@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unshared: for as long as it lives, children of fork() do not keep a copy of a descriptor. A
-// connection with a copy in a child outlives its process, and the other side would not see it end.
+// Unshared: while it exists, children of fork() do not keep a copy of a descriptor. With a copy in
+// a child, a connection would outlive its process, and the other side would not see it end.
 #pragma once
 
 namespace batchai::coll {

@@ -44,7 +44,7 @@ Watchdog::Watchdog(const Roster& roster, Node& node, const Limits& limits,
       bell_(std::move(bell)),
       process_(::getpid()) {}
 
-// A child of fork() has no such thread, so it joins none.
+// A child of fork() does not have this thread, so it joins none.
 Watchdog::~Watchdog() {
     if (process_ != ::getpid()) {
         static_cast<void>(thread_.release());
@@ -61,7 +61,8 @@ void Watchdog::wake() {
     static_cast<void>(::write(bell_.get(), &one, sizeof one));
 }
 
-// A watchdog that wakes up much too late was stopped, alone or with its machine and other ranks.
+// A watchdog that wakes up much too late was stopped, alone or together with its machine and other
+// ranks. Its times are then invalid.
 void Watchdog::run() {
     const auto late = 4 * limits_.interval() + 1s;
     Time last = Clock::now();
@@ -90,8 +91,8 @@ void Watchdog::sleep() {
     static_cast<void>(::read(bell_.get(), &rung, sizeof rung));
 }
 
-// The first failure holds. A failure seen on this node is more certain than one seen from afar. A
-// report of others comes before a conclusion from silence.
+// The first failure is final. A failure seen on this node is more certain than one seen from
+// another node. A report of other nodes comes before a conclusion from silence.
 void Watchdog::look(Time now) {
     const auto here = look_here(now);
     const auto there = neighbourhood_.step(now);
@@ -100,7 +101,7 @@ void Watchdog::look(Time now) {
     tell();
 }
 
-// Reports the node's failure to the neighbours, once; also one that a rank has found.
+// Reports the node's failure to the neighbours, once. A rank may have found it.
 void Watchdog::tell() {
     if (told_) return;
     if (const auto failure = node_.failure()) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Watchdog: a thread of each rank that watches the other ranks, whatever its own rank is doing. It
-// writes failures to the node's memory, where the engines of all local ranks find them. It sees
-//   - a local process end, at once;
-//   - a local process stand still, by a counter of each rank's watchdog in the node's memory;
-//   - other nodes acknowledge nothing (sockets.hpp);
-//   - on the first rank of a node: the same of the neighbouring nodes' first ranks, and nodes that
-//     do not answer (neighbourhood.hpp), and the failures that other nodes have seen.
-// The watchdog of a rank that computes runs: only a process that is stopped, or gets no processor
-// at all, stands still.
+// writes failures to the node's memory, where the engines of all local ranks find them. It detects
+//   - the end of a local process, at once;
+//   - a local process that does not run, by the beats of its watchdog in the node's memory;
+//   - other nodes that acknowledge nothing (sockets.hpp);
+//   - on the first rank of a node: a first rank of a neighbouring node that has ended or does not
+//     run, a node that does not answer, and failures that other nodes report (neighbourhood.hpp).
+// A watchdog runs even while its rank computes. It stops only if the process is stopped, or gets no
+// processor at all.
 //
-// The communicator of the job has one; communicators of some of its ranks use its reports. It
-// sleeps nearly always. It takes no signals.
+// The job's communicator has a watchdog; communicators of some of its ranks use its reports. It
+// sleeps almost always. It handles no signals.
 #pragma once
 
 #include <atomic>
@@ -28,17 +28,17 @@ namespace batchai::coll {
 
 class Watchdog {
   public:
-    // roster and node: have to stay. neighbours: on the first rank of a node.
+    // roster and node: must outlive the watchdog. neighbours: only on the first rank of a node.
     static sys::Result<std::unique_ptr<Watchdog>> start(const Roster& roster, Node& node,
                                                         const Limits& limits,
                                                         std::vector<Neighbour> neighbours,
                                                         Sockets sockets);
-    // Ends the thread. A failure has been reported to the neighbours by then.
+    // Ends the thread, after a failure was reported to the neighbours.
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 
-    // Tells it to look at the node's memory. Any thread.
+    // Wakes the watchdog to check the node's memory. Any thread may call it.
     void wake();
 
   private:
@@ -61,9 +61,9 @@ class Watchdog {
     Heartbeats heartbeats_;
     Neighbourhood neighbourhood_;
     Sockets sockets_;
-    bool told_ = false;  // the neighbours know of the failure
+    bool told_ = false;  // the failure was reported to the neighbours
     std::uint64_t beats_ = 0;
-    std::vector<pollfd> polled_;  // keeps its memory
+    std::vector<pollfd> polled_;  // reused, to avoid allocations
 
     sys::UniqueFd bell_;  // an eventfd
     std::atomic<bool> ending_{false};

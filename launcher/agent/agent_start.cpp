@@ -116,8 +116,7 @@ bool Agent::run_preparation() {
 
 void Agent::on_child(pid_t pid, int status) {
     pmix_->reap(pid, status);
-    if (!preparation_.is(pid))
-        return watch_->reap(pid);  // or a process that a rank has left behind
+    if (!preparation_.is(pid)) return watch_->reap(pid);  // or left behind by a rank
     const auto error = preparation_.end(status, bootstrap_.name);
     if (ending_ != Ending::no) return ranks_->started_all();
     if (error) return fail(*error);

@@ -25,12 +25,11 @@ namespace batchai::launcher {
 class Branch {
   public:
     struct Callbacks {
-        std::function<void(const Fence&)> to_root;  // if the parent is the root
-        std::function<void(Left)> left_to_root;     // if the parent is the root
-        std::function<void()> on_connected;         // the parent is connected
-        std::function<void(FenceDone)> on_done;     // with the complete result
-        std::function<void(const std::string&)>
-            fail;  // with the reason why fences cannot be completed
+        std::function<void(const Fence&)> to_root;     // if the parent is the root
+        std::function<void(Left)> left_to_root;        // if the parent is the root
+        std::function<void()> on_connected;            // the parent is connected
+        std::function<void(FenceDone)> on_done;        // with the complete result
+        std::function<void(const std::string&)> fail;  // the reason why fences fail
     };
     // bootstrap and key must outlive this object.
     Branch(Loop& loop, const Bootstrap& bootstrap, const TlsKey& key, Callbacks callbacks);

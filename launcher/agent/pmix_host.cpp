@@ -142,8 +142,7 @@ void PmixHost::report_abort(int rank, int code, std::string message) {
     end.how = RankEnd::How::aborted;
     end.code = code;
     end.time = sys::wall_clock();
-    if (message != "N/A")
-        end.message = std::move(message);  // Open MPI writes "N/A" if there is no message
+    if (message != "N/A") end.message = std::move(message);  // Open MPI's "no message"
     node_.root.send(end);
 }
 

@@ -23,8 +23,7 @@ std::string path_of_rank(const std::string& directory, int rank, int ranks);
 class RankFiles {
   public:
     struct Callbacks {
-        std::function<void(std::uint64_t bytes)>
-            on_written;  // bytes written, counted for each file
+        std::function<void(std::uint64_t bytes)> on_written;  // bytes, for each file
         std::function<void(const Sink::Failure&)> on_failure;
         std::function<void()> on_idle;  // a file has written all its output
     };

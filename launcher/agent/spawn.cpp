@@ -181,8 +181,7 @@ SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
     spawned.pid = ::fork();
     if (spawned.pid < 0) return {kOwnFailure, fork_error(errno).message};
     if (spawned.pid == 0) become(child);
-    ::setpgid(spawned.pid,
-              spawned.pid);  // parent and child both call it; we may signal the group only after it
+    ::setpgid(spawned.pid, spawned.pid);  // as in the child; needed before we may signal the group
     report->write.reset();
     Report failure{};
     if (::read(report->read.get(), &failure, sizeof failure) == sizeof failure) {

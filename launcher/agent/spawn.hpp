@@ -20,8 +20,7 @@ struct SpawnRequest {
     std::string directory;
     std::vector<int> cpus;    // empty: the agent's CPUs
     bool with_input = false;  // false: standard input is /dev/null
-    int inherited =
-        -1;  // another descriptor that the rank inherits under the same number; -1: none
+    int inherited = -1;       // a descriptor that the rank inherits with its number; -1: none
 };
 
 struct Spawned {

@@ -138,8 +138,7 @@ void StackReader::ask_debugger(Task& task) {
     task.debugger = spawned.pid;
     const auto follow = [this](sys::UniqueFd fd, std::string& text, std::unique_ptr<Poll>& poll) {
         poll = std::make_unique<Poll>(loop_, std::move(fd), [&text, &poll](int readable) {
-            if (!read_some(readable, text))
-                poll->stop();  // the remaining output is read when gdb ends
+            if (!read_some(readable, text)) poll->stop();  // reap() reads the rest
         });
     };
     follow(std::move(spawned.output), task.text, task.output);

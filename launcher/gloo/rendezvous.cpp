@@ -28,8 +28,7 @@ struct Rendezvous::Connection {
     const std::uint64_t id;
     uv_tcp_t* tcp = new uv_tcp_t;
     RequestReader reader;
-    bool refused =
-        false;  // it reads no more requests, and stays open until the client has read the reason
+    bool refused = false;  // reads no more; open until the client has read the reason
     steady_clock::time_point since = steady_clock::now();
 };
 
@@ -107,8 +106,7 @@ sys::Result<std::unique_ptr<Rendezvous>> Rendezvous::listen(Loop& loop, Ask ask)
 
 void Rendezvous::answer(std::uint64_t id, std::string text) {
     const auto found = connections_.find(id);
-    if (found != connections_.end())
-        found->second->send(std::move(text));  // otherwise it was closed since
+    if (found != connections_.end()) found->second->send(std::move(text));  // else: closed
 }
 
 void Rendezvous::serve(sys::UniqueFd connection) {

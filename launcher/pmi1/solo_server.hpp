@@ -43,8 +43,7 @@ class SoloServer {
     Loop& loop_;
     const std::string name_;
     const std::function<void()> on_spawn_refused_;
-    std::list<Program>
-        programs_;  // programs that have left stay in the list until another one connects
+    std::list<Program> programs_;  // programs that have left stay until the next one connects
     std::unique_ptr<OwnPort> port_;
 };
 
