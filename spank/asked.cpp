@@ -34,7 +34,7 @@ bool make_directory(const char* path, mode_t mode) {
     return mkdir(path, mode) == 0 || errno == EEXIST;
 }
 
-// An empty file, because a full /run still has room for one.
+// The note is an empty file, because even a full /run has room for one.
 bool make_note(const NotePath& path, uid_t uid) {
     if (!make_directory(kBaseDirectory, 0711) || !make_directory(kAskedDirectory, 0700))
         return false;
@@ -47,7 +47,7 @@ bool make_note(const NotePath& path, uid_t uid) {
 void note_options(slurm::Handle spank) {
     const uint32_t job = slurm::job_number(spank);
     const NotePath path(job);
-    unlink(path.text);  // of an earlier job with this number
+    unlink(path.text);  // removes the note of an earlier job with this number
     if (job == 0 || !submitted_with_options() || make_note(path, slurm::job_user(spank))) return;
     char line[320];
     snprintf(line, sizeof line,

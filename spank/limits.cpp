@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kVariable[] = "SLURM_RLIMIT_";
 
-// Slurm's names.
+// The names in Slurm's variables.
 constexpr Limit kLimits[kLimitCount] = {
     {"CPU", RLIMIT_CPU, 0},     {"FSIZE", RLIMIT_FSIZE, 0},   {"DATA", RLIMIT_DATA, 0},
     {"STACK", RLIMIT_STACK, 0}, {"CORE", RLIMIT_CORE, 0},     {"RSS", RLIMIT_RSS, 0},

@@ -29,7 +29,7 @@ MemoryFile::~MemoryFile() {
 void MemoryFile::add(const char* data, size_t length) {
     while (length > 0) {
         ssize_t written = write(fd_, data, length);
-        if (written <= 0) return;  // only without memory; the reader misses the end and says so
+        if (written <= 0) return;  // out of memory; the reader reports the missing end
         data += written;
         length -= static_cast<size_t>(written);
     }
@@ -57,7 +57,7 @@ char* MemoryFile::text() const {
 
 namespace {
 
-// In the child, after fork: only calls that are safe there.
+// Runs in the child after fork(), so it makes only async-signal-safe calls.
 [[noreturn]] void become(const Program& program, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
@@ -130,7 +130,7 @@ class WaitingForChildren {
 
 DyingWithParent::DyingWithParent() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == 1) _exit(1);  // it is dead already
+    if (getppid() == 1) _exit(1);  // the parent has ended already
 }
 
 DyingWithParent::~DyingWithParent() {
@@ -151,7 +151,7 @@ int run(const Program& program) {
     if (pidfd >= 0) close(pidfd);
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return kNotStarted;  // another SIGCHLD handler took it
+        if (errno != EINTR) return kNotStarted;  // another SIGCHLD handler has reaped it
     if (!ended) return kTimedOut;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -45,7 +45,7 @@ bool in_slurms_namespace() {
 // Enters the namespace that the state names. False: it is not there any more.
 bool join(const State& state, int directory) {
     const char* where = state.field("namespace");
-    if (strcmp(where, "own") != 0) {  // Slurm's, by its inode: we must be in it
+    if (strcmp(where, "own") != 0) {  // Slurm's, named by its inode: we must be in it
         struct stat self = {};
         return stat("/proc/self/ns/mnt", &self) == 0 && strtoull(where, nullptr, 10) == self.st_ino;
     }
@@ -90,7 +90,7 @@ void write_request(MemoryFile& request, const slurm::Task& task, const Options& 
     request.add_field("hosts", hosts ? hosts : task.node);
     free(hosts);
     const char* submitted = find_variable(task.environment, "SLURM_SUBMIT_DIR");
-    // "srun --jobid" from another shell has submitted nothing: its own directory.
+    // "srun --jobid" from another shell is not a submission: use that shell's directory.
     if (!submitted) submitted = find_variable(task.environment, "PWD");
     request.add_field("submit_dir", submitted ? submitted : "");
     if (task.in_array) {

@@ -5,7 +5,7 @@
 
 namespace batchai::spank {
 
-// The number of nodes in the cluster, from sinfo. Nothing if it does not answer in a few seconds.
+// The number of nodes in the cluster, from sinfo. nullopt: sinfo does not answer in a few seconds.
 std::optional<int> count_cluster_nodes();
 
 }  // namespace batchai::spank

@@ -42,8 +42,8 @@ void say(const std::string& line) {
     std::fprintf(stderr, "batchai: %s\n", sys::printable(line).c_str());
 }
 
-// The job's name, made from its file's name: characters that a name may not have become '_', and a
-// long name is cut.
+// Makes the job's name from its file's name: replaces characters that a name must not have by '_',
+// and cuts a long name.
 std::string job_name(const std::string& file) {
     std::string name = std::filesystem::path(file).stem();
     for (char& c : name)
@@ -52,7 +52,7 @@ std::string job_name(const std::string& file) {
     return job::is_object_name(name) ? name : "job";
 }
 
-// The path, absolute. Nothing after an error, which is printed.
+// Returns the absolute path; nullopt after an error, which it has printed.
 std::optional<std::string> absolute_path(const char* option, const std::string& path) {
     std::error_code error;
     const auto absolute = std::filesystem::absolute(path, error);
@@ -70,7 +70,7 @@ void say_output(const job::JobSpec& spec, const job::SitePolicy& policy,
                                                 job::output_segment(identity) + "/stdouterr"));
 }
 
-// The snapshot's path. Empty after errors, which are printed.
+// Returns the snapshot's path; empty after errors, which it has printed.
 std::string check_job_file(const std::string& file, const job::SitePolicy& policy) {
     const auto text = spank::read_regular_file(file, job::kMaxJobBytes);
     if (!text) {
@@ -106,7 +106,7 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     if (is_snapshot) identity = *parsed.spec->identity;
     const auto path = absolute_path("--batchai-job", file);
     if (!path) return "";
-    if (submission.is_test) return *path;  // it makes no record
+    if (submission.is_test) return *path;  // a test makes no record
     auto snapshot = job::write_snapshot(*text, *path, identity, "");
     if (!snapshot) {
         say("--batchai-job: " + snapshot.error().message);

@@ -128,8 +128,8 @@ struct Reading {
     std::string first_other;  // the first word that is not an option or an option's value
     bool is_test = false;
     bool is_array = false;
-    bool moves = false;      // --chdir
-    bool names_job = false;  // --jobid
+    bool moves = false;      // the options include --chdir
+    bool names_job = false;  // the options include --jobid
     bool certain = true;
 };
 
@@ -235,7 +235,7 @@ Reading read_script(const std::string& path) {
     return all;
 }
 
-// "2" or "2-4"; nothing for anything else.
+// Parses "2" or "2-4"; nullopt for any other text.
 std::optional<AskedNodes> parse(const std::string& text) {
     AskedNodes asked{text, 0, 0};
     const char* const end = text.data() + text.size();
@@ -257,7 +257,7 @@ Submission submission_of(const std::vector<std::string>& words) {
     Reading reading = Words(words).read();
     submission.is_test = reading.is_test;
     submission.is_array = reading.is_array;
-    // Inside an allocation -N is the step's.
+    // Inside an allocation, -N belongs to the step.
     if (program == "srun" && (reading.names_job || ::getenv("SLURM_JOB_ID") != nullptr ||
                               ::getenv("SLURM_JOBID") != nullptr))
         return submission;

@@ -19,8 +19,8 @@ namespace batchai::spank {
 sys::Result<job::Mount> approve(job::Mount mount, const std::string& source,
                                 const job::SitePolicy&);
 
-// The entry that a remote mount names. nullptr for another kind of mount, and if the policy has no
-// such entry.
+// The policy's entry for a remote mount. nullptr: the mount is of another kind, or the policy has
+// no such entry.
 const job::FileSystem* entry_of(const job::Mount&, const job::SitePolicy&);
 
 }  // namespace batchai::spank

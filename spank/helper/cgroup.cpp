@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kProcMaximum = 16 * 1024 * 1024;
 
-// The part above Slurm's "uid_1000" or "job_17" in a cgroup's path. Empty: Slurm made none.
+// The part of a cgroup's path above Slurm's "uid_1000" or "job_17". Empty: Slurm has made no
+// cgroup.
 std::string above_the_job(std::string_view path) {
     std::string above;
     for (const auto& name : split(path, '/')) {

@@ -5,7 +5,7 @@
 // which Slurm put us into a job's cgroup, the job's daemons get one beside it:
 //   version 1: .../slurm_n1/batchai_mini-17 beside .../slurm_n1/uid_1000/job_17
 //   version 2: .../slurmstepd.scope/batchai_mini-17 beside .../slurmstepd.scope/job_17
-// Without Slurm's cgroups nothing is made.
+// Without Slurm's cgroups it makes none.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +25,7 @@ sys::Result<std::vector<std::string>> daemon_cgroups(std::string_view cgroups,
                                                      std::string_view mounts,
                                                      const std::string& job);
 
-// The same, for this process.
+// Like daemon_cgroups(), for this process.
 sys::Result<std::vector<std::string>> find_daemon_cgroups(const std::string& job);
 
 // Makes the cgroup and moves the process into it. pid is its number in our PID namespace.

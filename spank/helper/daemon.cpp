@@ -58,7 +58,8 @@ sys::Result<void> open_device_to_all(const std::string& directory) {
     return bind_over(copy, kFuseDevice);
 }
 
-// Shows it under both names: first in PATH, and in place of the full path that libfuse starts.
+// Offers batchai-fusermount under two names: first in PATH, and in place of the full path that
+// libfuse starts.
 sys::Result<void> offer_fusermount(const std::string& program, const std::string& directory) {
     for (const char* name : {"fusermount", "fusermount3"}) {
         const std::string link = directory + "/" + name;
@@ -180,7 +181,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return all;
 }
 
-// Runs as process 1 of the PID namespace; outside it has another number.
+// Runs as process 1 of the PID namespace. number: its process number outside.
 sys::Error become(const DaemonProgram& program, pid_t number) {
     const std::string own = program.mount_root + "/.batchai";
     const auto variables = environment(program, own);

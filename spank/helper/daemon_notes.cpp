@@ -54,7 +54,7 @@ Clock::time_point after(int seconds) {
     return Clock::now() + std::chrono::seconds(seconds);
 }
 
-// True when all have ended within the time.
+// True if all have ended within the time.
 bool wait_for_end(const std::vector<sys::UniqueFd>& processes, Clock::time_point deadline) {
     for (const auto& process : processes) {
         pollfd event = {process.get(), POLLIN, 0};

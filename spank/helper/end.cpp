@@ -29,7 +29,7 @@ namespace {
 constexpr int kRemoveSeconds = 30;
 // Time limit for a FUSE program to write its data to its server.
 constexpr int kDaemonSeconds = 20;
-// For all interrupted ends together, in the background.
+// Time limit for all interrupted ends together, in the background.
 constexpr int kFinishSeconds = 600;
 
 // False: the directory still exists, because removal takes longer or the user may not remove a
@@ -50,7 +50,8 @@ bool finish(const JobDirectory& directory) {
     return true;
 }
 
-// The result of the preparation in the plugin's file (once.hpp). Nothing: there was none.
+// The result of the preparation, from the plugin's file (once.hpp). nullopt: there was no
+// preparation.
 std::optional<Counter> preparation_of(const JobDirectory& directory) {
     const std::string text = read_or_empty(directory.fd(), kPreparationFile);
     if (text.empty()) return std::nullopt;

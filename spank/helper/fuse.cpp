@@ -44,7 +44,7 @@ sys::Result<sys::UniqueFd> make_credentials(const std::string& text, uid_t user)
     return file;
 }
 
-// As the user.
+// Runs as the user.
 sys::Result<Answer> make_files(const std::string& name) {
     if (mkdir((name + ".cache").c_str(), 0700) != 0) return sys::errno_error(name + ".cache");
     const std::string log = name + ".log";

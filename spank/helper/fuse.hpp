@@ -21,7 +21,7 @@ namespace batchai::spank {
 struct FuseHost {
     const JobDirectory& directory;
     int host = -1;         // the mount namespace before the job's
-    std::string job_temp;  // the user's; it holds caches and logs
+    std::string job_temp;  // the user's directory; it holds caches and logs
 };
 
 struct FuseMount {
@@ -29,7 +29,7 @@ struct FuseMount {
     std::string program;               // its name in the policy
     std::vector<std::string> command;  // with placeholders
     std::string credentials;           // secret; empty: none
-    bool of_store = false;             // they are the store's, not the user's
+    bool of_store = false;             // the credentials are the store's, not the user's
     std::string mount_root;
     Credentials user;
 };

@@ -28,8 +28,8 @@ bool is_at(int fd, const std::string& path) {
            opened.st_ino == found.st_ino && opened.st_dev == found.st_dev;
 }
 
-// Locks the directory. Nothing if it is gone: the process that had the lock before may have removed
-// it or set it aside.
+// Locks the directory. An empty descriptor: another process has the lock (busy), or the directory
+// is gone. The process that had the lock before may have removed it or set it aside.
 sys::UniqueFd open_locked(const std::string& path, bool wait, bool& busy) {
     sys::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     busy = false;

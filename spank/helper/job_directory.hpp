@@ -21,7 +21,7 @@ class JobDirectory {
     // Creates the directory if it does not exist, and waits for its lock.
     static sys::Result<JobDirectory> create(const std::string& name);
 
-    // Nothing if there is no such directory, or if another process works in it and wait is false.
+    // nullopt: there is no such directory, or another process works in it and wait is false.
     static std::optional<JobDirectory> open(const std::string& name, bool wait);
 
     // The names of all directories.

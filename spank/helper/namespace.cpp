@@ -130,9 +130,9 @@ void for_each_number(const std::string& path, F f) {
         if (const int number = std::atoi(entry->d_name); number > 0) f(number);
 }
 
-// One pass over all threads: each may be in a namespace of its own, and the first thread of a
-// process may have ended. Linux gives a free namespace number to the next new namespace. So keep a
-// namespace open by a descriptor while its number is used.
+// One pass over all threads. Each thread may be in a namespace of its own, and the first thread of
+// a process may have ended. Linux may give a free namespace number to the next new namespace. So a
+// namespace is kept open by a descriptor while its number is used.
 class Killing {
   public:
     Killing(ino_t pinned, uid_t user, const std::string& source, Clock::time_point deadline)
@@ -154,7 +154,7 @@ class Killing {
         sys::UniqueFd kept;
         bool has_mounts = false;
     };
-    // Further ones are looked at again for each thread.
+    // Namespaces beyond this number are examined again for each thread.
     static constexpr std::size_t kMostKept = 512;
 
     void look_at(int process, const std::string& thread) {

@@ -16,7 +16,7 @@ namespace {
 
 struct Route {
     std::string server;  // numeric addresses
-    std::string client;  // ours, towards the server
+    std::string client;  // our address towards the server
 };
 
 sys::Result<std::string> numeric(const sockaddr* address, socklen_t length) {
@@ -26,7 +26,7 @@ sys::Result<std::string> numeric(const sockaddr* address, socklen_t length) {
     return std::string(text);
 }
 
-// Sends nothing.
+// Finds the addresses without sending data.
 sys::Result<Route> route_to(const std::string& host) {
     addrinfo hints = {};
     hints.ai_socktype = SOCK_DGRAM;
@@ -59,7 +59,7 @@ std::string cifs_host(const std::string& source) {
     return source.substr(2, source.find('/', 2) - 2);
 }
 
-// The site's options, then those that it permits to the job, because the kernel takes the last one.
+// The site's options, then the options that it permits to the job: the kernel uses the last value.
 std::vector<Parameter> options_of(const job::ClientOptions& own,
                                   const job::FileSystem& file_system) {
     std::vector<Parameter> parameters;

@@ -24,7 +24,7 @@ std::string nodes(int count) {
     return fmt::format("{} node{}", count, count == 1 ? "" : "s");
 }
 
-// The same path on all nodes.
+// The temporary directory's path in the job, which is the same on all nodes.
 std::string seen_job_temp(const job::SitePolicy& policy) {
     return policy.mount_root + "/" + job::kTemporary;
 }
@@ -92,7 +92,7 @@ void plan_job(const job::JobSpec& spec, const std::string& snapshot, const Reque
     plan.log_directory = job::stdouterr_directory(spec, *spec.identity, environment);
     plan.shared_directory = job::shared_part(plan.log_directory);
     plan.outputs = job::directories_to_make(spec, *spec.identity, environment);
-    plan.outputs.erase(plan.outputs.begin());  // the log directory, which is there already
+    plan.outputs.erase(plan.outputs.begin());  // the log directory, which plan.log_directory has
     const bool one = spec.node_count == 1 && request.hosts.size() == 1;
     plan.log_node = one ? "" : request.node;
     const auto preparation = job::resolve_preparation(policy, spec);

@@ -19,8 +19,8 @@ namespace batchai::spank {
 
 // A secret that root reads for the job, as the site policy says.
 struct WantedSecret {
-    std::string variable;  // that gets the secret; empty: it is the key of a mount
-    std::string target;    // target of that mount
+    std::string variable;  // gets the secret; empty: the secret is the key of a mount
+    std::string target;    // the target of that mount
     job::SecretReference reference;
 
     bool operator==(const WantedSecret&) const = default;
@@ -41,12 +41,12 @@ struct NodePlan {
     std::string record;                       // the record directory; empty: none
     std::string shared_temp;                  // empty: none
     std::string directory;                    // where a job file's processes start; empty: no file
-    std::string command;                      // of the preparation; empty: none
-    std::string image;                        // of the job's container; empty: none
-    std::string shm_size;                     // of its /dev/shm, in bytes; empty: the site's
-    std::string note;                         // of the policy about it
-    std::string script;   // must exist once the node is prepared; empty: unknown
-    std::string failure;  // why the job cannot run here; empty: it can
+    std::string command;                      // the preparation's command; empty: none
+    std::string image;                        // the job's container image; empty: none
+    std::string shm_size;  // size of the container's /dev/shm in bytes; empty: the site's default
+    std::string note;      // the policy's note about the preparation
+    std::string script;    // must exist once the node is prepared; empty: unknown
+    std::string failure;   // why the job cannot run here; empty: it can
 
     bool operator==(const NodePlan&) const = default;
     template <class Archive>
@@ -65,7 +65,7 @@ sys::Result<NodePlan> make_node_plan(const Request&, const job::SitePolicy&);
 // the mount root.
 std::string job_temp(const Request&, const job::SitePolicy&);
 
-// For root, which trusts no value in it. The error: bytes that are not a plan.
+// Bytes for root, which trusts no value in them. An error: the bytes are not a plan.
 std::string to_bytes(const NodePlan&);
 sys::Result<NodePlan> node_plan_from_bytes(std::string_view bytes);
 

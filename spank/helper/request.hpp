@@ -15,7 +15,7 @@
 namespace batchai::spank {
 
 struct Request {
-    std::string name;  // of the job's directory
+    std::string name;  // the name of the job's directory
     unsigned job_id = 0;
     unsigned restart = 0;
     pid_t step = 0;  // the process of the step's slurmstepd
@@ -25,8 +25,8 @@ struct Request {
     int gpus = 0;
     std::string submit_directory;
     std::optional<unsigned> array_task;  // the number of this task of a job array
-    std::string secret;     // random part of a name, of this set-up; not from the plugin
-    mode_t umask = 022;     // of the user; not from the plugin
+    std::string secret;     // random part of a name, made for this set-up; not from the plugin
+    mode_t umask = 022;     // the user's umask; not from the plugin
     bool in_place = false;  // use the mount namespace that Slurm gave the job
 
     // The user's options; empty if not given.

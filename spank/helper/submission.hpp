@@ -3,7 +3,8 @@
 // Finds out which submission a job's number belongs to. slurmctld reuses a number after it has lost
 // its state, and each cluster has its own numbers. A state on a node holds a job's mounts and
 // secrets. So it belongs to a cluster, a number, a user, a restart count and the time of the
-// submission. Only slurmctld says that time: the user can change a step's environment.
+// submission. Only slurmctld's answer about the time is trusted: the user can change a step's
+// environment.
 //
 // The helper asks slurmctld while it sets a node up. After that a witness replaces the question: a
 // slurmstepd of the job that has been running since. Slurm reuses no number while one of the job's

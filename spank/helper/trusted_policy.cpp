@@ -17,7 +17,7 @@ sys::Result<std::string> read_trusted_policy(const std::string& file) {
     struct stat info = {};
     if (fstat(opened->get(), &info) != 0) return sys::errno_error("site policy " + file);
     if (!S_ISREG(info.st_mode)) return sys::Error{"site policy " + file + ": not a regular file"};
-    if ((info.st_mode & 022) != 0)  // open_trusted checks nothing without root
+    if ((info.st_mode & 022) != 0)  // without root's rights, open_trusted() does no checks
         return sys::Error{"site policy " + file + ": others can write to it: chmod go-w"};
     auto text = read_all(opened->get(), kPolicyMaximum);
     if (!text) return text.error().in("site policy " + file);

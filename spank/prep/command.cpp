@@ -45,7 +45,7 @@ class Signals {
 
     const sigset_t& before() const { return before_; }
 
-    // The next signal, 0 at the deadline.
+    // Returns the next signal; 0: the deadline has passed.
     int wait(Clock::time_point deadline) const {
         for (;;) {
             signalfd_siginfo info;
@@ -60,9 +60,9 @@ class Signals {
         }
     }
 
-    // The signal that tells us to end, after signal `number` has ended the command or its program;
-    // 0: none comes. Slurm signals the processes of a step one after the other, so ours may come
-    // later.
+    // Returns the signal that asks this process to end, after signal `number` has ended the command
+    // or its program; 0: none comes within a second. Slurm signals the processes of a step one
+    // after the other, so this process may get its signal later.
     int told_to_end(int number) const {
         if (number != SIGTERM && number != SIGINT && number != SIGHUP) return 0;
         const auto deadline = Clock::now() + std::chrono::seconds(1);

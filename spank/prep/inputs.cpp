@@ -95,10 +95,10 @@ std::string expand(std::string_view text, const Environment& environment) {
 
 struct Word {
     std::string text;
-    bool written = false;  // follows a ">"
+    bool written = false;  // the word follows a ">"
 };
 
-// The words of a command, split at every place where the shell could split.
+// The words of a command. It is split wherever the shell could split it.
 std::vector<Word> words_of(const std::string& command, const Environment& environment) {
     constexpr char kBetween[] = " \t\r\n;&|()<>\"'`=,:";
     const std::string text = expand(command, environment);

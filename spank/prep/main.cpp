@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
                     input.error().message);
     const std::size_t end = input->find('\0');
     if (end != input->npos) what.note = input->substr(0, end);
-    what.command = input->substr(end + 1);  // all of it without a note
+    what.command = input->substr(end + 1);  // without a note, this is the whole input
     const auto done = prepare(what);
     return done ? 0 : fail(done.error().message);
 }

@@ -48,7 +48,7 @@ class Logs {
         (void)job::append_event(what_.record, {kind, sys::wall_clock(), what_.node, code, message});
     }
 
-    // The failure's one line, logged.
+    // Logs the failure and returns its line.
     sys::Error failure(const std::string& code, const std::string& message) const {
         sys::Error line{sys::printable("batchai: " + what_.node + ": " + message)};
         failed(code, line.message);
@@ -86,8 +86,8 @@ std::string describe(const CommandEnd& end, int seconds) {
            (seconds == 1 ? " second" : " seconds") + ", the site's limit";
 }
 
-// The submission's limits that this node does not allow, a line each. They are not a failure, as
-// for a task.
+// Logs the submission's limits that this node does not allow, one line each. As for a task, they
+// are not a failure.
 void note_limits(const Logs& logs) {
     Limit limits[kLimitCount];
     const int count = submitted_limits(environ, limits);
@@ -131,8 +131,8 @@ std::string end_of(const std::string& path) {
     return text;
 }
 
-// The last lines of the command's output, its errors first, as the service's log had them: each
-// line after ">>>".
+// The last lines of the command's output, its errors first, each after ">>>", as in the service's
+// log.
 std::string last_lines(const Outputs& outputs) {
     std::string text = end_of(outputs.err_path);
     if (text.empty()) text = end_of(outputs.out_path);
@@ -159,8 +159,8 @@ sys::Result<void> run(const Preparation& what, const Logs& logs, const Outputs& 
     return {};
 }
 
-// True if the command left files for this job only: in its temporary directory, or in the directory
-// in which it ran there. Another job must run the command again.
+// The files that the command left for this job only: in its temporary directory, or in its working
+// directory there. If there are any, another job must run the command again.
 std::set<std::string> left_for_job() {
     std::set<std::string> names;
     const char* temporary = std::getenv("AZ_BATCHAI_JOB_TEMP");

@@ -18,7 +18,7 @@ struct Preparation : PrepArguments<std::string, int> {
     std::string note;     // line of the site policy about the command; empty: none
 };
 
-// The error is the line for the user. It is in the logs already.
+// An error is the line for the user, which is in the logs already.
 sys::Result<void> prepare(const Preparation&);
 
 // Logs the line of a failure and its event, for a preparation that was killed.
