@@ -15,7 +15,7 @@ namespace batchai::job {
 
 struct CheckOptions {
     std::optional<std::string> storage_account;  // replaces <AZURE_BATCHAI_STORAGE_ACCOUNT>
-    std::string storage_key;           // of shares and containers without a key in the file
+    std::string storage_key;           // for shares and containers without a key in the file
     std::optional<int> cluster_nodes;  // largest possible nodeCount, if known
     // True if a path is a regular file on the login node. Empty: paths are not checked.
     std::function<bool(const std::string&)> file_exists;
@@ -35,9 +35,9 @@ struct CheckOptions {
 
 // Parses text and compares it with the policy. Errors are an unknown share or image, a nodeCount
 // above the cluster's, and standard output on no volume. If the login node can see the shares,
-// errors are also a script or a directory to mount that does not exist, and an output directory
-// that the user cannot make. A note names each thing that the site does differently (image,
-// preparation). Findings have their place in the file.
+// there are more errors: a script or a directory to mount that does not exist, and an output
+// directory that the user cannot make. A note names each thing that the site does differently
+// (image, preparation). Findings have their place in the file.
 ParsedJob check_job(const std::string& text, const std::string& file_name, const SitePolicy&,
                     const CheckOptions&);
 

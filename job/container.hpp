@@ -31,8 +31,8 @@ sys::Result<std::vector<std::string>> container_prefix(const SitePolicy&, const 
 // True if the image's runtime gives the job a /dev/shm of the size that it asks for.
 bool has_shm_size(const SitePolicy&, const ImagePolicy&);
 
-// A shell's command line that runs another command line. That one is in the environment, so it is
-// in no process's arguments. An empty command line stays empty.
+// A shell's command line that runs another command line. The other one is passed in the
+// environment, so that it is in no process's arguments. An empty command line stays empty.
 std::string in_container(const std::vector<std::string>& prefix, const std::string& command);
 
 // Errors if a runtime cannot be executed on this machine, if an image that is a path does not

@@ -140,9 +140,9 @@ std::optional<Mistake> known_mistake(std::string_view text, std::size_t offset) 
     return std::nullopt;
 }
 
-// nlohmann: "[json.exception.parse_error.101] parse error at line 4, column 3: syntax error while
-// parsing object - unexpected ..."; what follows the place is worth showing, without the bytes that
-// were read last: the place says where they are.
+// nlohmann's message is "[json.exception.parse_error.101] parse error at line 4, column 3: syntax
+// error while parsing object - unexpected ...". The text after the place is useful, except the
+// bytes that were read last: the place already identifies them.
 std::string syntax_message(const std::string& what) {
     const std::size_t place = what.find("column ");
     const std::size_t colon = place == what.npos ? what.npos : what.find(": ", place);

@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 
 class Document {
   public:
-    // Nothing, and findings, if the text is not JSON, is too large or repeats a key.
+    // nullopt and findings: the text is not JSON, is too large or repeats a key.
     static std::optional<Document> parse(std::string_view text, const std::string& file_name,
                                          std::vector<Finding>& findings);
 
@@ -44,7 +44,7 @@ class Document {
     std::unique_ptr<Json> root_;  // on the heap, so that values keep their addresses
     std::string file_name_;
     std::vector<std::size_t> line_starts_;
-    std::unordered_map<const Json*, std::size_t> offsets_;  // of values
+    std::unordered_map<const Json*, std::size_t> offsets_;  // of values in the text
 };
 
 // Sorts by place in the file.
@@ -53,8 +53,8 @@ void sort(std::vector<Finding>& findings);
 // Like parse_job, for a text that is parsed already.
 ParsedJob parse_job(const Document& document);
 
-// The same, but also returns a partial result if findings have an error. Keys with errors are left
-// out.
+// Like parse_job, and also returns a partial result if findings have an error. Keys with errors are
+// left out.
 JobSpec read_job(const Document& document, std::vector<Finding>& findings);
 
 }  // namespace batchai::job

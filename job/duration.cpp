@@ -24,7 +24,7 @@ std::optional<long> take_number(std::string_view& text) {
     return number;
 }
 
-// Removes ".5" from the start of text, if it is there: 0.5.
+// Removes a fraction such as ".5" from the start of text and returns it: 0.5. Without one, 0.
 double take_fraction(std::string_view& text) {
     if (!text.starts_with('.') && !text.starts_with(',')) return 0;
     const std::size_t end = std::min(text.find_first_not_of("0123456789", 1), text.size());

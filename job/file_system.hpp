@@ -27,7 +27,7 @@ inline bool has_options(MountType type) {
     return type == MountType::nfs || type == MountType::cifs;
 }
 
-// "0755". Nothing if the text is not a mode of reading, writing and executing.
+// Parses "0755". nullopt: the text is not a mode of reading, writing and executing.
 std::optional<unsigned> parse_mode(const std::string& text);
 
 // The place of a mount's secret.
@@ -54,7 +54,7 @@ struct FileSystem {
     std::string program;          // fuse: a [program.NAME]
     bool read_only = false;       // every mount is read-only
     std::string max_size = "1G";  // tmpfs and overlay's upper: limit of size=
-    unsigned file_mode = 0777;    // cifs: the most that a job's fileMode gives
+    unsigned file_mode = 0777;    // cifs: the upper limit of a job's fileMode
     unsigned directory_mode = 0777;
 };
 

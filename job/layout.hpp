@@ -42,9 +42,9 @@ std::vector<JobsDirectory> directories_to_make(const JobSpec&, const Identity&, 
 // The part of a stdouterr directory that several jobs share.
 std::string shared_part(const std::string& stdouterr);
 
-// Checks that the site allows the places of the job's outputDirectories: on a volume of the job, in
-// its temporary directories, or below the directory of an [[allow]] entry of type bind that jobs
-// may write to. Each error names its directory.
+// Checks that the site allows the places of the job's outputDirectories. These may be on a volume
+// of the job, in its temporary directories, or below a directory of an [[allow]] entry. Such an
+// entry has type bind and lets jobs write. Each error names its directory.
 struct RefusedOutput {
     const OutputDirectory* directory = nullptr;
     std::string message;
@@ -52,7 +52,7 @@ struct RefusedOutput {
 std::vector<RefusedOutput> refused_outputs(const JobSpec&, const SitePolicy&);
 
 // The part after $AZ_BATCHAI_JOB_MOUNT_ROOT/ (or $AZ_BATCHAI_MOUNT_ROOT/) in a path of the job
-// file. Nothing if the path does not start with it, or if the part has ".." or a variable.
+// file. nullopt: the path does not start with it, or the part has ".." or a variable.
 std::optional<std::string> below_mount_root(const std::string& path);
 
 // $AZ_BATCHAI_JOB_TEMP below the mount root. It has the same path on all nodes, and is a different
@@ -79,18 +79,18 @@ bool is_output_prefix(const std::string& path);
 bool is_in_mount_root(const std::string& path);
 std::string no_volume(const std::string& path);
 
-// The volume (volumes_of) of such a path.
+// The volume of the job (volumes_of) to which such a path belongs.
 std::optional<Volume> volume_of(const JobSpec&, const SitePolicy&, const std::string& path);
 
 // A path of the job file (it starts with $AZ_BATCHAI_JOB_MOUNT_ROOT/<relativeMountPath>/…) as the
-// login node sees it. Nothing if it is on no share, or the share has no login_path.
+// login node sees it. nullopt: it is on no share, or the share has no login_path.
 std::optional<std::string> login_path(const JobSpec&, const SitePolicy&, const std::string& path);
 
 // The stdouterr directory as the login node sees it.
 std::optional<std::string> login_stdouterr_directory(const JobSpec&, const SitePolicy&,
                                                      const Identity&);
 
-// An output directory on the login node. Nothing for an id that the job does not have.
+// An output directory on the login node. nullopt: the job does not have the id.
 std::optional<std::string> login_output_directory(const JobSpec&, const SitePolicy&,
                                                   const Identity&, const OutputDirectory&);
 

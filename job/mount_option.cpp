@@ -16,9 +16,9 @@ namespace {
 // The parts of a SOURCE: the type of the mount, and its path or name.
 struct Source {
     MountType type = MountType::bind;
-    std::string path;     // absolute; for a volume: below it
-    std::string volume;   // of volume=NAME
-    std::string program;  // of PROGRAM=/path
+    std::string path;     // absolute, or a path below the volume
+    std::string volume;   // NAME of volume=NAME
+    std::string program;  // PROGRAM of PROGRAM=/path
 };
 
 void strip_slashes(std::string& path) {
@@ -63,7 +63,7 @@ sys::Result<Source> parse_source(const std::string& text, const SitePolicy& poli
     return source;
 }
 
-// Options only restrict the entry.
+// Adds options, which can only restrict the entry.
 sys::Result<void> parse_options(const std::string& text, const FileSystem& allow, Mount& mount) {
     InMemory* const memory = part_of<InMemory>(mount);
     bool writable = false;
@@ -108,7 +108,7 @@ bool covers(const AllowPolicy& allow, const Source& source) {
     return source.type == MountType::tmpfs || is_within(source.path, file_system.source);
 }
 
-// The entry that covers a source, or nullptr. If several do, the closest one.
+// The entry that covers a source; nullptr: none. If several cover it, the closest one.
 const AllowPolicy* allowing(const SitePolicy& policy, const Source& source) {
     const AllowPolicy* closest = nullptr;
     for (const AllowPolicy& allow : policy.allowed) {

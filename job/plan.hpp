@@ -30,7 +30,7 @@ struct NodeContext {
     std::string mount_root;          // AZ_BATCHAI_JOB_MOUNT_ROOT
     std::string job_temp;            // AZ_BATCHAI_JOB_TEMP, exists
     std::string shared_temp;         // AZ_BATCHAI_SHARED_JOB_TEMP: one directory for all nodes
-    int gpus = 0;                    // of this node
+    int gpus = 0;                    // the GPUs of this node
     bool is_retry = false;           // the job has run before, into the same output directories
     std::vector<std::string> hosts;  // addresses or names of the job's nodes, in order
 };
@@ -43,8 +43,8 @@ Environment job_environment(const JobSpec&, const Identity&, const NodeContext&)
 std::string host_file(const std::vector<std::string>& hosts, int slots);
 
 // The path of the script or the configuration of a job's toolkit, for a check that it exists. Empty
-// if there is none, if the path is relative, if only a shell can resolve it (quotes, globs, other
-// variables), or if it may be in the image.
+// if there is none, if the path is relative, or if it may be in the image. Also empty if only a
+// shell can resolve it (quotes, globs, other variables).
 std::string script_path(const JobSpec&, const Environment&, const ImagePolicy&);
 
 enum class Placement {

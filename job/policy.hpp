@@ -44,7 +44,7 @@ inline constexpr char kHost[] = "host";
 struct ImagePolicy {
     std::string name;            // glob over the image's name
     std::string run_on = kHost;  // or the name of a container
-    std::string image;           // what {image} is there; empty on the host
+    std::string image;           // the value of {image}; empty on the host
     std::string horovod;         // batchai-launch's --horovod; empty: its own choice
     std::string compat;          // and --compat; empty: none
     std::string say;  // line shown to the user when this entry is used; empty: a standard one
@@ -121,8 +121,8 @@ struct ParsedPolicy {
 // Every file system of the policy.
 std::vector<const FileSystem*> file_systems(const SitePolicy&);
 
-// Identifies an entry of the policy by its table and the keys that name it. A plan names the entry
-// of a remote mount by it.
+// Identifies an entry of the policy by its table and the keys that name it. A plan refers to a
+// remote mount's entry by its name.
 struct EntryName {
     std::string table;  // "[[share]]"
     std::string account;

@@ -25,7 +25,7 @@ struct Event {
     Kind kind = Kind::failed;
     double time = 0;  // seconds since the epoch
     std::string node;
-    std::string code;     // of kind failed: the service's error code, e.g. "JobPreparationFailed"
+    std::string code;     // for kind failed: the service's error code, e.g. "JobPreparationFailed"
     std::string message;  // the one line
 };
 

@@ -12,8 +12,8 @@
 
 namespace batchai::job {
 
-// {"sourceVault": {"id": ".../vaults/NAME"}, "secretUrl": "https://..."} at a key. Nothing if the
-// key is missing.
+// Reads {"sourceVault": {"id": ".../vaults/NAME"}, "secretUrl": "https://..."} at a key. nullopt:
+// the key is missing.
 std::optional<SecretReference> read_secret_reference(Reader&, const std::string& key);
 
 // "secret 'https://v.vault.azure.net/secrets/key' of vault 'v'".

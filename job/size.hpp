@@ -9,8 +9,8 @@
 
 namespace batchai::job {
 
-// Bytes, from digits with an optional K, M or G (powers of 1024). Nothing for other text, for zero,
-// and above 2^53.
+// Bytes, from digits with an optional K, M or G (powers of 1024). nullopt: other text, zero, or
+// more than 2^53.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
 // Like docker's --shm-size: units in either case, with an optional "b" after them ("16gb").

@@ -33,7 +33,7 @@ struct SecretReference {
 
 struct Variable {
     std::string name;
-    std::string value;  // of a reference: empty until the secret is read
+    std::string value;  // of a reference: empty until the secret was read
     std::optional<SecretReference> reference = std::nullopt;  // valueSecretReference
 };
 

@@ -23,7 +23,7 @@ struct ToolkitContext {
 };
 
 struct Toolkit {
-    const char* key;   // of properties: "horovodSettings"
+    const char* key;   // key in properties: "horovodSettings"
     const char* type;  // the service's toolType: "horovod"
     bool has_process_count;
     // Reads the settings and reports those that cannot run.
@@ -39,7 +39,7 @@ std::string toolkit_names();
 extern const Toolkit kCaffe, kCaffe2, kChainer, kCntk, kCustom, kCustomMpi, kHorovod, kPyTorch,
     kTensorFlow;
 
-// The largest number of processes in a file.
+// The most processes that a file may ask for.
 inline constexpr int kMaxRanks = 1'000'000;
 
 // Reads the keys that several toolkits have: the script, its interpreter and its arguments, and
