@@ -160,7 +160,7 @@ std::string encode(const Message& message) {
     return writer.take();
 }
 
-// Decodes a whole message. Nothing if the bytes are short or malformed, or longer than the message.
+// Decodes a whole message. nullopt: the bytes are short or malformed, or longer than the message.
 template <class Message>
 std::optional<Message> decode_whole(std::string_view bytes,
                                     Reader::Strings strings = Reader::Strings::any) {

@@ -13,7 +13,7 @@ namespace batchai::sys {
 // SHA-256 (FIPS 180-4) of a regular file, as 64 hexadecimal digits: what sha256sum(1) prints.
 Result<std::string> file_sha256(const std::string& path);
 
-// The same for a text.
+// The SHA-256 of a text, in the same form.
 std::string sha256(std::string_view text);
 
 }  // namespace batchai::sys

@@ -24,18 +24,18 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return result;
 }
 
-// The code of a program that another part of the process has reaped.
+// The exit code of a program that another part of the process has reaped.
 constexpr int kUnknownCode = 255;
 
-// In the child, if it could not execute the program.
+// Runs in the child if it could not execute the program.
 [[noreturn]] void give_up(int failure) {
     const int why = errno;
     (void)!::write(failure, &why, sizeof why);
     ::_exit(1);
 }
 
-// In the child: only calls that are safe after fork in a process with threads. An errno in
-// `failure` tells the parent why the program does not run.
+// Runs in the child: only calls that are safe after fork in a process with threads. It writes an
+// errno to `failure` if the program cannot run.
 [[noreturn]] void become(const Program& program, char* const* argv, char* const* environment,
                          pid_t parent, int failure) {
     if (program.death_signal != 0) ::prctl(PR_SET_PDEATHSIG, program.death_signal);
@@ -113,7 +113,7 @@ int exit_code_of(int status) {
 
 std::vector<std::string> read_until(const std::vector<int>& descriptors, Clock::time_point deadline,
                                     std::size_t maximum) {
-    constexpr int kLongest = 60'000;  // of one poll, in milliseconds
+    constexpr int kLongest = 60'000;  // the longest poll, in milliseconds
     std::vector<std::string> texts(descriptors.size());
     std::vector<pollfd> open;
     for (const int fd : descriptors) open.push_back({fd, POLLIN, 0});

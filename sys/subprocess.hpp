@@ -28,7 +28,7 @@ namespace batchai::sys {
 
 struct Program {
     std::vector<std::string> argv;  // the first is a path, or a name that is on the PATH
-    // "NAME=VALUE" each. Nothing: this process's environment.
+    // "NAME=VALUE" each. nullopt: this process's environment.
     std::optional<std::vector<std::string>> environment = std::nullopt;
     // Standard input, output and error of the program; -1: those of this process.
     int in = -1;
@@ -37,7 +37,7 @@ struct Program {
     // True: the program gets no other descriptor. False: it also gets those without FD_CLOEXEC.
     bool closes_others = false;
     int death_signal = 0;            // sent to it when the thread that starts it ends; 0: none
-    const sigset_t* mask = nullptr;  // of blocked signals; nullptr: as this thread has it
+    const sigset_t* mask = nullptr;  // signals to block; nullptr: those of this thread
 };
 
 class Subprocess {
@@ -56,7 +56,7 @@ class Subprocess {
     // Its exit code as a shell reports it: 128 + N after signal N; 255 if another part of the
     // process has reaped it. Call these until one has returned the code.
     int wait();
-    std::optional<int> test();  // nothing: it runs
+    std::optional<int> test();  // nullopt: the program still runs
 
     // Kills the program if it still runs. Its exit code; -1 if it was reaped before.
     int end();

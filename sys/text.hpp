@@ -17,7 +17,8 @@ namespace batchai::sys {
 // character too. Other characters stay, so printable(printable(x)) is printable(x).
 std::string printable(std::string_view line);
 
-// The same, but the text's line ends stay. The result of a JSON text is the same document.
+// Like printable(), and keeps the text's line ends. Applied to a JSON text, the result is the same
+// document.
 std::string printable_lines(std::string_view text);
 
 // "0-3,8,10-11", from numbers in ascending order.

@@ -25,7 +25,7 @@ void put_before(const std::string& path, std::vector<std::string>& rest) {
                 std::make_move_iterator(names.rend()));
 }
 
-// For messages.
+// The path of a name, for messages.
 std::string path_of(int directory, const std::string& name) {
     const std::string link = "/proc/self/fd/" + std::to_string(directory);
     char path[PATH_MAX];

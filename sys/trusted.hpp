@@ -16,7 +16,7 @@
 namespace batchai::sys {
 
 struct TrustedOpen {
-    int flags = O_PATH;  // of the last component; O_NOFOLLOW and O_CLOEXEC are added
+    int flags = O_PATH;  // flags for the last component; O_NOFOLLOW and O_CLOEXEC are added
     // Makes missing components as directories (0755), and then refuses symbolic links.
     bool makes = false;
     // Checks owners and modes. Without root's rights there is no need to.
