@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/helper/command_line.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <sstream>
@@ -13,7 +15,8 @@ namespace batchai::spank {
 CommandLine::CommandLine(const std::string& program, const std::string& description,
                          const std::string& failure)
     : app_(std::make_unique<CLI::App>(description, program)), current_(app_.get()) {
-    app_->footer("Exit status: 0; 1 after " + failure + " on standard error; 2 wrong usage.");
+    app_->footer(
+        fmt::format("Exit status: 0; 1 after {} on standard error; 2 wrong usage.", failure));
     app_->set_version_flag("--version", BATCHAI_VERSION);
 }
 

@@ -97,7 +97,7 @@ nodes_at_work() { awk '/"(preparing|running)NodeCount":/ { nodes += $2 } END { p
     [[ $output = "quickstart.sh: $BATS_TEST_TMPDIR/a clone: Slurm cannot load a plugin from a path with blanks"* ]]
 }
 
-# A copy whose build and packages are ours: each of the two waits for the begin of the other.
+# A copy whose build and packages are ours: each of the two waits until the other has begun.
 stand_in() { # exit code of the packages, of the build
     local copy=$BATS_TEST_TMPDIR/copy
     mkdir -p "$copy/contrib/examples/tutorial"

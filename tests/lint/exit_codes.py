@@ -16,7 +16,7 @@ PROGRAMS = [
     ("launcher/common/exit_code.hpp", "docs/man/batchai-launch.1", ["launcher/root/options.cpp"]),
     ("launcher/cli/session.hpp", "docs/man/batchai.1", ["launcher/cli/command_tree.cpp"]),
     ("spank/helper/exit_code.hpp", "docs/man/spank_batchai.8",
-     ["spank/helper/main.cpp", "spank/prep/main.cpp", "spank/check/main.cpp"]),
+     ["spank/helper/command_line.cpp"]),
 ]
 # script, files that it loads
 SCRIPTS = [

@@ -68,8 +68,8 @@ NodeFindings ask_node(const std::string& node, const std::vector<Partition>& par
         return answer;
     }
     if (state.starts_with("allocated")) {
-        answer.findings.push_back(silent(
-            "is not asked, jobs have all of its cores: ask it again later", State::warning));
+        answer.findings.push_back(
+            silent("is not asked, jobs have all of its cores: ask it again later", State::warning));
         return answer;
     }
     const auto done = run_on_node(node, place->name, command);
