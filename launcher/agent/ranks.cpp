@@ -104,13 +104,18 @@ void Ranks::add(int number, Source& source, Stream stream, std::string_view byte
         source.in_pieces = true;
         pass_rest(number, source, stream);
     }
-    if (source.lines.size() == 0) return source.rest->stop();
+    source.unbroken += bytes.size();
+    if (source.lines.size() == 0) {
+        source.unbroken = 0;
+        return source.rest->stop();
+    }
     if (!another_line && source.rest->active()) return;
     source.seen = 0;
     source.rest->start(kRest);
 }
 
 void Ranks::look(int number, Source& source, Stream stream) {
+    if (source.unbroken % kStdioBlock == 0) return;  // until more bytes come, or the stream ends
     const std::size_t size = source.lines.size();
     const bool grows = size - source.seen >= kBlock;
     if (!grows && !held_) return pass_rest(number, source, stream);
@@ -120,6 +125,7 @@ void Ranks::look(int number, Source& source, Stream stream) {
 
 void Ranks::pass_rest(int number, Source& source, Stream stream) {
     if (source.rest) source.rest->stop();
+    source.unbroken = 0;
     pass(number, stream, source.lines.rest());
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -58,6 +59,7 @@ class Ranks {
         LineBuffer lines;
         std::unique_ptr<Timer> rest;  // runs while lines holds an incomplete line
         std::size_t seen = 0;         // bytes of that line at the last look
+        std::uint64_t unbroken = 0;   // bytes since all text was passed on
         bool in_pieces = false;       // its line was passed on in parts, for lack of memory
     };
     struct Rank {
@@ -70,13 +72,15 @@ class Ranks {
         LibraryErrors library;
     };
 
-    // The agent passes incomplete lines (a prompt, a progress bar) on after kRest. Text of a block
-    // or more counts as a long line: it is passed on when less than another block came in
-    // kLongRest. All incomplete lines of a node together hold at most kPending, and less than a
-    // block of each stream. A line that needs more is passed on in parts. The parts are small, and
-    // the agent reads the next one while the last one is on its way.
+    // The agent passes incomplete lines (a prompt, a progress bar) on after kRest, but not at the
+    // end of a block of stdio: the line goes on in the next block. Text of kBlock or more counts as
+    // a long line: it is passed on when less than another kBlock came in kLongRest. All incomplete
+    // lines of a node together hold at most kPending, and less than kBlock of each stream. A line
+    // that needs more is passed on in parts. The parts are small, and the agent reads the next one
+    // while the last one is on its way.
     static constexpr std::chrono::milliseconds kRest{200}, kLongRest{1000};
     static constexpr std::size_t kBlock = 64 << 10, kPending = 16 << 20, kPiece = 1 << 20;
+    static constexpr std::size_t kStdioBlock = 4096;  // what stdio writes to a pipe at a time
 
     void attach(int number, Source& source, Stream stream, sys::UniqueFd fd);
     // Reads the available bytes; false at the end of the stream.

@@ -308,6 +308,23 @@ for i in range(20000):
     wait $!
 }
 
+@test "a line that stdio cuts at the end of a block stays whole" {
+    cd "$BATS_TEST_TMPDIR" || return
+    # Rank 0 writes as stdio does to a pipe: a block that ends in a line, and the rest of the line later.
+    launch -n 2 --label /usr/bin/python3 -c '
+import os, time
+def when(name):
+    while not os.path.exists(name): time.sleep(0.05)
+if os.environ["RANK"] == "1":
+    when("cut"); time.sleep(0.5); print("other", flush=True); open("other", "w")
+else:
+    os.write(1, b"x" * 4090 + b"\nbegin"); open("cut", "w")
+    when("other"); time.sleep(0.5); os.write(1, b" end\n")' >out
+    grep -qx '.*1.* other' out
+    grep -qx '.*0.* begin end' out
+    [ "$(wc -l <out)" = 3 ]
+}
+
 @test "lines of megabytes are not mixed with those of other ranks" {
     # A rank that a busy machine stops for 200 ms in the middle of a line looks as if it prompted.
     [ "${BATCHAI_SOAK-0}" != 0 ] || skip "needs a machine that does nothing else: BATCHAI_SOAK=1"
