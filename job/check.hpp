@@ -20,7 +20,7 @@ struct CheckOptions {
     // True if a path is a regular file on the login node. Empty: paths are not checked.
     std::function<bool(const std::string&)> file_exists;
     // True if a script that the job file names without a directory of the job will be found by its
-    // name. Empty: no script is.
+    // name. Empty: none will be.
     std::function<bool(const std::string&)> is_brought;
     // True if nothing exists at a path of the login node. Empty: paths are not checked.
     std::function<bool(const std::string&)> is_missing;
@@ -33,11 +33,11 @@ struct CheckOptions {
     std::optional<Identity> identity;  // for a file that is not a snapshot
 };
 
-// Parses text and compares it with the policy. Errors are an unknown share or image, a nodeCount
-// above the cluster's, and standard output on no volume. If the login node can see the shares,
-// there are more errors: a script or a directory to mount that does not exist, and an output
-// directory that the user cannot make. A note names each thing that the site does differently
-// (image, preparation). Findings have their place in the file.
+// Parses text and compares it with the policy. Beside those of parse_job, errors are an unknown
+// share or image, a nodeCount above the cluster's, and standard output on no volume. If the login
+// node can see the shares, there are more errors: a script or a directory to mount that does not
+// exist, and an output directory that the user cannot make. A note names each thing that the site
+// does differently (image, preparation). Findings have their place in the file.
 ParsedJob check_job(const std::string& text, const std::string& file_name, const SitePolicy&,
                     const CheckOptions&);
 

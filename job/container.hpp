@@ -35,8 +35,8 @@ bool has_shm_size(const SitePolicy&, const ImagePolicy&);
 // environment, so that it is in no process's arguments. An empty command line stays empty.
 std::string in_container(const std::vector<std::string>& prefix, const std::string& command);
 
-// Errors if a runtime cannot be executed on this machine, if an image that is a path does not
-// exist, and both checks together.
+// An error if the runtime cannot be executed on this machine; if an image that is a path does not
+// exist; if either is so.
 sys::Result<void> check_program(const ProgramPolicy&);
 sys::Result<void> check_image(const ImagePolicy&);
 sys::Result<void> check_container(const SitePolicy&, const ImagePolicy&);

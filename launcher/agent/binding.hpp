@@ -36,8 +36,8 @@ std::vector<std::vector<int>> share_cores(const std::vector<Core>& cores, int ra
 // (cpus_per_node: SLURM_JOB_CPUS_PER_NODE, "4(x2),8") if it does not confine jobs to them.
 int granted_cores(const std::vector<Core>& cores, const std::string& cpus_per_node, int node);
 
-// The ratio of ranks to the cores that they share. If no core is known, the ranks are not
-// oversubscribed.
+// The number of ranks and of the cores that they share. cores 0: not known; then the ranks do not
+// count as oversubscribed.
 struct Load {
     int ranks = 1, cores = 0;
     int cores_of_each() const { return std::max(1, cores / ranks); }

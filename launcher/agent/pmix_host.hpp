@@ -55,7 +55,7 @@ class PmixHost final : private pmix::Host {
     void receive(Kind kind, Reader& reader);
     void on_fence_done(FenceDone done);  // done: the complete result
 
-    // The rank uses PMIx or has left it. This includes PMI-1.
+    // Notes that the rank has begun to use PMIx, or has left it. PMI-1 counts too.
     void joined(int rank) { set_state(rank, RankEnd::Pmix::joined); }
     void left(int rank) { set_state(rank, RankEnd::Pmix::left); }
     // Absent: the rank has not joined so far.

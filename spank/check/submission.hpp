@@ -2,7 +2,7 @@
 //
 // Finds out how sbatch, salloc or srun, the parent of batchai-check, was called: from its command
 // line, the #SBATCH lines of its script, and Slurm's variables. Slurm gives a plugin none of these
-// facts before the job runs. A value is left out if it is not certain because an option is unknown.
+// facts before the job runs. If an option is unknown, the values that depend on it are left out.
 #pragma once
 
 #include <optional>
