@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# install-packages.sh build|run|plugin|test [--names] - the Debian packages that batchai needs, by name.
+# install-packages.sh build|run|plugin|test [--names|--missing] - the Debian packages that batchai needs, by name.
 #
 #   build    packages to compile it
 #   run      build, and the packages of the quick start: Slurm, Python, PyTorch
 #   plugin   build, Slurm, and the packages for the plugin's and the launcher's tests
 #   test     all of these, and the other packages for tests/run.sh
-#   --names  prints the names and installs nothing
+#   --names    prints the names and installs nothing
+#   --missing  prints the names of those that are not installed, and installs nothing
 #
 # For Debian 12, the baseline. Debian 13 and newer have no clang 14: there, lint and fuzz tests are skipped.
 # Installs only missing packages, as root or through sudo.
@@ -77,7 +78,7 @@ case ${1-} in
     plugin) wanted=("${build[@]}" "${slurm[@]}" "${plugin[@]}") ;;
     test) wanted=("${build[@]}" "${slurm[@]}" "${run[@]}" "${plugin[@]}" "${test[@]}") ;;
     -h | --help)
-        sed -n '3,13s/^# \{0,1\}//p' "$0"
+        sed -n '3,14s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *)
@@ -96,6 +97,10 @@ for package in "${wanted[@]}"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
+if [ "${2-}" = --missing ]; then
+    printf '%s\n' "${missing[@]}"
+    exit
+fi
 
 as_root=()
 if [ "$(id -u)" != 0 ]; then

@@ -90,20 +90,28 @@ run() {
     "$@"
 }
 
+give_up() {
+    echo "quickstart.sh: $1; the output above says why" >&2
+    exit 1
+}
+
 prepare() {
+    local others=("$root/contrib/install-packages.sh" run) failed=''
     say "packages"
-    "$root/contrib/install-packages.sh" build
+    "$root/contrib/install-packages.sh" build || give_up "packages are missing"
+    # sudo asks for a password here, not in the background.
+    [ "$(id -u)" = 0 ] || [ -z "$("${others[@]}" --missing)" ] || ! command -v sudo >/dev/null || sudo -v
     # The others are two thirds of the download, and the build needs none of them.
-    "$root/contrib/install-packages.sh" run &
-    local packages=$! failed=''
+    "${others[@]}" &
+    installation=$!
+    # Ctrl-C does not reach a job in the background: apt would go on without this script.
+    trap 'echo "quickstart.sh: waiting for apt to end" >&2; wait "$installation"' EXIT
     say "build"
     [ -e "$build/bin/batchai" ] || echo "the first one takes minutes: about two on two cores"
     "$root/contrib/build.sh" release || failed="the build failed"
-    wait "$packages" || failed=${failed:-packages are missing}
-    [ -z "$failed" ] || {
-        echo "quickstart.sh: $failed; the output above says why" >&2
-        exit 1
-    }
+    trap - EXIT
+    wait "$installation" || failed=${failed:-packages are missing}
+    [ -z "$failed" ] || give_up "$failed"
     rm -rf "$work"
     mkdir -p "$work/share" "$work/data"
     sed "s|@SHARE@|$work/share|; s|@FRAMEWORK@|$name|g; s|@MODULE@|$framework|g; s|/usr/bin/python3|$python|" \
@@ -196,7 +204,7 @@ if [ $where = cluster ]; then
         say "the cluster stays up until you leave this shell"
         (cd "$work" && PATH=$build/bin:$PATH XDG_DATA_HOME=$work/data BATCHAI_POLICY=$work/batchai.toml "${SHELL:-/bin/bash}") || true
     fi
-    exit $rc
+    exit $((rc != 0))
 fi
 
 mkdir -p "$root/build"

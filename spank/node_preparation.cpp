@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "spank/failure.hpp"
 #include "spank/prep_arguments.hpp"
@@ -159,11 +160,14 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     const int status = run(program);
     free(environment);
     if (!has_failed(task, "srun", status, output, seconds, line)) return;
-    if (status == kNotStarted)
+    if (status == kNotStarted && access(srun.path, X_OK) != 0)
         set(line,
             "batchai: %s: cannot run %s, and slurmd's prefix has no bin/srun: install Slurm's "
             "client commands on this node",
             task.node, srun.path);
+    else if (status == kNotStarted || status == 127)
+        set(line, "batchai: %s: cannot run %s: run it on this node to see why", task.node,
+            srun.path);
     if (!line.logged) log_failure(task, site, state, line);
     fail(task, line.text);
 }

@@ -9,19 +9,16 @@ namespace batchai::spank {
 
 SlurmCommand::SlurmCommand(const char* name) {
     constexpr const char* kSrun = BATCHAI_SRUN;
-    const int directory = static_cast<int>(strrchr(kSrun, '/') - kSrun);
-    snprintf(path, sizeof path, "%.*s/%s", directory, kSrun, name);
-    if (access(path, X_OK) == 0) return;
-
-    char own[2048];
+    static_assert(kSrun[0] == '/');  // root does not look for programs in other ways
+    char own[2048] = "";
     const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    if (length <= 0) return;
-    own[length] = '\0';
+    own[length > 0 ? length : 0] = '\0';
     for (int level = 0; level < 2; ++level)
         if (char* slash = strrchr(own, '/')) *slash = '\0';
-    char beside[sizeof path];
-    snprintf(beside, sizeof beside, "%s/bin/%s", own, name);
-    if (access(beside, X_OK) == 0) memcpy(path, beside, sizeof path);
+    snprintf(path, sizeof path, "%s/bin/%s", own, name);
+    if (length > 0 && access(path, X_OK) == 0) return;
+    const int directory = static_cast<int>(strrchr(kSrun, '/') - kSrun);
+    snprintf(path, sizeof path, "%.*s/%s", directory, kSrun, name);
 }
 
 }  // namespace batchai::spank

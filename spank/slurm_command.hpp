@@ -6,9 +6,9 @@
 
 namespace batchai::spank {
 
-// The path of a command such as srun: in the directory of BATCHAI_SRUN, the path that CMake was
-// given or has found, else in ../bin beside the program of this process, slurmstepd. The first of
-// these if it is in neither.
+// The path of a command such as srun: in ../bin beside the program of this process, slurmstepd, so
+// that it is of the same Slurm. If it is not there: in the directory of BATCHAI_SRUN, the path that
+// CMake was given or has found.
 struct SlurmCommand {
     explicit SlurmCommand(const char* name);
     char path[4096];

@@ -3,7 +3,7 @@
 // Backoff: how to wait for another process, from one check to the next:
 //   - Spin for as long as a cache line or two take, if a look takes no system call.
 //   - Then yield the core, perhaps to the process that is waited for. A yield that returns at once
-//     says that no other thread wants the core: look some times before the next one.
+//     says that no other thread of the group wants the core: look some times before the next one.
 //   - Then sleep, longer and longer: an eighth of the time waited so far, and at least 200 us.
 // Sleeping matters if ranks share cores: a scheduler with groups of processes yields a core only
 // inside the group. If the event is known to take long and more events of its kind follow, sleep at

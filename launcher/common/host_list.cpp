@@ -38,6 +38,7 @@ std::vector<std::string> expand_range(const std::string& ranges) {
         const long first = std::strtol(low.c_str(), nullptr, 10);
         const long last =
             dash == std::string::npos ? first : std::strtol(range.c_str() + dash + 1, nullptr, 10);
+        if (last < first) continue;
         if (last - first >= kMaxNodes) return {};
         for (long n = first; n <= last; ++n) {
             numbers.push_back(

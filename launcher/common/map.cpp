@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
 
 namespace batchai::launcher {
 
@@ -36,15 +39,17 @@ std::vector<int> RankMap::local_sizes() const {
 void RankMap::read(const std::string& names, const std::string& counts) {
     nodes = expand_hostlist(names);
     const std::vector<int> sizes = expand_counts(counts);
+    const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+    bool fits = nodes.size() == sizes.size() && total <= std::numeric_limits<int>::max() &&
+                (ranks.empty() || total == static_cast<std::int64_t>(ranks.size()));
     first = {0};
-    if (nodes.size() == sizes.size())
+    if (fits)
         for (const int size : sizes) first.push_back(first.back() + size);
-    places.assign(ranks.size(), 0);
-    bool fits =
-        nodes.size() == sizes.size() && (ranks.empty() || size() == static_cast<int>(ranks.size()));
+    places.assign(ranks.size(), -1);
     for (std::size_t place = 0; fits && place < ranks.size(); ++place) {
-        fits = ranks[place] >= 0 && ranks[place] < size();
-        if (fits) places[ranks[place]] = static_cast<int>(place);
+        const int rank = ranks[place];
+        fits = rank >= 0 && rank < size() && places[rank] == -1;
+        if (fits) places[rank] = static_cast<int>(place);
     }
     if (!fits) *this = {{}, {0}};
 }

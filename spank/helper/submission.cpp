@@ -33,8 +33,9 @@ constexpr int kSignalled = 128;  // this and higher exit codes: ended by a signa
 // The plugin names squeue, and Slurm's configuration if it is not at its place.
 sys::Program squeue(unsigned job, int output) {
     const char* path = std::getenv("BATCHAI_SQUEUE");
-    sys::Program program{{path ? path : "squeue", "--local", "--noheader", "--states=all",
-                          fmt::format("--jobs={}", job), "--format=%A %V"}};
+    const bool absolute = path != nullptr && path[0] == '/';
+    sys::Program program{{absolute ? path : "/usr/bin/squeue", "--local", "--noheader",
+                          "--states=all", fmt::format("--jobs={}", job), "--format=%A %V"}};
     program.environment = {"SLURM_TIME_FORMAT=%s"};
     if (const char* file = std::getenv("SLURM_CONF"))
         program.environment->push_back(std::string("SLURM_CONF=") + file);

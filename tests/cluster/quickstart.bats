@@ -128,6 +128,26 @@ stand_in() { # exit code of the packages, of the build
     [ "${lines[-1]}" = "quickstart.sh: packages are missing; the output above says why" ]
 }
 
+@test "an interrupted quick start waits for apt" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    stand_in 0 0 # makes the copy
+    printf '#!/bin/bash\n[ "$1" = run ] || exit 0; trap "" INT; touch %s; until [ -e %s ]; do sleep 0.1; done; touch %s\n' \
+        "$copy/begun" "$copy/go" "$copy/done" >"$copy/contrib/install-packages.sh"
+    printf '#!/bin/bash\nexec sleep 100\n' >"$copy/contrib/build.sh"
+    # A terminal's Ctrl-C: to all of a process group. Jobs in the background of bash ignore it, unless they ask for it.
+    setsid /usr/bin/python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
+        "$copy/contrib/quickstart.sh" --framework torch >"$copy/out" 2>&1 3>&- &
+    eventually test -e "$copy/begun"
+    eventually pgrep -s "$!" -f 'sleep 100'
+    kill -INT -- "-$!"
+    eventually grep -q 'waiting for apt to end' "$copy/out"
+    [ ! -e "$copy/done" ]
+    touch "$copy/go"
+    wait "$!" || true
+    eventually test -e "$copy/done"
+}
+
 @test "a clone that was moved is built again where it is" {
     cd "$BATS_TEST_TMPDIR"
     mkdir -p first/contrib

@@ -36,7 +36,7 @@ test_root() {
         clean_root "$1" || return
         log=$(mktemp)
         rm -rf "$root.new"
-        cp -a "$roots/$1" "$root.new"
+        cp -a "$roots/$1" "$root.new" || { echo "$roots/$1 cannot be copied" && return 1; }
         rm "$root.new/etc/batchai-clean-root"
         chroot "$root.new" apt-get -q install -y --no-install-recommends git ca-certificates >"$log" 2>&1 ||
             { echo "apt cannot install: $(tail -n 1 "$log")" && return 1; }

@@ -80,6 +80,8 @@ NodeFindings ask_node(const std::string& node, const std::vector<Partition>& par
     auto findings = parse_findings(done->out);
     if (findings)
         answer.findings = *std::move(findings);
+    else if (done->err.find("nodes are busy") != std::string::npos)
+        answer.findings.push_back(silent("jobs keep it busy: ask it again later", State::warning));
     else
         answer.findings.push_back(silent(
             "the doctor returned no answer there: " +

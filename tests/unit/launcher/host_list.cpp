@@ -20,6 +20,7 @@ BOOST_AUTO_TEST_CASE(host_lists_expand) {
 
 BOOST_AUTO_TEST_CASE(a_list_of_too_many_names_is_empty) {
     BOOST_TEST(expand_hostlist("n[1-99999999]").empty());
+    BOOST_TEST(expand_hostlist("n[5--9223372036854775808]").empty());
     BOOST_TEST(expand_hostlist("r[1-9999]n[1-9999]").empty());
 }
 

@@ -193,8 +193,13 @@ BOOST_AUTO_TEST_CASE(a_map_whose_parts_do_not_fit_together_arrives_empty) {
     BOOST_TEST(sent(map)->size() == 3);
     map.ranks = {0, 3, 1};
     BOOST_TEST(sent(map)->size() == 0);
+    map.ranks = {0, 1, 1};
+    BOOST_TEST(sent(map)->size() == 0);
     map.ranks = {0, 1};
     BOOST_TEST(sent(map)->size() == 0);
+    sys::Writer writer;
+    writer(std::string("n[1-2]"), std::string("2147483647(x2)"), std::vector<int>());
+    BOOST_TEST(sys::decode_whole<RankMap>(writer.take())->size() == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

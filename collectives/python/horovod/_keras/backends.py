@@ -29,11 +29,11 @@ class _Reduction(object):
     def __init__(self, name, compression, op, factors, process_set, scale_local):
         self._name, self._compression, self._op, self._factors = name, compression, op, factors
         self._process_set, self._scale_local = process_set, scale_local
-        self._local = set()  # of variables' numbers
+        self._local = {}  # variables by their numbers, which are theirs as long as they live
 
     def register_local(self, variable):
         """Its gradients stay this rank's."""
-        self._local.add(id(variable))
+        self._local[id(variable)] = variable
 
     def is_local(self, variable):
         """Whether register_local() has had it."""

@@ -51,11 +51,11 @@ class Reduction(object):
         self._factors = (1.0 / gradient_predivide_factor, float(gradient_predivide_factor))
         self._groups, self._process_set = groups, process_set
         self._scale_local = scale_local_gradients
-        self._local = set()  # of variables' references
+        self._local = {}  # variables by their references, which are theirs as long as they live
 
     def register_local(self, variable):
         """Its gradients stay this rank's."""
-        self._local.add(reference(variable))
+        self._local[reference(variable)] = variable
 
     def is_local(self, variable):
         """Whether register_local() has had it."""

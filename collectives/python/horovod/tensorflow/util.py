@@ -26,8 +26,14 @@ except AttributeError:  # an old release, which translates nothing
 
 
 def reference(variable):
-    """The key of a variable in a set or dict. Those of Keras 3 cannot be keys themselves."""
-    return variable.ref() if hasattr(variable, "ref") and IS_TF2 else id(variable)
+    """The key of a variable in a dict, as long as the variable lives."""
+    if hasattr(variable, "ref") and IS_TF2:
+        return variable.ref()
+    try:
+        hash(variable)
+    except TypeError:  # one of Keras 3
+        return id(variable)
+    return variable
 
 
 def normalized(name):
