@@ -31,10 +31,14 @@ std::vector<Check> all_checks() {
     return all;
 }
 
-// slurmctld names the file of its own machine. A node without a configuration of its own has a copy
-// that slurmctld has sent (configless Slurm).
-std::string plugstack_here(const std::string& slurmctlds) {
+// slurmctld names the file of its own machine, or none if slurm.conf does not: then it is beside
+// slurm.conf. A node without a configuration of its own has a copy that slurmctld has sent
+// (configless Slurm).
+std::string plugstack_here(const std::string& slurm) {
     const std::string received = "/run/slurm/conf/plugstack.conf";
+    std::string slurmctlds = value_of(slurm, "PlugStackConfig");
+    if (!slurmctlds.starts_with('/'))
+        slurmctlds = fs::path(value_of(slurm, "SLURM_CONF")).replace_filename("plugstack.conf");
     const bool is_configless = sys::is_missing(slurmctlds) && !sys::is_missing(received);
     return is_configless ? received : slurmctlds;
 }
@@ -60,7 +64,7 @@ Machine read_machine(const std::string& plugstack) {
     if (!plugstack.empty())
         machine.plugstack = plugstack;
     else if (machine.slurm)
-        machine.plugstack = plugstack_here(value_of(*machine.slurm, "PlugStackConfig"));
+        machine.plugstack = plugstack_here(*machine.slurm);
     machine.lines = find_our_lines(machine.plugstack);
     machine.libexec = BATCHAI_LIBEXEC;
     if (const PlugstackLine* line = machine.line()) {
