@@ -112,7 +112,4 @@ inline constexpr const char* kCompat = "BATCHAI_COMPAT";
 void add_batchai(Environment& environment, const Place& place, const std::string& python_directory,
                  const std::string& library);
 
-// 2, 2, 2, 1 gives "2(x3),1".
-std::string slurm_counts(const std::vector<int>& counts);
-
 }  // namespace batchai::launcher::env

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "launcher/common/host_list.hpp"
 #include "launcher/env/env.hpp"
 
 namespace batchai::launcher::env {
@@ -24,7 +25,7 @@ Place place_in(const RankMap& map, int rank) {
         if (node < place.node) ++place.cross_rank;
         ++place.cross_size;
     }
-    place.ranks_per_node = slurm_counts(counts);
+    place.ranks_per_node = counts_of(counts);
     if (place.nodes < static_cast<int>(map.nodes.size())) {
         const auto end = map.nodes.begin() + place.nodes;
         place.node_list = fmt::format("{}", fmt::join(map.nodes.begin(), end, ","));

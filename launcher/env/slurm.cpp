@@ -3,18 +3,6 @@
 
 namespace batchai::launcher::env {
 
-std::string slurm_counts(const std::vector<int>& counts) {
-    std::string text;
-    for (std::size_t i = 0; i < counts.size();) {
-        std::size_t end = i;
-        while (end < counts.size() && counts[end] == counts[i]) ++end;
-        text += (text.empty() ? "" : ",") + std::to_string(counts[i]);
-        if (end - i > 1) text += "(x" + std::to_string(end - i) + ")";
-        i = end;
-    }
-    return text;
-}
-
 bool is_slurms(const std::string& name) {
     return name.starts_with("SLURM_") || name.starts_with("SRUN_");
 }

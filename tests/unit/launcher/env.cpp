@@ -375,11 +375,6 @@ BOOST_AUTO_TEST_CASE(the_compat_package_comes_first_on_the_python_path) {
     BOOST_TEST(environment.at("PYTHONPATH") == "/lib/batchai/compat/tf1:/lib/batchai/python:/mine");
 }
 
-BOOST_AUTO_TEST_CASE(counts_are_written_as_slurm_writes_them) {
-    BOOST_TEST(env::slurm_counts({2, 2, 2, 1}) == "2(x3),1");
-    BOOST_TEST(env::slurm_counts({4}) == "4");
-}
-
 BOOST_AUTO_TEST_CASE(options_of_the_users_own_steps_do_not_reach_our_srun) {
     const auto kept = srun_environment({{"SLURM_CPUS_PER_TASK", "4"},
                                         {"SLURM_NTASKS_PER_NODE", "2"},
