@@ -50,7 +50,8 @@ std::uint64_t Allreduce::plan() {
     return chunks_of(count_, per_chunk_);
 }
 
-// Keeps the choice for equal calls: for a short message, choosing takes longer than the rest.
+// Takes the last choice again for an equal call: the planner predicts six costs, which a short
+// message can save.
 void Allreduce::choose_algorithm() {
     const Load load{count_, per_chunk_, parts_};
     const bool same = load == chosen_for_.load && reduction_.element == chosen_for_.element &&

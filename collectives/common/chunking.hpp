@@ -26,7 +26,7 @@ struct Range {
 // Part `index` of `parts` of [0, count). Parts are whole cache lines of elements, so that two ranks
 // never write the same line, and otherwise as equal as possible. Few elements all belong to part 0.
 inline Range part_of(std::size_t count, std::size_t element, int index, int parts) {
-    if (parts == 1) return {0, count};  // a division would take longer than a short message
+    if (parts == 1) return {0, count};  // saves the divisions for a short message
     const std::size_t granule = kAlignment / element;
     const auto edge = [&](int i) {
         // count * i / parts, rounded up; the plain product could overflow.
