@@ -20,14 +20,14 @@ std::string program_on_path(const std::string& name) {
 }
 
 sys::Result<std::string> slurm_command(const std::string& name) {
-    const std::filesystem::path configured = BATCHAI_SRUN;
-    const std::string directory = configured.parent_path();  // empty in the wheel
-    std::string path = configured.parent_path() / name;
-    if (!directory.empty() && ::access(path.c_str(), X_OK) == 0) return path;
-    path = program_on_path(name);
+    std::string path = program_on_path(name);
     if (!path.empty()) return path;
-    const std::string first = directory.empty() ? "" : "not in " + directory + ", and ";
-    return sys::Error{name + ": " + first + "not on the PATH: load Slurm's module"};
+    const auto directory = std::filesystem::path(BATCHAI_SRUN).parent_path();  // empty in the wheel
+    path = directory / name;
+    if (!directory.empty() && ::access(path.c_str(), X_OK) == 0) return path;
+    const std::string where = directory.empty() ? "" : ", and not in " + directory.string();
+    return sys::Error{name + ": not on the PATH" + where +
+                      ": load Slurm's module, or install its client commands"};
 }
 
 }  // namespace batchai::launcher

@@ -14,8 +14,9 @@ namespace batchai::launcher {
 // The path of a program on the PATH. Empty: not found.
 std::string program_on_path(const std::string& name);
 
-// The path of a command of Slurm's, such as srun: in the directory of BATCHAI_SRUN, the path that
-// CMake was given or has found, else on the PATH.
+// The path of a command of Slurm's, such as srun: on the PATH, where a site may have its own sbatch
+// and a user loads Slurm's module, else in the directory of BATCHAI_SRUN, the path that CMake was
+// given or has found.
 sys::Result<std::string> slurm_command(const std::string& name);
 
 }  // namespace batchai::launcher

@@ -236,10 +236,24 @@ edited() {
 
 @test "without Slurm job create says so" {
     write_job good.json 2
-    # shellcheck disable=SC2046 # words
-    run env PATH="$BATCHAI_BUILD/bin" "$BATCHAI_BUILD/bin/batchai" $(create good.json)
+    sinfo=$(type -P sinfo)
+    # shellcheck disable=SC2016,SC2046 # the shell inside expands it; words
+    run unshare --mount bash -c 'mount --bind /dev/null "$0" && exec "$@"' "$sinfo" batchai $(create good.json)
     [ "$status" = 3 ]
-    [[ $output == *"install Slurm's commands"* ]]
+    [[ $output == "batchai: sinfo: not on the PATH, and not in ${sinfo%/*}: load Slurm's module, or install its client commands" ]]
+}
+
+@test "Slurm's commands are those that the PATH has first, and are found without it" {
+    local batchai=$BATCHAI_BUILD/bin/batchai
+    mkdir -p mine
+    printf '#!/bin/sh\nexec %s "$@"\n' "$(type -P sinfo)" >mine/sinfo
+    chmod 755 mine/sinfo
+    PATH=$PWD/mine:$PATH run "$batchai" cluster list --debug
+    [ "$status" = 0 ]
+    [[ $output == *"batchai: runs $PWD/mine/sinfo "* ]]
+    run env PATH=/nowhere "$batchai" cluster list
+    [ "$status" = 0 ]
+    [[ $output == *nc6cluster* ]]
 }
 
 @test "without jp --query says so" {

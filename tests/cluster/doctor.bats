@@ -122,12 +122,12 @@ without='without() { mkdir hole && mknod "hole/$1" c 0 0 && mount -t overlay -o 
 
 @test "a missing srun is found" {
     broken "$without without srun" \
-        "error    srun       srun: not in /usr/bin, and not on the PATH: load Slurm's module: no job of several nodes can start. Install Slurm's client commands, or build batchai with -DBATCHAI_SRUN=PATH"
+        "error    srun       srun: not on the PATH, and not in /usr/bin: load Slurm's module, or install its client commands: no job of several nodes can start"
 }
 
 @test "a missing squeue is found, which root's helper asks" {
     broken "$without without squeue; rm slurm/squeue" \
-        "error    srun       squeue: not in /usr/bin, and not on the PATH: load Slurm's module: no job of several nodes can start. Install Slurm's client commands, or build batchai with -DBATCHAI_SRUN=PATH"
+        "error    srun       squeue: not on the PATH, and not in /usr/bin: load Slurm's module, or install its client commands: no job of several nodes can start"
 }
 
 # ---- plugstack.conf --------------------------------------------------------------------------------

@@ -78,9 +78,10 @@ is_allocated() { [ "$(sinfo -h -n "$1" -o %T)" = allocated ]; }
 }
 
 @test "without Slurm's commands no node is asked, and a list that is none is refused" {
-    run env PATH=/nowhere "$(command -v batchai)" admin doctor --nodes n1
+    # shellcheck disable=SC2016 # the shell inside expands it
+    run unshare --mount bash -c 'mount --bind /dev/null "$0" && exec "$@"' "$(type -P sinfo)" batchai admin doctor --nodes n1
     [ "$status" -eq 3 ]
-    [[ $output = "batchai: sinfo: not found: install Slurm's commands on this machine" ]]
+    [[ $output = "batchai: sinfo: not on the PATH, and not in "*": load Slurm's module, or install its client commands" ]]
     run doctor ''
     [ "$status" -eq 2 ]
     [[ ${lines[-1]} = "batchai: --nodes '': "* ]]

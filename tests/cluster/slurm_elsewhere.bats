@@ -85,7 +85,7 @@ opt_path() { in_opt without_the_path; }
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(grep -c ^prepared <<<"$output")" = 2 ]
-    grep -x "batchai-launch: srun: not in /usr/bin, and not on the PATH: load Slurm's module" <<<"$output"
+    grep -x "batchai-launch: srun: not on the PATH, and not in /usr/bin: load Slurm's module, or install its client commands" <<<"$output"
     grep -x failed <<<"$output"
 }
 

@@ -20,10 +20,8 @@ constexpr std::array kHelpers = {"batchai-helper", "batchai-prep", "batchai-chec
 
 // Runs the command with slurmd's environment, not the caller's, for at most 20 s.
 sys::Result<Finished> ask_clean(std::vector<std::string> command) {
-    const std::vector<std::string> clean = {"timeout", "20", "env", "-i",
-                                            "PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
-    command.insert(command.begin(), clean.begin(), clean.end());
-    return run_program(command);
+    command.insert(command.begin(), {"timeout", "20"});
+    return run_program(command, {}, {{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}});
 }
 
 std::vector<std::string> helpers_of(const Machine& machine) {
@@ -145,7 +143,6 @@ struct Needed {
 constexpr Needed kNeeded[] = {
     {"bash", "bash", "runs preparations"},
     {"flock", "util-linux", "tasks of one node wait with it for the preparation"},
-    {"env", "coreutils", "batchai asks Slurm with it"},
 };
 
 void check_packages(const Machine&, Report& report) {
@@ -170,9 +167,7 @@ std::vector<Check> program_checks() {
          "Install all of batchai's packages from one release", check_versions},
         {"libraries", "the shared libraries of the plugin, the helpers and batchai-launch",
          "Install the packages that have them, or build batchai on this machine", check_libraries},
-        {"srun", "Slurm's commands that batchai starts",
-         "Install Slurm's client commands, or build batchai with -DBATCHAI_SRUN=PATH",
-         check_slurms_commands},
+        {"srun", "Slurm's commands that batchai starts", "", check_slurms_commands},
         {"packages", "other programs and packages that jobs need", "Install it", check_packages},
     };
 }

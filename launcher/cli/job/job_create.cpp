@@ -119,7 +119,7 @@ sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& poli
 }
 
 int show_command(const Submission& submission) {
-    std::string line;
+    std::string line = "sbatch ";
     for (const auto& argument : sbatch_arguments(submission)) line += shell_quoted(argument) + " ";
     fmt::print("{}<<'END'\n{}END\n", line, batch_script(submission));
     return kOk;

@@ -12,6 +12,7 @@
 #include "launcher/cli/slurm/external.hpp"
 #include "launcher/cli/slurm/slurm.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "launcher/common/slurm_command.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -50,9 +51,9 @@ std::vector<std::string> ssh_command(const ExecArgs& args, const std::string& no
 }
 
 // A step beside the job's own steps, or a new job if the user has none on the node.
-std::vector<std::string> srun_command(const ExecArgs& args, const NodeSet& nodes,
-                                      const std::string& node) {
-    std::vector<std::string> command{"srun", "--nodes=1", "--ntasks=1", "--nodelist=" + node};
+std::vector<std::string> srun_command(const std::string& srun, const ExecArgs& args,
+                                      const NodeSet& nodes, const std::string& node) {
+    std::vector<std::string> command{srun, "--nodes=1", "--ntasks=1", "--nodelist=" + node};
     std::int64_t job = nodes.job;
     if (job == 0) job = own_job_on(node).value_or(0);
     if (job > 0)
@@ -76,11 +77,12 @@ int exec(const ExecArgs& args, const FindNodes& find) {
     const std::string node = args.node.empty() ? nodes->names.front() : args.node;
     if (std::find(nodes->names.begin(), nodes->names.end(), node) == nodes->names.end())
         return fail(kBadInput, fmt::format("--node-id {}: not a node here: see 'node list'", node));
-    const auto command =
-        args.addresses.empty() ? srun_command(args, *nodes, node) : ssh_command(args, node);
-    if (!on_path(command[0]))
-        return fail(kEnvironment, command[0] + ": not found: install it, or set PATH");
-    const auto code = run_foreground(command);
+    if (!args.addresses.empty() && launcher::program_on_path("ssh").empty())
+        return fail(kEnvironment, "ssh: not found: install it, or set PATH");
+    const auto srun = launcher::slurm_command("srun");
+    if (args.addresses.empty() && !srun) return fail(kEnvironment, srun.error());
+    const auto code = run_foreground(
+        args.addresses.empty() ? srun_command(*srun, args, *nodes, node) : ssh_command(args, node));
     return code ? *code : fail(kFailed, code.error());
 }
 

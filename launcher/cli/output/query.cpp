@@ -5,6 +5,7 @@
 
 #include "launcher/cli/output/json_text.hpp"
 #include "launcher/cli/slurm/external.hpp"
+#include "launcher/common/slurm_command.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::array<const char*, 2> kEvaluators{"jp", "jp.py"};
 
 const char* evaluator() {
     for (const char* program : kEvaluators)
-        if (on_path(program)) return program;
+        if (!launcher::program_on_path(program).empty()) return program;
     return nullptr;
 }
 

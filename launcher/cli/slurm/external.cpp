@@ -11,7 +11,6 @@
 #include <iostream>
 #include <sstream>
 
-#include "launcher/common/slurm_command.hpp"
 #include "sys/pipe.hpp"
 #include "sys/subprocess.hpp"
 #include "sys/text.hpp"
@@ -95,7 +94,8 @@ sys::Result<int> run_foreground(const std::vector<std::string>& argv) {
     }
 }
 
-sys::Result<Finished> run_program(const std::vector<std::string>& argv, const std::string& input) {
+sys::Result<Finished> run_program(const std::vector<std::string>& argv, const std::string& input,
+                                  const std::optional<std::vector<std::string>>& environment) {
     announce(argv);
     const auto in = input_file(input);
     if (!in) return in.error();
@@ -103,7 +103,7 @@ sys::Result<Finished> run_program(const std::vector<std::string>& argv, const st
     if (!out) return out.error();
     auto err = sys::make_pipe();
     if (!err) return err.error();
-    sys::Program program{argv};
+    sys::Program program{argv, environment};
     program.in = in->get();
     program.out = out->write.get();
     program.err = err->write.get();
@@ -120,10 +120,6 @@ std::string first_line(const std::string& text) {
     for (std::string line; std::getline(lines, line);)
         if (line.find_first_not_of(" \t") != std::string::npos) return line;
     return {};
-}
-
-bool on_path(const std::string& program) {
-    return !launcher::program_on_path(program).empty();
 }
 
 }  // namespace batchai::cli

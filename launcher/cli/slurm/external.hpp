@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs jp and Slurm's commands. They are searched on the user's PATH, as a shell would do.
+// Runs jp, Slurm's commands and those that the user names.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ struct Finished {
     std::string err;
 };
 
-// Runs argv[0] from the PATH to its end, with input on its standard input. An error: it cannot be
-// started.
-sys::Result<Finished> run_program(const std::vector<std::string>& argv,
-                                  const std::string& input = {});
+// Runs argv[0], a path or a name that is on the PATH, to its end, with input on its standard input,
+// and with this environment ("NAME=VALUE" each), or this process's. An error: it cannot be started.
+sys::Result<Finished> run_program(
+    const std::vector<std::string>& argv, const std::string& input = {},
+    const std::optional<std::vector<std::string>>& environment = std::nullopt);
 
 // After this call, each command is printed on stderr before it runs (--verbose, --debug).
 void announce_programs();
@@ -30,8 +32,6 @@ void announce_programs();
 // signal to this program alone is passed on. The child gets SIGTERM when this program dies. Returns
 // the exit status, or 128+N after signal N.
 sys::Result<int> run_foreground(const std::vector<std::string>& argv);
-
-bool on_path(const std::string& program);
 
 // The first line that is not empty.
 std::string first_line(const std::string& text);

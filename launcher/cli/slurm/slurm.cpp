@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "launcher/cli/slurm/external.hpp"
+#include "launcher/common/slurm_command.hpp"
 #include "sys/subprocess.hpp"
 
 namespace batchai::cli {
@@ -62,28 +63,30 @@ int exit_code(const std::string& text) {
     return signal > 0 ? kSignalBase + signal : number<int>(text.substr(0, colon)).value_or(0);
 }
 
-// The command, run without these variables of the environment.
-std::vector<std::string> without(std::initializer_list<const char*> variables,
-                                 const std::vector<std::string>& command) {
-    std::vector<std::string> arguments{"env"};
-    for (const char* name : variables) arguments.insert(arguments.end(), {"-u", name});
-    arguments.insert(arguments.end(), command.begin(), command.end());
-    return arguments;
-}
+// A command of Slurm's to run.
+struct Call {
+    std::string name;
+    std::vector<std::string> arguments;
+    // The user's variables whose entries begin with one of these are not passed on.
+    std::vector<std::string_view> unset = {};
+    std::vector<std::string> set = {};  // "NAME=VALUE"
+    std::string input = {};
+};
 
-// Runs squeue without the options that the user's environment sets.
-std::vector<std::string> squeue(const std::vector<std::string>& options) {
-    std::vector<std::string> command{"SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--all"};
-    command.insert(command.end(), options.begin(), options.end());
-    return without({"SQUEUE_ACCOUNT", "SQUEUE_ALL", "SQUEUE_ARRAY", "SQUEUE_FEDERATION",
-                    "SQUEUE_FORMAT", "SQUEUE_FORMAT2", "SQUEUE_LICENSES", "SQUEUE_LOCAL",
-                    "SQUEUE_NAMES", "SQUEUE_PARTITION", "SQUEUE_PRIORITY", "SQUEUE_QOS",
-                    "SQUEUE_SIBLING", "SQUEUE_SORT", "SQUEUE_STATES", "SQUEUE_USERS"},
-                   command);
+// Without it, the command asks this machine's cluster, not the one that the user has chosen.
+constexpr std::string_view kCluster = "SLURM_CLUSTERS=";
+constexpr std::string_view kTimeFormat = "SLURM_TIME_FORMAT=";
+constexpr const char* kTimesInSeconds = "SLURM_TIME_FORMAT=%s";
+
+// squeue without the options that the user's environment sets.
+Call squeue(const std::vector<std::string>& options) {
+    Call call{"squeue", {"--noheader", "--all"}, {"SQUEUE_", kTimeFormat}, {kTimesInSeconds}};
+    call.arguments.insert(call.arguments.end(), options.begin(), options.end());
+    return call;
 }
 
 // These fields contain no text that a user can choose, so no job name can imitate a state.
-std::vector<std::string> squeue_jobs(const std::string& which) {
+Call squeue_jobs(const std::string& which) {
     return squeue({"--states=all", which,
                    "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256,"
                    "Reason:256"});
@@ -105,16 +108,38 @@ std::vector<std::string> lines_of(const std::string& text) {
     return all;
 }
 
-sys::Result<std::string> ask(const std::string& program, const std::vector<std::string>& argv,
-                             const std::string& input = {}) {
-    if (!on_path(program))
-        return sys::Error{program + ": not found: install Slurm's commands on this machine"};
-    auto done = run_program(argv, input);
-    if (!done) return done.error().in(program);
+// This process's environment, "NAME=VALUE" each, without the entries for which this is true.
+template <class IsUnwanted>
+std::vector<std::string> environment_without(IsUnwanted is_unwanted) {
+    std::vector<std::string> kept;
+    for (char** entry = environ; *entry != nullptr; ++entry)
+        if (!is_unwanted(*entry)) kept.emplace_back(*entry);
+    return kept;
+}
+
+// What the command prints, if it ends with 0.
+sys::Result<std::string> ask(const Call& call) {
+    const auto path = launcher::slurm_command(call.name);
+    if (!path) return path.error();
+    std::vector<std::string> command{*path};
+    command.insert(command.end(), call.arguments.begin(), call.arguments.end());
+    auto environment = environment_without([&](std::string_view entry) {
+        return std::any_of(call.unset.begin(), call.unset.end(),
+                           [&](std::string_view name) { return entry.starts_with(name); });
+    });
+    environment.insert(environment.end(), call.set.begin(), call.set.end());
+    auto done = run_program(command, call.input, environment);
+    if (!done) return done.error().in(call.name);
     if (done->status == 0) return std::move(done->out);
     const std::string why = slurms_reason(done->err);
     return sys::Error{
-        fmt::format("{}: {}", program, why.empty() ? fmt::format("exit {}", done->status) : why)};
+        fmt::format("{}: {}", call.name, why.empty() ? fmt::format("exit {}", done->status) : why)};
+}
+
+sys::Result<std::vector<std::string>> ask_lines(const Call& call) {
+    const auto text = ask(call);
+    if (!text) return text.error();
+    return lines_of(*text);
 }
 
 }  // namespace
@@ -159,7 +184,7 @@ std::vector<Partition> parse_sinfo(const std::string& text) {
 }
 
 sys::Result<std::vector<Partition>> partitions() {
-    const auto text = ask("sinfo", {"sinfo", "-h", "-N", "-o", "%P|%N|%T|%l"});
+    const auto text = ask({"sinfo", {"-h", "-N", "-o", "%P|%N|%T|%l"}});
     if (!text) return text.error();
     return parse_sinfo(*text);
 }
@@ -178,9 +203,7 @@ sys::Result<Partition> find_partition(const std::string& name) {
 }
 
 sys::Result<std::vector<std::string>> partition_names() {
-    const auto text = ask("sinfo", {"sinfo", "-h", "-a", "-o", "%R"});
-    if (!text) return text.error();
-    return lines_of(*text);
+    return ask_lines({"sinfo", {"-h", "-a", "-o", "%R"}});
 }
 
 bool can_run_jobs(const std::string& state) {
@@ -216,13 +239,13 @@ std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t i
 }
 
 sys::Result<SlurmJobs> query_own_jobs() {
-    const auto text = ask("squeue", squeue_jobs("--me"));
+    const auto text = ask(squeue_jobs("--me"));
     if (!text) return text.error();
     return parse_squeue_jobs(*text);
 }
 
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
-    const auto text = ask("squeue", squeue_jobs("--jobs=" + std::to_string(id)));
+    const auto text = ask(squeue_jobs("--jobs=" + std::to_string(id)));
     if (!text && text.error().message.find("Invalid job id") != std::string::npos)
         return std::optional<SlurmJob>();
     if (!text) return text.error();
@@ -252,15 +275,16 @@ std::optional<SlurmJob> parse_sacct(const std::string& text, std::int64_t id, do
 
 std::optional<SlurmJob> accounted_job(std::int64_t id, double earliest) {
     const auto text =
-        ask("sacct", without({"SACCT_FORMAT", "SACCT_FEDERATION", "SACCT_LOCAL"},
-                             {"SLURM_TIME_FORMAT=%s", "sacct", "--noheader", "--parsable2",
-                              "--allocations", "--jobs=" + std::to_string(id),
-                              "--format=JobIDRaw,State,ExitCode,Submit,Start,End,Partition"}));
+        ask({"sacct",
+             {"--noheader", "--parsable2", "--allocations", "--jobs=" + std::to_string(id),
+              "--format=JobIDRaw,State,ExitCode,Submit,Start,End,Partition"},
+             {"SACCT_", kTimeFormat},
+             {kTimesInSeconds}});
     return text ? parse_sacct(*text, id, earliest) : std::nullopt;
 }
 
 sys::Result<std::string> slurm_configuration() {
-    return ask("scontrol", without({"SLURM_CLUSTERS"}, {"scontrol", "show", "config"}));
+    return ask({"scontrol", {"show", "config"}, {kCluster}});
 }
 
 std::string value_of(const std::string& config, const std::string& key) {
@@ -273,54 +297,49 @@ std::string value_of(const std::string& config, const std::string& key) {
 }
 
 sys::Result<std::vector<std::string>> unfinished_jobs() {
-    const auto text = ask("squeue", without({"SLURM_CLUSTERS"}, squeue({"--format=%A"})));
-    if (!text) return text.error();
-    return lines_of(*text);
+    Call call = squeue({"--format=%A"});
+    call.unset.push_back(kCluster);
+    return ask_lines(call);
 }
 
 sys::Result<std::vector<std::string>> nodes_of_job(std::int64_t id) {
-    const auto list = ask("squeue", squeue({"--jobs=" + std::to_string(id), "--format=%N"}));
+    const auto list = ask(squeue({"--jobs=" + std::to_string(id), "--format=%N"}));
     if (!list) return list.error();
-    const auto text = ask("scontrol", {"scontrol", "show", "hostnames", first_line(*list)});
-    if (!text) return text.error();
-    return lines_of(*text);
+    return expand_hosts(first_line(*list));
 }
 
 sys::Result<std::vector<std::string>> expand_hosts(const std::string& list) {
-    const auto text = ask("scontrol", {"scontrol", "show", "hostnames", list});
-    if (!text) return text.error();
-    return lines_of(*text);
+    return ask_lines({"scontrol", {"show", "hostnames", list}});
 }
 
 std::string short_list(const std::vector<std::string>& names) {
     const std::string all = fmt::format("{}", fmt::join(names, ","));
-    const auto text = ask("scontrol", {"scontrol", "show", "hostlist", all});
+    const auto text = ask({"scontrol", {"show", "hostlist", all}});
     return text && !text->empty() ? first_line(*text) : all;
 }
 
 sys::Result<Finished> run_on_node(const std::string& node, const std::string& partition,
                                   const std::vector<std::string>& command) {
-    // Removes the caller's job, and options in variables, from srun's environment.
-    std::vector<std::string> arguments{"env"};
-    for (char** variable = environ; *variable != nullptr; ++variable) {
-        const std::string_view entry = *variable;
-        const std::string_view name = entry.substr(0, entry.find('='));
-        if ((name.starts_with("SLURM_") && name != "SLURM_CONF") || name.starts_with("SLURMD_") ||
-            name.starts_with("SRUN_"))
-            arguments.insert(arguments.end(), {"-u", std::string(name)});
-    }
+    const auto srun = launcher::slurm_command("srun");
+    if (!srun) return srun.error();
     // The command starts two ranks. This little memory is free beside other jobs.
-    arguments.insert(arguments.end(), {"timeout", "-k", "5", "300", "srun", "--quiet", "--nodes=1",
-                                       "--ntasks=1", "--mem=512", "--immediate=30", "--time=5",
-                                       "--chdir=/", "--input=none", "--job-name=batchai-doctor",
-                                       "--partition=" + partition, "--nodelist=" + node});
+    std::vector<std::string> arguments{"timeout", "-k", "5", "300", *srun};
+    arguments.insert(arguments.end(),
+                     {"--quiet", "--nodes=1", "--ntasks=1", "--mem=512", "--immediate=30",
+                      "--time=5", "--chdir=/", "--input=none", "--job-name=batchai-doctor",
+                      "--partition=" + partition, "--nodelist=" + node});
     arguments.insert(arguments.end(), command.begin(), command.end());
-    return run_program(arguments);
+    // Not the caller's job, and no options in variables.
+    return run_program(
+        arguments, {}, environment_without([](std::string_view entry) {
+            return (entry.starts_with("SLURM_") && !entry.starts_with("SLURM_CONF=")) ||
+                   entry.starts_with("SLURMD_") || entry.starts_with("SRUN_");
+        }));
 }
 
 std::optional<std::int64_t> own_job_on(const std::string& node) {
     const auto text =
-        ask("squeue", squeue({"--me", "--states=RUNNING", "--nodelist=" + node, "--format=%A"}));
+        ask(squeue({"--me", "--states=RUNNING", "--nodelist=" + node, "--format=%A"}));
     return text ? number<std::int64_t>(first_line(*text)) : std::nullopt;
 }
 
@@ -359,7 +378,7 @@ OwnLimits parse_own_limits(const std::string& sacctmgr) {
 }
 
 sys::Result<OwnUsage> own_usage() {
-    const auto text = ask("squeue", squeue({"--me", "--format=%t %D"}));
+    const auto text = ask(squeue({"--me", "--format=%t %D"}));
     if (!text) return text.error();
     return parse_own_usage(*text);
 }
@@ -367,9 +386,9 @@ sys::Result<OwnUsage> own_usage() {
 sys::Result<OwnLimits> own_limits() {
     const passwd* user = ::getpwuid(::geteuid());
     const std::string name = user == nullptr ? std::to_string(::geteuid()) : user->pw_name;
-    const auto text =
-        ask("sacctmgr", {"sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
-                         "user=" + name, "format=GrpTRES,MaxJobs,MaxSubmitJobs"});
+    const auto text = ask({"sacctmgr",
+                           {"--noheader", "--parsable2", "show", "assoc", "where", "user=" + name,
+                            "format=GrpTRES,MaxJobs,MaxSubmitJobs"}});
     if (!text) return text.error();
     return parse_own_limits(*text);
 }
@@ -389,8 +408,7 @@ sys::Result<NodeAddresses> node_addresses(const std::vector<std::string>& names)
     if (names.empty()) return NodeAddresses{};
     std::string list;
     for (const auto& name : names) list += (list.empty() ? "" : ",") + name;
-    const auto text =
-        ask("scontrol", without({"SLURM_CLUSTERS"}, {"scontrol", "show", "node", "-o", list}));
+    const auto text = ask({"scontrol", {"show", "node", "-o", list}, {kCluster}});
     if (!text) return text.error();
     return parse_node_addresses(*text);
 }
@@ -398,8 +416,7 @@ sys::Result<NodeAddresses> node_addresses(const std::vector<std::string>& names)
 std::vector<std::string> sbatch_arguments(const Submission& submission) {
     // --export=ALL overrides SBATCH_EXPORT=NONE of the user's environment. With NONE, Slurm does
     // not pass the plugin's options to the batch step.
-    std::vector<std::string> arguments{"sbatch",
-                                       "--parsable",
+    std::vector<std::string> arguments{"--parsable",
                                        fmt::format("--nodes={}", submission.nodes),
                                        "--export=ALL",
                                        "--open-mode=append",  // the job may be requeued
@@ -427,11 +444,8 @@ std::string batch_script(const Submission& submission) {
 
 sys::Result<std::int64_t> submit(const Submission& submission) {
     // These variables of an array task would make the new job look like a task of that array.
-    const auto command =
-        without({"SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
-                 "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"},
-                sbatch_arguments(submission));
-    const auto text = ask("sbatch", command, batch_script(submission));
+    const auto text = ask(
+        {"sbatch", sbatch_arguments(submission), {"SLURM_ARRAY_"}, {}, batch_script(submission)});
     if (!text) return text.error();
     // "123" or "123;cluster"
     const auto id = number<std::int64_t>(text->substr(0, text->find_first_of(";\n")));
@@ -440,7 +454,7 @@ sys::Result<std::int64_t> submit(const Submission& submission) {
 }
 
 sys::Result<void> cancel(std::int64_t id) {
-    const auto done = ask("scancel", {"scancel", std::to_string(id)});
+    const auto done = ask({"scancel", {std::to_string(id)}});
     if (!done) return done.error();
     return {};
 }

@@ -107,6 +107,7 @@ struct Submission {
     bool exclusive = true;                  // no other job runs on the nodes
 };
 
+// Without the name sbatch.
 std::vector<std::string> sbatch_arguments(const Submission&);
 std::string batch_script(const Submission&);
 // Returns the new job's number. An error has sbatch's reason, on one line.

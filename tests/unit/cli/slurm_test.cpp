@@ -138,8 +138,6 @@ BOOST_AUTO_TEST_CASE(get_input_and_give_output_errors_and_status) {
 
 BOOST_AUTO_TEST_CASE(a_missing_program_is_an_error) {
     BOOST_TEST(!run_program({"batchai-no-such-program"}));
-    BOOST_TEST(!on_path("batchai-no-such-program"));
-    BOOST_TEST(on_path("sh"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
