@@ -87,6 +87,20 @@ is_allocated() { [ "$(sinfo -h -n "$1" -o %T)" = allocated ]; }
     [[ ${lines[-1]} = "batchai: --nodes '': "* ]]
 }
 
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+@test "a doctor that is ended ends what it has started" {
+    mkdir "$BATS_TEST_TMPDIR/mine"
+    printf '#!/bin/sh\necho $$ >%s/pid\nexec sleep 60\n' "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/mine/srun"
+    chmod 755 "$BATS_TEST_TMPDIR/mine/srun"
+    PATH=$BATS_TEST_TMPDIR/mine:$PATH timeout 60 batchai admin doctor --nodes n1 3>&- &
+    local doctor=$!
+    eventually test -s "$BATS_TEST_TMPDIR/pid"
+    kill "$doctor"
+    eventually is_gone "$(<"$BATS_TEST_TMPDIR/pid")"
+    wait "$doctor" || true
+}
+
 @test "a job whose nodes lack its user's home says that homes must be shared" {
     enter_work
     write_job job.json 2

@@ -104,6 +104,7 @@ sys::Result<Finished> run_program(const std::vector<std::string>& argv, const st
     auto err = sys::make_pipe();
     if (!err) return err.error();
     sys::Program program{argv, environment};
+    program.death_signal = SIGTERM;
     program.in = in->get();
     program.out = out->write.get();
     program.err = err->write.get();
