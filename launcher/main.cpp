@@ -139,7 +139,9 @@ int run_command(const Options& options) {
 }
 
 int run_job(const Options& options) {
-    auto job = JobFileRun::load(options.job_file, options.policy_file);
+    auto job = JobFileRun::load(
+        options.job_file, options.policy_file,
+        options.local || options.without_plugin ? Preparer::launcher : Preparer::plugin);
     if (!job) return fail(job.error().message);
     JobFileRun& run = **job;
     auto allocation =

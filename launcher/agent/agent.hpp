@@ -61,7 +61,7 @@ class Agent {
     void on_prepared();
     void say_prepared();
     bool serve_rendezvous();
-    bool run_preparation();
+    SpawnFailure run_preparation();
     void on_child(pid_t pid, int status);
     void start_ranks();
     std::vector<std::string> command_of(const Program& program) const;

@@ -52,7 +52,8 @@ void Agent::say_hello() {
 void Agent::prepare() {
     if (!pmix_->serves() || !choose_interface()) return;  // already reported
     if (job_.preparation.empty() || job_.dry_run) return on_prepared();
-    if (!run_preparation()) fail("batchai-prep cannot be started");
+    if (const auto failure = run_preparation(); failure.code != 0)
+        fail("batchai-prep cannot be started: " + failure.message);
 }
 
 // False: the interface cannot be used, and choose_interface() has reported it.
@@ -105,7 +106,7 @@ int Agent::node_of_job() const {
     return found == nodes.end() ? bootstrap_.node : static_cast<int>(found - nodes.begin());
 }
 
-bool Agent::run_preparation() {
+SpawnFailure Agent::run_preparation() {
     SpawnRequest request;
     request.argv = job_.preparation;
     request.environment = inherited();

@@ -13,17 +13,17 @@
 
 namespace batchai::launcher {
 
-bool PreparationProcess::start(Loop& loop, SpawnRequest request, const std::string& input) {
+SpawnFailure PreparationProcess::start(Loop& loop, SpawnRequest request, const std::string& input) {
     request.with_input = true;
     Spawned spawned;
-    if (spawn(request, spawned).code != 0) return false;
+    if (auto failure = spawn(request, spawned); failure.code != 0) return failure;
     pid_ = spawned.pid;
     output_ = std::move(spawned.output);
     error_ = std::move(spawned.error);
     input_ =
         std::make_unique<InputPipe>(loop, std::move(spawned.input), [this] { input_->write({}); });
     input_->write(input);
-    return true;
+    return {};
 }
 
 void PreparationProcess::signal(int signal) const {

@@ -18,8 +18,7 @@ namespace batchai::launcher {
 
 class PreparationProcess {
   public:
-    // False: the process cannot be started.
-    bool start(Loop& loop, SpawnRequest request, const std::string& input);
+    SpawnFailure start(Loop& loop, SpawnRequest request, const std::string& input);
     bool is(pid_t pid) const { return pid > 0 && pid == pid_; }
     bool runs() const { return pid_ > 0; }
     // Signals its process group.

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <iomanip>
 #include <sstream>
 
 namespace batchai::launcher {
@@ -25,19 +26,20 @@ std::string encode(const Bootstrap& bootstrap) {
     for (const Endpoint& one : bootstrap.endpoints) {
         endpoints += (endpoints.empty() ? "" : ",") + text_of(one);
     }
+    std::ostringstream directory;
+    directory << std::quoted(bootstrap.owned_directory);  // it may contain blanks
     return fmt::format("batchai-launch-agent {} {} {} {} {} {} {} {}\n", bootstrap.key, endpoints,
                        bootstrap.node, bootstrap.name.empty() ? "-" : bootstrap.name,
-                       bootstrap.job_id.empty() ? "-" : bootstrap.job_id,
-                       bootstrap.owned_directory.empty() ? "-" : bootstrap.owned_directory,
+                       bootstrap.job_id.empty() ? "-" : bootstrap.job_id, directory.str(),
                        bootstrap.tree.nodes, bootstrap.tree.radix);
 }
 
 std::optional<Bootstrap> decode_bootstrap(const std::string& line) {
     std::istringstream in(line);
-    std::string magic, endpoints, name, job_id, directory;
+    std::string magic, endpoints, name, job_id;
     Bootstrap bootstrap;
-    in >> magic >> bootstrap.key >> endpoints >> bootstrap.node >> name >> job_id >> directory >>
-        bootstrap.tree.nodes >> bootstrap.tree.radix;
+    in >> magic >> bootstrap.key >> endpoints >> bootstrap.node >> name >> job_id >>
+        std::quoted(bootstrap.owned_directory) >> bootstrap.tree.nodes >> bootstrap.tree.radix;
     if (!in || bootstrap.tree.radix < 1 || magic != "batchai-launch-agent") return std::nullopt;
     std::istringstream list(endpoints);
     for (std::string one; std::getline(list, one, ',');) {
@@ -47,7 +49,6 @@ std::optional<Bootstrap> decode_bootstrap(const std::string& line) {
     }
     if (name != "-") bootstrap.name = name;
     if (job_id != "-") bootstrap.job_id = job_id;
-    if (directory != "-") bootstrap.owned_directory = directory;
     return bootstrap;
 }
 

@@ -20,13 +20,6 @@ constexpr char kTemporary[] = "/tmp/";
 constexpr char kMemory[] = "/dev/shm/";
 constexpr std::string_view kPrefix = "batchai.";
 
-// Removes the directory in /tmp last, because a sweep finds both by it.
-void remove_both(const std::string& name) {
-    std::error_code ignored;
-    fs::remove_all(kMemory + name, ignored);
-    fs::remove_all(kTemporary + name, ignored);
-}
-
 // Opens a directory of this user and locks it. Empty: another process holds the lock.
 sys::UniqueFd take_lock(const std::string& path) {
     sys::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -55,12 +48,23 @@ sys::Result<Scratch> Scratch::make() {
     return scratch;
 }
 
+sys::Result<Scratch> Scratch::make_in(const std::string& parent, const std::string& name) {
+    std::string directory = parent + "/" + name + ".XXXXXX";
+    if (::mkdtemp(directory.data()) == nullptr)
+        return sys::errno_error("making a directory in " + parent);
+    return Scratch{directory, {}, {}};
+}
+
 void Scratch::remove() const {
     remove_scratch(directory);
 }
 
+// Removes the directory in /tmp last, because a sweep finds both by it.
 void remove_scratch(const std::string& directory) {
-    remove_both(fs::path(directory).filename());
+    std::error_code ignored;
+    if (directory.starts_with(kTemporary))
+        fs::remove_all(kMemory + fs::path(directory).filename().string(), ignored);
+    fs::remove_all(directory, ignored);
 }
 
 void sweep_scratch() {
@@ -71,7 +75,8 @@ void sweep_scratch() {
         if (name.starts_with(kPrefix) && name.size() == kPrefix.size() + 6) left.push_back(name);
     }
     for (const std::string& name : left) {
-        if (const sys::UniqueFd owned = take_lock(kTemporary + name)) remove_both(name);
+        if (const sys::UniqueFd owned = take_lock(kTemporary + name))
+            remove_scratch(kTemporary + name);
     }
 }
 

@@ -4,6 +4,9 @@
 // the same name in /dev/shm. The owner removes both. If the owner and its guard are killed, the
 // next owner of the same user removes them: a directory without a lock has no owner. The plugin's
 // directories have other names (batchai-*).
+//
+// make_in() makes a directory on a file system that nodes share. It has no directory in /dev/shm
+// and no lock, so no sweep removes it.
 #pragma once
 
 #include <string>
@@ -14,15 +17,17 @@
 namespace batchai::launcher {
 
 struct Scratch {
-    std::string directory;  // /tmp/batchai.XXXXXX
-    std::string memory;     // /dev/shm/batchai.XXXXXX; empty: there is no /dev/shm
+    std::string directory;  // make(): /tmp/batchai.XXXXXX
+    std::string memory;     // make(): /dev/shm/batchai.XXXXXX; empty: there is no /dev/shm
     sys::UniqueFd lock;     // inherited by children, which then hold the lock too
 
     static sys::Result<Scratch> make();
+    // PARENT/NAME.XXXXXX, mode 0700.
+    static sys::Result<Scratch> make_in(const std::string& parent, const std::string& name);
     void remove() const;
 };
 
-// Removes a Scratch by its directory's path, in a process that did not make it.
+// Removes a Scratch by its directory's path, also in a process that did not make it.
 void remove_scratch(const std::string& directory);
 
 // Removes directories that killed processes of this user have left.

@@ -13,8 +13,11 @@ std::string program_on_path(const std::string& name) {
     const char* path = std::getenv("PATH");
     std::istringstream directories(path != nullptr ? path : "/usr/bin:/bin");
     for (std::string directory; std::getline(directories, directory, ':');) {
+        if (directory.empty()) continue;
         std::string file = directory + "/" + name;
-        if (::access(file.c_str(), X_OK) == 0) return file;
+        std::error_code gone;
+        if (::access(file.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(file, gone))
+            return file;
     }
     return {};
 }

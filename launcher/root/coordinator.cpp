@@ -108,9 +108,16 @@ SessionResult Coordinator::run_to_end() {
         say(stalled.target().name +
             ": accepts no more output; the rest of the ranks' output is lost");
     }
-    return {outcome_.exit_code(), outcome_.line(map_), written() ? outcome_.cause() : Cause::other,
-            lost_nodes_,          outcome_.logged(),   timeout_left(),
-            outcome_.misplaced(), outcome_.node(map_), details};
+    return {outcome_.exit_code(),
+            outcome_.line(map_),
+            written() ? outcome_.cause() : Cause::other,
+            lost_nodes_,
+            outcome_.logged(),
+            timeout_left(),
+            outcome_.misplaced(),
+            session_.prepared,
+            outcome_.node(map_),
+            details};
 }
 
 std::optional<double> Coordinator::timeout_left() const {

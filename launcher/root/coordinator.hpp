@@ -69,6 +69,7 @@ struct Session {
     std::optional<double> timeout_left;  // what earlier attempts have left of it; none: all
     double hang_report = 60;             // seconds without progress until a hang report; 0: never
     int attempt = 0, max_restarts = 0;
+    bool prepared = false;               // an earlier attempt has prepared all nodes
     std::vector<std::string> misplaced;  // of earlier attempts: see SessionResult
     std::string restart_directory;       // for the ranks' variable; empty: none
     double grace = 10;                   // seconds for the ranks to end after a signal
@@ -92,6 +93,7 @@ struct SessionResult {
     bool logged = false;  // the line is in the execution log and the record already
     std::optional<double> timeout_left = {};  // the rest of Session::timeout, in seconds
     std::vector<std::string> misplaced = {};  // places of output that is not in its file
+    bool prepared = false;                    // all nodes were
     std::string node = {};                    // of the failure; empty: no particular node
     std::string details = {};                 // lines below the failure in the report
 };

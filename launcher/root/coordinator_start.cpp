@@ -110,6 +110,7 @@ void Coordinator::on_prepared(int node, Prepared prepared) {
     const bool all = std::all_of(agents_.begin(), agents_.end(),
                                  [](const Agent& a) { return a.prepared.has_value(); });
     if (!all || state_ != State::running) return;
+    session_.prepared = true;
     const Go go = this->go();
     if (go.workers.empty() && names_hosts(programs_)) {
         return fail(
@@ -212,7 +213,7 @@ Launch Coordinator::launch_for(int node, const Work& work) const {
 
     if (!work.execution_logs.empty()) launch.execution_log = work.execution_logs[node];
     launch.record = work.record;
-    if (!work.preparations.empty() && session_.attempt == 0)
+    if (!work.preparations.empty() && !session_.prepared)
         launch.preparation = work.preparations[node];
     launch.preparation_input = work.preparation_input;
     launch.host_file = work.host_file;

@@ -12,11 +12,14 @@
 #include "job/layout.hpp"
 #include "job/plan.hpp"
 #include "job/record.hpp"
+#include "job/snapshot.hpp"
 #include "launcher/common/continued_file.hpp"
 #include "launcher/common/paths.hpp"
 #include "launcher/common/readiness.hpp"
 #include "launcher/common/say.hpp"
+#include "launcher/common/signals.hpp"
 #include "sys/clock.hpp"
+#include "sys/digest.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 #include "sys/private_file.hpp"
@@ -44,10 +47,30 @@ sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file
     return sys::Error{lines};
 }
 
+// The directory of a volume without a mount.
+sys::Result<std::string> directory_of(const job::Volume& volume, const job::SitePolicy& policy,
+                                      bool on_this_machine) {
+    const auto found = job::resolve_volume(policy, volume);
+    if (!found) return found.error();
+    const job::FileSystem& file_system = (*found)->file_system;
+    std::string directory = on_this_machine ? (*found)->login_path : "";
+    if (file_system.type == job::MountType::bind) directory = file_system.source;
+    if (directory.empty())
+        return sys::Error{job::describe(volume) +
+                          (on_this_machine
+                               ? ": with --local only volumes that are directories here work"
+                               : ": without the plugin only volumes of type bind work")};
+    if (!volume.directory.empty()) directory += "/" + volume.directory;
+    std::error_code error;
+    if (fs::is_directory(directory, error)) return directory;
+    return sys::Error{job::describe(volume) + ": " + directory + " is not there"};
+}
+
 }  // namespace
 
 sys::Result<std::unique_ptr<JobFileRun>> JobFileRun::load(const std::string& job_file,
-                                                          const std::string& policy_file) {
+                                                          const std::string& policy_file,
+                                                          Preparer preparer) {
     const auto text = sys::read_file(job_file, job::kMaxJobBytes);
     if (!text) return text.error();
     auto spec = parse(*text, job_file);
@@ -60,6 +83,7 @@ sys::Result<std::unique_ptr<JobFileRun>> JobFileRun::load(const std::string& job
     if (nowhere) return sys::Error{"the current directory is gone: " + nowhere.message()};
     run->spec_ = std::move(*spec);
     run->policy_ = std::move(*policy);
+    run->preparer_ = preparer;
     if (run->spec_.identity) {
         run->identity_ = *run->spec_.identity;
         run->record_ = fs::path(run->file_).parent_path();
@@ -72,6 +96,8 @@ sys::Result<std::unique_ptr<JobFileRun>> JobFileRun::load(const std::string& job
 }
 
 JobFileRun::~JobFileRun() {
+    output_.reset();  // an open file keeps its directory on NFS
+    error_.reset();
     if (scratch_) scratch_->remove();
 }
 
@@ -82,11 +108,16 @@ std::string JobFileRun::log_node(const std::string& node) const {
 
 // Without the job's mounts, its paths lead elsewhere.
 sys::Result<void> JobFileRun::check_place() const {
-    if (allocation_.local || is_in_job_mounts(allocation_.node_job_id)) return {};
+    if (allocation_.local) return {};
+    const bool has_mounts = is_in_job_mounts(allocation_.node_job_id);
+    if (preparer_ == Preparer::launcher && (has_mounts || asks_for_mounts(env::current())))
+        return sys::Error{
+            "--without-plugin: the plugin makes this job's mounts: leave the option out"};
+    if (has_mounts || preparer_ == Preparer::launcher) return {};
     return sys::Error{
         "the job's mounts and preparation are missing here: run --job in a script submitted with "
         "sbatch --batchai-job, in salloc --batchai-job with 'srun -N1 -n1 --overlap "
-        "batchai-launch', or with --local"};
+        "batchai-launch', or with --local or --without-plugin"};
 }
 
 // On nodes with the plugin, the plugin has made them.
@@ -99,7 +130,7 @@ sys::Result<void> JobFileRun::make_output_directories() {
             if (auto made = sys::make_directories(directory.path); !made)
                 return made.error().in("output directory");
         }
-        if (!allocation_.local) break;
+        if (preparer_ == Preparer::plugin) break;
     }
     return {};
 }
@@ -135,9 +166,12 @@ sys::Result<void> JobFileRun::prepare(const Allocation& allocation, bool dry_run
     auto image = job::resolve_image(policy_, spec_);
     if (!image) return image.error();
     image_ = *std::move(image);
-    if (allocation.local) {
+    if (preparer_ == Preparer::launcher) {
+        if (!dry_run) {
+            if (auto taken = take_record(); !taken) return taken;
+        }
         if (auto read = read_secrets(); !read) return read;
-        if (auto made = make_local_directories(); !made) return made;
+        if (auto made = make_places(); !made) return made;
     }
     stdouterr_ = job::stdouterr_directory(spec_, identity_, variables_of(0));
     if (!dry_run) {
@@ -150,24 +184,7 @@ sys::Result<void> JobFileRun::prepare(const Allocation& allocation, bool dry_run
                                   nodes == 1 ? "" : "s")};
 }
 
-// The directory of a volume without a mount.
-sys::Result<std::string> local_directory(const job::Volume& volume, const job::SitePolicy& policy) {
-    const auto found = job::resolve_volume(policy, volume);
-    if (!found) return found.error();
-    const job::FileSystem& file_system = (*found)->file_system;
-    std::string directory = (*found)->login_path;
-    if (file_system.type == job::MountType::bind) directory = file_system.source;
-    if (directory.empty())
-        return sys::Error{job::describe(volume) +
-                          ": with --local only volumes that are directories here work"};
-    if (!volume.directory.empty()) directory += "/" + volume.directory;
-    std::error_code error;
-    if (fs::is_directory(directory, error)) return directory;
-    return sys::Error{job::describe(volume) + ": " + directory + " is not there"};
-}
-
-// Reads secrets from the user's own files. The plugin reads the site's as root, for jobs under
-// Slurm only.
+// Reads secrets from the user's own files. The plugin reads the site's as root.
 sys::Result<void> JobFileRun::read_secrets() {
     for (job::Variable& secret : spec_.secrets) {
         if (!secret.reference) continue;
@@ -176,7 +193,7 @@ sys::Result<void> JobFileRun::read_secrets() {
         const job::CredentialsSource& source = (*entry)->source;
         if (source.kind != job::CredentialsSource::Kind::user)
             return sys::Error{"secret " + secret.name + ": " + job::name_of(source) +
-                              " is the site's: only jobs under Slurm get it"};
+                              " is the site's: only the plugin can read it"};
         auto text = sys::read_own_secret(source.name);
         if (!text) return text.error();
         secret.value = *std::move(text);
@@ -184,29 +201,57 @@ sys::Result<void> JobFileRun::read_secrets() {
     return {};
 }
 
-// Makes links to the job's volumes, in place of the plugin's mounts.
-sys::Result<void> JobFileRun::make_local_directories() {
-    auto scratch = Scratch::make();
-    if (!scratch) return scratch.error();
-    scratch_ = std::move(*scratch);
-    local_ = scratch_->directory;
-    std::error_code error;
-    fs::create_directories(local_ + "/mnt", error);
-    fs::create_directories(local_ + "/shared", error);
-    for (std::size_t n = 0; n < allocation_.nodes.size(); ++n) {
-        fs::create_directories(fmt::format("{}/temp-{}/{}", local_, n, job::kWorking), error);
+// Makes a record for a job in an allocation whose file is no snapshot, as the plugin would. If
+// Slurm requeues the job, it has the same record, and so the same output directory.
+sys::Result<void> JobFileRun::take_record() {
+    if (allocation_.local || !record_.empty()) return {};
+    const auto text = sys::read_file(file_, job::kMaxJobBytes);
+    if (!text) return text.error();
+    const std::string cluster = env::value_of(env::current(), "SLURM_CLUSTER_NAME");
+    identity_.uuid = sys::sha256(cluster + '\0' + allocation_.job_id + '\0' + file_).substr(0, 32);
+    const auto snapshot = job::write_snapshot(*text, file_, identity_, {});
+    if (!snapshot) return snapshot.error();
+    file_ = *snapshot;
+    record_ = fs::path(file_).parent_path();
+    return {};
+}
+
+// In the record, which is on a file system that login and compute nodes share. A dry run has none.
+sys::Result<Scratch> JobFileRun::make_scratch() const {
+    if (allocation_.local || record_.empty()) return Scratch::make();
+    if (allocation_.restarts > 0) {  // an earlier run may have lost its node
+        std::error_code ignored;
+        for (const auto& entry : fs::directory_iterator(record_, ignored))
+            if (entry.path().filename().string().starts_with("running."))
+                fs::remove_all(entry.path(), ignored);
     }
-    if (error) return sys::Error{"making " + local_ + ": " + error.message()};
+    return Scratch::make_in(record_, "running");
+}
+
+// Makes links to the job's volumes, in place of the plugin's mounts.
+sys::Result<void> JobFileRun::make_places() {
     if (!image_.say.empty()) say(image_.say);
     if (auto there = job::check_container(policy_, image_); !there) return there;
+    block_signals(handled_signals());  // the coordinator handles them, and the directory goes
+    auto scratch = make_scratch();
+    if (!scratch) return scratch.error();
+    scratch_ = std::move(*scratch);
+    places_ = scratch_->directory;
+    std::error_code error;
+    fs::create_directories(places_ + "/mnt", error);
+    fs::create_directories(shared_directory(), error);
+    for (std::size_t n = 0; n < allocation_.nodes.size(); ++n) {
+        fs::create_directories(fmt::format("{}/temp-{}/{}", places_, n, job::kWorking), error);
+    }
+    if (error) return sys::Error{"making " + places_ + ": " + error.message()};
     for (const job::Volume& volume : job::volumes_of(spec_, policy_)) {
-        const auto directory = local_directory(volume, policy_);
+        const auto directory = directory_of(volume, policy_, allocation_.local);
         if (!directory && volume.kind == job::Volume::Kind::cluster) {
             say(directory.error().message + "; left out");  // few jobs need all site volumes
             continue;
         }
         if (!directory) return directory.error();
-        const fs::path link = fs::path(local_ + "/mnt") / volume.relative_mount_path;
+        const fs::path link = fs::path(places_ + "/mnt") / volume.relative_mount_path;
         fs::create_directories(link.parent_path(), error);
         fs::create_directory_symlink(*directory, link, error);
         if (error) return sys::Error{link.string() + ": " + error.message()};
@@ -218,7 +263,7 @@ Session JobFileRun::session(Order order) const {
     Session session;
     session.allocation = allocation_;
     if (output_ && error_) {
-        // The paths outside of the job: the mounts, or --local's links, end with the job.
+        // The paths outside of the job: the mounts, or the links, end with the job.
         std::error_code unknown;
         const std::string directory =
             job::login_stdouterr_directory(spec_, policy_, identity_)
@@ -227,34 +272,40 @@ Session JobFileRun::session(Order order) const {
         session.error = {error_.get(), directory + "/" + kErrorFile};
     }
     session.output_is_ours = false;
-    session.owned_directory = local_;
+    session.owned_directory = places_;
     session.horovod = image_.horovod;
     session.compat = image_.compat;
     session.plan = [this, order](const std::vector<Hello>& nodes) { return plan(nodes, order); };
     return session;
 }
 
-// As in the service. The plugin or make_local_directories() has made it.
+// It stays with the record, if there is one.
+std::string JobFileRun::shared_directory() const {
+    return (record_.empty() ? places_ : record_) + "/shared";
+}
+
+// As in the service. The plugin or make_places() has made it.
 std::string JobFileRun::working_directory(int node) const {
     return variables_of(node)["AZ_BATCHAI_JOB_TEMP"] + "/" + job::kWorking;
 }
 
-// The job's variables on a node: the plugin's, or with --local those made here.
+// The job's variables on a node: the plugin's, or those made here.
 job::Environment JobFileRun::variables_of(int node, int gpus) const {
-    if (!allocation_.local) return env::current();
+    if (preparer_ == Preparer::plugin) return env::current();
     job::NodeContext context;
-    context.mount_root = local_ + "/mnt";
-    context.job_temp = fmt::format("{}/temp-{}", local_, node);
-    context.shared_temp = local_ + "/shared";
+    context.mount_root = places_ + "/mnt";
+    context.job_temp = fmt::format("{}/temp-{}", places_, node);
+    context.shared_temp = shared_directory();
     context.gpus = gpus;
-    context.hosts.assign(allocation_.nodes.size(), "127.0.0.1");
+    context.hosts = allocation_.nodes;
+    if (allocation_.local) context.hosts.assign(allocation_.nodes.size(), "127.0.0.1");
     return job::job_environment(spec_, identity_, context);
 }
 
 // least_gpus: the smallest number of GPUs of any node. The service's nodes were alike, and scripts
 // compute with this number.
 env::Environment JobFileRun::environment_of(const Hello& node, int least_gpus) const {
-    if (!allocation_.local) {  // the plugin has set the others
+    if (preparer_ == Preparer::plugin) {  // it has set the others
         env::Environment environment;
         for (const char* name : {"AZ_BATCHAI_NUM_GPUS", "AZ_BATCHAI_NUM_GPUS_PER_NODE"})
             environment[name] = std::to_string(least_gpus);
@@ -279,7 +330,7 @@ env::Environment JobFileRun::earlier_outputs(int node) const {
 // On nodes with the plugin, the plugin has run the preparation.
 std::vector<std::string> JobFileRun::preparation_of(const Hello& node,
                                                     const env::Environment& environment) const {
-    if (!allocation_.local) return {};
+    if (preparer_ == Preparer::plugin) return {};
     std::vector<std::string> argv{sibling_program("batchai-prep"),
                                   "--output",
                                   stdouterr_,
@@ -317,11 +368,16 @@ Secrets JobFileRun::secrets(const std::vector<env::Environment>& environments) c
 // The container's command, the same on all nodes.
 sys::Result<std::vector<std::string>> JobFileRun::container_prefix(
     const std::string& directory) const {
+    if (image_.in_container() && preparer_ == Preparer::launcher && !allocation_.local &&
+        allocation_.nodes.size() > 1)
+        return sys::Error{
+            "--without-plugin: the image runs in a container, and its nodes have different "
+            "directories: use one node, or a cluster with the plugin"};
     job::ContainerPlaces places{policy_.mount_root, policy_.job_temp, directory,
                                 ::geteuid(),        ::getegid(),      spec_.shm_size};
-    if (allocation_.local) {
-        places.mount_root = local_ + "/mnt";
-        places.job_temp = fs::path(local_).parent_path();
+    if (preparer_ == Preparer::launcher) {
+        places.mount_root = places_ + "/mnt";
+        places.job_temp = fs::path(places_).parent_path();
     }
     return job::container_prefix(policy_, image_, places);
 }

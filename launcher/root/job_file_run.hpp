@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JobFileRun: runs a Batch AI job file under batchai-launch. It reads the file and the policy, and
-// makes the output directory. With --local it also does the plugin's work. When the agents have
-// reported their nodes it plans the ranks, and at the end it records how the job ended.
+// makes the output directory. Where there is no plugin it also does the plugin's work. When the
+// agents have reported their nodes it plans the ranks, and at the end it records how the job ended.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,15 @@
 
 namespace batchai::launcher {
 
+// Who gives the job its volumes and directories, and runs its preparation. launcher: with --local
+// and --without-plugin. It makes symbolic links to directories, and cannot mount.
+enum class Preparer { plugin, launcher };
+
 class JobFileRun {
   public:
     // An empty policy_file means the default policy.
     static sys::Result<std::unique_ptr<JobFileRun>> load(const std::string& job_file,
-                                                         const std::string& policy_file);
+                                                         const std::string& policy_file, Preparer);
     ~JobFileRun();
     JobFileRun(const JobFileRun&) = delete;
     JobFileRun& operator=(const JobFileRun&) = delete;
@@ -49,7 +53,9 @@ class JobFileRun {
     JobFileRun() = default;
     sys::Result<void> check_place() const;
     sys::Result<void> read_secrets();
-    sys::Result<void> make_local_directories();
+    sys::Result<void> take_record();
+    sys::Result<Scratch> make_scratch() const;
+    sys::Result<void> make_places();
     sys::Result<void> make_output_directories();
     bool has_own_outputs() const;
     sys::Result<void> open_output();
@@ -57,6 +63,7 @@ class JobFileRun {
                                        const std::vector<Hello>& nodes, Order order);
     Program program_of_group(const job::ProcessGroup& group,
                              const std::vector<std::string>& container) const;
+    std::string shared_directory() const;
     std::string working_directory(int node) const;
     job::Environment variables_of(int node, int gpus = 0) const;
     Secrets secrets(const std::vector<env::Environment>& environments) const;
@@ -76,8 +83,9 @@ class JobFileRun {
     std::string file_;
     std::string record_;  // empty: the file is no snapshot
     std::string stdouterr_;
-    std::optional<Scratch> scratch_;  // --local only
-    std::string local_;  // its path; it contains mnt/, shared/ and each node's temporary directory
+    Preparer preparer_ = Preparer::plugin;
+    std::optional<Scratch> scratch_;  // of Preparer::launcher
+    std::string places_;  // its path; it contains mnt/ and each node's temporary directory
     sys::UniqueFd output_, error_;
     double start_time_ = 0;
 };

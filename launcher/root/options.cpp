@@ -38,6 +38,9 @@ std::optional<std::string> wrong_combination(const Options& options) {
     if (!options.command.empty() && options.command[0].empty()) {
         return "the command is an empty word: is a variable of the script unset?";
     }
+    if (options.without_plugin && options.job_file.empty()) {
+        return "--without-plugin is for job files: give --job FILE, or leave it out";
+    }
     if (!options.job_file.empty() && !options.command.empty()) {
         return "--job FILE and a command exclude each other";
     }
@@ -92,6 +95,10 @@ void add_job(CLI::App& app, Options& options, Words& words) {
             ->check(CLI::Range(1, 1024));
     app.add_option("--job", options.job_file, "Run the job of a Batch AI job.json")
         ->type_name("FILE");
+    app.add_flag("--without-plugin", options.without_plugin,
+                 "With --job, where Slurm has no batchai plugin: no mounts; volumes must be "
+                 "directories that all nodes have")
+        ->excludes(words.local_option);
     app.add_option("--policy", options.policy_file,
                    "Site policy (default: $BATCHAI_POLICY, else /etc/batchai/batchai.toml)")
         ->type_name("FILE");

@@ -30,6 +30,7 @@ struct Options {
     bool own_gpus_only = false;  // --gpu-visibility rank
     std::string compat;          // --compat; empty: none
     std::string job_file;
+    bool without_plugin = false;
     std::string policy_file;
     std::vector<std::string> command;
     std::vector<std::string> arguments;  // all arguments, unchanged

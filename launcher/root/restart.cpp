@@ -15,9 +15,11 @@ namespace {
 
 bool may_mend(const SessionResult& result, const Session& session) {
     if (result.cause != Cause::rank && result.cause != Cause::node) return false;
-    // If an agent on this machine is lost, the job's own directories may be gone.
+    if (session.owned_directory.empty()) return true;
+    // If the agent of the first node is lost, its guard removes the job's own directories.
+    const auto& lost = result.lost_nodes;
     std::error_code error;
-    return session.owned_directory.empty() ||
+    return std::find(lost.begin(), lost.end(), session.allocation.nodes.front()) == lost.end() &&
            std::filesystem::exists(session.owned_directory, error);
 }
 
@@ -43,6 +45,7 @@ SessionResult run_with_restarts(Session session, const Restarts& restarts) {
         session.timeout_left = result.timeout_left;
         if (session.timeout_left && *session.timeout_left <= 0) return result;
         session.misplaced = result.misplaced;
+        session.prepared = result.prepared;
         session.allocation = without_nodes(session.allocation, result.lost_nodes, restarts);
         ++session.attempt;
         const auto nodes = session.allocation.nodes.size();

@@ -236,6 +236,7 @@ edited() {
 
 @test "without Slurm job create says so" {
     write_job good.json 2
+    need_root
     sinfo=$(type -P sinfo)
     # shellcheck disable=SC2016,SC2046 # the shell inside expands it; words
     run unshare --mount bash -c 'mount --bind /dev/null "$0" && exec "$@"' "$sinfo" batchai $(create good.json)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "job/duration.hpp"
@@ -32,6 +33,7 @@ struct CreateArgs {
     std::vector<std::string> named;         // --account and other options that sbatch has too
     std::vector<std::string> after_dashes;  // the user's options for sbatch, after "--"
     std::string old_cluster;                // -r; then -c names the job file
+    bool without_plugin = false;
     bool dry_run = false;
     bool wait = false;
 };
@@ -94,7 +96,11 @@ sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& poli
     submission.partition = cluster.partition;
     submission.gres = cluster.gres;
     submission.launcher = launcher;
+    submission.without_plugin = args.without_plugin;
     submission.job_file = args.input.config_file;
+    std::error_code gone;
+    if (args.without_plugin)
+        submission.job_file = std::filesystem::absolute(submission.job_file, gone);
     submission.exclusive = policy.exclusive;
     std::vector<std::string> given = args.named;
     given.insert(given.end(), args.after_dashes.begin(), args.after_dashes.end());
@@ -116,6 +122,26 @@ sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& poli
     // The user's options come last, because sbatch takes the last one of two.
     submission.pass_through.insert(submission.pass_through.end(), given.begin(), given.end());
     return submission;
+}
+
+// What batchai-launch --without-plugin would refuse when the job starts.
+sys::Result<void> check_without_plugin(const job::JobSpec& spec, const job::SitePolicy& policy) {
+    for (const job::Volume& volume : job::volumes_of(spec, policy)) {
+        const auto found = job::resolve_volume(policy, volume);
+        const bool is_directory = found && (*found)->file_system.type == job::MountType::bind;
+        if (!is_directory && volume.kind != job::Volume::Kind::cluster)
+            return sys::Error{job::describe(volume) +
+                              ": without the plugin only volumes of type bind work"};
+    }
+    for (const job::Variable& secret : spec.secrets) {
+        if (!secret.reference) continue;
+        const auto found = job::resolve_secret(policy, *secret.reference);
+        if (!found) return found.error();
+        if ((*found)->source.kind != job::CredentialsSource::Kind::user)
+            return sys::Error{"secret " + secret.name + ": " + job::name_of((*found)->source) +
+                              " is the site's: only the plugin can read it"};
+    }
+    return {};
 }
 
 int show_command(const Submission& submission) {
@@ -243,6 +269,9 @@ int run(const Session& session, CreateArgs args) {
     args.input.volumes = allowed_volumes(args, *policy, cluster->volumes);
     const auto job = check_input(args.input, *policy, static_cast<int>(partition->nodes.size()));
     if (!job) return kBadInput;
+    if (args.without_plugin)
+        if (auto able = check_without_plugin(job->spec, *policy); !able)
+            return fail(kBadInput, able.error());
     auto submission = plan(args, *policy, *job, *cluster, *partition);
     if (!submission) return fail(kEnvironment, submission.error());
     if (args.dry_run) return show_command(*submission);
@@ -277,6 +306,8 @@ void add_job_create(CLI::App& parent, Session& session) {
                      "cluster, as az had it first; then -c is the job file")
         ->transform(kLastOfId);
     verb->add_flag("--wait", args->wait, "then wait for its end, as job wait does");
+    verb->add_flag("--without-plugin", args->without_plugin,
+                   "where Slurm has no batchai plugin: no mounts, volumes must be directories");
     verb->add_flag("--dry-run", args->dry_run, "check, print the sbatch command, submit nothing");
     verb->add_option("--partition", args->partition, "instead of the cluster's")
         ->group("Passed on to sbatch");

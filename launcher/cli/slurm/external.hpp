@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs jp, Slurm's commands and those that the user names.
+// Runs jp, Slurm's commands, and the command of 'node exec'.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct Finished {
 };
 
 // Runs argv[0], a path or a name that is on the PATH, to its end, with input on its standard input,
-// and with this environment ("NAME=VALUE" each), or this process's. It gets SIGTERM when this program
-// dies. An error: it cannot be started.
+// and with this environment ("NAME=VALUE" each), or this process's. If the calling thread ends
+// before, the kernel sends SIGTERM to it. An error: it cannot be started.
 sys::Result<Finished> run_program(
     const std::vector<std::string>& argv, const std::string& input = {},
     const std::optional<std::vector<std::string>>& environment = std::nullopt);

@@ -152,7 +152,7 @@ std::string slurms_reason(const std::string& text) {
     for (std::string line; std::getline(lines, line);) {
         if (line.find("unrecognized option '--batchai-job") != std::string::npos)
             return "it does not know --batchai-job: add the line of spank_batchai.so to "
-                   "plugstack.conf";
+                   "plugstack.conf, or run the job without mounts: --without-plugin";
         if (line.find("Unable to contact slurm controller") != std::string::npos)
             return "Slurm's controller (slurmctld) does not answer: try again later";
         if (line.find("batchai") != std::string::npos) return without_prefix(line);
@@ -416,12 +416,11 @@ sys::Result<NodeAddresses> node_addresses(const std::vector<std::string>& names)
 std::vector<std::string> sbatch_arguments(const Submission& submission) {
     // --export=ALL overrides SBATCH_EXPORT=NONE of the user's environment. With NONE, Slurm does
     // not pass the plugin's options to the batch step.
-    std::vector<std::string> arguments{"--parsable",
-                                       fmt::format("--nodes={}", submission.nodes),
+    std::vector<std::string> arguments{"--parsable", fmt::format("--nodes={}", submission.nodes),
                                        "--export=ALL",
                                        "--open-mode=append",  // the job may be requeued
-                                       "--job-name=" + submission.job_name,
-                                       "--batchai-job=" + submission.job_file};
+                                       "--job-name=" + submission.job_name};
+    if (!submission.without_plugin) arguments.push_back("--batchai-job=" + submission.job_file);
     // The service ran one job per node. A site or user who shares nodes sets this option.
     const auto& given = submission.pass_through;
     if (submission.exclusive &&
@@ -439,7 +438,10 @@ std::vector<std::string> sbatch_arguments(const Submission& submission) {
 
 std::string batch_script(const Submission& submission) {
     return "#!/bin/bash\nexec " + shell_quoted(submission.launcher) +
-           " --job \"$BATCHAI_JOB_FILE\"\n";
+           (submission.without_plugin
+                ? " --without-plugin --job " + shell_quoted(submission.job_file)
+                : " --job \"$BATCHAI_JOB_FILE\"") +
+           "\n";
 }
 
 sys::Result<std::int64_t> submit(const Submission& submission) {

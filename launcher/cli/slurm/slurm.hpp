@@ -98,16 +98,17 @@ sys::Result<NodeAddresses> node_addresses(const std::vector<std::string>& names)
 struct Submission {
     std::string job_name;
     int nodes = 1;
-    std::string partition;                  // empty: the default one
-    std::string gres;                       // per node; empty: none
-    std::string job_file;                   // --batchai-job
+    std::string partition;  // empty: the default one
+    std::string gres;       // per node; empty: none
+    std::string job_file;
+    bool without_plugin = false;            // batchai-launch gets the job file, not sbatch
     std::string output;                     // of the batch script
     std::string launcher;                   // batchai-launch
     std::vector<std::string> pass_through;  // --account=… and other options of sbatch
     bool exclusive = true;                  // no other job runs on the nodes
 };
 
-// Without the name sbatch.
+// What comes after "sbatch".
 std::vector<std::string> sbatch_arguments(const Submission&);
 std::string batch_script(const Submission&);
 // Returns the new job's number. An error has sbatch's reason, on one line.

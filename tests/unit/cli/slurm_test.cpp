@@ -109,6 +109,13 @@ BOOST_AUTO_TEST_CASE(submission_asks_sbatch_for_what_the_job_file_says) {
                    argument);
     BOOST_TEST(batch_script(submission) ==
                "#!/bin/bash\nexec '/opt/my tools/batchai-launch' --job \"$BATCHAI_JOB_FILE\"\n");
+    submission.without_plugin = true;
+    submission.job_file = "/home/a user/job.json";
+    for (const auto& argument : sbatch_arguments(submission))
+        BOOST_TEST(!argument.starts_with("--batchai"));
+    BOOST_TEST(batch_script(submission) ==
+               "#!/bin/bash\nexec '/opt/my tools/batchai-launch' --without-plugin --job "
+               "'/home/a user/job.json'\n");
     submission.partition.clear();
     for (const auto& argument : sbatch_arguments(submission))
         BOOST_TEST(!argument.starts_with("--partition"));

@@ -24,6 +24,22 @@ BOOST_AUTO_TEST_CASE(the_line_comes_back_as_it_was) {
     BOOST_TEST(got->tree.radix == 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_directory_may_contain_blanks_or_be_none) {
+    Bootstrap bootstrap;
+    bootstrap.key = "key";
+    bootstrap.endpoints = {{"10.0.0.1", 1234}};
+    for (const char* directory : {"/home/a user/batchai", "/a\"b\\c", ""}) {
+        bootstrap.owned_directory = directory;
+        const std::string line = encode(bootstrap);
+        const auto decoded = decode_bootstrap(line);
+        BOOST_REQUIRE(decoded.has_value());
+        BOOST_TEST(decoded->owned_directory == directory);
+        // A line that was cut names no directory to remove.
+        for (std::size_t end = 0; end < line.rfind(' '); ++end)
+            BOOST_TEST(!decode_bootstrap(line.substr(0, end)).has_value());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_invalid_bootstrap_line_is_refused) {
     BOOST_TEST(!decode_bootstrap("").has_value());
     BOOST_TEST(!decode_bootstrap("hello\n").has_value());
