@@ -16,7 +16,7 @@ Branch::Branch(Loop& loop, const Bootstrap& bootstrap, const TlsKey& key, Callba
 
 sys::Result<int> Branch::listen(const std::string& address) {
     if (bootstrap_.tree.children(bootstrap_.node).empty()) return 0;
-    auto listener = listen_at(address);
+    auto listener = listen_at(address, "the agents");
     if (!listener) return listener.error();
     const int port = listener->endpoint.port;
     std::vector<Listener> listeners;

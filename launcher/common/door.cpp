@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/common/door.hpp"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
-#include <optional>
 #include <thread>
 
 namespace batchai::launcher {
@@ -19,65 +17,25 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long a door waits before it accepts again, if the process had no free descriptors.
-constexpr milliseconds kRest{100};
-
 constexpr milliseconds kConnect{2000};
 constexpr int kRounds = 5;
-
-std::optional<sockaddr_in> address_of(const Endpoint& endpoint) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(endpoint.port));
-    if (::inet_pton(AF_INET, endpoint.address.c_str(), &address.sin_addr) != 1) return {};
-    return address;
-}
-
-sys::UniqueFd make_socket() {
-    return sys::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
 
 }  // namespace
 
 // ---- listening ----------------------------------------------------------------------------------
 
-sys::Result<Listener> listen_at(const std::string& at) {
-    Listener listener{make_socket(), {at, 0}};
-    auto address = address_of(listener.endpoint);
-    if (!address) return sys::Error{at + ": not an IPv4 address"};
-    socklen_t size = sizeof *address;
-    const auto generic = reinterpret_cast<sockaddr*>(&*address);
-    if (!listener.socket || ::bind(listener.socket.get(), generic, size) != 0 ||
-        ::listen(listener.socket.get(), SOMAXCONN) != 0 ||
-        ::getsockname(listener.socket.get(), generic, &size) != 0) {
-        return sys::errno_error("opening a port at " + at + " for the agents");
-    }
-    listener.endpoint.port = ntohs(address->sin_port);
-    return listener;
-}
-
 Door::Door(Loop& loop, const TlsKey& key, std::vector<Listener> listeners,
            std::function<void(Link)> on_arrival, milliseconds patience)
-    : loop_(loop),
-      key_(key),
-      on_arrival_(std::move(on_arrival)),
-      patience_(patience),
-      rest_(loop, [this] {
-          for (const auto& listener : listeners_) listener->start();
-      }) {
+    : loop_(loop), key_(key), on_arrival_(std::move(on_arrival)), patience_(patience) {
     for (Listener& listener : listeners) {
-        listeners_.push_back(std::make_unique<Poll>(loop, std::move(listener.socket),
-                                                    [this](int fd) { accept(fd); }));
+        acceptors_.push_back(std::make_unique<Acceptor>(
+            loop, std::move(listener), [this](sys::UniqueFd socket) { admit(std::move(socket)); },
+            [this] { return close_oldest(); }));
     }
 }
 
-void Door::accept(int listener) {
-    sys::UniqueFd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) {
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) rest();
-        return;
-    }
-    if (strangers_.size() == kStrangers) strangers_.pop_front();
+void Door::admit(sys::UniqueFd socket) {
+    if (strangers_.size() == kStrangers) close_oldest();
     strangers_.push_back({Tls(key_, Tls::Role::answers, socket.get()), nullptr, nullptr});
     const auto stranger = std::prev(strangers_.end());
     stranger->socket =
@@ -96,12 +54,10 @@ void Door::hear(std::list<Stranger>::iterator stranger) {
     on_arrival_(std::move(link));
 }
 
-// Called when the process has no free descriptors. The caller stays in the kernel's queue, and
-// without a pause the loop would call this again at once.
-void Door::rest() {
-    if (!strangers_.empty()) return strangers_.pop_front();
-    for (const auto& listener : listeners_) listener->stop();
-    rest_.start(kRest);
+bool Door::close_oldest() {
+    if (strangers_.empty()) return false;
+    strangers_.pop_front();
+    return true;
 }
 
 // ---- connecting ---------------------------------------------------------------------------------
@@ -119,9 +75,9 @@ bool wait_for(int socket, short events, steady_clock::time_point deadline) {
 }
 
 sys::Result<sys::UniqueFd> connect_socket(const Endpoint& endpoint) {
-    const auto address = address_of(endpoint);
+    const auto address = socket_address(endpoint);
     if (!address) return sys::Error{"not an address"};
-    sys::UniqueFd socket = make_socket();
+    sys::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket) return sys::errno_error("socket");
     const auto generic = reinterpret_cast<const sockaddr*>(&*address);
     if (::connect(socket.get(), generic, sizeof *address) == 0) return socket;

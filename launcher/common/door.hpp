@@ -19,16 +19,10 @@
 
 #include "launcher/common/event_loop.hpp"
 #include "launcher/common/interfaces.hpp"
+#include "launcher/common/listener.hpp"
 #include "launcher/common/tls.hpp"
 
 namespace batchai::launcher {
-
-struct Listener {
-    sys::UniqueFd socket;
-    Endpoint endpoint;
-};
-// Listens at a free port of this address of this machine only.
-sys::Result<Listener> listen_at(const std::string& address);
 
 class Door {
   public:
@@ -48,17 +42,16 @@ class Door {
         std::unique_ptr<Poll> socket;
         std::unique_ptr<Timer> patience;
     };
-    void accept(int listener);
+    void admit(sys::UniqueFd socket);
     void hear(std::list<Stranger>::iterator stranger);
-    void rest();
+    bool close_oldest();  // false: there are no strangers
 
     Loop& loop_;
     const TlsKey& key_;
     std::function<void(Link)> on_arrival_;
     std::chrono::milliseconds patience_;
     std::list<Stranger> strangers_;  // the oldest first
-    std::vector<std::unique_ptr<Poll>> listeners_;
-    Timer rest_;
+    std::vector<std::unique_ptr<Acceptor>> acceptors_;
 };
 
 // Connects to the first endpoint that answers and knows the key. It tries each a few times. It

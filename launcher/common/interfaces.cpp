@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 
 #include "sys/unique_fd.hpp"
@@ -38,6 +39,14 @@ std::vector<Interface> interfaces() {
 
 std::string text_of(const Endpoint& endpoint) {
     return endpoint.address + ":" + std::to_string(endpoint.port);
+}
+
+std::optional<sockaddr_in> socket_address(const Endpoint& endpoint) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(endpoint.port));
+    if (::inet_pton(AF_INET, endpoint.address.c_str(), &address.sin_addr) != 1) return {};
+    return address;
 }
 
 namespace {

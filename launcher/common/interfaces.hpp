@@ -5,6 +5,7 @@
 
 #include <netinet/in.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct Endpoint {
 
 std::string text_of(const in_addr& address);
 std::string text_of(const Endpoint& endpoint);  // "address:port"
+// The endpoint for bind() and connect(). nullopt: its address is not an IPv4 address.
+std::optional<sockaddr_in> socket_address(const Endpoint& endpoint);
 
 // The interfaces that are up and have an IPv4 address, each once.
 std::vector<Interface> interfaces();

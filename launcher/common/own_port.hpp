@@ -10,6 +10,7 @@
 #include <string>
 
 #include "launcher/common/event_loop.hpp"
+#include "launcher/common/listener.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -17,20 +18,17 @@ namespace batchai::launcher {
 
 class OwnPort {
   public:
-    // The callback owns the connection, a non-blocking socket. An error names the purpose.
+    // The callback owns the connection, a non-blocking socket. users: see listen_at().
     static sys::Result<std::unique_ptr<OwnPort>> listen(
-        Loop& loop, const std::string& purpose, std::function<void(sys::UniqueFd)> on_connection);
+        Loop& loop, const std::string& users, std::function<void(sys::UniqueFd)> on_connection);
 
     int number() const { return number_; }
 
   private:
-    OwnPort(Loop& loop, sys::UniqueFd fd, int number,
-            std::function<void(sys::UniqueFd)> on_connection);
-    void accept();
+    OwnPort(Loop& loop, Listener listener, std::function<void(sys::UniqueFd)> on_connection);
 
-    std::function<void(sys::UniqueFd)> on_connection_;
     int number_;
-    Poll poll_;
+    Acceptor acceptor_;
 };
 
 }  // namespace batchai::launcher

@@ -140,7 +140,7 @@ sys::Result<void> Coordinator::open() {
     bootstrap.owned_directory = session_.owned_directory;
     bootstrap.tree = tree();
     for (const std::string& address : addresses) {
-        auto listener = listen_at(address);
+        auto listener = listen_at(address, "the agents");
         if (!listener) return listener.error();
         bootstrap.endpoints.push_back(listener->endpoint);
         listeners.push_back(std::move(*listener));

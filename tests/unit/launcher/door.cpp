@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/common/door.hpp"
 
-#include <sys/resource.h>
-
 #include <boost/test/unit_test.hpp>
 #include <future>
 
@@ -25,7 +23,7 @@ struct Fixture {
     std::vector<batchai::sys::UniqueFd> callers;
 
     Fixture() {
-        listeners.push_back(std::move(*listen_at("127.0.0.1")));
+        listeners.push_back(std::move(*listen_at("127.0.0.1", "a test")));
         endpoint = listeners.front().endpoint;
     }
     void open(std::chrono::milliseconds patience = Door::kPatience) {
@@ -146,34 +144,18 @@ BOOST_FIXTURE_TEST_CASE(without_descriptors_the_loop_does_not_spin_and_callers_g
                         Fixture) {
     open();
     connect();
-    rlimit before{};
-    ::getrlimit(RLIMIT_NOFILE, &before);
-    rlimit none = before;
-    none.rlim_cur = 3;
-    ::setrlimit(RLIMIT_NOFILE, &none);
-    int turns = 0;
-    uv_check_t check;
-    uv_check_init(loop.get(), &check);
-    check.data = &turns;
-    uv_check_start(&check, [](uv_check_t* c) { ++*static_cast<int*>(c->data); });
-    Timer end(loop, [this] { loop.stop(); });
-    end.start(500ms);
-    loop.run();
-    BOOST_TEST(turns < 50);
+    BOOST_TEST(turns_without_descriptors(loop) < 50);
     BOOST_TEST(door->strangers() == 0U);
-    ::setrlimit(RLIMIT_NOFILE, &before);
     run_until([&] { return door->strangers() == 1; });
-    uv_close(reinterpret_cast<uv_handle_t*>(&check), nullptr);
-    loop.stop();
     expect_arrival(key_of("a key"));
 }
 
 BOOST_AUTO_TEST_CASE(a_port_is_open_at_one_address_only) {
-    const auto listener = listen_at("127.0.0.2");
+    const auto listener = listen_at("127.0.0.2", "a test");
     BOOST_REQUIRE(listener);
     BOOST_TEST(interface_of(listener->socket.get()).address == "127.0.0.2");
-    BOOST_TEST(!listen_at("no address").has_value());
-    BOOST_TEST(!listen_at("192.0.2.1").has_value());  // not ours
+    BOOST_TEST(!listen_at("no address", "a test").has_value());
+    BOOST_TEST(!listen_at("192.0.2.1", "a test").has_value());  // not ours
 }
 
 BOOST_AUTO_TEST_SUITE_END()

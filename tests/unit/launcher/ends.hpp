@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -31,9 +32,31 @@ inline std::pair<Tls::Io, Tls::Io> shake(Tls& one, Tls& other) {
     return {a, b};
 }
 
+// How often the loop turns in half a second in which the process has no free descriptors.
+inline int turns_without_descriptors(Loop& loop) {
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    rlimit none = before;
+    none.rlim_cur = 3;
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    int turns = 0;
+    uv_check_t check;
+    uv_check_init(loop.get(), &check);
+    check.data = &turns;
+    uv_check_start(&check, [](uv_check_t* c) { ++*static_cast<int*>(c->data); });
+    Timer end(loop, [&] { loop.stop(); });
+    end.start(std::chrono::milliseconds(500));
+    loop.run();
+    const int counted = turns;
+    uv_close(reinterpret_cast<uv_handle_t*>(&check), nullptr);
+    uv_run(loop.get(), UV_RUN_NOWAIT);  // the loop forgets the handle
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    return counted;
+}
+
 // Over TCP; its caller and its answerer.
 inline std::pair<Link, Link> tcp_ends(const TlsKey& key) {
-    auto listener = listen_at("127.0.0.1");
+    auto listener = listen_at("127.0.0.1", "a test");
     sys::UniqueFd near(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     socklen_t size = sizeof address;

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(other_nodes_are_served_at_the_chosen_interface_and_never_at
     for (const std::string& address : addresses_for_nodes("no-such")) {
         BOOST_TEST(address != "0.0.0.0");
         BOOST_TEST(!address.starts_with("127."));
-        BOOST_TEST(listen_at(address).has_value());  // one of ours
+        BOOST_TEST(listen_at(address, "a test").has_value());  // one of ours
     }
 }
 
