@@ -9,6 +9,13 @@
 
 namespace batchai::launcher {
 
+std::optional<std::string> other_release(sys::Reader hello, const std::string& version) {
+    std::string its_version, name;
+    hello(its_version, name);
+    if (!hello.ok() || its_version == version) return std::nullopt;
+    return fmt::format("{} runs version {} of batchai-launch, not {}", name, its_version, version);
+}
+
 std::string describe(const RankEnd& end) {
     const bool killed = end.how == RankEnd::How::signaled && end.code == SIGKILL;
     const std::string memory =

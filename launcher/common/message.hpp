@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/map.hpp"
 #include "launcher/common/program.hpp"
+#include "sys/codec.hpp"
 
 namespace batchai::launcher {
 
@@ -60,12 +62,13 @@ enum class Kind : std::uint8_t {
 
 // ---- starting -----------------------------------------------------------------------------------
 
-// Agent to root: the first message on the connection.
+// Agent to root: the first message on the connection. Its number, and version and name as its
+// first fields, are the same in every release.
 struct Hello {
     static constexpr Kind kKind = Kind::hello;
     std::string version;
-    int node = 0;
     std::string name;
+    int node = 0;
     double clock = 0;  // the agent's CLOCK_REALTIME at the time of sending
     int gpus = 0;
     std::vector<int> cores;  // physical cores with at least one CPU that this agent may use
@@ -76,10 +79,14 @@ struct Hello {
     bool in_job_mounts = false;
     template <class A>
     void fields(A& a) {
-        a(version, node, name, clock, gpus, cores, granted_cores, free_port, tree_port,
+        a(version, name, node, clock, gpus, cores, granted_cores, free_port, tree_port,
           in_job_mounts);
     }
 };
+
+// The reason to refuse this Hello, if its agent has another version than this. It reads only the
+// first fields, because the others may be those of another release.
+std::optional<std::string> other_release(sys::Reader hello, const std::string& version);
 
 // What the command is: the program of the ranks, or one script that starts ranks itself with mpirun
 // or srun.

@@ -50,6 +50,7 @@ bool Coordinator::is_welcome(const Hello& hello) const {
 }
 
 void Coordinator::on_hello(Peer& peer, Reader& reader) {
+    if (const auto reason = other_release(reader, BATCHAI_VERSION)) return fail(*reason);
     Hello hello;
     if (!decode(reader, hello) || !is_welcome(hello)) return peer.channel->close();
     const int node = hello.node;
@@ -59,11 +60,6 @@ void Coordinator::on_hello(Peer& peer, Reader& reader) {
     session_.allocation.nodes[node] = hello.name;
     agents_[node].hello = std::move(hello);
     ++greeted_;
-    if (agents_[node].hello.version != BATCHAI_VERSION) {
-        return fail(fmt::format("{} runs version {} of batchai-launch, not {}",
-                                agents_[node].hello.name, agents_[node].hello.version,
-                                BATCHAI_VERSION));
-    }
     if (greeted_ == agents_.size() && state_ == State::starting) launch();
 }
 

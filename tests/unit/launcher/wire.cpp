@@ -48,6 +48,20 @@ BOOST_AUTO_TEST_CASE(a_message_comes_back_as_it_was) {
     BOOST_TEST(copy.shared_host);
 }
 
+BOOST_AUTO_TEST_CASE(an_agent_of_another_release_is_named_whatever_its_hello_has) {
+    Hello hello;
+    hello.version = "1.0";
+    hello.name = "n2";
+    const std::string bytes = batchai::sys::encode(hello);
+    const std::string start = bytes.substr(0, 2 * sizeof(std::uint64_t) + 5);
+    for (const std::string& its : {bytes, start, start + "other fields"}) {
+        BOOST_TEST(other_release(Reader(its), "1.1").value_or("") ==
+                   "n2 runs version 1.0 of batchai-launch, not 1.1");
+        BOOST_TEST(!other_release(Reader(its), "1.0").has_value());
+    }
+    BOOST_TEST(!other_release(Reader("no hello"), "1.1").has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_message_cut_short_anywhere_is_noticed) {
     const std::string bytes = encoded(example());
     for (std::size_t size = 0; size < bytes.size(); ++size) {
