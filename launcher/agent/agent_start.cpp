@@ -19,6 +19,7 @@
 #include "sys/text.hpp"
 
 namespace batchai::launcher {
+
 void Agent::say_hello() {
     gpus_ = count_gpus(environment_);
     topology_ = load_topology(gpus_ > 0);
@@ -28,7 +29,6 @@ void Agent::say_hello() {
     hello.node = bootstrap_.node;
     hello.name = bootstrap_.name;
     hello.gpus = gpus_;
-    for (const Core& core : cores_) hello.cores.push_back(core.front());
     granted_cores_ = granted_cores(cores_, env::value_of(environment_, "SLURM_JOB_CPUS_PER_NODE"),
                                    node_of_job());
     hello.granted_cores = granted_cores_;

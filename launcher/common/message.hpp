@@ -71,16 +71,14 @@ struct Hello {
     int node = 0;
     double clock = 0;  // the agent's CLOCK_REALTIME at the time of sending
     int gpus = 0;
-    std::vector<int> cores;  // physical cores with at least one CPU that this agent may use
-    int granted_cores = 0;   // the number of them that Slurm has granted
-    int free_port = 0;       // proposed for MASTER_PORT
-    int tree_port = 0;       // for its children in the tree; 0: it has none
+    int granted_cores = 0;  // of its physical cores, those that Slurm has granted
+    int free_port = 0;      // proposed for MASTER_PORT
+    int tree_port = 0;      // for its children in the tree; 0: it has none
     // See readiness.hpp.
     bool in_job_mounts = false;
     template <class A>
     void fields(A& a) {
-        a(version, name, node, clock, gpus, cores, granted_cores, free_port, tree_port,
-          in_job_mounts);
+        a(version, name, node, clock, gpus, granted_cores, free_port, tree_port, in_job_mounts);
     }
 };
 
