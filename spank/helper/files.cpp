@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "spank/protocol.hpp"
+
 namespace batchai::spank {
 
 sys::Result<std::string> read_all(int fd, std::size_t limit) {
@@ -48,7 +50,7 @@ sys::Result<std::string> read_regular_file(const std::string& path, std::size_t 
 
 std::string read_or_empty(int directory, const std::string& path) {
     const sys::UniqueFd file(openat(directory, path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    auto text = file ? read_all(file.get(), 1024 * 1024) : sys::Result<std::string>(sys::Error{});
+    auto text = file ? read_all(file.get(), kStateMaximum) : sys::Result<std::string>(sys::Error{});
     return text ? *std::move(text) : std::string();
 }
 

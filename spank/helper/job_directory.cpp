@@ -28,17 +28,12 @@ bool is_at(int fd, const std::string& path) {
            opened.st_ino == found.st_ino && opened.st_dev == found.st_dev;
 }
 
-// Locks the directory. An empty descriptor: another process has the lock (busy), or the directory
-// is gone. The process that had the lock before may have removed it or set it aside.
-sys::UniqueFd open_locked(const std::string& path, bool wait, bool& busy) {
+// Locks the directory. An empty descriptor: another process has the lock, or the directory is gone.
+// The process that had the lock before may have removed it or set it aside.
+sys::UniqueFd open_locked(const std::string& path, bool wait) {
     sys::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    busy = false;
-    if (!fd) return fd;
-    if (flock(fd.get(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0)
-        busy = true;
-    else if (is_at(fd.get(), path))
-        return fd;
-    fd.reset();
+    const int lock = wait ? LOCK_EX : LOCK_EX | LOCK_NB;
+    if (fd && (flock(fd.get(), lock) != 0 || !is_at(fd.get(), path))) fd.reset();
     return fd;
 }
 
@@ -48,16 +43,14 @@ sys::Result<JobDirectory> JobDirectory::create(const std::string& name) {
     const std::string path = directory_path(name);
     for (int attempt = 0; attempt < 100; ++attempt) {
         if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return sys::errno_error(path);
-        bool busy = false;
-        auto fd = open_locked(path, true, busy);
+        auto fd = open_locked(path, true);
         if (fd) return JobDirectory(name, std::move(fd));
     }
     return sys::Error{path + ": cannot be locked"};
 }
 
 std::optional<JobDirectory> JobDirectory::open(const std::string& name, bool wait) {
-    bool busy = false;
-    auto fd = open_locked(directory_path(name), wait, busy);
+    auto fd = open_locked(directory_path(name), wait);
     if (!fd) return std::nullopt;
     return JobDirectory(name, std::move(fd));
 }
@@ -76,14 +69,11 @@ std::string JobDirectory::path(const char* file) const {
 }
 
 Fields JobDirectory::state() const {
-    sys::UniqueFd file(openat(fd(), kStateFile, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!file) return {};
-    auto text = read_all(file.get(), kStateMaximum);
-    if (!text) return {};
+    std::string text = read_or_empty(fd(), kStateFile);
     // Only the plugin reads the environment after the empty string.
-    const auto end = text->find(std::string_view("\0\0", 2));
-    if (end != std::string::npos) text->resize(end + 1);
-    auto fields = Fields::parse(*text);
+    const auto end = text.find(std::string_view("\0\0", 2));
+    if (end != std::string::npos) text.resize(end + 1);
+    auto fields = Fields::parse(text);
     return fields ? *std::move(fields) : Fields();
 }
 
@@ -116,11 +106,9 @@ sys::Result<void> JobDirectory::append(const char* file, const Fields& entries) 
 }
 
 Fields JobDirectory::read(const char* file) const {
-    const sys::UniqueFd begin(openat(fd(), file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    auto text = begin ? read_all(begin.get(), kStateMaximum) : sys::Result<std::string>("");
-    if (!text) return {};
-    text->resize(text->rfind('\0') + 1);  // drop an entry whose writer was interrupted
-    auto fields = Fields::parse(*text);
+    std::string text = read_or_empty(fd(), file);
+    text.resize(text.rfind('\0') + 1);  // drop an entry whose writer was interrupted
+    auto fields = Fields::parse(text);
     return fields ? *std::move(fields) : Fields();
 }
 
