@@ -12,8 +12,8 @@ extern "C" {
 namespace batchai::spank {
 namespace {
 
-// Slurm's callback has no pointer for our own data, so the plugin has this one variable. The last
-// call wins: first comes the environment, then #SBATCH lines, then the command line.
+// Slurm's callback has no pointer for our own data, so this file has one variable. The last call
+// wins: first comes the environment, then #SBATCH lines, then the command line.
 char* texts[kOptionCount];
 
 int remember(int option, const char* text, int) {

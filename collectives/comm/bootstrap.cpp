@@ -48,7 +48,6 @@ constexpr char kSessionKey[] = "batchai.coll.session";
 // published. A process that asks for one key of a rank gets all of that rank's keys, earlier
 // programs' too, and caches them. So each session has a name, which is part of its keys. Only the
 // name itself is published under the same key again.
-// itself is published under the same key again.
 class Session {
   public:
     static Session& get() {
@@ -269,7 +268,7 @@ std::string node_name() {
     return name;
 }
 
-std::string host_name() {
+std::string host_identity() {
     std::string boot;
     std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
     struct stat network {};

@@ -40,6 +40,6 @@ sys::Result<std::unique_ptr<Bootstrap>> bootstrap_through_pmix();
 // PMIx server; the host's name.
 std::string node_name();
 // Equal for two processes exactly if they reach each other through the loopback.
-std::string host_name();
+std::string host_identity();
 
 }  // namespace batchai::coll

@@ -103,7 +103,7 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::join(std::unique_ptr<Co
 }
 
 sys::Result<void> Communicator::find_others() {
-    const Introduction own{node_name(), host_name(), ::getpid()};
+    const Introduction own{node_name(), host_identity(), ::getpid()};
     if (auto done = bootstrap_->publish(kIntroduction, sys::encode(own)); !done) return done;
     std::vector<std::string> names;
     std::vector<int> pids;

@@ -52,8 +52,8 @@ class Engine {
 
     // Must not be called after a failure. Copies the call's counts.
     Request* start(const Call& call);
-    // Both make progress. Only test returns IN_PROGRESS; otherwise the request has ended and is
-    // deleted.
+    // Both make progress. Only test returns IN_PROGRESS. Otherwise the request has ended, and the
+    // engine may use it again.
     batchai_coll_status test(Request* request);
     batchai_coll_status wait(Request* request);
     // Whether the last test() made progress.
