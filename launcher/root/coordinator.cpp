@@ -34,7 +34,8 @@ Coordinator::Coordinator(Session session)
     : session_(std::move(session)),
       namespace_(
           fmt::format("batchai.{}.{}", session_.allocation.job_id, random_text().substr(0, 16))),
-      relay_(*this, tree()),
+      relay_([this](int node, const Frame& message) { agents_[node].peer->channel->send(message); },
+             tree()),
       agents_(session_.allocation.nodes.size()),
       starter_words_(session_.allocation.local,
                      [this](const DeathNotice& notice) { on_agent_died(notice); }),
@@ -335,28 +336,6 @@ void Coordinator::start_input() {
         return;
     }
     input_.start();
-}
-
-// ---- sending ------------------------------------------------------------------------------------
-
-void Coordinator::send(const std::vector<int>& nodes, const FenceDone& message) {
-    const Frame whole = frame(message);
-    for (int node : nodes) agents_[node].peer->channel->send(whole);
-}
-void Coordinator::send(int node, const ModexRequest& message) {
-    agents_[node].peer->channel->send(message);
-}
-void Coordinator::send(int node, const ModexReply& message) {
-    agents_[node].peer->channel->send(message);
-}
-void Coordinator::send(int node, const StoreReply& message) {
-    agents_[node].peer->channel->send(message);
-}
-void Coordinator::send(int node, const Notification& message) {
-    agents_[node].peer->channel->send(message);
-}
-void Coordinator::send(int node, const GlooReply& message) {
-    agents_[node].peer->channel->send(message);
 }
 
 }  // namespace batchai::launcher

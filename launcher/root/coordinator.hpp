@@ -98,7 +98,7 @@ struct SessionResult {
     std::string details = {};                 // lines below the failure in the report
 };
 
-class Coordinator final : private Relay::Sender {
+class Coordinator {
   public:
     // Runs the job to its end. Afterwards a thread of libuv may still be in read() or write(),
     // until the process ends.
@@ -182,12 +182,6 @@ class Coordinator final : private Relay::Sender {
             if (agent.peer != nullptr) agent.peer->channel->send(message);
         }
     }
-    void send(const std::vector<int>& nodes, const FenceDone& message) override;
-    void send(int node, const ModexRequest& message) override;
-    void send(int node, const ModexReply& message) override;
-    void send(int node, const StoreReply& message) override;
-    void send(int node, const Notification& message) override;
-    void send(int node, const GlooReply& message) override;
 
     Session session_;
     std::optional<TlsKey> key_;

@@ -20,10 +20,10 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         if (missing.rank >= 0 && missing.rank < map_.size()) missing_rank_ = missing.rank;
     } else if (ModexRequest request; kind == Kind::modex_request && decode(reader, request)) {
         if (request.rank < static_cast<std::uint32_t>(map_.size())) {
-            sender_.send(map_.node_of(static_cast<int>(request.rank)), request);
+            send(map_.node_of(static_cast<int>(request.rank)), request);
         }
     } else if (ModexReply reply; kind == Kind::modex_reply && decode(reader, reply)) {
-        if (is_node(reply.origin)) sender_.send(reply.origin, reply);
+        if (is_node(reply.origin)) send(reply.origin, reply);
     } else if (Publish items; kind == Kind::publish && decode(reader, items)) {
         publish(node, items);
     } else if (Lookup lookup; kind == Kind::lookup && decode(reader, lookup)) {
@@ -31,21 +31,24 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         if (!answer(waiting)) waiting_.push_back(std::move(waiting));
     } else if (Unpublish names; kind == Kind::unpublish && decode(reader, names)) {
         directory_.unpublish(names.owner, names.keys);
-        sender_.send(node, StoreReply{names.id, PMIX_SUCCESS, {}});
+        send(node, StoreReply{names.id, PMIX_SUCCESS, {}});
     } else if (Notification event; kind == Kind::notification && decode(reader, event)) {
+        const Frame whole = frame(event);
         for (int other = 0; other < map_.used_nodes(); ++other) {
-            if (other != node) sender_.send(other, event);
+            if (other != node) send_(other, whole);
         }
     } else if (GlooRequest asked; kind == Kind::gloo_request && decode(reader, asked)) {
-        sender_.send(node, GlooReply{asked.id, values_.answer(asked.request)});
+        send(node, GlooReply{asked.id, values_.answer(asked.request)});
     }
 }
 
 void Relay::finish(const Fence& whole) {
     if (const int rank = fences_.missing_rank(whole.id); rank >= 0) missing_rank_ = rank;
     const auto children = fences_.branches(whole.id.procs, map_);
-    in_pieces(whole, next_serial_++,
-              [&](const FenceDone& piece) { sender_.send(children, piece); });
+    in_pieces(whole, next_serial_++, [&](const FenceDone& piece) {
+        const Frame message = frame(piece);
+        for (int child : children) send_(child, message);
+    });
 }
 
 void Relay::on_gone(const RankEnd& end) {
@@ -65,7 +68,7 @@ int Relay::awaited() const {
 
 void Relay::publish(int node, const Publish& message) {
     const bool stored = directory_.publish(message.items);
-    sender_.send(node, StoreReply{message.id, stored ? PMIX_SUCCESS : PMIX_ERR_DUPLICATE_KEY, {}});
+    send(node, StoreReply{message.id, stored ? PMIX_SUCCESS : PMIX_ERR_DUPLICATE_KEY, {}});
     if (stored) std::erase_if(waiting_, [this](const Waiting& w) { return answer(w); });
 }
 
@@ -76,7 +79,7 @@ bool Relay::answer(const Waiting& waiting) {
     const int status = found.empty() ? PMIX_ERR_NOT_FOUND
                        : all         ? PMIX_SUCCESS
                                      : PMIX_ERR_PARTIAL_SUCCESS;
-    sender_.send(waiting.node, StoreReply{waiting.lookup.id, status, std::move(found)});
+    send(waiting.node, StoreReply{waiting.lookup.id, status, std::move(found)});
     return true;
 }
 

@@ -5,9 +5,11 @@
 // names and the values of Horovod's Gloo.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launcher/common/channel.hpp"
@@ -20,21 +22,10 @@ namespace batchai::launcher {
 
 class Relay {
   public:
-    // Sends messages to agents.
-    class Sender {
-      public:
-        virtual void send(const std::vector<int>& nodes, const FenceDone&) = 0;
-        virtual void send(int node, const ModexRequest&) = 0;
-        virtual void send(int node, const ModexReply&) = 0;
-        virtual void send(int node, const StoreReply&) = 0;
-        virtual void send(int node, const Notification&) = 0;
-        virtual void send(int node, const GlooReply&) = 0;
+    // Sends a message to the agent of a node.
+    using Send = std::function<void(int node, const Frame& message)>;
 
-      protected:
-        ~Sender() = default;
-    };
-
-    Relay(Sender& sender, Tree tree) : sender_(sender), fences_(tree, kRoot) {}
+    Relay(Send send, Tree tree) : send_(std::move(send)), fences_(tree, kRoot) {}
     void set_map(const RankMap& map) {
         map_ = map;
         values_ = gloo::KeyValues(map);
@@ -55,11 +46,15 @@ class Relay {
         int node;
         Lookup lookup;
     };
+    template <class Message>
+    void send(int node, const Message& message) {
+        send_(node, frame(message));
+    }
     void finish(const Fence& whole);
     void publish(int node, const Publish& message);
     bool answer(const Waiting& waiting);
 
-    Sender& sender_;
+    Send send_;
     RankMap map_;
     FenceTable fences_;
     std::uint64_t next_serial_ = 1;
