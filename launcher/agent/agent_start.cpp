@@ -11,7 +11,7 @@
 #include "job/expand.hpp"
 #include "job/plan.hpp"
 #include "launcher/agent/agent.hpp"
-#include "launcher/agent/facts.hpp"
+#include "launcher/agent/reserved_port.hpp"
 #include "launcher/common/host_list.hpp"
 #include "launcher/common/readiness.hpp"
 #include "sys/clock.hpp"

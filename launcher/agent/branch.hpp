@@ -17,8 +17,8 @@
 
 #include "launcher/common/bootstrap.hpp"
 #include "launcher/common/channel.hpp"
-#include "launcher/common/collective.hpp"
 #include "launcher/common/door.hpp"
+#include "launcher/common/fence_table.hpp"
 
 namespace batchai::launcher {
 

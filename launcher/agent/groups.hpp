@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/common/collective.hpp"
+#include "launcher/common/fence_table.hpp"
 #include "launcher/common/map.hpp"
 
 namespace batchai::launcher {

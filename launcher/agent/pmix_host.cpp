@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "launcher/common/collective.hpp"
 #include "launcher/common/exit_code.hpp"
+#include "launcher/common/fence_table.hpp"
 #include "launcher/common/paths.hpp"
 #include "launcher/pmix/dmodex.hpp"
 #include "launcher/pmix/event.hpp"

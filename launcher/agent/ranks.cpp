@@ -8,7 +8,7 @@
 #include <array>
 #include <csignal>
 
-#include "launcher/common/collective.hpp"
+#include "launcher/common/fence_table.hpp"
 #include "launcher/common/processes.hpp"
 #include "sys/clock.hpp"
 

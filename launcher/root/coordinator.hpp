@@ -23,10 +23,10 @@
 #include "launcher/root/input_feed.hpp"
 #include "launcher/root/inspection.hpp"
 #include "launcher/root/options.hpp"
+#include "launcher/root/outcome.hpp"
 #include "launcher/root/plan_view.hpp"
 #include "launcher/root/printer.hpp"
 #include "launcher/root/relay.hpp"
-#include "launcher/root/report.hpp"
 #include "launcher/root/starter.hpp"
 #include "launcher/root/starter_words.hpp"
 

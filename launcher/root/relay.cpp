@@ -30,7 +30,7 @@ void Relay::on_message(int node, Kind kind, Reader& reader) {
         Waiting waiting{node, std::move(lookup)};
         if (!answer(waiting)) waiting_.push_back(std::move(waiting));
     } else if (Unpublish names; kind == Kind::unpublish && decode(reader, names)) {
-        directory_.unpublish(names.owner, names.keys);
+        published_.unpublish(names.owner, names.keys);
         send(node, StoreReply{names.id, PMIX_SUCCESS, {}});
     } else if (Notification event; kind == Kind::notification && decode(reader, event)) {
         const Frame whole = frame(event);
@@ -67,13 +67,13 @@ int Relay::awaited() const {
 }
 
 void Relay::publish(int node, const Publish& message) {
-    const bool stored = directory_.publish(message.items);
+    const bool stored = published_.publish(message.items);
     send(node, StoreReply{message.id, stored ? PMIX_SUCCESS : PMIX_ERR_DUPLICATE_KEY, {}});
     if (stored) std::erase_if(waiting_, [this](const Waiting& w) { return answer(w); });
 }
 
 bool Relay::answer(const Waiting& waiting) {
-    std::vector<Item> found = directory_.lookup(waiting.lookup.keys);
+    std::vector<Item> found = published_.lookup(waiting.lookup.keys);
     const bool all = found.size() == waiting.lookup.keys.size();
     if (!all && waiting.lookup.wait) return false;
     const int status = found.empty() ? PMIX_ERR_NOT_FOUND

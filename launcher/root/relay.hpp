@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Relay: the root's part of PMIx and of Gloo's rendezvous. It joins fences. It passes direct modex
-// requests to the node of the rank, and events to all nodes. It has the directory of published
-// names and the values of Horovod's Gloo.
+// requests to the node of the rank, and events to all nodes. It has the published names and the
+// values of Horovod's Gloo.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "launcher/common/channel.hpp"
-#include "launcher/common/collective.hpp"
+#include "launcher/common/fence_table.hpp"
 #include "launcher/common/message_pmix.hpp"
 #include "launcher/gloo/key_values.hpp"
-#include "launcher/root/directory.hpp"
+#include "launcher/root/published_names.hpp"
 
 namespace batchai::launcher {
 
@@ -63,7 +63,7 @@ class Relay {
     int missing_rank_ = -1;  // an ended rank that a fence needs; -1: none
     int never_joined_ = -1;  // an ended rank that had not joined; -1: none
     std::set<int> joined_;   // nodes with ranks in PMIx
-    Directory directory_;
+    PublishedNames published_;
     std::list<Waiting> waiting_;
     gloo::KeyValues values_;
 };

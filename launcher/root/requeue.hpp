@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "launcher/common/allocation.hpp"
-#include "launcher/root/report.hpp"
+#include "launcher/root/outcome.hpp"
 
 namespace batchai::launcher {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/root/report.hpp"
+#include "launcher/root/outcome.hpp"
 
 #include <fmt/format.h>
 

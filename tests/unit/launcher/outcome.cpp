@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/root/report.hpp"
+#include "launcher/root/outcome.hpp"
 
 #include "launcher/common/death_notice.hpp"
 #include "tests/unit/printing.hpp"
@@ -9,7 +9,7 @@
 
 using namespace batchai::launcher;
 
-BOOST_AUTO_TEST_SUITE(report)
+BOOST_AUTO_TEST_SUITE(outcome)
 
 namespace {
 

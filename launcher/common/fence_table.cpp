@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/common/collective.hpp"
+#include "launcher/common/fence_table.hpp"
 
 #include <pmix_common.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/common/collective.hpp"
+#include "launcher/common/fence_table.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <numeric>
 
 using namespace batchai::launcher;
 
-BOOST_AUTO_TEST_SUITE(collective)
+BOOST_AUTO_TEST_SUITE(fence_table)
 
 namespace {
 

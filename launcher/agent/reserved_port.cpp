@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/agent/facts.hpp"
+#include "launcher/agent/reserved_port.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -8,7 +8,6 @@
 #include <random>
 
 namespace batchai::launcher {
-
 namespace {
 
 sys::UniqueFd bind_port(int port) {

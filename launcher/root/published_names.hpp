@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Directory: values that ranks have published by name (PMIx_Publish, MPI_Publish_name). The root
-// has it.
+// PublishedNames: values that ranks have published by name (PMIx_Publish, MPI_Publish_name). The
+// root has it.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace batchai::launcher {
 
-class Directory {
+class PublishedNames {
   public:
     // False: one of the names is taken, and nothing is stored.
     bool publish(const std::vector<Item>& items);
