@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <sstream>
 
 #include "collectives/comm/group.hpp"
 #include "collectives/comm/offers.hpp"
@@ -213,25 +212,20 @@ sys::Result<void> Communicator::accept_offers() {
 
 // Either all ranks get a communicator or none does. All ranks use the same cost of links.
 sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
-    std::string word = own ? std::string(kJoined) : "failed: " + own.error().message;
-    if (own && link_) {
-        word += fmt::format(" {} {} {}", link_->latency, link_->per_byte, link_->overhead);
-    }
-    if (auto done = bootstrap_->publish(kResult, word); !done) return done;
+    JoinResult result;
+    if (!own) result.error = own.error().message;
+    if (own && link_) result.links.push_back(*link_);
+    if (auto done = bootstrap_->publish(kResult, sys::encode(result)); !done) return done;
     if (!own) return own;
-    std::vector<Link> links;
-    if (link_) links.push_back(*link_);
+    std::vector<Link> links = std::move(result.links);
     for (int rank = 0; rank < topology_.size; ++rank) {
         if (rank == topology_.rank) continue;
-        const auto other = bootstrap_->lookup(rank, kResult);
+        const auto other = look_up<JoinResult>(*bootstrap_, rank, kResult);
         if (!other) return other.error();
-        if (!other->starts_with(kJoined)) {
-            return sys::Error{fmt::format("rank {} has {}", rank, *other)};
+        if (!other->error.empty()) {
+            return sys::Error{fmt::format("rank {} has failed: {}", rank, other->error)};
         }
-        Link measured;
-        std::istringstream numbers(other->substr(kJoined.size()));
-        if (!(numbers >> measured.latency >> measured.per_byte >> measured.overhead)) continue;
-        links.push_back(measured);
+        links.insert(links.end(), other->links.begin(), other->links.end());
     }
     if (!links.empty()) link_ = typical(std::move(links));
     const bool slow = link_ && link_->is_slow();

@@ -4,49 +4,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <numeric>
 
 #include "collectives/comm/comm.hpp"
 #include "collectives/comm/group.hpp"
+#include "collectives/comm/offers.hpp"
 
 namespace batchai::coll {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// A rank's data for the others, or its error.
-using Word = sys::Result<std::string>;
-constexpr char kWell = '+', kFailed = '-';  // the first byte of a published Word
 
-// Sends this rank's data or error to all ranks. Returns the data of all, by rank; an error on all
+// Sends this rank's part or error to all ranks. Returns the parts of all, by rank; an error on all
 // ranks if one has an error.
-sys::Result<std::vector<std::string>> exchange(Bootstrap& ranks, const std::string& key,
-                                               const Word& own) {
-    const std::string word = own ? kWell + *own : kFailed + own.error().message;
-    if (auto done = ranks.publish(key, word); !done) return done.error();
-    if (!own) return own.error();
-    std::vector<std::string> words;
+sys::Result<std::vector<MemoryPart>> exchange(Bootstrap& ranks, const char* key,
+                                              const MemoryPart& own) {
+    if (auto done = ranks.publish(key, sys::encode(own)); !done) return done.error();
+    if (!own.error.empty()) return sys::Error{own.error};
+    std::vector<MemoryPart> parts;
     for (int rank = 0; rank < ranks.size(); ++rank) {
-        auto other = ranks.lookup(rank, key);
+        auto other = look_up<MemoryPart>(ranks, rank, key);
         if (!other) return other.error();
-        if (other->starts_with(kFailed)) {
-            return sys::Error{other->substr(1)}.in(fmt::format("rank {}", rank));
+        if (!other->error.empty()) {
+            return sys::Error{other->error}.in(fmt::format("rank {}", rank));
         }
-        words.push_back(other->substr(1));
+        parts.push_back(*std::move(other));
     }
-    return words;
-}
-
-std::string description(const Segment& part) {
-    return fmt::format("{} {}", part.size(), part.path());
-}
-
-sys::Result<Segment> open_part(const std::string& description) {
-    std::size_t bytes = 0;
-    const char* end = description.data() + description.size();
-    const auto number = std::from_chars(description.data(), end, bytes);
-    return Segment::open({number.ptr + 1, end}, bytes);
+    return parts;
 }
 
 }  // namespace
@@ -82,18 +67,18 @@ sys::Result<std::byte*> Communicator::allocate(std::size_t bytes) {
 
 // Collective over all ranks: checks that each node has the memory that all of its ranks ask for.
 sys::Result<void> Communicator::check_memory(Bootstrap& ranks, std::size_t bytes) const {
-    const auto sizes = exchange(ranks, "bytes", std::to_string(bytes));
-    if (!sizes) return sizes.error();
+    const auto wanted = exchange(ranks, "bytes", {{}, bytes, {}});
+    if (!wanted) return wanted.error();
     std::size_t needed = 0;
     for (const int rank : topology_.members[topology_.node()]) {
-        const std::size_t more = std::stoull((*sizes)[static_cast<std::size_t>(rank)]);
+        const std::size_t more = (*wanted)[static_cast<std::size_t>(rank)].bytes;
         needed += std::min(more, std::numeric_limits<std::size_t>::max() - needed);
     }
     const std::size_t available = available_memory();
-    Word enough("");
+    MemoryPart enough;
     if (needed > available) {
-        enough = sys::Error{fmt::format("{} needs {} bytes of memory, but only {} are available",
-                                        roster_.node(topology_.node()), needed, available)};
+        enough.error = fmt::format("{} needs {} bytes of memory, but only {} are available",
+                                   roster_.node(topology_.node()), needed, available);
     }
     const auto all = exchange(ranks, "enough", enough);
     return all ? sys::Result<void>() : all.error();
@@ -102,21 +87,23 @@ sys::Result<void> Communicator::check_memory(Bootstrap& ranks, std::size_t bytes
 // Collective over all ranks: returns the memory of each rank of the node, by local rank.
 sys::Result<std::vector<Segment>> Communicator::share(Bootstrap& ranks, std::size_t bytes) const {
     auto own = Segment::create(bytes);
-    const auto offers =
-        exchange(ranks, "memory", own ? Word(description(*own)) : Word(own.error()));
+    const auto offers = exchange(
+        ranks, "memory",
+        own ? MemoryPart{{}, own->size(), own->path()} : MemoryPart{own.error().message, 0, {}});
     if (!offers) return offers.error();
     std::vector<Segment> parts;
-    Word opened("");
+    MemoryPart opened;
     for (const int rank : topology_.members[topology_.node()]) {
         if (rank == topology_.rank) continue;
-        auto part = open_part((*offers)[static_cast<std::size_t>(rank)]);
+        const MemoryPart& offer = (*offers)[static_cast<std::size_t>(rank)];
+        auto part = Segment::open(offer.path, offer.bytes);
         if (!part) {
-            opened = part.error();
+            opened.error = part.error().message;
             break;
         }
         parts.push_back(std::move(*part));
     }
-    if (opened) parts.insert(parts.begin() + topology_.local_rank(), std::move(*own));
+    if (opened.error.empty()) parts.insert(parts.begin() + topology_.local_rank(), std::move(*own));
     if (auto done = exchange(ranks, "mapped", opened); !done) return done.error();
     return parts;
 }

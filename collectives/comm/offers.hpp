@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The data that ranks publish as they join a communicator (bootstrap.hpp), encoded by
-// sys/codec.hpp.
+// The data that ranks publish as they join a communicator (bootstrap.hpp) or allocate memory
+// together, encoded by sys/codec.hpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "collectives/comm/bootstrap.hpp"
+#include "collectives/transport/link.hpp"
 #include "sys/codec.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::coll {
 
-// The keys, in the order of use. A rank's result begins with kJoined if the rank has joined.
+// The keys of a rank that joins, in the order of use.
 inline constexpr char kIntroduction[] = "introduction", kOffer[] = "offer", kResult[] = "result";
-inline constexpr std::string_view kJoined = "joined";
 
 // The first message of a rank to all others.
 struct Introduction {
@@ -43,6 +43,29 @@ struct Offer {
     template <class Archive>
     void fields(Archive& archive) {
         archive(memory, invitation, ports, address);
+    }
+};
+
+// The last message of a rank that joins.
+struct JoinResult {
+    std::string error;        // empty: it has joined
+    std::vector<Link> links;  // the cost that it has measured, at most one
+
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(error, links);
+    }
+};
+
+// The memory that a rank asks for or offers to the other ranks of its node.
+struct MemoryPart {
+    std::string error;  // empty: none
+    std::uint64_t bytes = 0;
+    std::string path;
+
+    template <class Archive>
+    void fields(Archive& archive) {
+        archive(error, bytes, path);
     }
 };
 
