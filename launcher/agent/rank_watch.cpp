@@ -77,10 +77,11 @@ void RankWatch::look() {
     if (quiet_after_.count() == 0) return;
     if (activity.moved) {
         still_.restart();
-        if (std::exchange(quiet_, false)) node_.root.send(Quiet{});
+        if (std::exchange(quiet_, false)) node_.root.send(Quiet{Quiet::Progress::moving});
     } else if (const auto still = still_.read(kWatch); !quiet_ && still >= quiet_after_) {
         quiet_ = true;
-        node_.root.send(Quiet{true, activity.waiting});
+        node_.root.send(
+            Quiet{activity.waiting ? Quiet::Progress::waiting : Quiet::Progress::silent});
     }
 }
 

@@ -368,11 +368,15 @@ struct Stack {
 // Agent to root: the node's ranks have made no progress for Launch::quiet_after. Or one has again.
 struct Quiet {
     static constexpr Kind kKind = Kind::quiet;
-    bool quiet = false;
-    bool waiting = false;  // some of the ranks wait for others
+    enum class Progress : std::uint8_t {
+        moving,
+        silent,
+        waiting  // silent, and some of the ranks wait for others
+    };
+    Progress progress = Progress::moving;
     template <class A>
     void fields(A& a) {
-        a(quiet, waiting);
+        a(progress);
     }
 };
 // Root to agents: the job has ended. Clean up and exit.

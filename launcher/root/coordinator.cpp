@@ -214,7 +214,7 @@ void Coordinator::on_message(int node, Kind kind, Reader& reader) {
             if (Stack stack; decode(reader, stack)) inspection_.on_stack(stack);
             return;
         case Kind::quiet:
-            if (Quiet quiet; decode(reader, quiet)) on_quiet(node, quiet);
+            if (Quiet quiet; decode(reader, quiet)) on_quiet(node, quiet.progress);
             return;
         case Kind::fence_answer:
             if (FenceAnswer answer; decode(reader, answer)) fence_inquiry_.on_answer(node, answer);

@@ -119,7 +119,7 @@ class Coordinator {
         double offset = 0;  // the root's clock minus the agent's
         std::optional<Prepared> prepared;
         bool done = false;
-        Quiet quiet;
+        Quiet::Progress progress = Quiet::Progress::moving;
     };
 
     sys::Result<void> open();
@@ -161,7 +161,7 @@ class Coordinator {
     void on_stall();
     // then: called when the inspection is complete, unless the job has ended before.
     void inspect(const std::string& why = {}, std::function<void()> then = {});
-    void on_quiet(int node, const Quiet& quiet);
+    void on_quiet(int node, Quiet::Progress progress);
     void check_quiet();
 
     // since: the time of the failure, by the root's clock; none: now.
@@ -216,11 +216,11 @@ class Coordinator {
     bool hang_said_ = false;
     std::optional<std::uint64_t> bytes_written_;  // at the last look
     bool agents_had_time_ = false;                // for files, after the last rank's end
-    bool asked_ = false;                          // a signal has asked to end the job
-    bool hurried_ = false;                        // a second one
-    int own_signals_ = 0;                         // that end the job and that this process received
-    bool srun_ended_ = false;                     // too early: Slurm then kills the agents
-    bool srun_matters_ = false;                   // srun's text explains the failure
+    // What signals have asked for. end_now: the job was ending already.
+    enum class Asking { no, end, end_now } asking_ = Asking::no;
+    int own_signals_ = 0;        // that end the job and that this process received
+    bool srun_ended_ = false;    // too early: Slurm then kills the agents
+    bool srun_matters_ = false;  // srun's text explains the failure
 };
 
 }  // namespace batchai::launcher

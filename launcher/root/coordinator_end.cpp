@@ -40,7 +40,7 @@ void Coordinator::end_job(int signal, std::chrono::milliseconds grace) {
     doubt_.stop();
     input_.stop();
     inspection_.stop();
-    if (asked_) bytes_written_ = out_->bytes_written() + err_->bytes_written();
+    if (asking_ != Asking::no) bytes_written_ = out_->bytes_written() + err_->bytes_written();
     to_all(End{signal, static_cast<int>(grace.count())});
     deadline_.start(grace + kEndDeadline);
     check_over();
@@ -71,14 +71,11 @@ void Coordinator::on_deadline() {
     if (state_ == State::over) return loop_.stop();
     const std::uint64_t bytes = out_->bytes_written() + err_->bytes_written();
     const bool moves = std::exchange(bytes_written_, bytes) != bytes;
-    if (moves && all_done() && !hurried_) {
-        return deadline_.start(asked_ ? kReaderDeadlineWhenAsked : kReaderDeadline);
-    }
-    if (only_files_are_open() && !hurried_) {
+    const auto patience = asking_ == Asking::no ? kReaderDeadline : kReaderDeadlineWhenAsked;
+    if (moves && all_done() && asking_ != Asking::end_now) return deadline_.start(patience);
+    if (only_files_are_open() && asking_ != Asking::end_now) {
         // Only once: the root does not know how much the agents have written.
-        if (!std::exchange(agents_had_time_, true)) {
-            return deadline_.start(asked_ ? kReaderDeadlineWhenAsked : kReaderDeadline);
-        }
+        if (!std::exchange(agents_had_time_, true)) return deadline_.start(patience);
         for (std::size_t node = 0; node < agents_.size(); ++node) {
             if (agents_[node].done) continue;
             on_misplaced(
@@ -152,7 +149,7 @@ void Coordinator::on_signal(int signal) {
     // A second signal means "at once", but only if this process received both: Slurm may send one
     // signal to root and agents alike.
     ++own_signals_;
-    if (state_ == State::ending && (own_signals_ > 1 || !asked_)) return kill_now();
+    if (state_ == State::ending && (own_signals_ > 1 || asking_ == Asking::no)) return kill_now();
     on_asked(signal);
 }
 
@@ -164,8 +161,9 @@ bool Coordinator::ends_job(int signal) const {
 // The signal comes from the user, or from Slurm through an agent.
 void Coordinator::on_asked(int signal) {
     if (signal == SIGQUIT) return inspect();
-    if (!ends_job(signal) || asked_ || state_ == State::ending || state_ == State::over) return;
-    asked_ = true;
+    if (!ends_job(signal) || asking_ != Asking::no) return;
+    if (state_ == State::ending || state_ == State::over) return;
+    asking_ = Asking::end;
     const std::string name = signal_name(signal);
     const double now = sys::wall_clock();
     outcome_.excuse(signal, now - 1);
@@ -178,7 +176,7 @@ void Coordinator::on_asked(int signal) {
 }
 
 void Coordinator::kill_now() {
-    hurried_ = true;
+    asking_ = Asking::end_now;
     to_all(End{SIGKILL, 0});
     deadline_.start(kEndDeadline);
 }

@@ -76,9 +76,9 @@ void Coordinator::inspect(const std::string& why, std::function<void()> then) {
     inspection_.start(why, agents_.size(), std::move(then));
 }
 
-void Coordinator::on_quiet(int node, const Quiet& quiet) {
-    agents_[node].quiet = quiet;
-    if (!quiet.quiet) hang_said_ = false;
+void Coordinator::on_quiet(int node, Quiet::Progress progress) {
+    agents_[node].progress = progress;
+    if (progress == Quiet::Progress::moving) hang_said_ = false;
     check_quiet();
 }
 
@@ -86,8 +86,12 @@ void Coordinator::on_quiet(int node, const Quiet& quiet) {
 // inspection it checks again.
 void Coordinator::check_quiet() {
     if (hang_said_ || inspection_.under_way() || state_ != State::running) return;
-    const auto is_quiet = [](const Agent& agent) { return agent.done || agent.quiet.quiet; };
-    const auto waits = [](const Agent& agent) { return !agent.done && agent.quiet.waiting; };
+    const auto is_quiet = [](const Agent& agent) {
+        return agent.done || agent.progress != Quiet::Progress::moving;
+    };
+    const auto waits = [](const Agent& agent) {
+        return !agent.done && agent.progress == Quiet::Progress::waiting;
+    };
     if (std::all_of(agents_.begin(), agents_.end(), is_quiet) &&
         std::any_of(agents_.begin(), agents_.end(), waits)) {
         hang_said_ = true;
