@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/agent.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdio>
+
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/say.hpp"
 #include "launcher/pmix/guarded_accept.hpp"
 #include "sys/tcp_owner.hpp"
-
-#include <fmt/format.h>
-
-#include <cstdio>
 
 namespace batchai::launcher {
 

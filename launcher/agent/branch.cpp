@@ -31,7 +31,10 @@ void Branch::admit(Link link) {
     child.channel = std::make_unique<Channel>(
         loop_, std::move(link),
         Channel::Callbacks{[this, &child](Kind kind, Reader& reader) {
-                               if (child.node < 0) return on_hello(child, reader);
+                               if (child.node < 0) {
+                                   if (kind == Kind::tree_hello) return on_hello(child, reader);
+                                   return child.channel->close();
+                               }
                                Fence part;
                                if (kind == Kind::fence && decode(reader, part)) {
                                    add(child.node, std::move(part));

@@ -78,7 +78,9 @@ std::string fill_in(std::string_view text, const std::vector<Program>& programs,
         if (brace == text.npos) break;
         text.remove_prefix(brace + 1);
         const std::size_t end = text.find('}');
-        const auto value = value_of_field(text.substr(0, end), programs, rank, meeting);
+        const auto value = end == text.npos
+                               ? std::optional<std::string>()
+                               : value_of_field(text.substr(0, end), programs, rank, meeting);
         result += value.value_or("{");
         if (value) text.remove_prefix(end + 1);
     }

@@ -30,6 +30,7 @@ BOOST_AUTO_TEST_CASE(the_fields_of_a_toolkit_are_filled_in_for_each_rank) {
     BOOST_TEST(filled("{hosts:chief,worker}|{hosts:ps}|{hosts:none}", 0) == "n1:1,n1:2,n2:3|n1:4|");
     BOOST_TEST(filled(R"({"worker":{json:worker},"x":{json:none}})", 3) ==
                R"({"worker":["n1:2","n2:3"],"x":[]})");
+    BOOST_TEST(filled("{index", 2) == "{index");
     BOOST_TEST(filled("tcp://{first} {launch} {other} {", 1) == "tcp://n1:500 launch7 {other} {");
 }
 
