@@ -18,14 +18,13 @@ namespace batchai::sys {
 
 namespace {
 
-Result<void> write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t n = ::write(fd, text.data(), text.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno_error("write");
-        text.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return {};
+// O_NONBLOCK: do not wait for the other end of a FIFO, which may never come. O_NOCTTY: a terminal
+// does not become that of this process.
+constexpr int kHarmless = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+std::string size_text(std::size_t bytes) {
+    return bytes % 1024 == 0 ? std::to_string(bytes / 1024) + " KiB"
+                             : std::to_string(bytes) + " bytes";
 }
 
 // NFS reports only here that a disk is full or a quota is used up.
@@ -75,9 +74,8 @@ Result<UniqueFd> only_regular(UniqueFd fd, const std::string& path) {
 
 }  // namespace
 
-// O_NONBLOCK: do not wait for the other end of a FIFO, which may never come.
 Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode) {
-    return only_regular(UniqueFd(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode)), path);
+    return only_regular(UniqueFd(::open(path.c_str(), flags | kHarmless, mode)), path);
 }
 
 Result<UniqueFd> open_own(int directory, const std::string& name, int flags, mode_t mode) {
@@ -103,26 +101,29 @@ Result<UniqueFd> open_regular_below(const std::string& base, const std::string& 
         if (!next) return next.error().in(path + ": " + name.string());
         at = *std::move(next);
     }
-    constexpr int kSafe = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-    return only_regular(UniqueFd(::openat(at.get(), file.filename().c_str(), flags | kSafe, mode)),
-                        path);
+    const int safe = flags | O_NOFOLLOW | kHarmless;
+    return only_regular(UniqueFd(::openat(at.get(), file.filename().c_str(), safe, mode)), path);
+}
+
+Result<std::string> read_all(int fd, std::size_t limit) {
+    std::string text;
+    char buffer[16384];
+    while (true) {
+        const ssize_t n = ::read(fd, buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno_error("read");
+        if (n == 0) return text;
+        text.append(buffer, static_cast<std::size_t>(n));
+        if (text.size() > limit) return Error{"is larger than " + size_text(limit)};
+    }
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
     const auto opened = open_regular(path, O_RDONLY);
     if (!opened) return opened.error();
-    const UniqueFd& fd = *opened;
-    std::string text;
-    char buffer[16384];
-    while (true) {
-        const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno_error(path);
-        if (n == 0) return text;
-        text.append(buffer, static_cast<std::size_t>(n));
-        if (text.size() > limit)
-            return Error{path + ": larger than " + std::to_string(limit) + " bytes"};
-    }
+    auto text = read_all(opened->get(), limit);
+    if (!text) return text.error().in(path);
+    return text;
 }
 
 bool is_regular_file(const std::string& path) {
@@ -149,6 +150,16 @@ Result<void> append_file(const std::string& path, std::string_view text, mode_t 
     auto fd = open_regular(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode);
     if (!fd) return fd.error();
     if (auto done = write_and_close(*std::move(fd), text); !done) return done.error().in(path);
+    return {};
+}
+
+Result<void> write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t n = ::write(fd, text.data(), text.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno_error("write");
+        text.remove_prefix(static_cast<std::size_t>(n));
+    }
     return {};
 }
 

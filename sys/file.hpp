@@ -15,8 +15,8 @@
 
 namespace batchai::sys {
 
-// open(2), for a regular file only. Adds O_CLOEXEC, and O_NONBLOCK, which has no effect on such a
-// file.
+// open(2), for a regular file only. Adds O_CLOEXEC, and O_NONBLOCK and O_NOCTTY, which have no
+// effect on such a file.
 Result<UniqueFd> open_regular(const std::string& path, int flags, mode_t mode = 0);
 
 // openat(2) for a name that this program has chosen, in a directory that others may write to. It
@@ -29,6 +29,9 @@ Result<UniqueFd> open_own(int directory, const std::string& name, int flags, mod
 // link. An empty base is the root directory.
 Result<UniqueFd> open_regular_below(const std::string& base, const std::string& path, int flags,
                                     mode_t mode = 0);
+
+// All data from an open file. More than limit bytes are an error. Errors do not name the file.
+Result<std::string> read_all(int fd, std::size_t limit);
 
 // The file's bytes. More than limit bytes are an error.
 Result<std::string> read_file(const std::string& path, std::size_t limit);
@@ -45,6 +48,9 @@ Result<void> write_file(const std::string& path, std::string_view text, mode_t m
 
 // Appends text, with one write unless the disk is full; creates the file with mode, less the umask.
 Result<void> append_file(const std::string& path, std::string_view text, mode_t mode);
+
+// Writes all of text. Errors do not name the file.
+Result<void> write_all(int fd, std::string_view text);
 
 // Writes all of text, and closes the file. Errors do not name it.
 Result<void> write_and_close(UniqueFd, std::string_view text);

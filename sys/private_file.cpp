@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include "sys/file.hpp"
 
 namespace batchai::sys {
 namespace {
@@ -33,16 +33,9 @@ Result<std::string> read_private_file(int file, uid_t owner, const std::string& 
     if (!S_ISREG(info.st_mode) || info.st_uid != owner || (info.st_mode & 077) != 0)
         return Error{what + ": must be a file of user " + std::to_string(owner) +
                      " that only this user can read (chmod 600)"};
-    std::string text;
-    char buffer[4096];
-    for (;;) {
-        const ssize_t n = ::read(file, buffer, sizeof buffer);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno_error(what);
-        if (n == 0) return text;
-        text.append(buffer, static_cast<std::size_t>(n));
-        if (text.size() > kMaximum) return Error{what + ": is larger than 64 KiB"};
-    }
+    auto text = read_all(file, kMaximum);
+    if (!text) return text.error().in(what);
+    return text;
 }
 
 Result<std::string> secret_of(std::string text, const std::string& what) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "launcher/common/terminal.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::launcher {
 
@@ -49,17 +50,6 @@ std::string make_kept_file(const std::string& name, sys::UniqueFd& fd) {
     return {};
 }
 
-bool write_whole(int fd, const char* bytes, ssize_t size) {
-    while (size > 0) {
-        const ssize_t n = ::write(fd, bytes, static_cast<std::size_t>(size));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
-        bytes += n;
-        size -= n;
-    }
-    return true;
-}
-
 // Appends the whole of one file to another file, or nothing.
 bool append(int from, int to) {
     struct stat status {};
@@ -69,7 +59,7 @@ bool append(int from, int to) {
     ssize_t size = 0;
     bool good = true;
     while (good && (size = ::pread(from, buffer.data(), buffer.size(), at)) > 0) {
-        good = write_whole(to, buffer.data(), size);
+        good = sys::write_all(to, {buffer.data(), static_cast<std::size_t>(size)}).has_value();
         at += size;
     }
     good = good && size == 0 && ::fsync(to) == 0;

@@ -21,7 +21,6 @@
 #include "spank/check/submission.hpp"
 #include "spank/helper/command_line.hpp"
 #include "spank/helper/exit_code.hpp"
-#include "spank/helper/files.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
@@ -72,7 +71,7 @@ void say_output(const job::JobSpec& spec, const job::SitePolicy& policy,
 
 // Returns the snapshot's path; empty after errors, which it has printed.
 std::string check_job_file(const std::string& file, const job::SitePolicy& policy) {
-    const auto text = spank::read_regular_file(file, job::kMaxJobBytes);
+    const auto text = sys::read_file(file, job::kMaxJobBytes);
     if (!text) {
         say("--batchai-job: " + text.error().message);
         return "";

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "spank/helper/fields.hpp"
-#include "spank/helper/files.hpp"
+#include "sys/file.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
@@ -51,7 +51,7 @@ std::string find_in_mounts(std::string_view mounts, const std::string& controlle
 sys::Result<std::string> read_proc(const char* path) {
     const sys::UniqueFd file(open(path, O_RDONLY | O_CLOEXEC));
     if (!file) return sys::errno_error(path);
-    auto text = read_all(file.get(), kProcMaximum);
+    auto text = sys::read_all(file.get(), kProcMaximum);
     if (!text) return text.error().in(path);
     return text;
 }
@@ -59,7 +59,7 @@ sys::Result<std::string> read_proc(const char* path) {
 sys::Result<void> write_cgroup(const std::string& path, std::string_view text) {
     const sys::UniqueFd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!file) return sys::errno_error(path);
-    if (auto written = write_all(file.get(), text); !written) return written.error().in(path);
+    if (auto written = sys::write_all(file.get(), text); !written) return written.error().in(path);
     return {};
 }
 

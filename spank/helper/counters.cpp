@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <sstream>
 
-#include "spank/helper/files.hpp"
 #include "spank/protocol.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
@@ -85,7 +84,7 @@ sys::Result<void> count(const std::string& directory,
         if (errno != EWOULDBLOCK || tries == kLockTries) return sys::errno_error(kCountersFile);
         usleep(kLockMicroseconds);
     }
-    const auto text = read_all(kept.get(), kKeptMaximum);
+    const auto text = sys::read_all(kept.get(), kKeptMaximum);
     Counts counts = kept_counts(text ? *text : "");
     for (const auto& [counter, number] : what) counts[static_cast<std::size_t>(counter)] += number;
     const std::string now = kept_text(counts);

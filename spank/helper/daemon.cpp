@@ -22,9 +22,9 @@
 
 #include "spank/helper/cgroup.hpp"
 #include "spank/helper/daemon_notes.hpp"
-#include "spank/helper/files.hpp"
 #include "spank/helper/fuse_protocol.hpp"
 #include "sys/directories.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -202,7 +202,7 @@ sys::Error become(const DaemonProgram& program, pid_t number) {
     if (read(socket, &number, sizeof number) != sizeof number) _exit(1);
     dup2(program.log, STDERR_FILENO);
     const sys::Error failure = become(program, number);
-    (void)write_all(STDERR_FILENO, "batchai-helper: " + failure.message + "\n");
+    (void)sys::write_all(STDERR_FILENO, "batchai-helper: " + failure.message + "\n");
     _exit(1);
 }
 

@@ -3,54 +3,21 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 
 #include "spank/protocol.hpp"
+#include "sys/file.hpp"
+#include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
 
-sys::Result<std::string> read_all(int fd, std::size_t limit) {
-    std::string text;
-    char buffer[16384];
-    for (;;) {
-        const ssize_t n = read(fd, buffer, sizeof buffer);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return sys::errno_error("read");
-        if (n == 0) return text;
-        if (text.size() + static_cast<std::size_t>(n) > limit)
-            return sys::Error{"is larger than " + std::to_string(limit / 1024) + " KiB"};
-        text.append(buffer, static_cast<std::size_t>(n));
-    }
-}
-
-sys::Result<void> write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t n = write(fd, text.data(), text.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return sys::errno_error("write");
-        text.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return {};
-}
-
-sys::Result<std::string> read_regular_file(const std::string& path, std::size_t limit) {
-    const sys::UniqueFd file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    if (!file) return sys::errno_error(path);
-    struct stat info = {};
-    if (fstat(file.get(), &info) != 0) return sys::errno_error(path);
-    if (!S_ISREG(info.st_mode)) return sys::Error{path + ": not a regular file"};
-    auto text = read_all(file.get(), limit);
-    if (!text) return text.error().in(path);
-    return text;
-}
-
 std::string read_or_empty(int directory, const std::string& path) {
     const sys::UniqueFd file(openat(directory, path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    auto text = file ? read_all(file.get(), kStateMaximum) : sys::Result<std::string>(sys::Error{});
+    auto text =
+        file ? sys::read_all(file.get(), kStateMaximum) : sys::Result<std::string>(sys::Error{});
     return text ? *std::move(text) : std::string();
 }
 

@@ -16,9 +16,9 @@
 #include "spank/helper/daemon.hpp"
 #include "spank/helper/daemon_notes.hpp"
 #include "spank/helper/fields.hpp"
-#include "spank/helper/files.hpp"
 #include "spank/helper/fuse_protocol.hpp"
 #include "spank/helper/kernel_mount.hpp"
+#include "sys/file.hpp"
 #include "sys/text.hpp"
 
 namespace batchai::spank {
@@ -37,7 +37,7 @@ std::string credentials_path() {
 sys::Result<sys::UniqueFd> make_credentials(const std::string& text, uid_t user) {
     sys::UniqueFd file(memfd_create("credentials", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!file) return sys::errno_error("memfd_create");
-    if (auto written = write_all(file.get(), text); !written) return written.error();
+    if (auto written = sys::write_all(file.get(), text); !written) return written.error();
     if (fchmod(file.get(), 0400) != 0 || fchown(file.get(), user, static_cast<gid_t>(-1)) != 0 ||
         fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) != 0)
         return sys::errno_error("the file of the credentials");

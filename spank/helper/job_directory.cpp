@@ -11,6 +11,7 @@
 
 #include "spank/helper/files.hpp"
 #include "spank/protocol.hpp"
+#include "sys/file.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -90,7 +91,7 @@ sys::Result<void> JobDirectory::replace(const char* name, std::string_view text)
     sys::UniqueFd file(
         openat(fd(), kNewFile, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) return sys::errno_error(path(kNewFile));
-    if (auto written = write_all(file.get(), text); !written)
+    if (auto written = sys::write_all(file.get(), text); !written)
         return written.error().in(path(kNewFile));
     if (renameat(fd(), kNewFile, fd(), name) != 0) return sys::errno_error(path(name));
     return {};
@@ -100,7 +101,7 @@ sys::Result<void> JobDirectory::append(const char* file, const Fields& entries) 
     const sys::UniqueFd end(
         openat(fd(), file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!end) return sys::errno_error(path(file));
-    if (auto written = write_all(end.get(), entries.text()); !written)
+    if (auto written = sys::write_all(end.get(), entries.text()); !written)
         return written.error().in(path(file));
     return {};
 }

@@ -34,7 +34,7 @@ sys::Result<job::JobSpec> read_snapshot(const std::string& path) {
         return sys::Error{
             path +
             ": is not a snapshot: with srun alone, --export=NONE loses it; use sbatch or salloc"};
-    const auto text = read_regular_file(path, job::kMaxJobBytes);
+    const auto text = sys::read_file(path, job::kMaxJobBytes);
     if (!text && sys::is_missing(path))
         return sys::Error{path +
                           ": the job's record is not on this node: login and compute nodes must "

@@ -24,7 +24,6 @@
 #include "job/size.hpp"
 #include "spank/helper/end.hpp"
 #include "spank/helper/exit_code.hpp"
-#include "spank/helper/files.hpp"
 #include "spank/helper/mount.hpp"
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/node_plan.hpp"
@@ -289,7 +288,7 @@ class Setup {
         const std::string path = plan_.record + "/slurm_job_id";
         const sys::UniqueFd file(
             open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-        if (file) (void)write_all(file.get(), std::to_string(request_.job_id) + "\n");
+        if (file) (void)sys::write_all(file.get(), std::to_string(request_.job_id) + "\n");
     }
 
     std::string outside(const std::string& path) const {
@@ -451,7 +450,7 @@ sys::Result<void> set_up(Request request, const std::string& policy_file,
 }  // namespace
 
 int set_up(const std::string& policy_file, mode_t users_umask, const Counters& counters) {
-    const auto text = read_all(STDIN_FILENO, kRequestMaximum);
+    const auto text = sys::read_all(STDIN_FILENO, kRequestMaximum);
     auto request = text ? parse_request(*text) : sys::Result<Request>(text.error());
     if (request) request->umask = users_umask;
     const std::string who = request ? "batchai: " + request->node + ": " : "batchai: ";

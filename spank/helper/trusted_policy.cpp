@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "spank/helper/files.hpp"
+#include "sys/file.hpp"
 #include "sys/trusted.hpp"
 
 namespace batchai::spank {
@@ -19,7 +19,7 @@ sys::Result<std::string> read_trusted_policy(const std::string& file) {
     if (!S_ISREG(info.st_mode)) return sys::Error{"site policy " + file + ": not a regular file"};
     if ((info.st_mode & 022) != 0)  // without root's rights, open_trusted() does no checks
         return sys::Error{"site policy " + file + ": others can write to it: chmod go-w"};
-    auto text = read_all(opened->get(), kPolicyMaximum);
+    auto text = sys::read_all(opened->get(), kPolicyMaximum);
     if (!text) return text.error().in("site policy " + file);
     return text;
 }

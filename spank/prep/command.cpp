@@ -13,8 +13,8 @@
 #include <chrono>
 #include <fstream>
 
-#include "spank/helper/files.hpp"
 #include "spank/limits.hpp"
+#include "sys/file.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::spank {
@@ -89,7 +89,7 @@ void apply_limits() {
 sys::Result<sys::UniqueFd> in_memory(const std::string& text) {
     sys::UniqueFd file(memfd_create("command", MFD_CLOEXEC));
     if (!file) return sys::errno_error("memfd_create");
-    if (auto written = write_all(file.get(), text); !written) return written.error();
+    if (auto written = sys::write_all(file.get(), text); !written) return written.error();
     return file;
 }
 

@@ -8,8 +8,8 @@
 
 #include "spank/helper/command_line.hpp"
 #include "spank/helper/exit_code.hpp"
-#include "spank/helper/files.hpp"
 #include "spank/prep/preparation.hpp"
+#include "sys/file.hpp"
 #include "sys/result.hpp"
 #include "sys/text.hpp"
 
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     if (!what.directory.empty() && chdir(what.directory.c_str()) != 0)
         return fail("batchai: " + what.node +
                     ": job preparation: " + batchai::sys::errno_error(what.directory).message);
-    const auto input = batchai::spank::read_all(STDIN_FILENO, kInputMaximum);
+    const auto input = batchai::sys::read_all(STDIN_FILENO, kInputMaximum);
     if (!input)
         return fail("batchai: " + what.node + ": job preparation: the command " +
                     input.error().message);

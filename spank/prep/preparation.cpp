@@ -16,7 +16,6 @@
 
 #include "job/layout.hpp"
 #include "job/record.hpp"
-#include "spank/helper/files.hpp"
 #include "spank/limits.hpp"
 #include "spank/prep/command.hpp"
 #include "spank/prep/inputs.hpp"
@@ -184,7 +183,7 @@ sys::Result<void> run_or_skip(const Preparation& what, const Logs& logs, const O
     const auto time = memory.succeeded_since(sys::wall_clock() - what.cache_days * kDay, before);
     if (time && (what.expect.empty() || sys::is_regular_file(what.expect))) {
         const std::string line = skipped_line(what, *time, memory.file());
-        (void)write_all(outputs.out.get(), line + "\n");
+        (void)sys::write_all(outputs.out.get(), line + "\n");
         (void)logs.execution(line);
         logs.event(job::Event::Kind::prepared, "", line);
         return {};
@@ -210,7 +209,7 @@ sys::Result<void> prepare_with_logs(const Preparation& what, const Logs& logs) {
     };
     if (!out || !err) return unwritable((out ? err : out).error());
     logs.event(job::Event::Kind::preparing, "", "");
-    if (!what.note.empty()) (void)write_all(out->get(), sys::printable(what.note) + "\n");
+    if (!what.note.empty()) (void)sys::write_all(out->get(), sys::printable(what.note) + "\n");
     if (auto logged = logs.execution("Executing 'job environment preparation' on " + what.node);
         !logged)
         return unwritable(logged.error());

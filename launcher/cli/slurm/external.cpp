@@ -11,6 +11,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "sys/file.hpp"
 #include "sys/pipe.hpp"
 #include "sys/subprocess.hpp"
 #include "sys/text.hpp"
@@ -32,12 +33,7 @@ void announce(const std::vector<std::string>& argv) {
 sys::Result<sys::UniqueFd> input_file(const std::string& input) {
     sys::UniqueFd file(::memfd_create("input", MFD_CLOEXEC));
     if (!file) return sys::errno_error("memfd_create");
-    std::size_t done = 0;
-    while (done < input.size()) {
-        const ssize_t n = ::write(file.get(), input.data() + done, input.size() - done);
-        if (n < 0) return sys::errno_error("memfd write");
-        done += static_cast<std::size_t>(n);
-    }
+    if (auto done = sys::write_all(file.get(), input); !done) return done.error().in("memfd");
     if (::lseek(file.get(), 0, SEEK_SET) != 0) return sys::errno_error("memfd seek");
     return file;
 }

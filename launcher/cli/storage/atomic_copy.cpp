@@ -9,7 +9,10 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <string_view>
 #include <vector>
+
+#include "sys/file.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -56,17 +59,6 @@ class PendingFile {
     sys::UniqueFd file_;
 };
 
-sys::Result<void> write_all(int fd, const char* data, std::size_t size) {
-    while (size > 0) {
-        const ssize_t n = ::write(fd, data, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return sys::errno_error("write");
-        data += n;
-        size -= static_cast<std::size_t>(n);
-    }
-    return {};
-}
-
 sys::Result<void> copy_bytes(int from, int to, std::int64_t total, const Progress& progress) {
     std::vector<char> block(kCopyBlock);
     std::int64_t copied = 0;
@@ -75,8 +67,8 @@ sys::Result<void> copy_bytes(int from, int to, std::int64_t total, const Progres
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return sys::errno_error("read");
         if (n == 0) return {};
-        if (auto done = write_all(to, block.data(), static_cast<std::size_t>(n)); !done)
-            return done;
+        const std::string_view data(block.data(), static_cast<std::size_t>(n));
+        if (auto done = sys::write_all(to, data); !done) return done;
         copied += n;
         if (progress) progress(copied, total);
     }

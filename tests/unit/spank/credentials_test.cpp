@@ -7,7 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "spank/helper/files.hpp"
+#include "sys/file.hpp"
 #include "temporary.hpp"
 
 using namespace batchai;
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_root_alone_stays_closed) {
     const test::TemporaryDirectory directory;
     const auto file = directory.write("secret", "x", 0600);
     const auto answer = spank::as_user(some_user(), 10, [&]() -> sys::Result<Answer> {
-        auto text = spank::read_regular_file(file, 10);
+        auto text = sys::read_file(file, 10);
         if (!text) return text.error();
         return Answer{*text, {}};
     });
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(open_files_and_long_texts_come_back) {
     BOOST_REQUIRE(answer);
     BOOST_TEST(answer->text.size() == 300000U);
     BOOST_REQUIRE(answer->files.size() == 10U);
-    BOOST_TEST(*spank::read_all(answer->files[9].get(), 100) == "content");
+    BOOST_TEST(*sys::read_all(answer->files[9].get(), 100) == "content");
 }
 
 BOOST_AUTO_TEST_CASE(an_error_is_returned) {

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spank/helper/files.hpp"
 
-#include <fcntl.h>
-
 #include <boost/test/unit_test.hpp>
 
-#include "temporary.hpp"
-
 using namespace batchai;
-using test::TemporaryDirectory;
 
 BOOST_AUTO_TEST_SUITE(files)
-
-BOOST_AUTO_TEST_CASE(only_regular_files_up_to_a_limit_are_read) {
-    const TemporaryDirectory directory;
-    BOOST_TEST(*spank::read_regular_file(directory.write("a", "text"), 4) == "text");
-    BOOST_TEST(!spank::read_regular_file(directory / "a", 3));
-    BOOST_TEST(!spank::read_regular_file(directory / "none", 3));
-    BOOST_TEST(!spank::read_regular_file(directory.path(), 3));
-    BOOST_TEST(!spank::read_regular_file("/dev/zero", 3));
-    BOOST_REQUIRE(mkfifo((directory / "fifo").c_str(), 0600) == 0);
-    BOOST_TEST(!spank::read_regular_file(directory / "fifo", 3));
-}
 
 BOOST_AUTO_TEST_CASE(a_path_is_within_a_directory_by_whole_names) {
     BOOST_TEST(spank::is_within("/a/b", "/a"));

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(reads_a_file_of_at_most_the_limit) {
     BOOST_TEST(write_file(path, text, 0600).has_value());
     BOOST_TEST(*read_file(path, text.size()) == text);
     BOOST_TEST(read_file(path, text.size() - 1).error().message ==
-               path + ": larger than 99999 bytes");
+               path + ": is larger than 99999 bytes");
     BOOST_TEST(read_file(directory.path + "/none", 1).error().message ==
                directory.path + "/none: No such file or directory");
     BOOST_TEST(!read_file(directory.path, 1));
