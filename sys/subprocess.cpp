@@ -10,19 +10,13 @@
 #include <algorithm>
 #include <array>
 
+#include "sys/c_strings.hpp"
 #include "sys/pipe.hpp"
 
 namespace batchai::sys {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-    std::vector<char*> result;
-    for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
-    result.push_back(nullptr);
-    return result;
-}
 
 // The exit code of a program that another part of the process has reaped.
 constexpr int kUnknownCode = 255;
@@ -58,14 +52,14 @@ constexpr int kUnknownCode = 255;
 Result<Subprocess> Subprocess::start(const Program& program) {
     auto failure = make_pipe();
     if (!failure) return failure.error();
-    const auto argv = pointers(program.argv);
-    std::vector<char*> environment;
-    if (program.environment) environment = pointers(*program.environment);
+    const CStrings argv(program.argv);
+    std::optional<CStrings> environment;
+    if (program.environment) environment.emplace(*program.environment);
     const pid_t parent = ::getpid();
     Subprocess started(::fork());
     if (started.pid_ < 0) return errno_error(program.argv[0]);
     if (started.pid_ == 0)
-        become(program, argv.data(), program.environment ? environment.data() : environ, parent,
+        become(program, argv.get(), environment ? environment->get() : environ, parent,
                failure->write.get());
     failure->write.reset();
     int why = 0;

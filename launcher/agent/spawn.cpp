@@ -16,31 +16,11 @@
 
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
+#include "sys/c_strings.hpp"
 #include "sys/pipe.hpp"
 
 namespace batchai::launcher {
 namespace {
-
-// Arguments for execve. They are made before fork(), because a child of a process with threads must
-// not allocate.
-class CStrings {
-  public:
-    explicit CStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {
-        for (std::string& text : strings_) pointers_.push_back(text.data());
-        pointers_.push_back(nullptr);
-    }
-    char* const* get() const { return pointers_.data(); }
-
-  private:
-    std::vector<std::string> strings_;
-    std::vector<char*> pointers_;
-};
-
-std::vector<std::string> entries(const std::map<std::string, std::string>& environment) {
-    std::vector<std::string> list;
-    for (const auto& [name, value] : environment) list.push_back(name + "=" + value);
-    return list;
-}
 
 // The child's message to the agent if it cannot become the rank.
 struct Report {
@@ -160,11 +140,11 @@ SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
     if (!output || !error || !report || !input || !null) {
         return {kOwnFailure, std::string("making pipes: ") + std::strerror(errno)};
     }
-    const CStrings argv(request.argv), environment(entries(request.environment));
+    const sys::CStrings argv(request.argv), environment(sys::entries_of(request.environment));
     std::vector<std::string> through_shell = request.argv;
     through_shell[0] = path;
     through_shell.insert(through_shell.begin(), "/bin/sh");
-    const CStrings fallback(through_shell);
+    const sys::CStrings fallback(through_shell);
     const cpu_set_t cpus = cpu_set(request.cpus);
     const Child child{::getpid(),
                       path.c_str(),

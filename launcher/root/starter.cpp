@@ -16,6 +16,7 @@
 #include "launcher/common/paths.hpp"
 #include "launcher/common/slurm_command.hpp"
 #include "launcher/env/env.hpp"
+#include "sys/c_strings.hpp"
 #include "sys/pipe.hpp"
 
 namespace batchai::launcher {
@@ -31,13 +32,7 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
     auto stdin_pipe = sys::make_pipe(), stderr_pipe = sys::make_pipe();
     if (!stdin_pipe) return stdin_pipe.error();
     if (!stderr_pipe) return stderr_pipe.error();
-    std::vector<std::string> entries;
-    for (const auto& [name, value] : environment) entries.push_back(name + "=" + value);
-    std::vector<char*> args, envp;
-    for (const std::string& arg : argv) args.push_back(const_cast<char*>(arg.c_str()));
-    for (const std::string& entry : entries) envp.push_back(const_cast<char*>(entry.c_str()));
-    args.push_back(nullptr);
-    envp.push_back(nullptr);
+    const sys::CStrings args(argv), entries(sys::entries_of(environment));
 
     Starter starter;
     starter.name = argv[0];
@@ -53,7 +48,7 @@ sys::Result<Starter> start(const std::vector<std::string>& argv,
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
         ::dup2(stdin_pipe->read.get(), 0);
         ::dup2(stderr_pipe->write.get(), 2);
-        ::execvpe(args[0], args.data(), envp.data());
+        ::execvpe(args.get()[0], args.get(), entries.get());
         ::_exit(errno == ENOENT ? kNotFound : kNotExecutable);
     }
     // One line fits into any pipe.

@@ -23,6 +23,7 @@
 #include "spank/helper/cgroup.hpp"
 #include "spank/helper/daemon_notes.hpp"
 #include "spank/helper/fuse_protocol.hpp"
+#include "sys/c_strings.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 
@@ -174,24 +175,16 @@ std::vector<std::string> environment(const DaemonProgram& program, const std::st
     return variables;
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-    std::vector<char*> all;
-    for (const auto& text : strings) all.push_back(const_cast<char*>(text.c_str()));
-    all.push_back(nullptr);
-    return all;
-}
-
 // Runs as process 1 of the PID namespace. number: its process number outside.
 sys::Error become(const DaemonProgram& program, pid_t number) {
     const std::string own = program.mount_root + "/.batchai";
-    const auto variables = environment(program, own);
+    const sys::CStrings command(program.command), variables(environment(program, own));
     reset_process();
     if (auto furnished = furnish(program, own); !furnished) return furnished.error();
     const gid_t group = program.of_store ? own_group(number) : kNobodyId;
     if (auto taken = take_users_rights(program.user, group); !taken) return taken.error();
     if (auto kept = keep_descriptors(program); !kept) return kept.error();
-    execve(program.command.front().c_str(), pointers(program.command).data(),
-           pointers(variables).data());
+    execve(program.command.front().c_str(), command.get(), variables.get());
     return sys::errno_error(program.command.front());
 }
 
