@@ -1,39 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/common/slurm_job.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <chrono>
 #include <cstdlib>
 #include <sstream>
+#include <utility>
+#include <vector>
 
+#include "launcher/common/environment.hpp"
 #include "launcher/common/slurm_command.hpp"
-#include "sys/shell.hpp"
+#include "sys/c_strings.hpp"
+#include "sys/pipe.hpp"
+#include "sys/subprocess.hpp"
 
 namespace batchai::launcher {
 namespace {
 
-// Runs scontrol with these arguments, which need no quoting, and returns its output. It stops
-// waiting after 10 s.
-sys::Result<std::string> scontrol(const std::string& words) {
+// Runs scontrol with these arguments, and returns its output. It stops waiting after 10 s.
+sys::Result<std::string> scontrol(std::vector<std::string> words) {
+    constexpr std::chrono::seconds kLongest{10};
     const auto path = slurm_command("scontrol");
     if (!path) return path.error();
-    // UTC overrides the time zone of the user's shell. SIGKILL, because SIGTERM may be blocked
-    // here, and scontrol inherits that.
-    const std::string command = "TZ=UTC SLURM_TIME_FORMAT=standard exec timeout -s KILL 10 " +
-                                sys::shell_quoted(*path) + " " + words + " 2>&1";
-    FILE* pipe = ::popen(command.c_str(), "re");
-    if (pipe == nullptr) return sys::errno_error("scontrol");
-    std::string text;
-    std::array<char, 4096> bytes{};
-    while (const std::size_t size = std::fread(bytes.data(), 1, bytes.size(), pipe)) {
-        text.append(bytes.data(), size);
-    }
-    const int status = ::pclose(pipe);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+    auto output = sys::make_pipe();
+    if (!output) return output.error().in("scontrol");
+    words.insert(words.begin(), *path);
+    sys::Program program{std::move(words)};
+    // UTC overrides the time zone of the user's shell.
+    env::Environment environment = env::current();
+    environment["TZ"] = "UTC";
+    environment["SLURM_TIME_FORMAT"] = "standard";
+    program.environment = sys::entries_of(environment);
+    program.out = program.err = output->write.get();
+    auto started = sys::Subprocess::start(program);
+    if (!started) return started.error();
+    output->write.reset();
+    const auto deadline = std::chrono::steady_clock::now() + kLongest;
+    const std::string text = sys::read_until({output->read.get()}, deadline)[0];
+    const bool in_time = std::chrono::steady_clock::now() < deadline;
+    if ((in_time ? started->wait() : started->end()) == 0) return text;
     if (text.empty()) return sys::Error{"scontrol gave no answer"};
     return sys::Error{"scontrol: " + text.substr(0, text.find('\n'))};
 }
@@ -121,13 +128,13 @@ std::string line_of_job(const std::string& lines, const std::string& job_id) {
 
 sys::Result<SlurmJob> ask_slurm(const std::string& job_id, int restarts) {
     if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is not a number: " + job_id};
-    const auto lines = scontrol("show job -o " + job_id);
+    const auto lines = scontrol({"show", "job", "-o", job_id});
     if (!lines) return lines.error();
     return parse_slurm_job(line_of_job(*lines, job_id), restarts);
 }
 
 bool is_forgotten(const std::string& job_id) {
-    const auto lines = scontrol("show job -o " + job_id);
+    const auto lines = scontrol({"show", "job", "-o", job_id});
     return !lines && lines.error().message.find("Invalid job id") != std::string::npos;
 }
 
@@ -142,7 +149,7 @@ std::string job_of_process(const std::string& list, const std::string& pid) {
 }
 
 sys::Result<std::string> job_of_this_process() {
-    const auto list = scontrol("listpids");
+    const auto list = scontrol({"listpids"});
     if (!list) return list.error();
     const std::string job = job_of_process(*list, std::to_string(::getpid()));
     if (!is_number(job)) return sys::Error{"scontrol listpids does not list this process"};
@@ -151,7 +158,7 @@ sys::Result<std::string> job_of_this_process() {
 
 sys::Result<void> requeue_job(const std::string& job_id) {
     if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is not a number: " + job_id};
-    const auto said = scontrol("requeue " + job_id);
+    const auto said = scontrol({"requeue", job_id});
     if (!said) return said.error();
     return {};
 }
