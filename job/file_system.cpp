@@ -63,6 +63,14 @@ std::string name_of(const CredentialsSource& credentials) {
     return {};
 }
 
+CredentialsSource parse_credentials_source(const std::string& text) {
+    for (const auto kind : {CredentialsSource::Kind::store, CredentialsSource::Kind::user}) {
+        const std::string prefix = name_of(CredentialsSource{kind, ""});
+        if (text.starts_with(prefix)) return {kind, text.substr(prefix.size())};
+    }
+    return {};
+}
+
 std::string source_below(const FileSystem& file_system, const std::string& directory) {
     if (directory.empty()) return file_system.source;
     const bool slash = file_system.source.ends_with('/') || file_system.source.ends_with(':');

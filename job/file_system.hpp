@@ -43,6 +43,9 @@ struct CredentialsSource {
 };
 std::string name_of(const CredentialsSource&);  // "store:NAME", as in the policy
 
+// Parses "store:NAME" or "user:NAME". Kind::none: the text is neither. It does not check the name.
+CredentialsSource parse_credentials_source(const std::string& text);
+
 struct FileSystem {
     MountType type = MountType::bind;
     // bind, overlay: a directory; squashfs: an image, or a directory of images; nfs: HOST:/EXPORT;

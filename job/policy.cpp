@@ -94,10 +94,8 @@ void read_credentials(Table& table, FileSystem& file_system) {
     CredentialsSource& credentials = file_system.credentials;
     if (text == "job")
         credentials.kind = Kind::job;
-    else if (text.starts_with("store:"))
-        credentials = {Kind::store, text.substr(6)};
-    else if (text.starts_with("user:"))
-        credentials = {Kind::user, text.substr(5)};
+    else
+        credentials = parse_credentials_source(text);
     const bool named = credentials.kind == Kind::job || is_object_name(credentials.name);
     if (credentials.kind == Kind::none || !named)
         table.error("credentials", "'" + text + "' is not store:NAME, user:NAME or job");
@@ -195,15 +193,11 @@ SecretPolicy read_secret(Table& table) {
     table.require("url", secret.url);
     std::string text;
     table.require("file", text);
-    using Kind = CredentialsSource::Kind;
-    if (text.starts_with("store:"))
-        secret.source = {Kind::store, text.substr(6)};
-    else if (text.starts_with("user:"))
-        secret.source = {Kind::user, text.substr(5)};
+    secret.source = parse_credentials_source(text);
     if (!text.empty() && !is_object_name(secret.source.name))
         table.error("file", "'" + text + "' is not store:NAME or user:NAME");
     table.read("users", secret.users);
-    const bool of_store = secret.source.kind == Kind::store;
+    const bool of_store = secret.source.kind == CredentialsSource::Kind::store;
     if (of_store && secret.users.empty())
         table.error("users",
                     "a secret of the store needs a list of the users or @GROUPs that may use it");
