@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "launcher/common/processes.hpp"
+
 namespace batchai::launcher {
 
 // The lines are "0::/path" of cgroup version 2, or "4:memory:/path" or "4:cpu,memory:/path" of
@@ -25,10 +27,7 @@ std::string memory_kills_file(std::string_view cgroups) {
 }
 
 MemoryKills::MemoryKills() {
-    std::ifstream cgroups("/proc/self/cgroup");
-    std::ostringstream text;
-    text << cgroups.rdbuf();
-    file_ = memory_kills_file(text.str());
+    file_ = memory_kills_file(content_of("/proc/self/cgroup"));
     known_ = count();
 }
 

@@ -7,11 +7,11 @@
 
 #include <array>
 #include <csignal>
-#include <fstream>
 #include <sstream>
 
 #include "launcher/agent/rank_state.hpp"
 #include "launcher/agent/spawn.hpp"
+#include "launcher/common/processes.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -22,13 +22,6 @@ constexpr milliseconds kDebugger{10'000};
 constexpr milliseconds kLook{50};
 constexpr int kLooks = 40;
 constexpr std::size_t kLines = 40, kLongest = 200, kMostText = 1 << 20;
-
-std::string content_of(const std::string& path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 off_t size_of(const std::string& path) {
     struct stat info {};

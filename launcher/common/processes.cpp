@@ -10,41 +10,42 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <memory>
-#include <optional>
-#include <string>
+#include <utility>
+
+#include "sys/file.hpp"
 
 namespace batchai::launcher {
-namespace {
 
-struct Stat {
-    pid_t parent = -1;
-    unsigned flags = 0;
-};
+std::string content_of(const std::string& path) {
+    constexpr std::size_t kMost = 16 << 20;
+    auto text = sys::read_file(path, kMost);
+    return text ? *std::move(text) : std::string();
+}
 
-// Parses /proc/PID/stat: "PID (name) state PPID pgrp session tty tpgid flags ...". The name may
-// contain any characters, so parsing starts at the last parenthesis.
-std::optional<Stat> stat_of(const std::string& pid) {
-    const std::string path = "/proc/" + pid + "/stat";
-    const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
-    char line[512];
-    if (!file || std::fgets(line, sizeof line, file.get()) == nullptr) return std::nullopt;
-    const char* end = std::strrchr(line, ')');
-    Stat stat;
-    if (end == nullptr ||
-        std::sscanf(end + 1, " %*c %d %*d %*d %*d %*d %u", &stat.parent, &stat.flags) != 2) {
+std::optional<ProcessStat> stat_of(pid_t pid) {
+    return parse_stat(content_of("/proc/" + std::to_string(pid) + "/stat"));
+}
+
+// "PID (name) state PPID pgrp session tty tpgid flags ...". The name may contain any characters, so
+// parsing starts at the last parenthesis.
+std::optional<ProcessStat> parse_stat(std::string_view text) {
+    const auto end = text.rfind(')');
+    ProcessStat stat;
+    if (end == text.npos ||
+        std::sscanf(std::string(text.substr(end + 1)).c_str(),
+                    " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %ld",
+                    &stat.state, &stat.parent, &stat.flags, &stat.user, &stat.system,
+                    &stat.threads) != 6) {
         return std::nullopt;
     }
     return stat;
 }
 
-}  // namespace
-
 bool is_ending(pid_t pid) {
     constexpr unsigned kExiting = 0x4;  // PF_EXITING, the kernel's include/linux/sched.h
-    const auto stat = stat_of(std::to_string(pid));
+    const auto stat = stat_of(pid);
     return !stat || (stat->flags & kExiting) != 0;
 }
 
@@ -52,7 +53,7 @@ bool is_below(pid_t pid, pid_t ancestor) {
     constexpr int kDeepest = 64;
     for (int i = 0; i < kDeepest && pid > 1; ++i) {
         if (pid == ancestor) return true;
-        const auto stat = stat_of(std::to_string(pid));
+        const auto stat = stat_of(pid);
         if (!stat) return false;
         pid = stat->parent;
     }
@@ -80,10 +81,11 @@ int signal_children(int signal) {
     int found = 0;
     while (const dirent* entry = proc ? ::readdir(proc.get()) : nullptr) {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-        const auto stat = stat_of(entry->d_name);
+        const pid_t pid = std::atoi(entry->d_name);
+        const auto stat = stat_of(pid);
         if (!stat || stat->parent != ::getpid()) continue;
         ++found;
-        ::kill(std::atoi(entry->d_name), signal);
+        ::kill(pid, signal);
     }
     return found;
 }

@@ -1,12 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processes below this one. Agent and guard are child subreapers, so a process whose parent has
-// ended becomes their child and is found here.
+// Processes in proc(5), and those below this one. Agent and guard are child subreapers, so a
+// process whose parent has ended becomes their child and is found here.
 #pragma once
 
 #include <sys/types.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace batchai::launcher {
+
+// The text of a file in /proc, or of another small file. Empty: it cannot be read.
+std::string content_of(const std::string& path);
+
+// The fields of /proc/PID/stat that are used here.
+struct ProcessStat {
+    char state = 0;  // 'R' running, 'T' stopped, 'D' waiting for a disk
+    pid_t parent = -1;
+    unsigned flags = 0;                  // PF_ in the kernel's include/linux/sched.h
+    unsigned long user = 0, system = 0;  // CPU time, in clock ticks
+    long threads = 0;
+};
+
+// nullopt: there is no such process.
+std::optional<ProcessStat> stat_of(pid_t pid);
+// The same from the file's text.
+std::optional<ProcessStat> parse_stat(std::string_view text);
 
 // Whether a process is exiting or gone. It is true already when the process's sockets are closed,
 // before wait() returns it.
