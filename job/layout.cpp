@@ -15,11 +15,6 @@ std::string with_node(const std::string& name, const std::string& node, const st
     return name + (node.empty() ? "" : "-" + node) + suffix;
 }
 
-std::string without_trailing_slashes(std::string path) {
-    while (path.size() > 1 && path.back() == '/') path.pop_back();
-    return path;
-}
-
 }  // namespace
 
 std::string output_segment(const Identity& identity) {

@@ -21,16 +21,12 @@ struct Source {
     std::string program;  // PROGRAM of PROGRAM=/path
 };
 
-void strip_slashes(std::string& path) {
-    while (path.size() > 1 && path.back() == '/') path.pop_back();
-}
-
 sys::Result<Source> parse_volume(const std::string& text) {
     Source source;
-    const std::size_t slash = text.find('/');
-    source.volume = text.substr(0, slash);
-    if (slash != text.npos) source.path = text.substr(slash + 1);
-    while (source.path.ends_with('/')) source.path.pop_back();
+    const std::string path = without_trailing_slashes(text);
+    const std::size_t slash = path.find('/');
+    source.volume = path.substr(0, slash);
+    if (slash != path.npos) source.path = path.substr(slash + 1);
     if (is_object_name(source.volume) &&
         (source.path.empty() || is_absolute_path("/" + source.path)))
         return source;
@@ -48,7 +44,7 @@ sys::Result<Source> parse_source(const std::string& text, const SitePolicy& poli
         text.starts_with('/') || equals == text.npos ? "" : text.substr(0, equals);
     source.path = word.empty() ? text : text.substr(equals + 1);
     if (word == "volume") return parse_volume(source.path);
-    strip_slashes(source.path);
+    source.path = without_trailing_slashes(source.path);
     const bool program = policy.programs.count(word) != 0;
     if (word == "overlay") source.type = MountType::overlay;
     if (word == "squashfs") source.type = MountType::squashfs;

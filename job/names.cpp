@@ -50,8 +50,16 @@ bool is_absolute_path(std::string_view text) {
     return true;
 }
 
-bool is_within(const std::string& path, const std::string& directory) {
-    return path == directory || path.rfind(directory + "/", 0) == 0;
+bool is_within(std::string_view path, std::string_view directory) {
+    while (directory.size() > 1 && directory.back() == '/') directory.remove_suffix(1);
+    if (directory == "/") return path.starts_with('/');
+    return path.starts_with(directory) &&
+           (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+std::string without_trailing_slashes(std::string path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    return path;
 }
 
 bool is_variable_name(std::string_view text) {

@@ -17,8 +17,12 @@ bool is_relative_path(std::string_view text);
 // control character.
 bool is_absolute_path(std::string_view text);
 
-// True if a path is a directory or below it, by the names alone.
-bool is_within(const std::string& path, const std::string& directory);
+// True if a path is a directory or below it, by the names alone: ".." is a name like others, and no
+// link is followed. Slashes at the directory's end do not matter.
+bool is_within(std::string_view path, std::string_view directory);
+
+// "/a/b" for "/a/b//". The root directory stays "/".
+std::string without_trailing_slashes(std::string path);
 
 // True if a text has a control character, such as the end of a line.
 bool has_control(std::string_view text);

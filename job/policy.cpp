@@ -53,7 +53,7 @@ void read_source(Table& table, FileSystem& file_system) {
             table.require("source", source);
             break;
     }
-    while (source.size() > 1 && source.ends_with('/')) source.pop_back();
+    source = without_trailing_slashes(source);
     if (has_control(source)) table.error("source", "has a control character in it");
 }
 

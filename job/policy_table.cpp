@@ -83,7 +83,7 @@ void Table::require(const std::string& key, std::string& target) {
 
 void Table::read_path(const std::string& key, std::string& target) {
     read_name(key, target);
-    while (target.size() > 1 && target.back() == '/') target.pop_back();
+    target = without_trailing_slashes(target);
     if (!target.empty() && !is_absolute_path(target))
         error(key, "'" + target + "' is not an absolute path without '..'");
 }

@@ -182,7 +182,7 @@ OutputDirectory read_output(Reader& entry, const JobSpec& spec, std::set<std::st
     output.path_suffix = entry.string("pathSuffix");
     output.is_made = entry.boolean("createNew").value_or(true);
     while (output.path_suffix.starts_with('/')) output.path_suffix.erase(0, 1);
-    while (output.path_suffix.ends_with('/')) output.path_suffix.pop_back();
+    output.path_suffix = without_trailing_slashes(output.path_suffix);
     if (!output.path_suffix.empty() && !is_absolute_path("/" + output.path_suffix))
         entry.error("pathSuffix", "'" + output.path_suffix +
                                       "' is not a path below the job's directory: no '..'");

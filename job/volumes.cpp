@@ -25,8 +25,7 @@ void read_url(Reader& reader, Volume& share) {
     }
     const std::string host = url.substr(scheme + 3, slash - scheme - 3);
     if (host.rfind(kAccountPlaceholder, 0) != 0) share.account = host.substr(0, host.find('.'));
-    std::string path = url.substr(slash + 1);
-    while (!path.empty() && path.back() == '/') path.pop_back();
+    const std::string path = without_trailing_slashes(url.substr(slash + 1));
     const std::size_t end = path.find('/');
     share.name = path.substr(0, end);
     if (end != path.npos) share.directory = path.substr(end + 1);
@@ -94,7 +93,7 @@ void read_file_server(Reader& reader, Volume& volume) {
     const std::string key = "sourceDirectory";
     std::string directory = reader.string(key);
     while (directory.starts_with('/')) directory.erase(0, 1);
-    while (directory.ends_with('/')) directory.pop_back();
+    directory = without_trailing_slashes(directory);
     if (directory == ".") directory.clear();
     if (!directory.empty() && !is_absolute_path("/" + directory))
         reader.error(key, "'" + directory + "' is not a directory of the server: no '..'");

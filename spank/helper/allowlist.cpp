@@ -54,7 +54,7 @@ Entries covering(const Entries& entries, const std::vector<std::string>& paths,
                  const std::string& source) {
     Entries found;
     for (std::size_t i = 0; i < entries.size() && i < paths.size(); ++i)
-        if (!paths[i].empty() && is_within(source, paths[i])) found.push_back(entries[i]);
+        if (!paths[i].empty() && job::is_within(source, paths[i])) found.push_back(entries[i]);
     return found;
 }
 

@@ -28,13 +28,6 @@ bool is_file_name(std::string_view name) {
            });
 }
 
-bool is_within(std::string_view path, std::string_view directory) {
-    while (directory.size() > 1 && directory.back() == '/') directory.remove_suffix(1);
-    if (directory == "/") return path.starts_with('/');
-    return path.starts_with(directory) &&
-           (path.size() == directory.size() || path[directory.size()] == '/');
-}
-
 sys::Result<std::string> path_of(int fd) {
     char target[PATH_MAX];
     const std::string link = fd_path(fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small files of the kernel or of root, the paths of open files, and paths by component.
+// Small files of the kernel or of root, names of files, and the paths of open files.
 #pragma once
 
 #include <string>
@@ -17,9 +17,6 @@ std::string read_or_empty(int directory, const std::string& path);
 // True if a text is safe as a file's name: at most 255 letters, digits, '-', '_' and '.', and the
 // first is not '.'.
 bool is_file_name(std::string_view name);
-
-// True when path is directory or lies below it; both absolute and without "." or "..".
-bool is_within(std::string_view path, std::string_view directory);
 
 // The path of an open file, as the kernel knows it now.
 sys::Result<std::string> path_of(int fd);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "job/layout.hpp"
+#include "job/names.hpp"
 #include "job/size.hpp"
 #include "spank/helper/allowlist.hpp"
 #include "spank/helper/fields.hpp"
@@ -42,7 +43,7 @@ class Targets {
     // the job, a user could exchange what leads to it.
     sys::Result<sys::UniqueFd> make(const std::string& target) {
         for (const auto& other : made_)
-            if (is_within(target, other) && target != other)
+            if (job::is_within(target, other) && target != other)
                 return sys::Error{target + ": target: lies inside another mount of the job"};
         made_.push_back(target);
         sys::UniqueFd at(fcntl(root_.get(), F_DUPFD_CLOEXEC, 3));

@@ -25,7 +25,7 @@
 #include <sstream>
 #include <vector>
 
-#include "spank/helper/files.hpp"
+#include "job/names.hpp"
 #include "spank/linux_calls.hpp"
 #include "spank/protocol.hpp"
 
@@ -301,7 +301,7 @@ bool is_shared_mount(const std::string& path) {
         std::string skip;
         std::string point;
         words >> skip >> skip >> skip >> skip >> point;
-        if (!is_within(path, point) || point.size() < longest) continue;
+        if (!job::is_within(path, point) || point.size() < longest) continue;
         longest = point.size();
         shared = line.substr(0, line.find(" - ")).find(" shared:") != std::string::npos;
     }

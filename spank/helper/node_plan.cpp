@@ -9,7 +9,6 @@
 #include "job/names.hpp"
 #include "job/snapshot.hpp"
 #include "job/spec.hpp"
-#include "spank/helper/files.hpp"
 #include "sys/codec.hpp"
 #include "sys/file.hpp"
 
@@ -127,7 +126,7 @@ void require_submit_directory(const Request& request, NodePlan& plan) {
         plan.failure = "the preparation's logs have no directory: name one with --batchai-output";
         return;
     }
-    if (directory.empty() || !is_within(plan.log_directory, directory) ||
+    if (directory.empty() || !job::is_within(plan.log_directory, directory) ||
         std::filesystem::is_directory(directory, error))
         return;
     plan.log_directory.clear();
@@ -193,10 +192,10 @@ sys::Result<NodePlan> node_plan_from_bytes(std::string_view bytes) {
 std::string outside_path(const std::string& path, const NodePlan& plan,
                          const job::SitePolicy& policy, const std::string& job_temp) {
     const std::string temporary = seen_job_temp(policy);
-    if (is_within(path, temporary)) return job_temp + path.substr(temporary.size());
+    if (job::is_within(path, temporary)) return job_temp + path.substr(temporary.size());
     for (const auto& mount : plan.mounts) {
         const std::string target = policy.mount_root + "/" + mount.target;
-        if (!is_within(path, target)) continue;
+        if (!job::is_within(path, target)) continue;
         const auto* bind = job::part_of<job::Bind>(mount);
         return bind != nullptr ? bind->source + path.substr(target.size()) : "";
     }
