@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -123,6 +124,17 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
     if (!opened) return opened.error();
     auto text = read_all(opened->get(), limit);
     if (!text) return text.error().in(path);
+    return text;
+}
+
+std::string tail_of(int fd, std::size_t bytes) {
+    const off_t size = std::max<off_t>(0, ::lseek(fd, 0, SEEK_END));
+    const off_t start = std::max<off_t>(0, size - static_cast<off_t>(bytes));
+    std::string text(static_cast<std::size_t>(size - start), '\0');
+    const ssize_t n = ::pread(fd, text.data(), text.size(), start);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, n)));
+    const std::size_t whole = start > 0 ? text.find('\n') + 1 : 0;
+    if (whole < text.size()) text.erase(0, whole);
     return text;
 }
 

@@ -36,6 +36,10 @@ Result<std::string> read_all(int fd, std::size_t limit);
 // The file's bytes. More than limit bytes are an error.
 Result<std::string> read_file(const std::string& path, std::size_t limit);
 
+// The last whole lines of an open file, at most so many bytes; of a longer line, its end. Empty:
+// the file is empty or cannot be read. It moves the file's offset.
+std::string tail_of(int fd, std::size_t bytes);
+
 // True if path is, or leads to, a regular file.
 bool is_regular_file(const std::string& path);
 

@@ -24,7 +24,7 @@
 namespace batchai::spank {
 namespace {
 
-constexpr off_t kLogTail = 4096;
+constexpr std::size_t kLogTail = 4096;
 constexpr std::size_t kWordsMaximum = 1000;
 
 // The path uses process 1 of the program's PID namespace, not "self": ssh, a child of sshfs, closes
@@ -53,14 +53,6 @@ sys::Result<Answer> make_files(const std::string& name) {
         open(log.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!answer.files.front()) return sys::errno_error(log);
     return answer;
-}
-
-std::string tail_of(int log) {
-    const off_t size = lseek(log, 0, SEEK_END);
-    std::string text(static_cast<std::size_t>(std::clamp<off_t>(size, 0, kLogTail)), '\0');
-    const ssize_t n = pread(log, text.data(), text.size(), std::max<off_t>(size - kLogTail, 0));
-    text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-    return text;
 }
 
 std::vector<Parameter> parameters(const FuseMount& fuse, int device) {
@@ -170,7 +162,7 @@ sys::Result<void> mount_fuse(const FuseMount& fuse, int target, int seconds, con
     device.reset();  // otherwise the mount would outlive the program
     const auto answered = wait_for_answer(fuse.user, program.target, seconds);
     if (answered) return {};
-    const std::string said = last_words(tail_of(program.log));
+    const std::string said = last_words(sys::tail_of(program.log, kLogTail));
     return said.empty() ? answered.error().in("the program printed no error message")
                         : sys::Error{said};
 }

@@ -120,14 +120,7 @@ struct Outputs {
 // The last whole lines of a file, at most kShownMaximum bytes.
 std::string end_of(const std::string& path) {
     const auto file = job::open_log(path, O_RDONLY);
-    if (!file) return {};
-    std::string text(kShownMaximum, '\0');
-    const off_t size = lseek(file->get(), 0, SEEK_END);
-    const off_t start = std::max<off_t>(0, size - static_cast<off_t>(text.size()));
-    const ssize_t length = pread(file->get(), text.data(), text.size(), start);
-    text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, length)));
-    if (start > 0) text.erase(0, text.find('\n') + 1);
-    return text;
+    return file ? sys::tail_of(file->get(), kShownMaximum) : std::string();
 }
 
 // The last lines of the command's output, its errors first, each after ">>>", as in the service's

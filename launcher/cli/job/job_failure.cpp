@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
@@ -24,7 +23,7 @@ namespace {
 constexpr const char* kStderr = "stderr.txt";
 // How much of a preparation's stderr is shown.
 constexpr std::size_t kMostLines = 10;
-constexpr off_t kMostBytes = 8192;
+constexpr std::size_t kMostBytes = 8192;
 
 void tell(const std::string& text) {
     std::cerr << sys::printable_lines(text) << std::endl;
@@ -65,13 +64,8 @@ std::string last_lines_of(const NamedJob& job, const std::string& file) {
     if (!directory) return {};
     const auto opened = job::open_log(*directory + "/" + file, O_RDONLY);
     if (!opened) return {};
-    const off_t size = ::lseek(opened->get(), 0, SEEK_END);
-    const off_t start = std::max<off_t>(0, size - kMostBytes);
-    std::string text(kMostBytes, '\0');
-    text.resize(std::max<ssize_t>(0, ::pread(opened->get(), text.data(), text.size(), start)));
-    if (start > 0) text.erase(0, text.find('\n') + 1);
     std::vector<std::string> lines;
-    std::istringstream input(text);
+    std::istringstream input(sys::tail_of(opened->get(), kMostBytes));
     for (std::string line; std::getline(input, line);) lines.push_back(std::move(line));
     const std::size_t first = lines.size() - std::min(lines.size(), kMostLines);
     std::string shown = lines.empty() ? "" : "  last lines of its stderr:\n";

@@ -48,6 +48,20 @@ BOOST_AUTO_TEST_CASE(reads_a_file_of_at_most_the_limit) {
     BOOST_TEST(!read_file(directory.path, 1));
 }
 
+BOOST_AUTO_TEST_CASE(the_tail_of_a_file_begins_with_a_line) {
+    const Directory directory;
+    const std::string path = directory.path + "/log";
+    const auto tail = [&](const std::string& text, std::size_t bytes) {
+        BOOST_TEST(write_file(path, text, 0600).has_value());
+        return tail_of(open_regular(path, O_RDONLY)->get(), bytes);
+    };
+    BOOST_TEST(tail("", 10) == "");
+    BOOST_TEST(tail("one\ntwo\n", 8) == "one\ntwo\n");
+    BOOST_TEST(tail("one\ntwo\n", 7) == "two\n");
+    BOOST_TEST(tail("one\ntwo\n", 3) == "wo\n");
+    BOOST_TEST(tail("one\ntwo", 2) == "wo");
+}
+
 BOOST_AUTO_TEST_CASE(replaces_a_file_at_once_and_leaves_nothing_beside_it) {
     const Directory directory;
     const std::string path = directory.path + "/file";
