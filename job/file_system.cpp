@@ -83,7 +83,7 @@ GrantedOptions grant_options(const FileSystem& file_system, const std::string& m
         text.begin(), text.end(), [](char c) { return c == ' ' || c == '\t' || c == '\n'; }, ',');
     const bool takes_options = has_options(file_system.type);
     GrantedOptions granted;
-    for (const std::string& option : split(text, ',')) {
+    for (const std::string& option : split_all(text, ',')) {
         if (option.empty() || option == "-o" || option == "defaults" || option == "rw") continue;
         const std::string key = option.substr(0, option.find('='));
         const auto& allowed = file_system.user_options;
@@ -97,7 +97,7 @@ GrantedOptions grant_options(const FileSystem& file_system, const std::string& m
     return granted;
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
+std::vector<std::string> split_all(const std::string& text, char separator) {
     std::vector<std::string> parts;
     std::size_t begin = 0;
     while (true) {

@@ -72,6 +72,7 @@ struct GrantedOptions {
 };
 GrantedOptions grant_options(const FileSystem&, const std::string& mount_options);
 
-std::vector<std::string> split(const std::string& text, char separator);
+// "a,,b" at its commas: "a", "" and "b". An empty text has one empty part.
+std::vector<std::string> split_all(const std::string& text, char separator);
 
 }  // namespace batchai::job

@@ -63,7 +63,7 @@ sys::Result<Source> parse_source(const std::string& text, const SitePolicy& poli
 sys::Result<void> parse_options(const std::string& text, const FileSystem& allow, Mount& mount) {
     InMemory* const memory = part_of<InMemory>(mount);
     bool writable = false;
-    for (const std::string& option : split(text, '+')) {
+    for (const std::string& option : split_all(text, '+')) {
         const bool is_size = memory != nullptr && option.starts_with("size=");
         if (option == "ro")
             mount.read_only = true;
@@ -117,7 +117,7 @@ const AllowPolicy* allowing(const SitePolicy& policy, const Source& source) {
 }
 
 sys::Result<Mount> parse_mount(const std::string& text, const SitePolicy& policy) {
-    const std::vector<std::string> fields = split(text, ':');
+    const std::vector<std::string> fields = split_all(text, ':');
     if (fields.size() < 2 || fields.size() > 3)
         return sys::Error{"expected SOURCE:TARGET[:OPTIONS]"};
     const auto source = parse_source(fields[0], policy);
@@ -153,7 +153,7 @@ sys::Result<std::vector<Mount>> parse_mounts(const std::string& option, const Si
     std::vector<Mount> mounts;
     if (has_control(option))
         return sys::Error{"it has a control character in it, such as the end of a line"};
-    for (const std::string& text : split(option, ',')) {
+    for (const std::string& text : split_all(option, ',')) {
         auto mount = parse_mount(text, policy);
         if (!mount) return mount.error().in(text);
         for (const Mount& other : mounts)

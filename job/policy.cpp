@@ -79,7 +79,7 @@ void check_options(Table& table, const char* key, MountType type,
 void read_options(Table& table, FileSystem& file_system) {
     std::string text;
     table.read("options", text);
-    for (const std::string& option : split(text, ','))
+    for (const std::string& option : split_all(text, ','))
         if (!option.empty()) file_system.options.push_back(option);
     table.read("user_options", file_system.user_options);
     check_options(table, "options", file_system.type, file_system.options);

@@ -20,7 +20,7 @@ constexpr std::size_t kProcMaximum = 16 * 1024 * 1024;
 // cgroup.
 std::string above_the_job(std::string_view path) {
     std::string above;
-    for (const auto& name : split(path, '/')) {
+    for (const auto& name : split_nonempty(path, '/')) {
         if (name.starts_with("uid_") || name.starts_with("job_"))
             return above.empty() ? "/" : above;
         above += "/" + name;
@@ -32,14 +32,14 @@ std::string above_the_job(std::string_view path) {
 // controller is "freezer", "name=systemd" and so on, or empty for version 2.
 std::string find_in_mounts(std::string_view mounts, const std::string& controller,
                            const std::string& path) {
-    for (const auto& line : split(mounts, '\n')) {
+    for (const auto& line : split_nonempty(mounts, '\n')) {
         const auto dash = line.find(" - ");
         if (dash == line.npos) continue;
-        const auto left = split(std::string_view(line).substr(0, dash), ' ');
-        const auto right = split(std::string_view(line).substr(dash + 3), ' ');
+        const auto left = split_nonempty(std::string_view(line).substr(0, dash), ' ');
+        const auto right = split_nonempty(std::string_view(line).substr(dash + 3), ' ');
         if (left.size() < 5 || right.size() < 3) continue;
         if (right[0] != (controller.empty() ? "cgroup2" : "cgroup")) continue;
-        const auto options = split(right[2], ',');
+        const auto options = split_nonempty(right[2], ',');
         if (!controller.empty() && std::ranges::find(options, controller) == options.end())
             continue;
         const std::string root = left[3] == "/" ? "" : left[3];
@@ -79,14 +79,14 @@ sys::Result<std::vector<std::string>> daemon_cgroups(std::string_view cgroups,
                                                      std::string_view mounts,
                                                      const std::string& job) {
     std::vector<std::string> directories;
-    for (const auto& line : split(cgroups, '\n')) {  // 6:freezer:/slurm_n1/uid_1000/job_17
+    for (const auto& line : split_nonempty(cgroups, '\n')) {  // 6:freezer:/slurm_n1/uid_1000/job_17
         const auto first = line.find(':');
         const auto second = first == line.npos ? first : line.find(':', first + 1);
         if (second == line.npos) continue;
         const std::string above = above_the_job(line.substr(second + 1));
         if (above.empty()) continue;
         const auto controllers = line.substr(first + 1, second - first - 1);
-        const auto names = split(controllers, ',');
+        const auto names = split_nonempty(controllers, ',');
         const std::string found = find_in_mounts(mounts, names.empty() ? "" : names.front(), above);
         if (found.empty())
             return sys::Error{"cgroup " + line +

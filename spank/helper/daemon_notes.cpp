@@ -115,7 +115,7 @@ std::string to_text(const ProcessIdentity& process) {
 }
 
 std::optional<ProcessIdentity> identity_from_text(const std::string& text) {
-    const auto parts = split(text, ' ');
+    const auto parts = split_nonempty(text, ' ');
     ProcessIdentity process;
     if (parts.size() != 3) return std::nullopt;
     const char* end = parts[0].data() + parts[0].size();
@@ -130,7 +130,7 @@ std::string start_time(std::string_view stat) {
     // The second field, the name in brackets, can have any character.
     const auto name_end = stat.rfind(')');
     if (name_end == stat.npos) return {};
-    const auto fields = split(stat.substr(name_end + 1), ' ');
+    const auto fields = split_nonempty(stat.substr(name_end + 1), ' ');
     constexpr std::size_t kStart = 22 - 3;  // proc(5) counts from 1, and this is the third on
     return fields.size() > kStart ? fields[kStart] : std::string();
 }

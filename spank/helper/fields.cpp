@@ -57,7 +57,7 @@ std::string Fields::text() const {
     return text;
 }
 
-std::vector<std::string> split(std::string_view list, char separator) {
+std::vector<std::string> split_nonempty(std::string_view list, char separator) {
     std::vector<std::string> parts;
     while (!list.empty()) {
         const auto end = list.find(separator);

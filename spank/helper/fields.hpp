@@ -34,6 +34,6 @@ class Fields {
 };
 
 // "a,b" at its commas, without empty parts.
-std::vector<std::string> split(std::string_view list, char separator);
+std::vector<std::string> split_nonempty(std::string_view list, char separator);
 
 }  // namespace batchai::spank

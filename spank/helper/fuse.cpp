@@ -98,7 +98,7 @@ sys::Result<void> wait_for_answer(const Credentials& user, const std::string& pa
 std::string last_words(std::string_view log) {
     std::string last;
     std::string before;
-    for (auto& line : split(log, '\n')) {
+    for (auto& line : split_nonempty(log, '\n')) {
         while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())))
             line.pop_back();
         if (!line.empty()) before = std::exchange(last, line);

@@ -48,7 +48,7 @@ class Targets {
         made_.push_back(target);
         sys::UniqueFd at(fcntl(root_.get(), F_DUPFD_CLOEXEC, 3));
         bool made = false;
-        for (const auto& name : split(target, '/')) {
+        for (const auto& name : split_nonempty(target, '/')) {
             if (name == "." || name == "..")
                 return sys::Error{fmt::format("{}: target: must not contain '{}'", target, name)};
             made = mkdirat(at.get(), name.c_str(), 0755) == 0;

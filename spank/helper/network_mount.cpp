@@ -64,7 +64,8 @@ std::vector<Parameter> options_of(const job::ClientOptions& own,
                                   const job::FileSystem& file_system) {
     std::vector<Parameter> parameters;
     for (const auto& option : file_system.options) parameters.push_back(parameter_of(option));
-    for (const auto& option : split(own.options, ',')) parameters.push_back(parameter_of(option));
+    for (const auto& option : split_nonempty(own.options, ','))
+        parameters.push_back(parameter_of(option));
     return parameters;
 }
 
@@ -79,7 +80,7 @@ bool has(const std::vector<Parameter>& parameters, std::initializer_list<const c
 
 sys::Result<Login> parse_login(const std::string& text) {
     Login login;
-    for (std::string line : split(text, '\n')) {
+    for (std::string line : split_nonempty(text, '\n')) {
         if (line.ends_with('\r')) line.pop_back();
         if (line.empty() || line.starts_with('#')) continue;
         const std::size_t equals = line.find('=');

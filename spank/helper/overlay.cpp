@@ -23,7 +23,7 @@ sys::Result<std::vector<std::string>> attribute_names(const std::string& path) {
     if (size < 0 && errno == ENOTSUP) return std::vector<std::string>();
     if (size < 0) return sys::errno_error("extended attributes");
     names.resize(static_cast<std::size_t>(size));
-    return split(names, '\0');
+    return split_nonempty(names, '\0');
 }
 
 sys::Result<void> copy_attribute(const std::string& from, int to, const std::string& name) {

@@ -26,7 +26,7 @@ sys::Result<Request> read_fields(const Fields& fields) {
     request.gpus = static_cast<int>(std::min(gpus, 1024U));
     request.in_place = in_place != 0;
     request.step = static_cast<pid_t>(step);
-    for (const auto& group : split(fields.get("groups"), ',')) {
+    for (const auto& group : split_nonempty(fields.get("groups"), ',')) {
         Fields one;
         one.add("groups", group);
         const auto number = one.number("groups");
@@ -40,7 +40,7 @@ sys::Result<Request> read_fields(const Fields& fields) {
                           "digits, '-', '_' and '.'"};
     request.node = fields.get("node");
     if (!is_file_name(request.node)) return sys::Error{"node: not a node's name"};
-    request.hosts = split(fields.get("hosts"), ',');
+    request.hosts = split_nonempty(fields.get("hosts"), ',');
     if (request.hosts.empty()) return sys::Error{"hosts: none"};
     if (!fields.get("array_task").empty()) {
         const auto number = fields.number("array_task");

@@ -120,8 +120,8 @@ sys::Result<std::string> SubmissionTime::wait() {
 
 std::string submission_time(const std::string& lines, unsigned job) {
     const std::string number = std::to_string(job);
-    for (const auto& line : split(lines, '\n')) {
-        const auto words = split(line, ' ');
+    for (const auto& line : split_nonempty(lines, '\n')) {
+        const auto words = split_nonempty(line, ' ');
         if (words.size() == 2 && words[0] == number) return words[1];
     }
     return {};

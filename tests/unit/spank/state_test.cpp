@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_witness_counts_while_it_lives) {
 }
 
 BOOST_AUTO_TEST_CASE(another_process_with_its_number_is_no_witness) {
-    const auto words = spank::split(own_identity(), ' ');
+    const auto words = spank::split_nonempty(own_identity(), ' ');
     BOOST_REQUIRE(words.size() == 3U);
     for (const auto& text : {""s, "x"s, words[0], words[0] + " " + words[1],
                              words[0] + " " + words[1] + "0 " + words[2],
