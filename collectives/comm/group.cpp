@@ -20,10 +20,7 @@ sys::Result<std::string> look_up(const std::map<std::string, std::vector<std::st
 }  // namespace
 
 Group::Group(Engine& parent, int parent_rank, int parent_size, std::vector<int> members)
-    : parent_(parent),
-      parent_rank_(parent_rank),
-      parent_size_(parent_size),
-      members_(std::move(members)) {
+    : parent_(parent), parent_size_(parent_size), members_(std::move(members)) {
     const auto found = std::find(members_.begin(), members_.end(), parent_rank);
     if (found != members_.end()) rank_ = static_cast<int>(found - members_.begin());
 }

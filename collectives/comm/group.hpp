@@ -34,7 +34,7 @@ class Group final : public Bootstrap {
                                 const std::vector<std::size_t>& counts);
 
     Engine& parent_;
-    int parent_rank_, parent_size_;
+    int parent_size_;
     std::vector<int> members_;
     int rank_ = -1;
     std::map<std::string, std::vector<std::string>> published_;  // by key, then by member
