@@ -160,6 +160,12 @@ sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const std::string& ima
 sys::Result<ImagePolicy> resolve_image(const SitePolicy&, const JobSpec&);  // without one: the host
 
 sys::Result<const SecretPolicy*> resolve_secret(const SitePolicy&, const SecretReference&);
+
+// What a job without the plugin can have: the source of a volume of type bind, and the user's own
+// file of a secret that is a reference. Errors say that the plugin is needed.
+sys::Result<std::string> bound_directory(const SitePolicy&, const Volume&);
+sys::Result<std::string> own_secret_file(const SitePolicy&, const Variable& secret);
+
 // An error if the secret is the site's and this user may not use it.
 sys::Result<void> may_use(const SecretPolicy&, const SecretReference&, const sys::UserNames&);
 

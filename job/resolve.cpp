@@ -100,6 +100,25 @@ sys::Result<const VolumePolicy*> resolve_volume(const SitePolicy& policy, const 
                       policy.file + " names it"};
 }
 
+sys::Result<std::string> bound_directory(const SitePolicy& policy, const Volume& volume) {
+    const auto found = resolve_volume(policy, volume);
+    if (!found) return found.error();
+    const FileSystem& file_system = (*found)->file_system;
+    if (file_system.type != MountType::bind)
+        return sys::Error{describe(volume) + ": without the plugin only volumes of type bind work"};
+    return file_system.source;
+}
+
+sys::Result<std::string> own_secret_file(const SitePolicy& policy, const Variable& secret) {
+    const auto found = resolve_secret(policy, *secret.reference);
+    if (!found) return found.error();
+    const CredentialsSource& source = (*found)->source;
+    if (source.kind != CredentialsSource::Kind::user)
+        return sys::Error{"secret " + secret.name + ": " + name_of(source) +
+                          " is the site's: only the plugin can read it"};
+    return source.name;
+}
+
 sys::Result<ImagePolicy> resolve_image(const SitePolicy& policy, const std::string& image) {
     for (const ImagePolicy& candidate : policy.images) {
         if (!matches(candidate.name, image)) continue;

@@ -50,20 +50,20 @@ sys::Result<job::JobSpec> parse(const std::string& text, const std::string& file
 // The directory of a volume without a mount.
 sys::Result<std::string> directory_of(const job::Volume& volume, const job::SitePolicy& policy,
                                       bool on_this_machine) {
-    const auto found = job::resolve_volume(policy, volume);
-    if (!found) return found.error();
-    const job::FileSystem& file_system = (*found)->file_system;
-    std::string directory = on_this_machine ? (*found)->login_path : "";
-    if (file_system.type == job::MountType::bind) directory = file_system.source;
-    if (directory.empty())
-        return sys::Error{job::describe(volume) +
-                          (on_this_machine
-                               ? ": with --local only volumes that are directories here work"
-                               : ": without the plugin only volumes of type bind work")};
-    if (!volume.directory.empty()) directory += "/" + volume.directory;
+    auto directory = job::bound_directory(policy, volume);
+    if (!directory && on_this_machine) {
+        const auto found = job::resolve_volume(policy, volume);
+        if (!found) return found.error();
+        if ((*found)->login_path.empty())
+            return sys::Error{job::describe(volume) +
+                              ": with --local only volumes that are directories here work"};
+        directory = (*found)->login_path;
+    }
+    if (!directory) return directory;
+    if (!volume.directory.empty()) *directory += "/" + volume.directory;
     std::error_code error;
-    if (fs::is_directory(directory, error)) return directory;
-    return sys::Error{job::describe(volume) + ": " + directory + " is not there"};
+    if (fs::is_directory(*directory, error)) return directory;
+    return sys::Error{job::describe(volume) + ": " + *directory + " is not there"};
 }
 
 }  // namespace
@@ -188,13 +188,9 @@ sys::Result<void> JobFileRun::prepare(const Allocation& allocation, bool dry_run
 sys::Result<void> JobFileRun::read_secrets() {
     for (job::Variable& secret : spec_.secrets) {
         if (!secret.reference) continue;
-        const auto entry = job::resolve_secret(policy_, *secret.reference);
-        if (!entry) return entry.error();
-        const job::CredentialsSource& source = (*entry)->source;
-        if (source.kind != job::CredentialsSource::Kind::user)
-            return sys::Error{"secret " + secret.name + ": " + job::name_of(source) +
-                              " is the site's: only the plugin can read it"};
-        auto text = sys::read_own_secret(source.name);
+        const auto file = job::own_secret_file(policy_, secret);
+        if (!file) return file.error();
+        auto text = sys::read_own_secret(*file);
         if (!text) return text.error();
         secret.value = *std::move(text);
     }

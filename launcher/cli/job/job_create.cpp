@@ -126,20 +126,11 @@ sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& poli
 
 // What batchai-launch --without-plugin would refuse when the job starts.
 sys::Result<void> check_without_plugin(const job::JobSpec& spec, const job::SitePolicy& policy) {
-    for (const job::Volume& volume : job::volumes_of(spec, policy)) {
-        const auto found = job::resolve_volume(policy, volume);
-        const bool is_directory = found && (*found)->file_system.type == job::MountType::bind;
-        if (!is_directory && volume.kind != job::Volume::Kind::cluster)
-            return sys::Error{job::describe(volume) +
-                              ": without the plugin only volumes of type bind work"};
-    }
+    for (const job::Volume& volume : spec.volumes)
+        if (auto bound = job::bound_directory(policy, volume); !bound) return bound.error();
     for (const job::Variable& secret : spec.secrets) {
         if (!secret.reference) continue;
-        const auto found = job::resolve_secret(policy, *secret.reference);
-        if (!found) return found.error();
-        if ((*found)->source.kind != job::CredentialsSource::Kind::user)
-            return sys::Error{"secret " + secret.name + ": " + job::name_of((*found)->source) +
-                              " is the site's: only the plugin can read it"};
+        if (auto own = job::own_secret_file(policy, secret); !own) return own.error();
     }
     return {};
 }
