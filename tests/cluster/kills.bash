@@ -72,7 +72,7 @@ teardown() {
     with_fault
     [ -n "${BATS_TEST_COMPLETED-}" ] || [ -n "${BATS_TEST_SKIPPED-}" ] || show_logs
     cd /
-    [ -n "${BATS_TEST_SKIPPED-}" ] || forget_outputs
+    [ -z "${work-}" ] || forget_outputs
     assert_clean
 }
 

@@ -233,6 +233,6 @@ forget_outputs() { rm -rf "$share/out" "$(alice_home)/.local" "$work"; }
 teardown() {
     [ -n "${BATS_TEST_COMPLETED-}" ] || [ -n "${BATS_TEST_SKIPPED-}" ] || show_logs
     cd /
-    [ -n "${BATS_TEST_SKIPPED-}" ] || forget_outputs
+    [ -z "${work-}" ] || forget_outputs
     assert_clean
 }
