@@ -40,5 +40,7 @@ std::string in_container(const std::vector<std::string>& prefix, const std::stri
 sys::Result<void> check_program(const ProgramPolicy&);
 sys::Result<void> check_image(const ImagePolicy&);
 sys::Result<void> check_container(const SitePolicy&, const ImagePolicy&);
+// An error if a job without the plugin would have the image in containers on several nodes.
+sys::Result<void> check_unmounted_container(const ImagePolicy&, int nodes);
 
 }  // namespace batchai::job

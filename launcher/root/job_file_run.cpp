@@ -167,6 +167,8 @@ sys::Result<void> JobFileRun::prepare(const Allocation& allocation, bool dry_run
     if (!image) return image.error();
     image_ = *std::move(image);
     if (preparer_ == Preparer::launcher) {
+        const int nodes = allocation_.local ? 1 : static_cast<int>(allocation_.nodes.size());
+        if (auto able = job::check_unmounted_container(image_, nodes); !able) return able;
         if (!dry_run) {
             if (auto taken = take_record(); !taken) return taken;
         }
@@ -364,11 +366,6 @@ Secrets JobFileRun::secrets(const std::vector<env::Environment>& environments) c
 // The container's command, the same on all nodes.
 sys::Result<std::vector<std::string>> JobFileRun::container_prefix(
     const std::string& directory) const {
-    if (image_.in_container() && preparer_ == Preparer::launcher && !allocation_.local &&
-        allocation_.nodes.size() > 1)
-        return sys::Error{
-            "--without-plugin: the image runs in a container, and its nodes have different "
-            "directories: use one node, or a cluster with the plugin"};
     job::ContainerPlaces places{policy_.mount_root, policy_.job_temp, directory,
                                 ::geteuid(),        ::getegid(),      spec_.shm_size};
     if (preparer_ == Preparer::launcher) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "job/container.hpp"
 #include "job/duration.hpp"
 #include "job/layout.hpp"
 #include "launcher/cli/cluster/clusters.hpp"
@@ -132,7 +133,8 @@ sys::Result<void> check_without_plugin(const job::JobSpec& spec, const job::Site
         if (!secret.reference) continue;
         if (auto own = job::own_secret_file(policy, secret); !own) return own.error();
     }
-    return {};
+    const auto image = job::resolve_image(policy, spec);
+    return image ? job::check_unmounted_container(*image, spec.node_count) : image.error();
 }
 
 int show_command(const Submission& submission) {
