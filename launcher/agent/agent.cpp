@@ -30,8 +30,7 @@ Agent::Agent(Bootstrap bootstrap, Guarded guarded)
       environment_(env::current()),
       output_(loop_, {[this](const Output& output) { root_->send(output); },
                       [this](const Sink::Failure& failure) {
-                          root_->send(Misplaced{describe(failure, bootstrap_.name),
-                                                returned_from(failure, bootstrap_.name)});
+                          root_->send(misplaced_by(failure, bootstrap_.name));
                       },
                       [this](bool hold) { ranks_->hold_output(hold); }, [this] { check_done(); }}),
       last_words_(loop_, {pmix::unheard_connections, [this] { pmix_->hear(); },

@@ -201,10 +201,11 @@ struct OutputTaken {
 struct Misplaced {
     static constexpr Kind kKind = Kind::misplaced;
     std::string line;
-    std::string returned;  // a place whose output is in its own file after all; empty: none
+    std::string place = {};  // where the output is kept, "n1:/var/tmp/..."; empty: nowhere
+    bool returned = false;   // what was kept there is in its own file after all
     template <class A>
     void fields(A& a) {
-        a(line, returned);
+        a(line, place, returned);
     }
 };
 

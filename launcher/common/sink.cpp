@@ -75,13 +75,18 @@ std::string why_of(ssize_t code) {
     return text;
 }
 
+// "n1:/var/tmp/...", where output is kept or was kept; empty: nowhere.
+std::string place_of(const Sink::Failure& failure, const std::string& node) {
+    return failure.kept.empty() ? std::string() : node + ":" + failure.kept;
+}
+
 }  // namespace
 
 std::string describe(const Sink::Failure& failure, const std::string& node) {
     const std::string text = failure.name + ": " + failure.why + "; ";
     switch (failure.rest) {
         case Sink::Rest::kept:
-            return fmt::format("{}the ranks' output goes on in {}:{}", text, node, failure.kept);
+            return text + "the ranks' output goes on in " + place_of(failure, node);
         case Sink::Rest::lost:
             return text + "the ranks' output is lost from here on";
         case Sink::Rest::unread:
@@ -89,14 +94,14 @@ std::string describe(const Sink::Failure& failure, const std::string& node) {
         case Sink::Rest::unsynced:
             return text + "some of the ranks' output may not be in it";
         case Sink::Rest::returned:
-            return fmt::format("{}: can be written again: what was in {}:{} is in it now",
-                               failure.name, node, failure.kept);
+            return fmt::format("{}: can be written again: what was in {} is in it now",
+                               failure.name, place_of(failure, node));
     }
     return {};
 }
 
-std::string returned_from(const Sink::Failure& failure, const std::string& node) {
-    return failure.rest == Sink::Rest::returned ? node + ":" + failure.kept : std::string();
+Misplaced misplaced_by(const Sink::Failure& failure, const std::string& node) {
+    return {describe(failure, node), place_of(failure, node), failure.rest == Sink::Rest::returned};
 }
 
 Sink::Target standard_stream(int fd) {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "launcher/common/event_loop.hpp"
+#include "launcher/common/message.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::launcher {
@@ -96,7 +97,7 @@ Sink::Target standard_stream(int fd);
 // "FILE: no space left on device; the ranks' output goes on in n1:/var/tmp/..."
 std::string describe(const Sink::Failure& failure, const std::string& node);
 
-// "n1:/var/tmp/...", if the output kept there is in its own file; else empty.
-std::string returned_from(const Sink::Failure& failure, const std::string& node);
+// The same for the root.
+Misplaced misplaced_by(const Sink::Failure& failure, const std::string& node);
 
 }  // namespace batchai::launcher

@@ -60,7 +60,7 @@ Coordinator::Coordinator(Session session)
           loop_, map_,
           {[this](int node, const StackQuery& query) { agents_[node].peer->channel->send(query); },
            [this] { check_quiet(); }}) {
-    for (const std::string& line : session_.misplaced) outcome_.add_misplaced(line);
+    for (const Misplaced& misplaced : session_.misplaced) outcome_.add(misplaced);
 }
 
 SessionResult Coordinator::run(Session session) {
@@ -245,18 +245,13 @@ void Coordinator::on_output(int node, Output output) {
 // If the reader of the output has ended, the ranks are ended too, as SIGPIPE would do. Other
 // failures to write do not end them.
 void Coordinator::on_output_failure(const Sink::Failure& failure) {
-    const std::string line = describe(failure, host_name());
-    if (failure.rest == Sink::Rest::unread) return fail(line);
-    on_misplaced({line, returned_from(failure, host_name())});
+    if (failure.rest == Sink::Rest::unread) return fail(describe(failure, host_name()));
+    on_misplaced(misplaced_by(failure, host_name()));
 }
 
 void Coordinator::on_misplaced(const Misplaced& misplaced) {
-    if (!misplaced.returned.empty()) {
-        tell(misplaced.line);
-        return outcome_.take_back(misplaced.returned);
-    }
-    if (outcome_.misplaced().size() < kMostMisplaced) tell(misplaced.line);
-    outcome_.add_misplaced(misplaced.line);
+    if (misplaced.returned || outcome_.misplaced().size() < kMostMisplaced) tell(misplaced.line);
+    outcome_.add(misplaced);
 }
 
 // If standard error is the file that cannot be written, the line goes to the file in which the

@@ -69,15 +69,15 @@ struct Session {
     std::optional<double> timeout_left;  // what earlier attempts have left of it; none: all
     double hang_report = 60;             // seconds without progress until a hang report; 0: never
     int attempt = 0, max_restarts = 0;
-    bool prepared = false;               // an earlier attempt has prepared all nodes
-    std::vector<std::string> misplaced;  // of earlier attempts: see SessionResult
-    std::string restart_directory;       // for the ranks' variable; empty: none
-    double grace = 10;                   // seconds for the ranks to end after a signal
-    int end_on = 0;                      // one more signal that ends the job; 0: none
-    std::string interface;               // for the ranks; empty: chosen by route
-    bool bind = true;                    // ranks are bound to cores
-    bool own_gpus_only = false;          // each rank sees only its own GPUs
-    std::string horovod;                 // for the ranks' imports; empty: by their environment
+    bool prepared = false;             // an earlier attempt has prepared all nodes
+    std::vector<Misplaced> misplaced;  // of earlier attempts
+    std::string restart_directory;     // for the ranks' variable; empty: none
+    double grace = 10;                 // seconds for the ranks to end after a signal
+    int end_on = 0;                    // one more signal that ends the job; 0: none
+    std::string interface;             // for the ranks; empty: chosen by route
+    bool bind = true;                  // ranks are bound to cores
+    bool own_gpus_only = false;        // each rank sees only its own GPUs
+    std::string horovod;               // for the ranks' imports; empty: by their environment
     std::string compat;      // --compat: the older interface that scripts use; empty: none
     bool tensorflow = true;  // TF_CONFIG makes all ranks workers
     DryRun dry_run = DryRun::no;
@@ -92,10 +92,10 @@ struct SessionResult {
     std::vector<std::string> lost_nodes;
     bool logged = false;  // the line is in the execution log and the record already
     std::optional<double> timeout_left = {};  // the rest of Session::timeout, in seconds
-    std::vector<std::string> misplaced = {};  // places of output that is not in its file
-    bool prepared = false;                    // all nodes were
-    std::string node = {};                    // of the failure; empty: no particular node
-    std::string details = {};                 // lines below the failure in the report
+    std::vector<Misplaced> misplaced = {};
+    bool prepared = false;     // all nodes were
+    std::string node = {};     // of the failure; empty: no particular node
+    std::string details = {};  // lines below the failure in the report
 };
 
 class Coordinator {

@@ -81,8 +81,7 @@ void Coordinator::on_deadline() {
             on_misplaced(
                 {fmt::format("node {}: the agent did not finish writing its ranks' files: the rest "
                              "of their output is lost",
-                             session_.allocation.nodes[node]),
-                 {}});
+                             session_.allocation.nodes[node])});
         }
     }
     say_bye();

@@ -66,6 +66,15 @@ void Outcome::add(RankEnd end) {
     ends_.emplace(end.rank, std::move(end));
 }
 
+// Output that an earlier attempt kept for the same file has another place.
+void Outcome::add(const Misplaced& misplaced) {
+    if (misplaced.returned)
+        std::erase_if(misplaced_,
+                      [&](const Misplaced& kept) { return kept.place == misplaced.place; });
+    else
+        misplaced_.push_back(misplaced);
+}
+
 void Outcome::excuse(int signal, double since) {
     for (auto& [rank, end] : ends_) {
         if (end.how == RankEnd::How::signaled && end.code == signal && end.time >= since) {
@@ -133,7 +142,7 @@ std::string Outcome::line(const RankMap& map) const {
         if (misplaced_.empty()) return {};
         return "batchai-launch: the ranks ended well, but some of their output is not in its "
                "file: " +
-               misplaced_.front();
+               misplaced_.front().line;
     }
     return fmt::format("batchai-launch: rank {} on {} {}", rank->rank,
                        map.nodes[map.node_of(rank->rank)], describe(*rank));
@@ -161,7 +170,7 @@ std::string Outcome::text(const RankMap& map, bool with_tail) const {
         if (i == kMostMisplaced) {
             return text + fmt::format("  and {} more files\n", misplaced_.size() - i);
         }
-        text += "  " + misplaced_[i] + "\n";
+        text += "  " + misplaced_[i].line + "\n";
     }
     return text;
 }

@@ -45,15 +45,9 @@ class Outcome {
     void add(Other other) { others_.push_back(std::move(other)); }
 
     // Output that could not be written to its file. It is not a failure while the job runs. At the
-    // end it is one, if there is no other.
-    void add_misplaced(std::string line) { misplaced_.push_back(std::move(line)); }
-    // The output kept at this place, "n1:/var/tmp/...", was appended to its own file. Output that
-    // an earlier attempt kept for the same file has another place.
-    void take_back(const std::string& place) {
-        std::erase_if(misplaced_,
-                      [&](const std::string& line) { return line.ends_with(" " + place); });
-    }
-    const std::vector<std::string>& misplaced() const { return misplaced_; }
+    // end it is one, if there is no other. Output that has returned to its file does not count.
+    void add(const Misplaced& misplaced);
+    const std::vector<Misplaced>& misplaced() const { return misplaced_; }
 
     // Servers end with the ranks that they serve, and this is not a failure.
     void set_programs(const std::vector<Program>& programs) { programs_ = programs; }
@@ -99,7 +93,7 @@ class Outcome {
 
     std::map<int, RankEnd> ends_;  // by rank; an abort is kept, and the exit after it ignored
     std::vector<Other> others_;
-    std::vector<std::string> misplaced_;
+    std::vector<Misplaced> misplaced_;
     std::vector<Program> programs_;
 };
 

@@ -54,8 +54,8 @@ BOOST_AUTO_TEST_CASE(the_earliest_failure_is_the_cause_whoever_reports_first) {
 BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_if_there_is_no_other) {
     Outcome outcome;
     outcome.add(end_of(0, RankEnd::How::exited, 0, 1.0));
-    outcome.add_misplaced("/a: full; the ranks' output goes on in n1:/var/tmp/a");
-    outcome.add_misplaced("/b: full; the ranks' output is lost from here on");
+    outcome.add(Misplaced{"/a: full; the ranks' output goes on in n1:/var/tmp/a", "n1:/var/tmp/a"});
+    outcome.add(Misplaced{"/b: full; the ranks' output is lost from here on"});
     BOOST_TEST(!outcome.failed());  // the job goes on
     BOOST_TEST(outcome.exit_code() == kMisplacedOutput);
     BOOST_TEST(outcome.cause() == Cause::other);
@@ -65,11 +65,11 @@ BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_if_there_is_no_other) {
                "  /b: full; the ranks' output is lost from here on\n");
     Outcome whole;
     whole.add(end_of(0, RankEnd::How::exited, 0, 1.0));
-    whole.add_misplaced("/a: full; the ranks' output goes on in n1:/var/tmp/a");
-    whole.add_misplaced("/a: full; the ranks' output goes on in n1:/var/tmp/a2");  // next attempt's
-    whole.take_back("n1:/var/tmp/a2");
+    whole.add(Misplaced{"/a: full", "n1:/var/tmp/a"});
+    whole.add(Misplaced{"/a: full", "n1:/var/tmp/a2"});  // the next attempt's
+    whole.add(Misplaced{"/a: can be written again", "n1:/var/tmp/a2", true});
     BOOST_TEST(whole.exit_code() == kMisplacedOutput);
-    whole.take_back("n1:/var/tmp/a");
+    whole.add(Misplaced{"/a: can be written again", "n1:/var/tmp/a", true});
     BOOST_TEST(whole.exit_code() == 0);
     outcome.add(end_of(1, RankEnd::How::exited, 3, 2.0));
     BOOST_TEST(outcome.exit_code() == 3);
