@@ -98,6 +98,13 @@ sys::Result<void> Segment::allocate_all() {
     return allocate(fd_, bytes_);
 }
 
+void Segment::fault_in(std::size_t bytes) {
+#ifndef MADV_POPULATE_WRITE  // headers before Linux 5.14
+    constexpr int MADV_POPULATE_WRITE = 23;
+#endif
+    (void)::madvise(data_, bytes, MADV_POPULATE_WRITE);
+}
+
 Segment Segment::alias() const {
     Segment other(data_, bytes_, {});
     other.is_alias_ = true;
@@ -149,6 +156,10 @@ Node::Node(Segment segment, int local_rank, int local_size, std::size_t slot_byt
     ranks_ = reinterpret_cast<Rank*>(segment_.data() + sizeof(Head));
     slots_ = segment_.data() + segment_.size() - slots;
     boards_ = slots_ - static_cast<std::size_t>(size_) * 2 * kBoard;
+}
+
+void Node::fault_in() {
+    segment_.fault_in(static_cast<std::size_t>(in_slot(size_ + 1, 0) - segment_.data()));
 }
 
 void Node::enter(std::uint64_t operation, const Signature& signature,
