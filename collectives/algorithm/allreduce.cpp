@@ -160,17 +160,17 @@ void Allreduce::find_targets(std::uint64_t k) {
     }
 }
 
-// result: the out slot, from which ranks of the node copy; null: none do. Targets are written while
-// the result is in the first-level cache.
+// result: the out slot, from which ranks of the node copy; null: none do, and the first target
+// takes its place. The other targets are written while the result is in the first-level cache.
 void Allreduce::combine_for_node(std::byte* result, std::size_t total) {
     const std::size_t block = result == nullptr && streaming_ ? kStreamedBlock : kBlock;
     const std::size_t step = targets_.empty() ? total : block / reduction_.element;
     for (std::size_t i = 0; i < total; i += step) {
         const std::size_t count = std::min(step, total - i), bytes = count * reduction_.element;
-        std::byte* made = result != nullptr ? result : block_;
+        std::byte* made = result != nullptr ? result : streaming_ ? block_ : targets_.front();
         reduction_.combine(made, inputs_.data(), node().size(), count, scale_);
         for (std::byte*& target : targets_) {
-            copy(target, made, bytes, streaming_);
+            if (target != made) copy(target, made, bytes, streaming_);
             target += bytes;
         }
         if (result != nullptr) result += bytes;

@@ -49,10 +49,11 @@ class Allreduce final : public Pipeline {
     bool may_end() override;
 
   private:
-    // Sizes in bytes. kBlock: combined at a time. kStreamedBlock: the same for results that bypass
-    // the caches. kStreamFrom: from this message size on, results that are not in place bypass the
+    // Sizes in bytes. kBlock: combined at a time, so little that the inputs and results of two
+    // ranks about fit the first-level cache. kStreamedBlock: the same for results that bypass the
+    // caches. kStreamFrom: from this message size on, results that are not in place bypass the
     // caches.
-    static constexpr std::size_t kBlock = 16u << 10, kStreamedBlock = 1u << 10,
+    static constexpr std::size_t kBlock = 8u << 10, kStreamedBlock = 1u << 10,
                                  kStreamFrom = 8u << 20;
     // Each rank's part, in bytes, of a chunk that uses no slots. Large enough that the work per
     // chunk does not count; small enough that a rank soon checks the others.
@@ -96,7 +97,7 @@ class Allreduce final : public Pipeline {
     Placed placed_;
     std::vector<const void*> inputs_;  // by local rank
     std::vector<std::byte*> targets_;  // receive buffers that are written directly
-    std::byte block_[kBlock];          // a part of a result that is in no slot
+    std::byte block_[kStreamedBlock];  // a part of a result that bypasses the caches
     std::array<RecursiveDoubling, kSlots> doubling_;
     std::array<HalvingDoubling, kSlots> halving_;
     std::array<Direct, kSlots> direct_;
