@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# collectives.sh [--json FILE] [--svg FILE] [--quick] [--topology T,...] [--operation NAME,...] [--library NAME,...]
+# collectives.sh [--json FILE] [--quick] [--topology T,...] [--operation NAME,...] [--library NAME,...]
 #                [--sizes BYTES,...] [--bind core,none] [--rounds N] [--patience SECONDS] - collective operations on float32
 #                beside other libraries', and beside what the machine could do.
 #
@@ -18,9 +18,9 @@
 # Prints tables of microseconds a call: the fastest batch of all rounds (ranks bound to cores only), the mean of calls in a
 # row, and our 99th percentile, with the bound in parts of our time. Rows that are more than 5 % behind a peer say so. Then
 # what the libraries hold beyond the buffers. --json FILE also writes rows of {topology, operation, bind, bytes, library,
-# usec, bound_fraction, calls, mean_usec, p99_usec, mean_bound_fraction, failures, memory_kib}, --svg FILE a plot of
-# allreduces. A library that is not installed has none: contrib/install-packages.sh test installs Debian's, and
-# tests/peers/wheels.sh and environments.sh torch fetch newer ones.
+# usec, bound_fraction, calls, mean_usec, p99_usec, mean_bound_fraction, failures, memory_kib}, of which
+# collectives/plot.py draws allreduces. A library that is not installed has none: contrib/install-packages.sh test installs
+# Debian's, and tests/peers/wheels.sh and environments.sh torch fetch newer ones.
 set -euo pipefail
 case ${1-} in
     -h | --help) sed -n '3,27s/^# \{0,1\}//p' "$0" && exit ;;

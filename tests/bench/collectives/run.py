@@ -14,7 +14,6 @@ import tempfile
 import bounds
 import measure
 import peers
-import plot
 import report
 from options import Parser
 
@@ -30,7 +29,6 @@ def parse():
     parser = Parser("collectives.sh")
     names = [library.name for library in peers.LIBRARIES]
     size = parser.number("--sizes", 4, 1 << 28)
-    parser.add_argument("--svg")
     parser.add_argument("--topology", type=parser.one_of("--topology", TOPOLOGIES))
     parser.add_argument("--operation", type=parser.one_of("--operation", list(bounds.OPERATIONS)))
     parser.add_argument("--bind", type=parser.one_of("--bind", ["core", "none"]))
@@ -120,9 +118,6 @@ def main():
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(list(report.rows(measured)), file, indent=1)
-    if options.svg:
-        with open(options.svg, "w", encoding="utf-8") as file:
-            file.write(plot.draw(measured))
 
 
 main()
