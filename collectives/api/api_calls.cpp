@@ -16,20 +16,17 @@ bool is_floating(std::uint8_t type) {
            type == BATCHAI_COLL_FLOAT16 || type == BATCHAI_COLL_BFLOAT16;
 }
 
-// Checks that `count` elements of a valid type from each of `ranks` have a size in bytes that fits
-// std::ptrdiff_t.
-sys::Result<void> check_count(std::size_t count, batchai_coll_type type, int ranks = 1) {
-    const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() /
-                             type_size(static_cast<std::uint8_t>(type)) /
-                             static_cast<std::size_t>(ranks);
-    if (count <= most) return {};
-    return sys::Error{"the count is too large"};
+// Whether the bytes of `count` elements of a valid type from each of `ranks` fit std::ptrdiff_t.
+bool is_possible(std::size_t count, batchai_coll_type type, int ranks = 1) {
+    std::ptrdiff_t bytes = 0;
+    return !__builtin_mul_overflow(count, type_size(static_cast<std::uint8_t>(type)), &bytes) &&
+           !__builtin_mul_overflow(bytes, ranks, &bytes);
 }
 
 sys::Result<std::size_t> sum_of(std::span<const std::size_t> counts, batchai_coll_type type) {
     std::size_t sum = 0;
     for (const std::size_t count : counts) {
-        if (!check_count(count, type) || !check_count(sum + count, type)) {
+        if (!is_possible(count, type) || !is_possible(sum + count, type)) {
             return sys::Error{"the counts are too large"};
         }
         sum += count;
@@ -44,20 +41,25 @@ std::uint32_t layout_of(std::span<const std::size_t> counts) {
     return static_cast<std::uint32_t>(hash >> 32) | 1;  // 0 means no hash
 }
 
+// These functions return one variable, which is made in its place: moving a call takes longer than
+// all checks of a short message.
+
 // Makes a call of `count` elements; if it has blocks, of each of `blocks` ranks.
 sys::Result<CheckedCall> call_of(Kind kind, const Buffers& buffers, std::size_t count,
                                  int blocks = 1) {
+    sys::Result<CheckedCall> made = CheckedCall{};
     if (buffers.type < BATCHAI_COLL_FLOAT32 || buffers.type > kLastType) {
-        return sys::Error{fmt::format("unknown type {}", static_cast<int>(buffers.type))};
+        made = sys::Error{fmt::format("unknown type {}", static_cast<int>(buffers.type))};
+    } else if (!is_possible(count, buffers.type, blocks)) {
+        made = sys::Error{"the count is too large"};
+    } else {
+        made->call.send = static_cast<const std::byte*>(buffers.send);
+        made->call.receive = static_cast<std::byte*>(buffers.receive);
+        made->call.signature.kind = kind;
+        made->call.signature.count = count;
+        made->call.signature.type = static_cast<std::uint8_t>(buffers.type);
+        made->given = made->got = count;
     }
-    if (auto good = check_count(count, buffers.type, blocks); !good) return good.error();
-    CheckedCall made;
-    made.call.send = static_cast<const std::byte*>(buffers.send);
-    made.call.receive = static_cast<std::byte*>(buffers.receive);
-    made.call.signature.kind = kind;
-    made.call.signature.count = count;
-    made.call.signature.type = static_cast<std::uint8_t>(buffers.type);
-    made.given = made.got = count;
     return made;
 }
 
@@ -77,19 +79,18 @@ sys::Result<CheckedCall> call_of_blocks(Kind kind, Ranks ranks, const Buffers& b
     return made;
 }
 
-sys::Result<CheckedCall> with_root(sys::Result<CheckedCall> made, Ranks ranks, int root) {
-    if (!made) return made;
+// This and add_reduction complete a call, or put an error in its place. An error stays as it is.
+void add_root(sys::Result<CheckedCall>& made, Ranks ranks, int root) {
+    if (!made) return;
     if (root < 0 || root >= ranks.all) {
-        return sys::Error{fmt::format("root: there is no rank {}", root)};
+        made = sys::Error{fmt::format("root: there is no rank {}", root)};
+        return;
     }
     made->call.signature.root = root;
-    return made;
 }
 
-sys::Result<CheckedCall> with_reduction(sys::Result<CheckedCall> made, const Reduction& reduction) {
-    if (!made) return made;
+sys::Result<void> set_reduction(Signature& signature, const Reduction& reduction) {
     const auto& [op, scaling] = reduction;
-    Signature& signature = made->call.signature;
     if (op < BATCHAI_COLL_SUM || op > BATCHAI_COLL_PRODUCT) {
         return sys::Error{fmt::format("unknown reduction {}", static_cast<int>(op))};
     }
@@ -97,7 +98,7 @@ sys::Result<CheckedCall> with_reduction(sys::Result<CheckedCall> made, const Red
         return sys::Error{"booleans have no average: use sum or max (or), min or product (and)"};
     }
     signature.op = static_cast<std::uint8_t>(op);
-    if (scaling == nullptr) return made;
+    if (scaling == nullptr) return {};
     if (!std::isfinite(scaling->before) || !std::isfinite(scaling->after)) {
         return sys::Error{fmt::format("the factors {} and {} are not both finite", scaling->before,
                                       scaling->after)};
@@ -107,22 +108,29 @@ sys::Result<CheckedCall> with_reduction(sys::Result<CheckedCall> made, const Red
     }
     signature.before = scaling->before;
     signature.after = scaling->after;
-    return made;
+    return {};
+}
+
+void add_reduction(sys::Result<CheckedCall>& made, const Reduction& reduction) {
+    if (!made) return;
+    if (auto good = set_reduction(made->call.signature, reduction); !good) made = good.error();
 }
 
 }  // namespace
 
 sys::Result<CheckedCall> allreduce(Ranks, const Buffers& buffers, std::size_t count,
                                    const Reduction& reduction) {
-    auto made = with_reduction(call_of(Kind::allreduce, buffers, count), reduction);
+    auto made = call_of(Kind::allreduce, buffers, count);
+    add_reduction(made, reduction);
     if (made) made->in_place = 0;
     return made;
 }
 
 sys::Result<CheckedCall> reduce(Ranks ranks, const Buffers& buffers, std::size_t count,
                                 const Reduction& reduction, int root) {
-    auto made = with_root(call_of(Kind::reduce, buffers, count), ranks, root);
-    made = with_reduction(std::move(made), reduction);
+    auto made = call_of(Kind::reduce, buffers, count);
+    add_root(made, ranks, root);
+    add_reduction(made, reduction);
     if (!made) return made;
     if (ranks.own != root) made->got = 0;
     made->in_place = 0;
@@ -131,7 +139,8 @@ sys::Result<CheckedCall> reduce(Ranks ranks, const Buffers& buffers, std::size_t
 
 sys::Result<CheckedCall> broadcast(Ranks ranks, void* buffer, batchai_coll_type type,
                                    std::size_t count, int root) {
-    auto made = with_root(call_of(Kind::broadcast, {buffer, buffer, type}, count), ranks, root);
+    auto made = call_of(Kind::broadcast, {buffer, buffer, type}, count);
+    add_root(made, ranks, root);
     if (made) made->in_place = 0;
     return made;
 }
@@ -163,7 +172,8 @@ sys::Result<CheckedCall> reduce_scatter(Ranks ranks, const Buffers& buffers,
                                         const std::size_t* counts, const Reduction& reduction) {
     auto made = call_of_blocks(Kind::reduce_scatter, ranks, buffers, counts);
     if (made) made->got = counts[ranks.own];
-    return with_reduction(std::move(made), reduction);
+    add_reduction(made, reduction);
+    return made;
 }
 
 // Every rank has its own counts. The ranks check later that they match.

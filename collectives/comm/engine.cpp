@@ -77,10 +77,12 @@ Engine::Request* Engine::start(const Call& call) {
     request->call = call;
     request->internal = false;
     std::memcpy(request->label, progress_.label(), sizeof request->label);
-    request->counts.assign(call.counts.begin(), call.counts.end());
-    request->receive_counts.assign(call.receive_counts.begin(), call.receive_counts.end());
-    request->call.counts = request->counts;
-    request->call.receive_counts = request->receive_counts;
+    if (!call.counts.empty()) {
+        request->counts.assign(call.counts.begin(), call.counts.end());
+        request->receive_counts.assign(call.receive_counts.begin(), call.receive_counts.end());
+        request->call.counts = request->counts;
+        request->call.receive_counts = request->receive_counts;
+    }
     if (call.signature.kind == Kind::alltoallv && !is_empty(call.signature)) find_facts(request);
     enqueue(request);
     advance();
