@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/allgather.hpp"
 
-#include <cstring>
+#include "collectives/reduce/copy.hpp"
 
 namespace batchai::coll {
 
@@ -9,6 +9,7 @@ std::uint64_t Allgather::plan() {
     const int ranks = topology().size;
     const std::size_t room = node().slot_bytes(), element = type_size(call_.signature.type);
     blocks_.set(ranks, call_.counts, call_.signature.count, element);
+    streaming_ = blocks_.offset(ranks) >= kStreamFrom;
     per_chunk_ = topology().nodes() == 1 ? room : room / static_cast<std::size_t>(ranks);
     return std::max<std::uint64_t>(1, chunks_of(blocks_.longest(), per_chunk_));
 }
@@ -23,7 +24,7 @@ std::byte* Allgather::place(int rank, std::uint64_t k) const {
 void Allgather::copy_in(std::uint64_t k) {
     const Range own = chunk(topology().rank, k);
     const std::byte* from = call_.send + (own.begin - blocks_.offset(topology().rank));
-    if (own.size() > 0) std::memcpy(node().in_slot(node().rank(), at(k)), from, own.size());
+    if (own.size() > 0) copy_bytes(node().in_slot(node().rank(), at(k)), from, own.size());
 }
 
 bool Allgather::can_work(std::uint64_t k) {
@@ -55,7 +56,7 @@ void Allgather::copy_out(std::uint64_t k) {
         const std::byte* from = place(rank, k);
         if (rank == topology().rank) from = call_.send + (part.begin - blocks_.offset(rank));
         if (part.size() == 0 || from == call_.receive + part.begin) continue;
-        std::memcpy(call_.receive + part.begin, from, part.size());
+        copy_bytes(call_.receive + part.begin, from, part.size(), streaming_);
     }
 }
 

@@ -170,7 +170,7 @@ void Allreduce::combine_for_node(std::byte* result, std::size_t total) {
         std::byte* made = result != nullptr ? result : streaming_ ? block_ : targets_.front();
         reduction_.combine(made, inputs_.data(), node().size(), count, scale_);
         for (std::byte*& target : targets_) {
-            if (target != made) copy(target, made, bytes, streaming_);
+            if (target != made) copy_bytes(target, made, bytes, streaming_);
             target += bytes;
         }
         if (result != nullptr) result += bytes;
@@ -221,7 +221,6 @@ void Allreduce::copy_out(std::uint64_t k) {
     const Range before{all.begin, kept ? mine.begin : all.end}, after{mine.end, all.end};
     data_.scatter(before, out(k, before.begin), streaming_);
     if (kept) data_.scatter(after, out(k, after.begin), streaming_);
-    if (streaming_) end_streaming();
 }
 
 // After a failure on a rank, its program may have overwritten its data before all ranks had read

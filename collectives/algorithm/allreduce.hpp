@@ -49,12 +49,9 @@ class Allreduce final : public Pipeline {
     bool may_end() override;
 
   private:
-    // Sizes in bytes. kBlock: combined at a time, so little that the inputs and results of two
-    // ranks about fit the first-level cache. kStreamedBlock: the same for results that bypass the
-    // caches. kStreamFrom: from this message size on, results that are not in place bypass the
-    // caches.
-    static constexpr std::size_t kBlock = 8u << 10, kStreamedBlock = 1u << 10,
-                                 kStreamFrom = 8u << 20;
+    // Bytes combined at a time, so few that the inputs and results of two ranks about fit the
+    // first-level cache. kStreamedBlock: the same for results that bypass the caches.
+    static constexpr std::size_t kBlock = 8u << 10, kStreamedBlock = 1u << 10;
     // Each rank's part, in bytes, of a chunk that uses no slots. Large enough that the work per
     // chunk does not count; small enough that a rank soon checks the others.
     static constexpr std::size_t kPlacedPart = 512u << 10;
@@ -87,7 +84,6 @@ class Allreduce final : public Pipeline {
     std::size_t count_ = 0, per_chunk_ = 0;
     int reducers_ = 1, parts_ = 1;             // reducers of the node; those with a part of a chunk
     bool is_made_ = false;                     // the buffer already holds the result
-    bool streaming_ = false;                   // the receive buffer is larger than the caches
     Algorithm algorithm_ = Algorithm::direct;  // between nodes
     struct {
         Load load = {};

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "collectives/reduce/copy.hpp"
+
 namespace batchai::coll {
 
 Alltoall::Alltoall(Context& context) : Pipeline(context), position_(context.topology.size) {
@@ -21,6 +23,7 @@ std::uint64_t Alltoall::plan() {
     const std::size_t element = type_size(signature.type);
     send_.set(topology().size, call_.counts, signature.count, element);
     receive_.set(topology().size, call_.receive_counts, signature.count, element);
+    streaming_ = receive_.offset(topology().size) >= kStreamFrom;
     const std::size_t longest =
         (call_.facts != nullptr ? call_.facts->longest : signature.count) * element;
     const int beyond = std::max(1, topology().largest_node() - topology().rails());
@@ -72,7 +75,7 @@ void Alltoall::copy_in(std::uint64_t k) {
         const Range part = send_.chunk(rank, per_chunk_, k);
         std::memcpy(to + place(rank), &whole, kHeader);
         if (part.size() == 0) continue;
-        std::memcpy(to + place(rank) + kHeader, call_.send + part.begin, part.size());
+        copy_bytes(to + place(rank) + kHeader, call_.send + part.begin, part.size());
     }
 }
 
@@ -92,7 +95,7 @@ Exchange* Alltoall::work(std::uint64_t k) {
         swap.add_send(to, out, message(me, to));
         for_served(to, [&](int rank) {
             for (int s = 0; s < node().size(); ++s, out += stride_) {
-                std::memcpy(out, node().in_slot(s, at(k)) + place(rank), stride_);
+                copy_bytes(out, node().in_slot(s, at(k)) + place(rank), stride_);
             }
         });
     }
@@ -104,8 +107,8 @@ void Alltoall::finish(std::uint64_t k) {
     for (int d = node().rank() + topology().rails(); d < node().size(); d += topology().rails()) {
         for (int n = 0; n < topology().nodes(); ++n) {
             if (n == topology().node()) continue;
-            std::memcpy(handed_on(d, k) + before_[n] * stride_, received(n, d, k),
-                        topology().members[n].size() * stride_);
+            copy_bytes(handed_on(d, k) + before_[n] * stride_, received(n, d, k),
+                       topology().members[n].size() * stride_);
         }
     }
 }
@@ -136,7 +139,7 @@ void Alltoall::copy_out(std::uint64_t k) {
     }
     const Range own = send_.chunk(me, per_chunk_, k), to = receive_.chunk(me, per_chunk_, k);
     if (own.size() > 0) {
-        std::memcpy(call_.receive + to.begin, call_.send + own.begin, own.size());
+        copy_bytes(call_.receive + to.begin, call_.send + own.begin, own.size(), streaming_);
     }
 }
 
@@ -153,7 +156,7 @@ void Alltoall::deliver(int source, const std::byte* piece, std::uint64_t k) {
     }
     const Range part = receive_.chunk(source, per_chunk_, k);
     if (part.size() == 0) return;
-    std::memcpy(call_.receive + part.begin, piece + kHeader, part.size());
+    copy_bytes(call_.receive + part.begin, piece + kHeader, part.size(), streaming_);
 }
 
 }  // namespace batchai::coll

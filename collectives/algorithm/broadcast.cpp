@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/broadcast.hpp"
 
-#include <cstring>
+#include "collectives/reduce/copy.hpp"
 
 namespace batchai::coll {
 
 std::uint64_t Broadcast::plan() {
     bytes_ = bytes_of(call_.signature);
     data_chunks_ = chunks_of(bytes_, node().slot_bytes());
+    streaming_ = bytes_ >= kStreamFrom;
     local_root_ = local_root();
     const auto rails = static_cast<std::size_t>(topology().rails());
     if (topology().nodes() == 1) return data_chunks_;
@@ -18,7 +19,7 @@ std::uint64_t Broadcast::plan() {
 
 void Broadcast::copy_in(std::uint64_t k) {
     if (node().rank() != local_root_ || is_barrier(k)) return;
-    std::memcpy(node().in_slot(local_root_, at(k)), call_.send + chunk(k).begin, chunk(k).size());
+    copy_bytes(node().in_slot(local_root_, at(k)), call_.send + chunk(k).begin, chunk(k).size());
 }
 
 bool Broadcast::can_work(std::uint64_t k) {
@@ -54,7 +55,7 @@ void Broadcast::copy_out(std::uint64_t k) {
     if (is_barrier(k) || node().rank() == local_root_) return;
     const std::byte* from =
         local_root_ < 0 ? node().out_slot(at(k)) : node().in_slot(local_root_, at(k));
-    std::memcpy(call_.receive + chunk(k).begin, from, chunk(k).size());
+    copy_bytes(call_.receive + chunk(k).begin, from, chunk(k).size(), streaming_);
 }
 
 }  // namespace batchai::coll

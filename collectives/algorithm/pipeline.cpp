@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/pipeline.hpp"
 
+#include "collectives/reduce/copy.hpp"
+
 namespace batchai::coll {
 
 void Pipeline::begin(const Call& call, std::uint64_t number, std::uint64_t chunk) {
@@ -60,6 +62,7 @@ bool Pipeline::try_exchange() {
 bool Pipeline::try_copy_out() {
     if (delivered_ == finished_ || !can_copy_out(delivered_)) return false;
     copy_out(delivered_);
+    if (streaming_) end_streaming();
     node().publish(node().taken(node().rank()), at(delivered_));
     ++delivered_;
     return true;

@@ -57,6 +57,9 @@ class Pipeline : public Operation {
     // Called after the last chunk. False: wait for the failure that will certainly be reported.
     virtual bool may_end() { return true; }
 
+    // Bytes from which on a receive buffer that is no send buffer is larger than the caches.
+    static constexpr std::size_t kStreamFrom = 8u << 20;
+
     Node& node() const { return context_.node; }
     const Topology& topology() const { return context_.topology; }
     // The communicator's number of chunk k, for slots and counters.
@@ -74,6 +77,8 @@ class Pipeline : public Operation {
     }
     // Whether local ranks 0 .. reducers - 1 have all reduced the chunk.
     bool all_reduced(std::uint64_t k, int reducers) const;
+
+    bool streaming_ = false;  // copies to the receive buffer bypass the caches; plan() sets it
 
   private:
     bool try_copy_in();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/reduce_scatter.hpp"
 
-#include <cstring>
+#include "collectives/reduce/copy.hpp"
 
 namespace batchai::coll {
 
@@ -32,7 +32,7 @@ void ReduceScatter::copy_in(std::uint64_t k) {
     for (int rank = 0; rank < topology().size; ++rank) {
         const Range part = chunk(rank, k);
         if (part.size() == 0 || (rank == topology().rank && topology().nodes() == 1)) continue;
-        std::memcpy(to + place(rank), call_.send + part.begin, part.size());
+        copy_bytes(to + place(rank), call_.send + part.begin, part.size());
     }
 }
 
@@ -101,8 +101,8 @@ bool ReduceScatter::can_copy_out(std::uint64_t k) {
 void ReduceScatter::copy_out(std::uint64_t k) {
     const Range own = chunk(topology().rank, k);
     if (topology().nodes() == 1 || own.size() == 0) return;
-    std::memcpy(call_.receive + (own.begin - blocks_.offset(topology().rank)),
-                node().out_slot(at(k)) + place(topology().rank), own.size());
+    copy_bytes(call_.receive + (own.begin - blocks_.offset(topology().rank)),
+               node().out_slot(at(k)) + place(topology().rank), own.size());
 }
 
 }  // namespace batchai::coll

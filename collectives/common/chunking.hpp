@@ -41,7 +41,6 @@ inline Range part_of(std::size_t count, std::size_t element, int index, int part
 // messages between nodes, all slots of a node fit a last-level cache instead. A chunk is large
 // enough that the work per chunk does not count. It holds some cache lines for every rank, for
 // operations with one block per rank.
-// that have something for each.
 // slow: the nodes' links are slow, so that caches do not matter. Then all chunks in progress keep a
 // link busy for some time slices, for which the kernel may give the rank's core to other threads.
 inline std::size_t chunk_bytes(int ranks, int beyond, int all, bool slow) {

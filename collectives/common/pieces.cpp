@@ -2,7 +2,6 @@
 #include "collectives/common/pieces.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "collectives/reduce/copy.hpp"
 
@@ -29,13 +28,13 @@ void Pieces::for_each(Range range, With with) const {
 
 void Pieces::gather(Range range, std::byte* to) const {
     for_each(range, [&](const Piece& piece, std::size_t place, std::size_t offset, std::size_t n) {
-        if (piece.send != nullptr) std::memcpy(to + offset, piece.send + place, n);
+        if (piece.send != nullptr) copy_bytes(to + offset, piece.send + place, n);
     });
 }
 
 void Pieces::scatter(Range range, const std::byte* from, bool streaming) const {
     for_each(range, [&](const Piece& piece, std::size_t place, std::size_t offset, std::size_t n) {
-        copy(piece.receive + place, from + offset, n, streaming);
+        copy_bytes(piece.receive + place, from + offset, n, streaming);
     });
 }
 

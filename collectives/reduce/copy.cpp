@@ -11,12 +11,21 @@
 
 namespace batchai::coll {
 
-void copy(void* to, const void* from, std::size_t bytes, bool streaming, InstructionSet set) {
-    if (streaming) {
-        table_of(set).stream(to, from, bytes);
-    } else {
-        std::memcpy(to, from, bytes);
-    }
+namespace {
+
+Copy best_copy() {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_is("amd")) return table_of(best_instruction_set()).copy;
+#endif
+    return [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); };
+}
+
+}  // namespace
+
+void copy_bytes(void* to, const void* from, std::size_t bytes, bool streaming) {
+    static const Copy cached = best_copy(), past_caches = table_of(best_instruction_set()).stream;
+    (streaming ? past_caches : cached)(to, from, bytes);
 }
 
 void end_streaming() {

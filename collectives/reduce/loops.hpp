@@ -220,11 +220,12 @@ constexpr Table::Row bool_row() {
 }
 
 // All kernels, in the order of batchai_coll_type.
-constexpr Table table(void (*copy)(void*, const void*, std::size_t)) {
+constexpr Table table(Copy copy, Copy stream) {
     return {{row<Plain<float>>(), row<Plain<double>>(), row<Plain<std::int32_t>>(),
              row<Plain<std::int64_t>>(), row<Plain<std::uint8_t>>(), row<Plain<std::int8_t>>(),
              row<Half>(), row<Brain>(), bool_row()},
-            copy};
+            copy,
+            stream};
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kernels for every processor of the architecture.
+#include "collectives/reduce/copies.hpp"
 #include "collectives/reduce/loops.hpp"
-#include "collectives/reduce/stream.hpp"
 
 namespace batchai::coll {
 
-constinit const Table kPortable = table(stream);
+constinit const Table kPortable = table(copy, stream);
 
 }  // namespace batchai::coll

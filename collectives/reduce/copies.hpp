@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Table::stream for the instruction set for which the including file is compiled. Only for the
-// files that table.hpp names.
+// Table::copy and Table::stream for the instruction set for which the including file is compiled.
+// Only for the files that table.hpp names.
 #pragma once
 
 #if defined(__x86_64__)
@@ -16,6 +16,31 @@ namespace {
 #if defined(__x86_64__)
 
 constexpr std::size_t kLine = 64;
+
+// One vector from any place to any place.
+void copy_vector(unsigned char* to, const unsigned char* from) {
+    Many<kVector>::Of<unsigned char> vector;
+    __builtin_memcpy(&vector, from, kVector);
+    __builtin_memcpy(to, &vector, kVector);
+}
+
+// The first and the last vector overlap the others, whose stores are aligned.
+void copy(void* to, const void* from, std::size_t bytes) {
+    auto* out = static_cast<unsigned char*>(to);
+    const auto* in = static_cast<const unsigned char*>(from);
+    if (bytes < 2 * kVector) {
+        __builtin_memcpy(out, in, bytes);
+        return;
+    }
+    copy_vector(out, in);
+    const std::size_t last = bytes - kVector;
+#pragma GCC unroll 4
+    for (std::size_t at = kVector - reinterpret_cast<std::uintptr_t>(to) % kVector; at < last;
+         at += kVector) {
+        copy_vector(out + at, in + at);
+    }
+    copy_vector(out + last, in + last);
+}
 
 // Copies one cache line, so that it is written to memory as a whole. to: aligned to a cache line.
 void stream_line(unsigned char* to, const unsigned char* from) {
@@ -49,6 +74,10 @@ void stream(void* to, const void* from, std::size_t bytes) {
 }
 
 #else
+
+void copy(void* to, const void* from, std::size_t bytes) {
+    __builtin_memcpy(to, from, bytes);
+}
 
 void stream(void* to, const void* from, std::size_t bytes) {
     __builtin_memcpy(to, from, bytes);
