@@ -136,13 +136,13 @@ sys::Result<void> check_container(const SitePolicy& policy, const ImagePolicy& i
     return {};
 }
 
-// The container's command, the same on all nodes, names a directory, and without mounts each node
-// has another one.
+// All nodes run the same container command, which names the job's directory. Without the plugin's
+// mounts, that directory has a different path on each node.
 sys::Result<void> check_unmounted_container(const ImagePolicy& image, int nodes) {
     if (!image.in_container() || nodes == 1) return {};
     return sys::Error{
-        "--without-plugin: the image runs in a container, and its nodes have different "
-        "directories: use one node, or a cluster with the plugin"};
+        "--without-plugin: an image in a container works on one node only, because each node has "
+        "a directory of its own: set nodeCount to 1, or use a cluster with the plugin"};
 }
 
 }  // namespace batchai::job

@@ -160,8 +160,10 @@ void Allreduce::find_targets(std::uint64_t k) {
     }
 }
 
-// result: the out slot, from which ranks of the node copy; null: none do, and the first target
-// takes its place. The other targets are written while the result is in the first-level cache.
+// result: the out slot, from which ranks of the node copy; null: none do. Then there are targets,
+// this rank's receive buffer among them, and the first one takes the slot's place, or a block if
+// results bypass the caches. The other targets are written while the result is in the first-level
+// cache.
 void Allreduce::combine_for_node(std::byte* result, std::size_t total) {
     const std::size_t block = result == nullptr && streaming_ ? kStreamedBlock : kBlock;
     const std::size_t step = targets_.empty() ? total : block / reduction_.element;

@@ -28,7 +28,7 @@ class Blocks {
     }
 
     int ranks() const { return static_cast<int>(ends_.size()); }
-    // Of the rank's block; of ranks(): the buffer's end.
+    // The start of the rank's block. offset(ranks()) is the end of the buffer.
     std::size_t offset(int rank) const { return rank == 0 ? 0 : ends_[rank - 1]; }
     std::size_t count(int rank) const { return ends_[rank] - offset(rank); }
     std::size_t longest() const { return longest_; }

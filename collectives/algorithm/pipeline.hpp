@@ -57,7 +57,8 @@ class Pipeline : public Operation {
     // Called after the last chunk. False: wait for the failure that will certainly be reported.
     virtual bool may_end() { return true; }
 
-    // Bytes from which on a receive buffer that is no send buffer is larger than the caches.
+    // From so many bytes on, results bypass the caches. Allreduces in place do not: the caches have
+    // their lines already.
     static constexpr std::size_t kStreamFrom = 8u << 20;
 
     Node& node() const { return context_.node; }

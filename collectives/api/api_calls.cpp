@@ -17,7 +17,7 @@ bool is_floating(std::uint8_t type) {
 }
 
 // Whether the bytes of `count` elements of a valid type from each of `ranks` fit std::ptrdiff_t.
-bool is_possible(std::size_t count, batchai_coll_type type, int ranks = 1) {
+bool fits(std::size_t count, batchai_coll_type type, int ranks = 1) {
     std::ptrdiff_t bytes = 0;
     return !__builtin_mul_overflow(count, type_size(static_cast<std::uint8_t>(type)), &bytes) &&
            !__builtin_mul_overflow(bytes, ranks, &bytes);
@@ -26,7 +26,7 @@ bool is_possible(std::size_t count, batchai_coll_type type, int ranks = 1) {
 sys::Result<std::size_t> sum_of(std::span<const std::size_t> counts, batchai_coll_type type) {
     std::size_t sum = 0;
     for (const std::size_t count : counts) {
-        if (!is_possible(count, type) || !is_possible(sum + count, type)) {
+        if (!fits(count, type) || !fits(sum + count, type)) {
             return sys::Error{"the counts are too large"};
         }
         sum += count;
@@ -41,8 +41,8 @@ std::uint32_t layout_of(std::span<const std::size_t> counts) {
     return static_cast<std::uint32_t>(hash >> 32) | 1;  // 0 means no hash
 }
 
-// These functions return one variable, which is made in its place: moving a call takes longer than
-// all checks of a short message.
+// Each function below returns one named variable, so that the compiler builds it in the caller's
+// place. Moving a call takes longer than all checks of a short message.
 
 // Makes a call of `count` elements; if it has blocks, of each of `blocks` ranks.
 sys::Result<CheckedCall> call_of(Kind kind, const Buffers& buffers, std::size_t count,
@@ -50,7 +50,7 @@ sys::Result<CheckedCall> call_of(Kind kind, const Buffers& buffers, std::size_t 
     sys::Result<CheckedCall> made = CheckedCall{};
     if (buffers.type < BATCHAI_COLL_FLOAT32 || buffers.type > kLastType) {
         made = sys::Error{fmt::format("unknown type {}", static_cast<int>(buffers.type))};
-    } else if (!is_possible(count, buffers.type, blocks)) {
+    } else if (!fits(count, buffers.type, blocks)) {
         made = sys::Error{"the count is too large"};
     } else {
         made->call.send = static_cast<const std::byte*>(buffers.send);

@@ -233,7 +233,7 @@ sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
         if (auto allocated = node_->allocate_all(); !allocated) return allocated;
     }
     node_->resize_slots(topology_.chunk_bytes(slow));
-    if (!slow) node_->fault_in();  // a slow link takes longer than the faults
+    if (!slow) node_->fault_in();  // slots for slow links are larger, and the links hide the faults
     node_->close();                // all ranks have opened it
     return {};
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-// One vector from any place to any place.
+// Copies one vector. The addresses need no alignment.
 void copy_vector(unsigned char* to, const unsigned char* from) {
     Many<kVector>::Of<unsigned char> vector;
     __builtin_memcpy(&vector, from, kVector);

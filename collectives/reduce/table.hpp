@@ -21,7 +21,7 @@ struct Table {
     };
     Row types[BATCHAI_COLL_BOOL + 1];
     Copy copy;
-    // Copies with stores that bypass the caches, and orders them before the stores after it.
+    // Its stores bypass the caches. Call end_streaming() afterwards (copy.hpp).
     Copy stream;
 };
 

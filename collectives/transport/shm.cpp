@@ -159,7 +159,9 @@ Node::Node(Segment segment, int local_rank, int local_size, std::size_t slot_byt
 }
 
 void Node::fault_in() {
-    segment_.fault_in(static_cast<std::size_t>(in_slot(size_ + 1, 0) - segment_.data()));
+    constexpr std::size_t kMost = 32u << 20;
+    const auto bytes = static_cast<std::size_t>(in_slot(size_ + 1, 0) - segment_.data());
+    if (bytes <= kMost) segment_.fault_in(bytes);
 }
 
 void Node::enter(std::uint64_t operation, const Signature& signature,

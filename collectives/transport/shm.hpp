@@ -54,8 +54,7 @@ class Segment {
     // Allocates only the first `at_once` bytes. Call allocate_all() for the others, before close().
     static sys::Result<Segment> create(std::size_t bytes, std::size_t at_once);
     sys::Result<void> allocate_all();
-    // Fills this process's page table for the first `bytes`, so that no operation waits for page
-    // faults. Before Linux 5.14 it does nothing.
+    // Fills this process's page table for the first `bytes`. Before Linux 5.14 it does nothing.
     void fault_in(std::size_t bytes);
     // Maps a segment that another process has created. path, bytes: its path and size there.
     static sys::Result<Segment> open(const std::string& path, std::size_t bytes);
@@ -117,7 +116,8 @@ class Node {
     // memory.
     void resize_slots(std::size_t slot_bytes) { slot_bytes_ = slot_bytes; }
     sys::Result<void> allocate_all() { return segment_.allocate_all(); }
-    // Up to the end of the slots. Call it after resize_slots.
+    // So that operations do not wait for page faults in the slots. Leaves larger slots out, because
+    // Slurm counts the pages of each rank. Call it after resize_slots.
     void fault_in();
 
     // `data`, at most kBoard bytes, goes with the entry.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -11,8 +12,10 @@
 namespace batchai::launcher {
 namespace {
 
-constexpr int kMaxNodes = 1 << 20;
+constexpr std::size_t kMaxNodes = 1u << 20;
+constexpr std::size_t kMaxName = 255;
 constexpr std::size_t kMaxDigits = 9;  // of a number that is counted with
+constexpr std::size_t kMaxWidth = 18;  // of a number in brackets, which a long can count with
 
 // Commas outside brackets separate.
 std::vector<std::string> split(std::string_view list) {
@@ -29,17 +32,19 @@ std::vector<std::string> split(std::string_view list) {
     return parts;
 }
 
-// "1-3,07" -> 1 2 3 07; leading zeros keep their width.
+// "1-3,07" -> 1 2 3 07; leading zeros keep their width. Nothing of more than kMaxNodes numbers, or
+// of one that is too long to count with.
 std::vector<std::string> expand_range(const std::string& ranges) {
     std::vector<std::string> numbers;
     for (const std::string& range : split(ranges)) {
         const auto dash = range.find('-');
         const std::string low = range.substr(0, dash);
+        const std::string high = dash == range.npos ? low : range.substr(dash + 1);
+        if (std::max(low.size(), high.size()) > kMaxWidth) return {};
         const long first = std::strtol(low.c_str(), nullptr, 10);
-        const long last =
-            dash == std::string::npos ? first : std::strtol(range.c_str() + dash + 1, nullptr, 10);
+        const long last = std::strtol(high.c_str(), nullptr, 10);
         if (last < first) continue;
-        if (last - first >= kMaxNodes) return {};
+        if (numbers.size() + static_cast<std::size_t>(last - first) >= kMaxNodes) return {};
         for (long n = first; n <= last; ++n) {
             numbers.push_back(
                 fmt::format("{:0{}}", n, low.size() > 1 && low[0] == '0' ? low.size() : 0));
@@ -48,7 +53,7 @@ std::vector<std::string> expand_range(const std::string& ranges) {
     return numbers;
 }
 
-// One "rack[0-1]n[1-2]" into all its names.
+// One "rack[0-1]n[1-2]" into all its names. Nothing of names that are too long for a host.
 std::vector<std::string> expand_one(const std::string& pattern) {
     const auto open = pattern.find('[');
     const auto close = pattern.find(']', open);
@@ -58,6 +63,8 @@ std::vector<std::string> expand_one(const std::string& pattern) {
     const std::vector<std::string> numbers =
         expand_range(pattern.substr(open + 1, close - open - 1));
     if (numbers.size() * tails.size() > kMaxNodes) return {};
+    if (numbers.empty() || tails.empty()) return {};
+    if (open + numbers[0].size() + tails[0].size() > kMaxName) return {};
     for (const std::string& number : numbers) {
         for (const std::string& tail : tails) {
             names.push_back(pattern.substr(0, open) + number + tail);
@@ -129,9 +136,10 @@ std::vector<int> expand_counts(const std::string& list) {
     std::vector<int> counts;
     for (const std::string& entry : split(list)) {
         int count = 0, times = 1;
-        if (std::sscanf(entry.c_str(), "%d(x%d)", &count, &times) < 1 || count < 0) return {};
-        if (times < 1 || times > kMaxNodes) return {};
-        counts.insert(counts.end(), static_cast<std::size_t>(times), count);
+        if (std::sscanf(entry.c_str(), "%9d(x%9d)", &count, &times) < 1 || count < 0) return {};
+        const auto more = static_cast<std::size_t>(times);
+        if (times < 1 || more > kMaxNodes || counts.size() + more > kMaxNodes) return {};
+        counts.insert(counts.end(), more, count);
     }
     return counts;
 }

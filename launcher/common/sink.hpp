@@ -97,7 +97,7 @@ Sink::Target standard_stream(int fd);
 // "FILE: no space left on device; the ranks' output goes on in n1:/var/tmp/..."
 std::string describe(const Sink::Failure& failure, const std::string& node);
 
-// The same for the root.
+// The failure as a message to the root.
 Misplaced misplaced_by(const Sink::Failure& failure, const std::string& node);
 
 }  // namespace batchai::launcher

@@ -70,7 +70,7 @@ struct Session {
     double hang_report = 60;             // seconds without progress until a hang report; 0: never
     int attempt = 0, max_restarts = 0;
     bool prepared = false;             // an earlier attempt has prepared all nodes
-    std::vector<Misplaced> misplaced;  // of earlier attempts
+    std::vector<Misplaced> misplaced;  // see outcome.hpp; of earlier attempts
     std::string restart_directory;     // for the ranks' variable; empty: none
     double grace = 10;                 // seconds for the ranks to end after a signal
     int end_on = 0;                    // one more signal that ends the job; 0: none
@@ -92,10 +92,10 @@ struct SessionResult {
     std::vector<std::string> lost_nodes;
     bool logged = false;  // the line is in the execution log and the record already
     std::optional<double> timeout_left = {};  // the rest of Session::timeout, in seconds
-    std::vector<Misplaced> misplaced = {};
-    bool prepared = false;     // all nodes were
-    std::string node = {};     // of the failure; empty: no particular node
-    std::string details = {};  // lines below the failure in the report
+    std::vector<Misplaced> misplaced = {};    // see outcome.hpp
+    bool prepared = false;                    // all nodes were
+    std::string node = {};                    // of the failure; empty: no particular node
+    std::string details = {};                 // lines below the failure in the report
 };
 
 class Coordinator {

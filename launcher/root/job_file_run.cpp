@@ -167,7 +167,7 @@ sys::Result<void> JobFileRun::prepare(const Allocation& allocation, bool dry_run
     if (!image) return image.error();
     image_ = *std::move(image);
     if (preparer_ == Preparer::launcher) {
-        const int nodes = allocation_.local ? 1 : static_cast<int>(allocation_.nodes.size());
+        const int nodes = allocation_.local ? 1 : spec_.node_count;
         if (auto able = job::check_unmounted_container(image_, nodes); !able) return able;
         if (!dry_run) {
             if (auto taken = take_record(); !taken) return taken;

@@ -94,7 +94,7 @@ job() {
     job job.json true true
     jq '.properties.containerSettings.imageSourceRegistry.image = "boxed"' job.json >boxed.json
     export BATCHAI_POLICY=$PWD/policy.toml
-    local refusal="--without-plugin: the image runs in a container, and its nodes have different directories: use one node, or a cluster with the plugin"
+    local refusal="--without-plugin: an image in a container works on one node only, because each node has a directory of its own: set nodeCount to 1, or use a cluster with the plugin"
     run as_alice batchai job create -n boxed -f boxed.json --without-plugin
     [ "$status" = 2 ]
     [ "${lines[-1]}" = "batchai: $refusal" ]

@@ -18,12 +18,16 @@ COLORS = {"batchai": "#1d4ed8", "batchai-plain": "#60a5fa", "batchai-ucx1.22": "
           "openmpi5": "#713f12", "openmpi5-ucx": "#14532d", "mpich": "#86198f", "mpich5": "#d946ef", "impi": "#0f766e",
           "gloo": "#475569", "gloo-bcube": "#94a3b8", "torch": "#dc2626", "torch2.15": "#fb7185"}
 WIDTH, HEIGHT, LEFT, TOP, GAP = 380, 250, 60, 50, 90
-NAMES = 5  # of the legend, in a line
+NAMES = 5  # in a line of the legend
 
 
 def points(rows, name):
-    """(size, times the bound), where there is a figure."""
-    return [(row["bytes"], 1 / row["bound_fraction"]) for row in rows if row["library"] == name and row["bound_fraction"]]
+    """(size, times the bound), where there is a figure; of several runs the best."""
+    best = {}
+    for row in rows:
+        if row["library"] == name and row["bound_fraction"]:
+            best[row["bytes"]] = max(row["bound_fraction"], best.get(row["bytes"], 0))
+    return [(size, 1 / part) for size, part in sorted(best.items())]
 
 
 class Panel:

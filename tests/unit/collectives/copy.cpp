@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(any_number_of_bytes_goes_from_any_place_to_any_place) {
         if (!runs_here(set)) continue;
         BOOST_TEST_CONTEXT("instruction set " << static_cast<int>(set)) {
             for (const Copy copy : {table_of(set).copy, table_of(set).stream}) {
-                for (std::size_t bytes = 0; bytes <= 300; ++bytes) {
+                for (std::size_t bytes = 0; bytes <= 600; ++bytes) {
                     check(copy, bytes, bytes % 67, bytes * 7 % kAround);
                 }
                 for (std::size_t place = 0; place < 66; ++place) {

@@ -22,6 +22,8 @@ BOOST_AUTO_TEST_CASE(a_list_of_too_many_names_is_empty) {
     BOOST_TEST(expand_hostlist("n[1-99999999]").empty());
     BOOST_TEST(expand_hostlist("n[5--9223372036854775808]").empty());
     BOOST_TEST(expand_hostlist("r[1-9999]n[1-9999]").empty());
+    BOOST_TEST(expand_hostlist("n[1-999999,1-999999]").empty());
+    BOOST_TEST(expand_hostlist("n[9223372036854775807]").empty());
 }
 
 BOOST_AUTO_TEST_CASE(names_become_the_list_that_gives_them_back) {
@@ -48,7 +50,7 @@ BOOST_AUTO_TEST_CASE(names_become_the_list_that_gives_them_back) {
 
 BOOST_AUTO_TEST_CASE(counts_expand) {
     BOOST_TEST(expand_counts("4") == std::vector<int>{4}, boost::test_tools::per_element());
-    for (const char* wrong : {"", "many", "-1", "1(x0)", "1(x99999999)"}) {
+    for (const char* wrong : {"", "many", "-1", "1(x0)", "1(x99999999)", "1(x999999),1(x999999)"}) {
         BOOST_TEST(expand_counts(wrong).empty());
     }
 }
