@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(take_buffers_where_all_ranks_of_a_node_can_address_them) {
 }
 
 BOOST_AUTO_TEST_CASE(give_the_right_result_past_the_caches) {
-    constexpr std::size_t kCount = (8u << 20) / sizeof(float) + 7;
+    constexpr std::size_t kCount = (8u << 20) / sizeof(std::int64_t) + 7;
     for (const auto& shape : {std::vector{2}, std::vector{1, 1}}) {
         Ranks ranks(shape, 1);
         for (const Kind kind : {Kind::allreduce, Kind::broadcast}) try_task(ranks, {kind}, kCount);
