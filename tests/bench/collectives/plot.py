@@ -110,4 +110,5 @@ def main():
     print(draw(rows), end="")
 
 
-main()
+if __name__ == "__main__":
+    main()

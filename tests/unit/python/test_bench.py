@@ -145,8 +145,13 @@ class Report(unittest.TestCase):
 
     def test_the_plot_has_a_line_for_each_library(self):
         made = measured("1x2", [8, 64], "flag 0.1\n", batchai=[0.2, 0.2], mpich=[0.4, None])
-        picture = xml.etree.ElementTree.fromstring(plot.draw([made]).encode())
+        picture = xml.etree.ElementTree.fromstring(plot.draw(list(report.rows([made]))).encode())
         self.assertEqual(len(picture.findall("{*}polyline")), 2)
+
+    def test_a_line_has_the_best_of_several_runs(self):
+        rows = [{"library": "mpich", "bytes": size, "bound_fraction": part}
+                for size, part in ((64, 0.5), (8, 0.25), (64, None), (64, 0.8))]
+        self.assertEqual(plot.points(rows, "mpich"), [(8, 4), (64, 1.25)])
 
     def test_the_plot_has_a_color_for_each_library(self):
         self.assertEqual(set(plot.COLORS), {library.name for library in peers.LIBRARIES})
