@@ -28,8 +28,9 @@ void Engine::abandon() {
     current_ = nullptr;
 }
 
-Operation& Engine::operation_for(const Signature& signature) {
-    if (context_.topology.nodes() == 1 && beside_.takes(signature)) return beside_;
+Operation& Engine::operation_for(const Call& call) {
+    const Signature& signature = call.signature;
+    if (context_.topology.nodes() == 1 && beside_.takes(call)) return beside_;
     if (is_empty(signature)) return allreduce_;
     switch (signature.kind) {
         case Kind::broadcast:
@@ -175,7 +176,7 @@ bool Engine::begin_first() {
         return false;
     }
     const Call& call = first_->call;
-    current_ = &operation_for(call.signature);
+    current_ = &operation_for(call);
     current_->begin(call, ++operations_, chunks_);
     progress_.begin(operations_, call.signature);
     if (context_.fault != nullptr) context_.fault->reach(operations_, 0);

@@ -94,7 +94,7 @@ class Engine {
     Request* dequeue();
     void end(Request* request, batchai_coll_status status);
     void find_facts(Request* request);
-    Operation& operation_for(const Signature& signature);
+    Operation& operation_for(const Call& call);
     std::chrono::nanoseconds chunk_time() const;
     bool begin_first();
     Step advance();
