@@ -34,13 +34,13 @@ void try_task(Ranks& ranks, const Task& task, std::size_t count,
 }
 
 // The same with buffers that all ranks of the node can address: on all ranks, or on some.
-void try_shared(Ranks& ranks, const Task& task, std::size_t count, unsigned which,
-                std::size_t bytes = 2u << 20) {
+void try_shared(Ranks& ranks, const Task& task, std::size_t count, unsigned which) {
+    static constexpr std::size_t kBytes = 2u << 20;
     std::vector<std::unique_ptr<std::pmr::monotonic_buffer_resource>> shared;
     std::vector<std::pmr::memory_resource*> chosen;
-    for (std::byte* own : ranks.share(bytes)) {
+    for (std::byte* own : ranks.share(kBytes)) {
         shared.push_back(std::make_unique<std::pmr::monotonic_buffer_resource>(
-            own, bytes, std::pmr::null_memory_resource()));
+            own, kBytes, std::pmr::null_memory_resource()));
         const bool is_shared = (which >> chosen.size() & 1) != 0;
         chosen.push_back(is_shared ? shared.back().get() : std::pmr::get_default_resource());
     }
@@ -95,6 +95,7 @@ BOOST_AUTO_TEST_CASE(take_buffers_where_all_ranks_of_a_node_can_address_them) {
     }
 }
 
+// Of buffers that all ranks can address: regions.cpp.
 BOOST_AUTO_TEST_CASE(give_the_right_result_past_the_caches) {
     constexpr std::size_t kCount = (8u << 20) / sizeof(std::int64_t) + 7;
     for (const auto& shape : {std::vector{2}, std::vector{1, 1}}) {
@@ -103,9 +104,6 @@ BOOST_AUTO_TEST_CASE(give_the_right_result_past_the_caches) {
         for (const Kind kind : {Kind::allgather, Kind::alltoall})
             try_task(ranks, {kind}, kCount / 2 + 1);
     }
-    Ranks ranks({2});
-    for (const unsigned which : {~0u, 1u})
-        try_shared(ranks, {Kind::allreduce}, kCount, which, 32u << 20);
 }
 
 // Its program may go on with its buffer as soon as it knows of the failure.
