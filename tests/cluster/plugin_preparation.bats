@@ -398,7 +398,7 @@ TOML
     printf 'the second\nline\n\n' | as_alice tee "$own/two" >/dev/null
     chmod 600 "$own/one" "$own/two"
     secret_job ONE one
-    jq '.properties.customMpiSettings.commandLine = "echo \"$ONE|$TWO\""
+    jq '.properties.customMpiSettings.commandLine = "echo \"$ONE|$TWO\" | paste -sd /"
         | .properties.secrets += [.properties.secrets[0] | .name = "TWO" | .valueSecretReference.secretUrl = "two"]' job.json >both.json
     write_script job.sh 'exec batchai-launch'
     submit_alice -N 2 -o out --batchai-job=both.json job.sh
@@ -410,7 +410,7 @@ TOML
     rm -r "$(alice_home)/.config"
     cat before.toml >"$MINISLURM_DIR/batchai.toml"
     [ "$state" = COMPLETED ]
-    [ "$printed" = $'first|the second\nline\nfirst|the second\nline' ]
+    [ "$printed" = $'first|the second/line\nfirst|the second/line' ]
     [ "$second" = FAILED ]
     grep -E '^batchai: n[12]: credentials user:two: empty, or contains a null byte$' empty.out
 }
