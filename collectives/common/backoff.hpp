@@ -4,10 +4,12 @@
 //   - Spin for as long as a cache line or two take, if a look takes no system call.
 //   - Then yield the core, perhaps to the process that is waited for. A yield that returns at once
 //     says that no other thread of the group wants the core: look some times before the next one.
-//   - Then sleep, longer and longer: an eighth of the time waited so far, and at least 200 us.
-// Sleeping matters if ranks share cores: a scheduler with groups of processes yields a core only
-// inside the group. If the event is known to take long and more events of its kind follow, sleep at
-// once: other threads on the core have packets to send.
+//   - Then sleep, an eighth of the time waited so far, and at most 200 us.
+// Sleeping matters if ranks share cores with other processes: a scheduler with groups of processes
+// yields a core only inside the group. It costs a thread in front its turn, though, on each step of
+// an operation: with four ranks on a core, a rank waits some hundred microseconds for the others.
+// Such a thread sleeps only after more than a time slice. If the event is known to take long and
+// more events of its kind follow, sleep at once: other threads on the core have packets to send.
 //
 // A background thread may share its core with a thread that computes and does not wait. A yield to
 // that thread costs a time slice, milliseconds, for each chunk of a message. After such a slice a
@@ -63,13 +65,12 @@ class Backoff {
             least = std::min<std::chrono::nanoseconds>(least, 2ms);
             sleep(std::clamp<std::chrono::nanoseconds>(waited, std::max(least / 2, kShortest),
                                                        std::max(least, kLongest)));
-        } else if (waited < (late == 0ns ? 200us : late / 16)) {
+        } else if (waited < (late > 0ns ? late / 16 : in_front() ? kYields : kYieldsBehind)) {
             if (looks_ > 0) return static_cast<void>(--looks_);
             ::sched_yield();
             const auto back = Clock::now();
             looks_ = back - now < kAtOnce ? kLooks : 0;
-            if (in_background_ && !is_forward_ && back - now > kSlice)
-                crowded_until_ = back + kCrowded;
+            if (!in_front() && back - now > kSlice) crowded_until_ = back + kCrowded;
         } else {
             sleep(std::clamp<std::chrono::nanoseconds>(
                 waited / 8, late, std::max<std::chrono::nanoseconds>(200us, 2 * late)));
@@ -86,9 +87,13 @@ class Backoff {
     static constexpr std::chrono::microseconds kSlice{2000};
     static constexpr std::chrono::milliseconds kCrowded{250};
     static constexpr std::chrono::nanoseconds kAtOnce{1000};
+    // How long to yield before the first sleep. Behind: in a background thread.
+    static constexpr std::chrono::microseconds kYields{5000}, kYieldsBehind{200};
     static constexpr int kLooks = 8;  // some microseconds if a check takes a system call
     // Limits of sleeps while another thread keeps the core.
     static constexpr std::chrono::nanoseconds kShortest{20'000}, kLongest{400'000};
+
+    bool in_front() const { return !in_background_ || is_forward_; }
 
     static void relax() {
 #if defined(__x86_64__) || defined(__i386__)
