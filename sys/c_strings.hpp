@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments and environments for execve(2). They are made before fork(), because a child of a
-// process with threads must not allocate.
+// Arguments and environments for execve(2). They are made before the child process is, because the
+// child of a process with threads must not allocate.
 #pragma once
 
 #include <map>

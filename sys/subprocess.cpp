@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/subprocess.hpp"
 
+#include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -11,6 +12,7 @@
 #include <array>
 
 #include "sys/c_strings.hpp"
+#include "sys/child.hpp"
 #include "sys/pipe.hpp"
 
 namespace batchai::sys {
@@ -28,13 +30,12 @@ constexpr int kUnknownCode = 255;
     ::_exit(1);
 }
 
-// Runs in the child: only calls that are safe after fork in a process with threads. It writes an
-// errno to `failure` if the program cannot run.
+// Runs in the child: only calls that are safe there (child.hpp). It writes an errno to `failure` if
+// the program cannot run.
 [[noreturn]] void become(const Program& program, char* const* argv, char* const* environment,
-                         pid_t parent, int failure) {
+                         const sigset_t& mask, pid_t parent, int failure) {
     if (program.death_signal != 0) ::prctl(PR_SET_PDEATHSIG, program.death_signal);
     if (::getppid() != parent) ::_exit(1);
-    if (program.mask != nullptr) ::sigprocmask(SIG_SETMASK, program.mask, nullptr);
     // Copy the descriptors above the standard numbers first: one of them may have a number that
     // another one needs.
     std::array<int, 3> wanted{program.in, program.out, program.err};
@@ -43,6 +44,7 @@ constexpr int kUnknownCode = 255;
     for (int number = 0; number < 3; ++number)
         if (wanted[number] >= 0 && ::dup2(wanted[number], number) < 0) give_up(failure);
     if (program.closes_others) ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
     ::execvpe(argv[0], argv, environment);
     give_up(failure);
 }
@@ -56,11 +58,11 @@ Result<Subprocess> Subprocess::start(const Program& program) {
     std::optional<CStrings> environment;
     if (program.environment) environment.emplace(*program.environment);
     const pid_t parent = ::getpid();
-    Subprocess started(::fork());
+    Subprocess started(start_child([&](const sigset_t& own) {
+        become(program, argv.get(), environment ? environment->get() : environ,
+               program.mask != nullptr ? *program.mask : own, parent, failure->write.get());
+    }));
     if (started.pid_ < 0) return errno_error(program.argv[0]);
-    if (started.pid_ == 0)
-        become(program, argv.get(), environment ? environment->get() : environ, parent,
-               failure->write.get());
     failure->write.reset();
     int why = 0;
     ssize_t n = 0;

@@ -2,7 +2,7 @@
 //
 // Subprocess: the owner of a program that this process has started. Its destructor kills the
 // program, if it still runs, and reaps it. It is for a program that answers one question with its
-// output and its exit code. These parts fork by themselves, each for a reason:
+// output and its exit code. These parts start processes by themselves, each for a reason:
 //
 // - spank/process.cpp: the plugin has no C++ library;
 // - launcher/agent (ranks, guard) and launcher/root/starter.cpp: a process with an event loop reaps

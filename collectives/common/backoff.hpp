@@ -4,7 +4,7 @@
 //   - Spin for as long as a cache line or two take, if a look takes no system call.
 //   - Then yield the core, perhaps to the process that is waited for. A yield that returns at once
 //     says that no other thread of the group wants the core: look some times before the next one.
-//   - Then sleep, an eighth of the time waited so far, and at most 200 us.
+//   - Then sleep, an eighth of the time waited so far. For a short event at most 200 us.
 // Sleeping matters if ranks share cores with other processes: a scheduler with groups of processes
 // yields a core only inside the group. It costs a thread in front its turn, though, on each step of
 // an operation: with four ranks on a core, a rank waits some hundred microseconds for the others.

@@ -17,6 +17,7 @@
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/limits.hpp"
 #include "sys/c_strings.hpp"
+#include "sys/child.hpp"
 #include "sys/pipe.hpp"
 
 namespace batchai::launcher {
@@ -94,16 +95,13 @@ struct Child {
     ::_exit(kOwnFailure);
 }
 
-// Runs in the child: only async-signal-safe calls.
+// Runs in the child: only calls that are safe there (sys/child.hpp).
 [[noreturn]] void become(const Child& child) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::prctl(PR_SET_PTRACER, child.parent);  // the agent's gdb may then attach under Yama, too
     if (::getppid() != child.parent) ::_exit(kOwnFailure);  // the agent died before prctl()
-    sigset_t none;
-    ::sigemptyset(&none);
     for (int signal = 1; signal < 32; ++signal) ::signal(signal, SIG_DFL);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
     if (::dup2(child.input, 0) < 0 || ::dup2(child.output, 1) < 0 || ::dup2(child.error, 2) < 0) {
         fail(child, Report::Step::pipes);
     }
@@ -111,6 +109,9 @@ struct Child {
     if (child.inherited >= 0) ::fcntl(child.inherited, F_SETFD, 0);
     if (child.cpus != nullptr) ::sched_setaffinity(0, sizeof *child.cpus, child.cpus);
     if (::chdir(child.directory) != 0) fail(child, Report::Step::directory);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::execve(child.path, child.argv, child.environment);
     if (errno == ENOEXEC) ::execve("/bin/sh", child.fallback_argv, child.environment);
     fail(child, Report::Step::program);
@@ -158,10 +159,8 @@ SpawnFailure spawn(const SpawnRequest& request, Spawned& spawned) {
                       error->write.get(),
                       report->write.get(),
                       request.inherited};
-    spawned.pid = ::fork();
+    spawned.pid = sys::start_child([&child](const sigset_t&) { become(child); });
     if (spawned.pid < 0) return {kOwnFailure, fork_error(errno).message};
-    if (spawned.pid == 0) become(child);
-    ::setpgid(spawned.pid, spawned.pid);  // as in the child; needed before we may signal the group
     report->write.reset();
     Report failure{};
     if (::read(report->read.get(), &failure, sizeof failure) == sizeof failure) {
