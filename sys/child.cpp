@@ -34,8 +34,8 @@ pid_t start_child(void (*become)(const void*, const sigset_t&), const void* argu
     sigset_t all, own;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &own);
-    // POSIX forbids the child any call but exec and _exit. Linux lets it use the stack below this
-    // frame, as this thread waits.
+    // POSIX.1-2001 allows the child only exec and _exit. On Linux it may use the stack below this
+    // frame, because this thread waits.
     const pid_t pid = ::vfork();               // NOLINT(clang-analyzer-security.insecureAPI.vfork)
     if (pid == 0) run(become, argument, own);  // NOLINT(clang-analyzer-unix.Vfork)
     const int error = errno;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // start_child: the child process in which a program is executed, made by vfork(2). A fork() copies
-// the page tables, and both processes then copy each page that they write. With many libraries
-// this took a launcher's agent 1.6 ms of processor time for each rank.
+// page tables, and the kernel then copies a page when either process first writes it. With many
+// libraries this took a launcher's agent 1.6 ms of processor time for each rank (perf).
 #pragma once
 
 #include <signal.h>
@@ -10,16 +10,19 @@
 
 namespace batchai::sys {
 
-// Calls become(argument, mask) in a child process, with all signals blocked and those that have
-// handlers reset. mask: the signals that this thread blocks.
+// Calls become(argument, mask) in a child process. All signals but glibc's own two are blocked
+// there, and those that have handlers are reset. mask: the signals that this thread blocks.
 //
-// become sets the child's signal mask, executes a program at once, and otherwise ends with _exit.
-// It takes no lock and allocates no memory. It must neither change the parent's memory, which the
-// child uses, nor need a copy of its own: sanitizers and emulators make vfork a fork.
+// become sets the child's signal mask and executes a program at once. If it returns, the child ends
+// with exit code 1. It takes no lock, allocates no memory, throws nothing, and keeps its user and
+// groups. It changes no memory except its stack and errno, which are those of the calling thread.
 //
-// The calling thread waits until the program is executed or the child has ended; only SIGKILL
-// interrupts that. Returns the child's process id, which the caller reaps; -1, with errno, if there
-// is no child. Any thread may call it.
+// The calling thread handles no signal and waits until the program is executed or the child has
+// ended, or until its own process is killed. ThreadSanitizer and some emulators make vfork a fork:
+// the child then has memory of its own, and the caller does not wait.
+//
+// Returns the child's process id, which the caller reaps; -1, with errno, if there is no child. Any
+// thread may call it.
 pid_t start_child(void (*become)(const void* argument, const sigset_t& mask), const void* argument);
 
 // The same for an object that is called with the mask.

@@ -6,10 +6,10 @@
 //     says that no other thread of the group wants the core: look some times before the next one.
 //   - Then sleep, an eighth of the time waited so far. For a short event at most 200 us.
 // Sleeping matters if ranks share cores with other processes: a scheduler with groups of processes
-// yields a core only inside the group. It costs a thread in front its turn, though, on each step of
-// an operation: with four ranks on a core, a rank waits some hundred microseconds for the others.
-// Such a thread sleeps only after more than a time slice. If the event is known to take long and
-// more events of its kind follow, sleep at once: other threads on the core have packets to send.
+// yields a core only inside the group. But a thread in front, whose caller waits for the operation,
+// loses its turn on the core if it sleeps, in each step of an operation. So it first yields for
+// 5 ms, longer than most time slices. If the event is known to take long and more events of its
+// kind follow, sleep at once: other threads on the core have packets to send.
 //
 // A background thread may share its core with a thread that computes and does not wait. A yield to
 // that thread costs a time slice, milliseconds, for each chunk of a message. After such a slice a
@@ -87,7 +87,8 @@ class Backoff {
     static constexpr std::chrono::microseconds kSlice{2000};
     static constexpr std::chrono::milliseconds kCrowded{250};
     static constexpr std::chrono::nanoseconds kAtOnce{1000};
-    // How long to yield before the first sleep. Behind: in a background thread.
+    // How long to yield before the first sleep, for a short event. Behind: a background thread
+    // that does not wait like one in front.
     static constexpr std::chrono::microseconds kYields{5000}, kYieldsBehind{200};
     static constexpr int kLooks = 8;  // some microseconds if a check takes a system call
     // Limits of sleeps while another thread keeps the core.

@@ -10,7 +10,7 @@
 
 namespace batchai::launcher {
 
-// The error for a fork() that failed with this errno.
+// The error for a fork() or vfork() that failed with this errno.
 sys::Error fork_error(int code);
 
 // An error if /proc is missing, or if the user cannot start the threads of libuv and PMIx. Without

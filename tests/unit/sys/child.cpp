@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <string>
 #include <thread>
 #include <vector>
 
