@@ -101,6 +101,7 @@ struct Child {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::prctl(PR_SET_PTRACER, child.parent);  // the agent's gdb may then attach under Yama, too
     if (::getppid() != child.parent) ::_exit(kOwnFailure);  // the agent died before prctl()
+    // Those that the agent ignores, too.
     for (int signal = 1; signal < 32; ++signal) ::signal(signal, SIG_DFL);
     if (::dup2(child.input, 0) < 0 || ::dup2(child.output, 1) < 0 || ::dup2(child.error, 2) < 0) {
         fail(child, Report::Step::pipes);
