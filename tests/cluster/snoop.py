@@ -31,12 +31,17 @@ def can_have(proc, path):
         return False
 
 
+def is_own(proc, pid):
+    try:
+        return os.stat(pid, dir_fd=proc).st_uid == os.getuid()
+    except FileNotFoundError:  # it has ended since it was listed
+        return False
+
+
 def look(proc, report):
     own = os.readlink("self", dir_fd=proc) if can_have(proc, "self") else ""
-    lines = []
-    for pid in filter(str.isdigit, os.listdir(proc)):
-        if os.stat(pid, dir_fd=proc).st_uid == os.getuid():
-            lines += [f"{pid} {thing}" for thing in THINGS if can_have(proc, f"{pid}/{thing}")]
+    pids = [name for name in os.listdir(proc) if name.isdigit() and is_own(proc, name)]
+    lines = [f"{pid} {thing}" for pid in pids for thing in THINGS if can_have(proc, f"{pid}/{thing}")]
     with open(report + ".new", "w", encoding="utf-8") as file:
         file.write("".join(line + "\n" for line in [*lines, f"self {own}"]))
     os.rename(report + ".new", report)
@@ -45,9 +50,10 @@ def look(proc, report):
 def main(what, path, report=None):
     if what == "serve":
         listener = socket.socket(socket.AF_UNIX)
-        listener.bind(path)
-        os.chmod(path, 0o777)
+        listener.bind(path + ".new")
+        os.chmod(path + ".new", 0o777)
         listener.listen()
+        os.rename(path + ".new", path)
         proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
         while True:
             connection, _ = listener.accept()
