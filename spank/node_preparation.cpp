@@ -71,7 +71,7 @@ int run_prep(const slurm::Task& task, const Site& site, const State& state, cons
     arguments.mounts = state.field("mounts");
     arguments.failed = failure;
     arguments.for_each([&](const char* option, const char* value, const char*) {
-        if (!*value) return;
+        if (!value || !*value) return;  // null: one of batchai-launch's
         argv[argc++] = option;
         argv[argc++] = value;
     });

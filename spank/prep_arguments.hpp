@@ -19,9 +19,10 @@ struct PrepArguments {
     Text record{};     // record directory; empty: none
     // Days for which a preparation that succeeded is not run again. 0: it always runs.
     Number cache_days{};
-    Text mounts{};  // a text that is equal for equal mounts
-    Text expect{};  // file that must exist afterwards; empty: none
-    Text failed{};  // log this line of a preparation that was killed, and run nothing
+    Text mounts{};   // a text that is equal for equal mounts
+    Text volumes{};  // directories that must exist, one on each line; empty: none
+    Text expect{};   // file that must exist afterwards; empty: none
+    Text failed{};   // log this line of a preparation that was killed, and run nothing
 
     // Calls option(name, value, help) for each.
     template <class Option>
@@ -37,6 +38,7 @@ struct PrepArguments {
         option("--cache", cache_days,
                "days for which a preparation that has succeeded is not run again");
         option("--mounts", mounts, "text that describes the job's mounts; --cache compares it");
+        option("--volumes", volumes, "directories that must exist, one on each line");
         option("--expect", expect, "file that must exist afterwards");
         option("--failed", failed,
                "run nothing: only log this line, about a preparation that was killed");

@@ -253,6 +253,7 @@ sys::Result<void> JobFileRun::make_places() {
         fs::create_directories(link.parent_path(), error);
         fs::create_directory_symlink(*directory, link, error);
         if (error) return sys::Error{link.string() + ": " + error.message()};
+        if (volume.kind != job::Volume::Kind::cluster) volumes_ += *directory + '\n';
     }
     return {};
 }
@@ -343,6 +344,7 @@ std::vector<std::string> JobFileRun::preparation_of(const Hello& node,
     add("--outside", fs::canonical(stdouterr_, error));  // the links' targets remain after the job
     add("--node", log_node(node.name));
     add("--record", record_);
+    add("--volumes", volumes_);
     add("--expect", job::script_path(spec_, environment, image_));
     return argv;
 }

@@ -85,7 +85,8 @@ class JobFileRun {
     std::string stdouterr_;
     Preparer preparer_ = Preparer::plugin;
     std::optional<Scratch> scratch_;  // of Preparer::launcher
-    std::string places_;  // its path; it contains mnt/ and each node's temporary directory
+    std::string places_;   // its path; it contains mnt/ and each node's temporary directory
+    std::string volumes_;  // directories of the job's own volumes, one on each line
     sys::UniqueFd output_, error_;
     double start_time_ = 0;
 };

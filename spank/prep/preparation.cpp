@@ -209,11 +209,26 @@ sys::Result<void> prepare_with_logs(const Preparation& what, const Logs& logs) {
     return run_or_skip(what, logs, {*std::move(out), *std::move(err), out_path, err_path});
 }
 
+// Without the plugin's mounts, a volume is a directory that may be missing on one of the nodes.
+sys::Result<void> check_volumes(const Preparation& what, const Logs& logs) {
+    std::istringstream lines(what.volumes);
+    for (std::string directory; std::getline(lines, directory);) {
+        std::error_code error;
+        if (std::filesystem::is_directory(directory, error)) continue;
+        return logs.failure("JobNodeSetupFailed",
+                            directory + ": the job's volume is not " +
+                                (error ? "there: " + error.message() : "a directory") +
+                                ": without the plugin, all nodes must have it");
+    }
+    return {};
+}
+
 }  // namespace
 
 sys::Result<void> prepare(const Preparation& what) {
     const Logs logs(what);
     if (!what.note.empty()) (void)logs.execution(what.note);
+    if (auto there = check_volumes(what, logs); !there) return there;
     if (!what.command.empty())
         if (auto done = prepare_with_logs(what, logs); !done) return done;
     if (what.expect.empty() || sys::is_regular_file(what.expect)) return {};

@@ -89,6 +89,27 @@ job() {
     no_directory_is_left
 }
 
+@test "a volume that one of the nodes does not have is refused there, before the preparation" {
+    printf '[[share]]\nshare = "near"\ntype = "bind"\nsource = "/tmp/near"\n' | cat "$BATCHAI_POLICY" - >policy.toml
+    export BATCHAI_POLICY=$PWD/policy.toml
+    on_node n1 mkdir /tmp/near # each node has its own /tmp
+    job job.json "touch $PWD/prepared.\$(hostname)" "touch $PWD/started"
+    jq '.properties.mountVolumes.azureFileShares += [{azureFileUrl: "https://a.file.core.windows.net/near", relativeMountPath: "near"}]' job.json >near.json
+    submit_alice -N 2 -o slurm.out --wrap "batchai-launch --without-plugin --job near.json"
+    wait_job "$job" FAILED
+    cat slurm.out
+    local line="batchai: n2: /tmp/near: the job's volume is not there: No such file or directory: without the plugin, all nodes must have it"
+    grep -Fx "$line" slurm.out
+    grep -F "$line" "$(stdouterr)"/execution-n2.log
+    [ ! -e prepared.n2 ] && [ ! -e started ]
+    no_directory_is_left
+    on_node n2 mkdir /tmp/near
+    submit_alice -N 2 -o slurm.out --wrap "batchai-launch --without-plugin --job near.json"
+    wait_job "$job" COMPLETED
+    on_node n1 rmdir /tmp/near
+    on_node n2 rmdir /tmp/near
+}
+
 @test "an image in a container on two nodes is refused, at submission and in the job" {
     printf '[container.box]\ncommand = ["/usr/bin/env"]\n[[image]]\nname = "boxed"\nrun_on = "box"\nimage = "/boxed"\n' | cat "$BATCHAI_POLICY" - >policy.toml
     job job.json true true
