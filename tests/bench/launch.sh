@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# launch.sh [--json FILE] [--runs N] [--program NAME] - how long launchers take for programs that do next to nothing.
+# launch.sh [--json FILE] [--runs N] [--program NAME] [--launchers NAME,...] - how long launchers take.
 #
-# N runs (default 11) each, in turn, in one throw-away Slurm of 4 nodes, from the launcher's start to its end. `true` and
-# MPI programs (init, barrier, finalize), 8 and 32 ranks over 4 nodes and 8 on one:
+# Programs that do next to nothing, N runs (default 11) each, in turn, in one throw-away Slurm of 4 nodes, from the
+# launcher's start to its end. `true` and MPI programs (init, barrier, finalize), 8 and 32 ranks over 4 nodes and 8 on one:
 #   program    started by
 #   true       batchai-launch, srun-none and all launchers below
 #   mpi        Open MPI's, as installed: batchai-launch, srun-pmix (srun --mpi=pmix), mpirun; MPICH's: mpiexec
@@ -15,19 +15,20 @@
 # the memory of agents of 1,024 ranks.
 # Prints medians, ours in units of the peer's, and the goal for it; a row in which ours is more than 5 % behind says
 # BEHIND. --json FILE also writes rows of {program, nodes, ranks, launcher, median_ms, failures}. A peer that is not
-# installed has none; tests/peers/wheels.sh fetches the newest ones. --program: only this one.
+# installed has none; tests/peers/wheels.sh fetches the newest ones. --program, --launchers: only these, and always ours.
 #
 # Bound: nodes and ranks share this machine's cores, so what counts here is work, not waiting.
 set -euo pipefail
 # shellcheck source=tests/bench/lib.bash
 . "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
-json='' runs=11 programs='true mpi openmpi5 mpich5 impi'
+json='' runs=11 programs='true mpi openmpi5 mpich5 impi' only=''
 while [ $# -gt 0 ]; do
     case $1 in
         --json) json=$(realpath -m "${2:?--json FILE}") && shift 2 ;;
         --runs) runs=${2:?--runs N} && shift 2 ;;
         --program) programs=${2:?--program NAME} && shift 2 ;;
+        --launchers) only=${2:?--launchers NAME,...} && shift 2 ;;
         --inside | --allocated) break ;; # used by this script itself: on the login node, in an allocation there
         -h | --help) sed -n '3,21s/^# \{0,1\}//p' "$0" && exit ;;
         *) usage "$1: unknown option" ;;
@@ -37,15 +38,6 @@ done
 [[ $programs =~ ^(true|mpi|openmpi5|mpich5|impi|true mpi openmpi5 mpich5 impi)$ ]] ||
     usage "--program $programs: expected true, mpi, openmpi5, mpich5 or impi"
 
-launcher=$build/bin/batchai-launch
-if [ $# = 0 ]; then
-    needs_built "$launcher"
-    in_cluster 4 --runs "$runs" --program "$programs" --inside "$json"
-fi
-
-# ---- on the login node ---------------------------------------------------------------------------
-
-work=$MINISLURM_DIR/bench peers=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}
 # Which launchers start which program.
 declare -A launchers=(
     [true]='batchai-launch srun-none srun-pmix mpirun mpiexec mpirun5 prterun mpiexec5 mpiexec-impi'
@@ -54,6 +46,21 @@ declare -A launchers=(
     [mpich5]='batchai-launch mpiexec5'
     [impi]='batchai-launch mpiexec-impi'
 )
+for name in ${only//,/ }; do
+    [[ " ${launchers[*]} " = *" $name "* ]] || usage "--launchers $name: expected some of${launchers[true]#batchai-launch}"
+done
+
+launcher=$build/bin/batchai-launch
+if [ $# = 0 ]; then
+    needs_built "$launcher"
+    in_cluster 4 --runs "$runs" --program "$programs" ${only:+--launchers "$only"} --inside "$json"
+fi
+
+# ---- on the login node ---------------------------------------------------------------------------
+
+work=$MINISLURM_DIR/bench peers=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}
+# Whether the launcher is among those of --launchers.
+chosen() { [ -z "$only" ] || [ "$1" = batchai-launch ] || [[ ,$only, = *",$1,"* ]]; }
 
 # once CASE COMMAND...: runs it for at most 15 s, MPI programs for 30 s. Adds to the case's file how long it took, in
 # microseconds; or to .failed why not, where it is a peer's.
@@ -110,7 +117,9 @@ launch() {
 all_launchers() {
     local program name
     for program in $programs; do
-        for name in ${launchers[$program]}; do launch "$name" "$program" "$@"; done
+        for name in ${launchers[$program]}; do
+            ! chosen "$name" || launch "$name" "$program" "$@"
+        done
     done
 }
 
@@ -153,8 +162,9 @@ compile mpich5 "$peers/mpich/bin/mpicc"
 # Between network namespaces of one machine Open MPI's own choice of transports is not stable; the ranks
 # outnumber the cores.
 export OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1 I_MPI_THREAD_YIELD=2
-salloc --quiet --exclusive -N 4 "$0" --runs "$runs" --program "$programs" --allocated 4 8 32 || exit 1 # it has said why
-salloc --quiet --exclusive -N 1 "$0" --runs "$runs" --program "$programs" --allocated 1 8 || exit 1
+same=(--runs "$runs" --program "$programs" ${only:+--launchers "$only"})
+salloc --quiet --exclusive -N 4 "$0" "${same[@]}" --allocated 4 8 32 || exit 1 # it has said why
+salloc --quiet --exclusive -N 1 "$0" "${same[@]}" --allocated 1 8 || exit 1
 rounds without_slurm
 
 # agents_memory AGENTS RANKS: the most that one of them has had, in kB, once all ranks are there.
