@@ -20,6 +20,13 @@ set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG")
 # What is packaged does not depend on the directory that it was built in.
 add_compile_options("$<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:C,CXX>>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.;-ffile-prefix-map=${PROJECT_BINARY_DIR}=build>")
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+# CMake ends a search path that installation changes with an empty directory, in the build tree. To the loader that is the
+# current directory, where another user may have put a library. So the path is what is installed: the directories of
+# libraries that the loader would not find by itself.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+if(NOT DEFINED CMAKE_INSTALL_RPATH_USE_LINK_PATH)
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)

@@ -59,6 +59,18 @@ in_order() {
     [[ $output = *"warning  processes  ProctrackType is proctrack/linuxproc: "*"Set proctrack/cgroup in slurm.conf"* ]]
 }
 
+@test "no program or library, built or installed, takes a library from the current directory" {
+    local file files=("$BATCHAI_BUILD"/{bin/*,lib/*.so,lib/batchai/*.so} "$root"/usr/{bin/*,libexec/batchai/*}
+        "$root"/usr/lib/*/{,batchai/,slurm*/}*.so)
+    mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here"
+    for file in "${files[@]}"; do ldd "$file" | awk '$2 == "=>" { print $1 }'; done >../names
+    sort -u ../names | xargs -t touch # empty files, which the loader refuses
+    for file in "${files[@]}"; do
+        run ldd "$file"
+        [[ $status = 0 && $output != *"file too short"* ]] || { echo "$file: $output" && return 1; }
+    done
+}
+
 @test "admin check finds an installation in order" {
     need_root
     run installed batchai admin check
