@@ -2,6 +2,7 @@
 //
 // Checks of Slurm, of the parts of its configuration that our jobs depend on, and of the plugin.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <algorithm>

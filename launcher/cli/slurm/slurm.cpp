@@ -2,6 +2,7 @@
 #include "launcher/cli/slurm/slurm.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 #include <unistd.h>
 
