@@ -55,16 +55,19 @@ while [ $# -gt 0 ]; do
     shift
 done
 
+# True if it ends well in the Python. -c would have Python import from the current directory, where others may write.
+in_python() { (cd / && "$python" -c "$1" 2>/dev/null); }
+
 # True if the Python has TensorFlow and Keras 3. Importing them would take seconds.
 has_keras() {
-    "$python" -c 'import importlib.metadata, importlib.util, sys
+    in_python 'import importlib.metadata, importlib.util, sys
 keras = importlib.metadata.version("keras")
-sys.exit(int(keras.split(".")[0]) < 3 or not all(map(importlib.util.find_spec, ("tensorflow", "h5py"))))' 2>/dev/null
+sys.exit(int(keras.split(".")[0]) < 3 or not all(map(importlib.util.find_spec, ("tensorflow", "h5py"))))'
 }
 
 has_torch() {
-    "$python" -c 'import importlib.util, sys
-sys.exit(not all(map(importlib.util.find_spec, ("torch", "numpy", "h5py"))))' 2>/dev/null
+    in_python 'import importlib.util, sys
+sys.exit(not all(map(importlib.util.find_spec, ("torch", "numpy", "h5py"))))'
 }
 
 why=''

@@ -75,10 +75,13 @@ nodes_at_work() { awk '/"(preparing|running)NodeCount":/ { nodes += $2 } END { p
     [ "$output" = "quickstart.sh: --framework: caffe: expected keras or torch" ]
     run -2 "$BATCHAI_SOURCE/contrib/quickstart.sh" --python python3
     [ "$output" = "quickstart.sh: --python: python3: expected the absolute path of a program, without blanks" ]
-    printf '#!/bin/sh\nexit 1\n' >"$BATS_TEST_TMPDIR/python"
+    printf '#!/bin/sh\n/usr/bin/python3 "$@"\nexit 1\n' >"$BATS_TEST_TMPDIR/python"
     chmod 755 "$BATS_TEST_TMPDIR/python"
+    mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here"
+    echo 'open("ran", "w")' | tee csv.py torch.py importlib.py >/dev/null # as another user may leave them here
     run -2 "$BATCHAI_SOURCE/contrib/quickstart.sh" --framework keras --python "$BATS_TEST_TMPDIR/python"
     [[ $output = "quickstart.sh: --framework keras: $BATS_TEST_TMPDIR/python has no TensorFlow with Keras 3:"* ]]
+    [ ! -e ran ]
 }
 
 @test "the walk-through's job trains with Keras where the Python has TensorFlow" {

@@ -8,6 +8,7 @@ import ctypes
 import itertools
 import os
 import re
+import threading
 
 from horovod.common.exceptions import HorovodInternalError
 
@@ -42,6 +43,7 @@ class _QueueOptions(ctypes.Structure):
 
 
 _NAME = "libbatchai_collectives.so.0"
+_CLONE_FS = 0x200  # of unshare(2)
 _POINTER = ctypes.c_void_p
 _COUNTS = ctypes.POINTER(ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
@@ -102,11 +104,61 @@ def _path():
     return beside if os.path.exists(beside) else _NAME
 
 
+def _load_library(path):
+    """ctypes.CDLL(path), where UCX reads no configuration of another user.
+
+    UCX reads ucx.conf of the current directory while it is loaded. Another user may have put one
+    there that names a file of this user's as UCX's log. So, unless the file is the user's own, a
+    thread loads the library that has "/" as its current directory. Where a container forbids that,
+    such a file is refused.
+    """
+    if _owner_of_configuration() in (0, os.getuid()):
+        return ctypes.CDLL(path)
+    if "/" in path:
+        path = os.path.abspath(path)
+    log = os.environ.get("UCX_LOG_FILE", "")  # UCX opens it now
+    if log and ":" not in log and log not in ("stdout", "stderr"):
+        os.environ["UCX_LOG_FILE"] = os.path.abspath(log)
+    results = []
+
+    def work():
+        try:
+            if _leave_directory():
+                os.chdir("/")
+            elif _owner_of_configuration() not in (None, 0, os.getuid()):
+                raise HorovodInternalError(
+                    "horovod: UCX would read %s, which belongs to another user: remove it, or "
+                    "start in another directory" % os.path.abspath("ucx.conf"))
+            results.append(ctypes.CDLL(path))
+        except Exception as error:  # raised below
+            results.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if isinstance(results[0], Exception):
+        raise results[0]
+    return results[0]
+
+
+def _owner_of_configuration():
+    """The owner of ucx.conf in the current directory; None: there is none."""
+    try:
+        return os.lstat("ucx.conf").st_uid
+    except OSError:
+        return None
+
+
+def _leave_directory():
+    """Gives this thread a current directory of its own. False: that is not permitted here."""
+    return ctypes.CDLL(None).unshare(_CLONE_FS) == 0
+
+
 def load():
     """The library with its prototypes. Raises HorovodInternalError where there is none."""
     path = _path()
     try:
-        library = ctypes.CDLL(path)
+        library = _load_library(path)
         for name, arguments in _PROTOTYPES.items():
             function = getattr(library, "batchai_coll_" + name)
             function.argtypes, function.restype = arguments, ctypes.c_int

@@ -3,7 +3,7 @@
 import os
 import pickle
 
-from horovod.common import basics
+from horovod.common import basics, files
 from horovod.common.elastic import ObjectState
 from horovod.common.objects import broadcast_object
 
@@ -20,28 +20,19 @@ class ObjectStore(object):
         """Writes it. The file is complete or it is not there."""
         if self.directory is None:
             return
-        if not os.path.isdir(self.directory):
-            os.makedirs(self.directory, 0o700)
-        path = self._path()
-        partial = "%s.%d" % (path, os.getpid())
-        with open(partial, "wb") as file:
-            pickle.dump(value, file, 2)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(partial, path)
+        files.make_directory(self.directory)
+        files.write_own(self._path(), lambda file: pickle.dump(value, file, 2))
 
     def load(self):
         """The kept object, or None."""
         if self.directory is None or not os.path.exists(self._path()):
             return None
-        if os.stat(self.directory).st_uid != os.getuid():
-            raise OSError("horovod: %s belongs to another user: its pickles are not read"
-                          % self.directory)
-        with open(self._path(), "rb") as file:
+        with files.open_own(self._path()) as file:
             return pickle.load(file)
 
     def remove(self):
         """Removes the file and, if nothing else is in it, the directory."""
+        files.check_place(self.directory)
         if os.path.exists(self._path()):
             os.unlink(self._path())
         try:

@@ -120,7 +120,9 @@ def gpu_available(ext_base_name, verbose=False):
 
 def _tried(script, verbose):
     """Whether an interpreter like this one runs the script. verbose: its errors are shown."""
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    # Not from the current directory, which -c puts first: another user may write there.
+    script = "import sys; sys.path[:] = [path for path in sys.path if path]; " + script
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
     with open(os.devnull, "w") as nowhere:
         return subprocess.call([sys.executable, "-c", script], env=environment, stdout=nowhere,
                                stderr=None if verbose else nowhere) == 0

@@ -8,11 +8,15 @@ import tempfile
 
 # In a rank of run(): reads the function, writes its result.
 _RANK = """
-import os, sys
+import sys
+paths = list(sys.path)
+sys.path[:] = [path for path in paths if path]  # not the current directory
+import os
 try:
     import cloudpickle as pickle
 except ImportError:
     import pickle
+sys.path[:] = paths  # the function may be of a module there
 folder = sys.argv[1]
 with open(os.path.join(folder, "function"), "rb") as file:
     function, args, kwargs = pickle.load(file)

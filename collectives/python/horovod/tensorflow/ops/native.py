@@ -10,7 +10,8 @@ import sys
 
 import tensorflow as tf
 
-from horovod.common import arrays, basics
+from horovod.common import arrays, basics, library as collectives
+from horovod.common.exceptions import HorovodInternalError
 from horovod.tensorflow.ops import started
 from horovod.tensorflow.util import VERSION, _executing_eagerly, untranslated
 
@@ -68,7 +69,7 @@ def _load():
     if _library is None and _problem is None:
         try:
             _library = _try()
-        except (OSError, AttributeError, tf.errors.OpError) as error:
+        except (OSError, AttributeError, tf.errors.OpError, HorovodInternalError) as error:
             _problem = str(error)
         if os.environ.get("HOROVOD_LOG_LEVEL", "").lower() in ("trace", "debug") and (
                 basics.rank() == 0):
@@ -83,6 +84,7 @@ def _try():
     path = os.environ.get("BATCHAI_TENSORFLOW_LIBRARY") or _beside()
     if not os.path.exists(path):
         raise OSError("%s not found" % path)
+    collectives.load()  # with care; TensorFlow's loader finds it loaded
     module = tf.load_op_library(path)
     library = ctypes.CDLL(path)
     library.batchai_tensorflow_set_queue.argtypes = [ctypes.c_int64, ctypes.c_void_p]

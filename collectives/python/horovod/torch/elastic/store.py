@@ -10,6 +10,8 @@ import os
 
 import torch
 
+from horovod.common import files
+
 
 class Store:
     """directory: None where the launcher names none; then nothing is kept."""
@@ -22,7 +24,7 @@ class Store:
         """Writes a commit. own: of this rank; shared counts on rank 0 only."""
         if self.directory is None:
             return
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        files.make_directory(self.directory)
         if own:
             self._write("rank-%d.pt" % rank, {**self._previous, commit: own})
             self._previous = {commit: own}
@@ -33,9 +35,6 @@ class Store:
         """(commit, shared state, list of the ranks' own states), or None if there is no commit."""
         if self.directory is None or not os.path.exists(self._path("shared.pt")):
             return None
-        if os.stat(self.directory).st_uid != os.getuid():
-            raise PermissionError("horovod: %s belongs to another user: its pickles are not read"
-                                  % self.directory)
         commit, shared = _read(self._path("shared.pt"))
         parts = []
         for path in sorted(glob.glob(self._path("rank-*.pt")), key=_number):
@@ -47,6 +46,7 @@ class Store:
 
     def remove(self):
         """Removes the files and, if nothing else is in it, the directory."""
+        files.check_place(self.directory)
         for path in [self._path("shared.pt")] + glob.glob(self._path("rank-*.pt")):
             if os.path.exists(path):
                 os.unlink(path)
@@ -59,17 +59,12 @@ class Store:
         return os.path.join(glob.escape(self.directory) if "*" in name else self.directory, name)
 
     def _write(self, name, value):
-        path = self._path(name)
-        partial = "%s.%d" % (path, os.getpid())
-        with open(partial, "wb") as file:
-            torch.save(value, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
+        files.write_own(self._path(name), lambda file: torch.save(value, file))
 
 
 def _read(path):
-    return torch.load(path, map_location="cpu", weights_only=False)
+    with files.open_own(path) as file:
+        return torch.load(file, map_location="cpu", weights_only=False)
 
 
 def _number(path):

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files in a directory that, or whose parent, others may write to, such as a working directory.
+
+Pickles are read from them, and a pickle runs code. So a file of another user is not read, and no
+link of another user is followed.
+"""
+import os
+
+
+def check_place(directory):
+    """OSError: it is a link of another user, who could have it lead to any directory."""
+    if os.path.islink(directory):
+        _check_owner(os.lstat(directory), directory)
+
+
+def make_directory(path):
+    """Makes it, with mode 0700, if it is not there; then check_place()."""
+    check_place(path)
+    if not os.path.isdir(path):
+        try:
+            os.makedirs(path, 0o700)
+        except OSError:  # another rank has just made it
+            if not os.path.isdir(path):
+                raise
+
+
+def open_own(path):
+    """The file, open for reading. OSError: another user owns it, or it is a link."""
+    check_place(os.path.dirname(path))
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+    try:
+        _check_owner(os.fstat(file.fileno()), path)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def write_own(path, write):
+    """Calls write(file) and gives the file its name, also on disk, only when it is complete."""
+    partial = "%s.%d" % (path, os.getpid())
+    if os.path.lexists(partial):
+        os.unlink(partial)  # of an attempt that was killed
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with os.fdopen(os.open(partial, flags, 0o600), "wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(partial, path)
+
+
+def _check_owner(status, path):
+    if status.st_uid != os.getuid():
+        raise OSError("horovod: %s belongs to another user: remove it, start in another directory, "
+                      "or let BATCHAI_RESTART_DIRECTORY name a new one" % path)
