@@ -18,7 +18,8 @@ namespace {
 
 constexpr char kTemporary[] = "/tmp/";
 constexpr char kMemory[] = "/dev/shm/";
-constexpr std::string_view kPrefix = "batchai.";
+// No user names a directory so: a sweep would remove it.
+constexpr std::string_view kPrefix = "batchai.run.";
 
 // Opens a directory of this user and locks it. Empty: another process holds the lock.
 sys::UniqueFd take_lock(const std::string& path) {
@@ -36,7 +37,7 @@ sys::UniqueFd take_lock(const std::string& path) {
 sys::Result<Scratch> Scratch::make() {
     // The directory gets its final name only when it is locked, so that no sweep removes it as a
     // leftover.
-    std::string hidden = std::string(kTemporary) + ".batchai.XXXXXX";
+    std::string hidden = std::string(kTemporary) + "." + std::string(kPrefix) + "XXXXXX";
     if (::mkdtemp(hidden.data()) == nullptr) return sys::errno_error("making a directory in /tmp");
     const std::string name = hidden.substr(sizeof kTemporary);  // without "/tmp/."
     Scratch scratch{kTemporary + name, kMemory + name, take_lock(hidden)};

@@ -3,7 +3,7 @@
 // Scratch: a private directory in /tmp with a short name (it contains sockets), and a directory of
 // the same name in /dev/shm. The owner removes both. If the owner and its guard are killed, the
 // next owner of the same user removes them: a directory without a lock has no owner. The plugin's
-// directories have other names (batchai-*).
+// directories, and those that users make, have other names.
 //
 // make_in() makes a directory on a file system that nodes share. It has no directory in /dev/shm
 // and no lock, so no sweep removes it.
@@ -17,8 +17,8 @@
 namespace batchai::launcher {
 
 struct Scratch {
-    std::string directory;  // make(): /tmp/batchai.XXXXXX
-    std::string memory;     // make(): /dev/shm/batchai.XXXXXX; empty: there is no /dev/shm
+    std::string directory;  // make(): /tmp/batchai.run.XXXXXX
+    std::string memory;     // make(): /dev/shm/batchai.run.XXXXXX; empty: there is no /dev/shm
     sys::UniqueFd lock;     // inherited by children, which then hold the lock too
 
     static sys::Result<Scratch> make();

@@ -17,6 +17,7 @@
 #include "launcher/common/say.hpp"
 #include "launcher/common/slurm_job.hpp"
 #include "sys/digest.hpp"
+#include "sys/directories.hpp"
 #include "sys/file.hpp"
 
 namespace batchai::launcher {
@@ -73,14 +74,12 @@ sys::Result<sys::UniqueFd> lock(const std::string& directory) {
 
 sys::Result<std::vector<ListedLaunch>> note(const std::string& directory, const std::string& name,
                                             const ListedLaunch& launch) {
-    std::error_code error;
-    fs::create_directories(directory, error);
-    if (error) return sys::Error{directory + ": " + error.message()};
+    if (auto made = sys::make_directories(directory, 0700); !made) return made.error();
     const auto locked = lock(directory);
     if (!locked) return locked.error();
     const std::string file = directory + "/" + name;
     std::vector<ListedLaunch> list;
-    if (fs::exists(file, error)) {
+    if (std::error_code ignored; fs::exists(file, ignored)) {
         const auto text = sys::read_file(file, kMaxList);
         if (!text) return text.error();
         list = parse(*text);

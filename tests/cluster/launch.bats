@@ -205,7 +205,7 @@ listening() {
 }
 
 is_closed() { [ -z "$(listening n1 "$1")" ]; }
-has_directory() { on_node "$1" find /tmp/ -maxdepth 1 -name 'batchai.??????' | grep -q .; }
+has_directory() { on_node "$1" find /tmp/ -maxdepth 1 -name 'batchai.run.??????' | grep -q .; }
 
 @test "nothing is left when the job is cancelled while its agents start" {
     # An agent reads hwloc's file when it has made its directories, before it greets the launcher.
@@ -541,7 +541,7 @@ time.sleep(60)"' - "$group"
     # With directories of its own, where no other launch makes any.
     unshare --mount sh -c 'mount -t tmpfs own /tmp && mount -t tmpfs own /dev/shm && exec sleep 1000' &
     local holder=$!
-    own() { compgen -G "/proc/$holder/root/$1/batchai.??????"; }
+    own() { compgen -G "/proc/$holder/root/$1/batchai.run.??????"; }
     eventually grep -q ' /dev/shm .*own' "/proc/$holder/mountinfo"
     nsenter --mount --target "$holder" strace -f -o /dev/null -e trace=mkdir -e inject=mkdir:delay_exit=500000 \
         batchai-launch --local 1 -n 1 -- true &

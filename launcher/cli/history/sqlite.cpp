@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/history/sqlite.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "sys/unique_fd.hpp"
+
 namespace batchai::cli {
 namespace {
 
@@ -71,6 +76,9 @@ std::string Statement::text(int column) const {
 }
 
 sys::Result<Database> Database::open(const std::string& file, int busy_milliseconds) {
+    // SQLite would let others read it. An error is left to SQLite.
+    if (const sys::UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)); fd)
+        (void)::fchmod(fd.get(), 0600);
     sqlite3* handle = nullptr;
     const int code =
         sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);

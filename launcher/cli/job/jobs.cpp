@@ -11,6 +11,7 @@
 
 #include "job/snapshot.hpp"
 #include "job/spec.hpp"
+#include "sys/directories.hpp"
 #include "sys/file.hpp"
 
 namespace batchai::cli {
@@ -69,10 +70,7 @@ std::int64_t recorded_slurm_id(const std::string& record) {
 sys::Result<Store> open_store() {
     const auto directory = job::data_directory();
     if (!directory) return directory.error();
-    std::error_code error;
-    if (fs::create_directories(*directory, error))
-        fs::permissions(*directory, fs::perms::owner_all, error);
-    if (error) return sys::Error{*directory + ": " + error.message()};
+    if (auto made = sys::make_directories(*directory, 0700); !made) return made.error();
     auto history = History::open(*directory);
     if (!history) return history.error();
     return Store{*directory, *std::move(history)};

@@ -139,6 +139,15 @@ BOOST_AUTO_TEST_CASE(keeps_an_outcome_whole) {
     BOOST_TEST(jobs().empty());
 }
 
+BOOST_AUTO_TEST_CASE(no_other_user_may_read_it) {
+    const std::filesystem::path file = directory / "history.db";
+    const auto own = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+    BOOST_CHECK(std::filesystem::status(file).permissions() == own);
+    std::filesystem::permissions(file, std::filesystem::perms::all);  // as an older batchai made it
+    history = open();
+    BOOST_CHECK(std::filesystem::status(file).permissions() == own);
+}
+
 BOOST_AUTO_TEST_CASE(uses_no_write_ahead_log) {
     add(row("1", "train"));
     BOOST_TEST(!std::filesystem::exists(directory / "history.db-wal"));

@@ -26,11 +26,13 @@ BOOST_AUTO_TEST_CASE(a_sweep_spares_what_is_in_use_and_removes_what_is_left) {
     BOOST_TEST((memory.empty() || !std::filesystem::exists(memory)));
 }
 
-BOOST_AUTO_TEST_CASE(a_sweep_does_not_touch_the_plugins_directories) {
-    const std::string directory = "/tmp/batchai-" + std::to_string(100'000 + ::getpid() % 900'000);
-    BOOST_REQUIRE(std::filesystem::create_directory(directory));
-    sweep_scratch();
-    BOOST_TEST(std::filesystem::remove(directory));
+BOOST_AUTO_TEST_CASE(a_sweep_does_not_touch_directories_of_the_plugin_and_of_users) {
+    const std::string number = std::to_string(100'000 + ::getpid() % 900'000);
+    for (const std::string& directory : {"/tmp/batchai-" + number, "/tmp/batchai." + number}) {
+        BOOST_REQUIRE(std::filesystem::create_directory(directory));
+        sweep_scratch();
+        BOOST_TEST(std::filesystem::remove(directory));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
