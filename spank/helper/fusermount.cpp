@@ -3,8 +3,10 @@
 // batchai-fusermount: FUSE programs find it in place of fusermount (daemon.hpp). They ask it for a
 // mount, as libfuse 2 and 3 and the Go libraries do without root. batchai-helper has made the mount
 // already, and this program sends its open /dev/fuse, as fusermount does, over the socket whose
-// number is in _FUSE_COMMFD. It answers a request to unmount (-u) with success and does nothing,
-// because the helper unmounts. It has no privileges and needs none.
+// number is in _FUSE_COMMFD or, since libfuse 3.17, an option. It answers a request to unmount, now
+// or when the program has ended, with success and does nothing, because the helper unmounts. It has
+// no privileges and needs none.
+#include <getopt.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,18 +37,30 @@ bool send_device(int socket) {
     return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
 }
 
+// fusermount3's options. libfuse 3.17 and later give the long ones.
+constexpr option kOptions[] = {{"unmount", no_argument, nullptr, 'u'},
+                               {"auto-unmount", no_argument, nullptr, 'U'},
+                               {"lazy", no_argument, nullptr, 'z'},
+                               {"quiet", no_argument, nullptr, 'q'},
+                               {"help", no_argument, nullptr, 'h'},
+                               {"version", no_argument, nullptr, 'V'},
+                               {"options", required_argument, nullptr, 'o'},
+                               {"comm-fd", required_argument, nullptr, 'c'},
+                               {}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    for (int option; (option = getopt(argc, argv, "huVqzo:")) != -1;) {
-        if (option == 'u') return 0;
+    const char* number = std::getenv("_FUSE_COMMFD");
+    for (int option; (option = getopt_long(argc, argv, "uUzqhVo:c:", kOptions, nullptr)) != -1;) {
+        if (option == 'u' || option == 'U') return 0;
+        if (option == 'c') number = optarg;
         if (option == 'h' || option == 'V') {
             std::puts("fusermount version: 3.0 (batchai-fusermount " BATCHAI_VERSION
                       ", for the programs that batchai-helper starts)");
             return 0;
         }
     }
-    const char* number = std::getenv("_FUSE_COMMFD");
     if (number && send_device(std::atoi(number))) return 0;
     std::perror(
         "batchai-fusermount: only a FUSE program that batchai-helper started can call this");

@@ -133,6 +133,16 @@ squashfuse=$images/broken.sqsh squashfs image
 MOUNTS
 }
 
+@test "the requests of older and newer libfuse to unmount are answered with success" {
+    for options in '-u -q -z' '--unmount --quiet --lazy' --auto-unmount; do
+        # shellcheck disable=SC2086 # several words
+        run env -u _FUSE_COMMFD "$BATCHAI_BUILD/bin/batchai-fusermount" $options -- /nowhere
+        [ "$status$output" = 0 ]
+    done
+    run "$BATCHAI_BUILD/bin/batchai-fusermount" --comm-fd 200 -- /nowhere
+    [[ $status = 1 && $output = "batchai-fusermount: only a FUSE program that batchai-helper started can call this: Bad file descriptor" ]]
+}
+
 @test "the user's own key is used, if only the user can read it" {
     own=$(alice_home)/.config/batchai/credentials
     as_alice mkdir -p "$own"
@@ -183,7 +193,7 @@ no_daemons() { [ -z "$(daemons)" ]; }
     write_script job.sh 'touch started' 'sleep 1000'
     submit_alice -N 1 -o out --batchai-mount="volume=sshfs:data" job.sh
     eventually test -e started
-    pid=$(pgrep -x -u alice sshd | tail -n 1)
+    pid=$(pgrep -x -u alice 'sshd(-session)?' | tail -n 1)
     kill -STOP "$pid"
     scancel "$job"
     state=$(deadline=60 wait_job "$job")
