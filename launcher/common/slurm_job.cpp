@@ -168,7 +168,7 @@ std::string reason_to_end(const SlurmJob& job) {
         case SlurmJob::End::time_limit:
             return ": the job has reached its time limit";
         case SlurmJob::End::preempted:
-            return ": Slurm has pre-empted the job";
+            return ": Slurm has preempted the job";
         case SlurmJob::End::requeued:
             return ": the job was requeued";
         case SlurmJob::End::cancelled:

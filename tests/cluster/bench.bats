@@ -96,7 +96,8 @@ fails_with() { # PATTERN COMMAND...
     run timeout 100 "$@" --json "$BATS_TEST_TMPDIR/rows.json"
     echo "$output"
     [ "$status" -eq 1 ]
-    [ "${#lines[@]}" -eq 1 ]
+    output=$(grep -v ' is not installed: what needs it has no row$' <<<"$output")
+    [ "$(wc -l <<<"$output")" -eq 1 ]
     # shellcheck disable=SC2053 # a pattern
     [[ $output = $pattern ]]
     [ ! -e "$BATS_TEST_TMPDIR/rows.json" ]

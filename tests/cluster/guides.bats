@@ -151,6 +151,7 @@ judged() {
 
 @test "torch-distributed" {
     with_python torch torch
+    tell_torch_of_libuv
     page how-to/torch-distributed.md
 }
 

@@ -117,7 +117,7 @@ said() { [ "$(grep -cF -- "$1" out)" = 1 ]; }
     wait_job "$low"
     said "rank 0 saved its work"
     said "rank 1 saved its work"
-    said "batchai-launch: asked to end by SIGTERM: Slurm has pre-empted the job"
+    said "batchai-launch: asked to end by SIGTERM: Slurm has preempted the job"
     said "code 143"
 }
 

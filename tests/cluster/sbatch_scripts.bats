@@ -80,6 +80,7 @@ PY
 
 @test "pytorch-ddp" {
     with_python torch
+    tell_torch_of_libuv
     cat >train.py <<'PY'
 import torch, torch.distributed as dist
 dist.init_process_group("gloo")

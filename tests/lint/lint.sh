@@ -134,7 +134,7 @@ case $1 in
     spelling) # the words that follow -L are no mistakes: names, and mistakes that tests make
         need codespell
         sources ':!tests/fuzz/corpus' ':!*.svg' | xargs codespell -q 3 \
-            -L coo,nd,nin,inh,nown,nam,craete,pyton,crate,debians,requird
+            -L coo,nd,nin,inh,nown,nam,craete,pyton,crate,debians,requird,requestor,polcy,tru
         ;;
     tidy)
         need clang-tidy-14

@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(slurms_reason_to_end_a_job_is_named) {
     BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 JobState=COMPLETING Reason=TimeLimit", 0)) ==
                ": the job has reached its time limit");
     BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 PreemptTime=2026-11-22T01:14:09 X=1", 0)) ==
-               ": Slurm has pre-empted the job");
+               ": Slurm has preempted the job");
     BOOST_TEST(reason_to_end(parse_slurm_job("JobId=7 JobState=COMPLETING Reason=None", 0)) ==
                ": the job was cancelled");
 }
