@@ -39,7 +39,7 @@ run=(
     libopenblas0-openmp # PyTorch trains twice as fast with it as with the reference BLAS
 )
 plugin=(
-    bats procps jq
+    bats bsdutils procps jq
     acl # an overlay of a directory with an access list
     squashfs-tools # images to mount
     fuse3 sshfs rclone squashfuse s3fs # programs that mount

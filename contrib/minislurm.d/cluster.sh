@@ -61,7 +61,8 @@ add_users() {
         mkdir -m 700 "$dir/home/$name"
         [ "$(id -u)" != 0 ] || chown "$id:$id" "$dir/home/$name"
         ! getent passwd "$name" >/dev/null || continue
-        echo "$name:x:$id:$id::$dir/home/$name:/bin/bash" >>"$dir/etc/passwd"
+        # Without "x", which has newer PAM look for a password in a file that does not have the user, so that su fails.
+        echo "$name:*:$id:$id::$dir/home/$name:/bin/bash" >>"$dir/etc/passwd"
         getent group "$id" >/dev/null || echo "$name:x:$id:" >>"$dir/etc/group"
     done
     mount --bind "$dir/etc/passwd" /etc/passwd
