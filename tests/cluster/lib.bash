@@ -32,9 +32,9 @@ as_user() {
 need_root() { [ "$(id -u)" = 0 ] || skip "needs root: other users and real privileges"; }
 
 # For stock scripts with torch.distributed: Debian 13's PyTorch was built without libuv, and fails unless it is told so.
-tell_torch_of_libuv() {
+tell_torch_of_libuv() { # [PYTHON]
     local store='import torch.distributed as d; d.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)'
-    [[ $(python3 -c "$store" 2>&1) != *"without libuv support"* ]] || export USE_LIBUV=0
+    [[ $("${1-python3}" -c "$store" 2>&1) != *"without libuv support"* ]] || export USE_LIBUV=0
 }
 
 # on_node NODE COMMAND...: on the node, outside any job.

@@ -7,6 +7,7 @@ load ../cluster/lib
 
 setup() {
     /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || skip "python3-torch is not installed"
+    tell_torch_of_libuv /usr/bin/python3
     check="/usr/bin/python3 $BATCHAI_SOURCE/tests/peers/torch_check.py"
 }
 

@@ -19,7 +19,10 @@ all_fine() {
     [ "$(grep -c "of $1 is fine\$" <<<"$output")" -eq "$1" ]
 }
 
-need_debian() { /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || skip "python3-torch is not installed"; }
+need_debian() {
+    /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || skip "python3-torch is not installed"
+    tell_torch_of_libuv /usr/bin/python3
+}
 need_newest() {
     python=$BATCHAI_PEERS/torch/bin/python
     [ -f "$BATCHAI_PEERS/torch/filled" ] || skip "torch is not in $BATCHAI_PEERS: tests/peers/environments.sh fetches it"

@@ -366,7 +366,7 @@ class Gloo(unittest.TestCase):
         if not distributed.is_available():
             self.skipTest("no torch.distributed")
         store = hvd.broadcast_object(_free_port(), 0)
-        distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:%d" % store, rank=RANK,
+        distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:%d?use_libuv=0" % store, rank=RANK,
                                        world_size=SIZE)
         torch.manual_seed(RANK)
         for count in (1, 1000, 100003):

@@ -33,6 +33,7 @@ class Gradients:
         self._factors, self._op = factors, op
         self._sparse_as_dense, self._process_set = sparse_as_dense, process_set
         self._sparse = False  # once one was
+        self._were_sparse = set()  # places of parameters; zero_grad() may set a gradient to None
         self._sparse_dim = 1  # of the last one with elements; at first, that of an embedding's
         self._details = None  # of the tensors that are reduced; their shapes do not change
         # Between submit and complete.
@@ -50,6 +51,8 @@ class Gradients:
             self._operation = sparse_allreduce_async(gradient, self._name, self._op,
                                                      self._process_set)
             return
+        self._were_sparse.update(place for place, parameter in enumerate(self.parameters)
+                                 if parameter.grad is not None and parameter.grad.is_sparse)
         pairs = [self._compression.compress(_dense(parameter)) for parameter in self.parameters]
         self._contexts = [context for _, context in pairs]
         self._where = where = gpu.where(self._queue, [tensor for tensor, _ in pairs])
@@ -80,15 +83,15 @@ class Gradients:
                 raise
             raise HorovodInternalError("%s. If ranks have different numbers of batches, each calls "
                                        "hvd.join() after its last one" % error) from error
-        for parameter, wire, context in zip(self.parameters, wires, contexts):
-            self._put(parameter, wire, context)
+        for place, (parameter, wire, context) in enumerate(zip(self.parameters, wires, contexts)):
+            self._put(parameter, wire, context, place in self._were_sparse)
 
-    def _put(self, parameter, wire, context):
+    def _put(self, parameter, wire, context, is_sparse):
         gradient = parameter.grad
         if gradient.is_complex():
             wire = torch.view_as_complex(wire)
         result = self._compression.decompress(wire, context)
-        if gradient.is_sparse:
+        if is_sparse:
             parameter.grad = result.to(gradient.device, gradient.dtype).to_sparse()
         elif result.data_ptr() != gradient.data_ptr() or result.dtype != gradient.dtype:
             with torch.no_grad():
