@@ -15,6 +15,8 @@ deadline=100 # a container takes seconds to start and to end on a busy machine
 # What batchai.toml(5) says about Podman.
 setup_file() {
     local node
+    [[ $(podman --version) != "podman version 5"* ]] ||
+        skip "Podman 5 does not start without systemd here: cannot re-exec process to join the existing user namespace"
     make_site
     make_image
     touch "$image"/etc/{hostname,resolv.conf} "$image/run/.containerenv"

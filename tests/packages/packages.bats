@@ -188,6 +188,7 @@ C
 
 @test "rpm installs the RPM packages, a job has its mounts, and removal takes the plugin's line out" {
     command -v rpmbuild >/dev/null || skip "rpm is not installed"
+    [ -z "${BATCHAI_PACKAGES_ROOT-}" ] || skip "a clean Debian has nothing of what RPM packages need: tests/run.sh runs this"
     cpack -G RPM --config "$BATCHAI_BUILD/CPackConfig.cmake" -B "$BATCHAI_PACKAGES/rpm" \
         -D 'CPACK_COMPONENTS_ALL=plugin;node;launcher' -D CPACK_RPM_DEBUGINFO_PACKAGE=OFF >"$BATS_TEST_TMPDIR/cpack.log"
     # Debian has no RPM packages of what they need.

@@ -90,6 +90,7 @@ setup() {
 # UCX cuts what it sends at a limit of its own, which is half a chunk unless it is told otherwise.
 @test "a chunk is given to TCP in one piece" {
     strace -o /dev/null true || skip "needs strace, and its being permitted"
+    [[ $(pkg-config --modversion ucx) = 1.13.* ]] || skip "newer UCX copies and cuts a chunk by rules of its own"
     local calls=$BATS_TEST_TMPDIR/calls
     for limit in "" 64k; do
         [ -z "$limit" ] || export UCX_TCP_RX_SEG_SIZE=$limit

