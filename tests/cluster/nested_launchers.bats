@@ -70,6 +70,7 @@ reaches_both_nodes() {
 @test "torchrun in a job's single command does not stay on one node" {
     needs torchrun
     tell_torch_of_libuv
+    [ -z "${USE_LIBUV-}" ] || skip "the torchrun of a PyTorch without libuv has no rendezvous of nodes"
     # Without output options, torch 1.13 fails under Python 3.11. With them, a line begins with "[default0]:".
     toolkit 'srun torchrun --nnodes=$SLURM_NNODES --nproc_per_node=1 --rdzv_backend=c10d --rdzv_id=1 --rdzv_endpoint=$(hostname):29500 -r 1 -t 1 --no_python sh -c '\''echo "$(hostname) of $WORLD_SIZE"'\'
     [ "$(sed -n 's/^.*:\(n. of .\)$/\1/p' <<<"$output" | sort)" = $'n1 of 2\nn2 of 2' ]

@@ -164,7 +164,7 @@ left() { timeout 60 batchai-launch --local "$1" --ranks-per-node "$2" --radix 2 
     local shape what
     for shape in "1 3" "2 2" "4 1"; do
         for what in construct destruct; do
-            # The server of PMIx 5.0.7 (Debian 13) cannot read a group's end on one node, and answers nobody.
+            # The server of PMIx 5.0.7 (Debian 13) cannot read a group's end on one node, and no rank gets an answer.
             [ "$shape $what" != "1 3 destruct" ] || [[ $(pkg-config --modversion pmix) = 4.* ]] || continue
             run timeout 60 batchai-launch --local "${shape% *}" --ranks-per-node "${shape#* }" -- "$check" desert 0 $what
             [ "$status" -ne 0 ] && [ "$status" -ne 124 ]

@@ -75,6 +75,10 @@ class _Waiter:
 _waiter = _Waiter()
 
 
+# Works that have not ended. Torch 2.6, for one, may hold the C++ part of a Work alone, and without
+# the Python part its wait() never ends.
+_under_way = set()
+
 _TorchWork = dist._Work if hasattr(dist, "_Work") else dist.Work
 
 
@@ -90,6 +94,7 @@ class _Work(_TorchWork):
         self._future = None
         self._gpus = _gpus_of(results)
         self._events = []  # in the streams in which the results came to be
+        _under_way.add(self)
 
     def wait(self, timeout=None):
         with self._lock:
@@ -104,6 +109,7 @@ class _Work(_TorchWork):
                     self._error = error
                 self._handle = self._finish = None
                 self._ended = True
+                _under_way.discard(self)
         if self._error is not None:
             raise self._error
         _come_after(self._events)
