@@ -75,8 +75,8 @@ class _Waiter:
 _waiter = _Waiter()
 
 
-# Works that have not ended. Torch 2.6, for one, may hold the C++ part of a Work alone, and without
-# the Python part its wait() never ends.
+# Works that nothing has waited for. Torch 2.6, for one, may hold the C++ part of a Work alone, and
+# without the Python part its wait() never ends. A Work that is never waited for stays here.
 _under_way = set()
 
 _TorchWork = dist._Work if hasattr(dist, "_Work") else dist.Work
@@ -289,6 +289,7 @@ class ProcessGroup(dist.ProcessGroup):
                     work.wait()
                 return super().wait(timeout)
 
+        _under_way.discard(last)
         return Several(last._handle, results, last._finish)
 
     def gather(self, outputs, inputs, opts=None):
