@@ -76,7 +76,8 @@ std::string Statement::text(int column) const {
 }
 
 sys::Result<Database> Database::open(const std::string& file, int busy_milliseconds) {
-    // SQLite would let others read it. An error is left to SQLite.
+    // SQLite would let others read it. An error is left to SQLite. Closing the file drops this
+    // process's locks on it, so it must not be open here already.
     if (const sys::UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)); fd)
         (void)::fchmod(fd.get(), 0600);
     sqlite3* handle = nullptr;

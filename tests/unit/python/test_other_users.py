@@ -51,6 +51,21 @@ class Modules(Here):
         self.assertTrue(self.nothing_ran())
 
 
+    def test_ranks_of_run_import_from_the_callers_directory_and_not_from_the_current_one(self):
+        os.mkdir("code")
+        with open("code/functions.py", "w") as file:
+            file.write("def answer():\n    return 42\n")
+        with open("code/main.py", "w") as file:
+            file.write("import functions, horovod.runner\n"
+                       "print(horovod.runner.run(functions.answer, np=1))\n")
+        self.plant("pickle.py")
+        self.plant("cloudpickle.py")
+        self.plant("functions.py")
+        said = subprocess.check_output([sys.executable, "code/main.py"], universal_newlines=True)
+        self.assertEqual(said.strip().splitlines()[-1], "[42]")
+        self.assertTrue(self.nothing_ran())
+
+
 class UcxConfiguration(Here):
     def setUp(self):
         super().setUp()
@@ -61,7 +76,8 @@ class UcxConfiguration(Here):
         """What an interpreter says that loads the library here."""
         script = ("import os; from horovod.common import library; %s; library.load(); "
                   "print(os.getcwd())" % (before or "pass"))
-        return subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE,
+        environment = {name: value for name, value in os.environ.items() if name != "UCX_LOG_FILE"}
+        return subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment,
                               stderr=subprocess.STDOUT, universal_newlines=True).stdout.strip()
 
     def test_that_of_the_user_is_read(self):
@@ -141,10 +157,22 @@ class Kept(Here):
             keep()
             self.assertIsNotNone(load())
         os.lchown(self.directory, _OTHER, _OTHER)
+        for end in ("", "/"):
+            os.environ["BATCHAI_RESTART_DIRECTORY"] = self.directory + end
+            for _, keep, load in self.stores():
+                for use in (keep, load):
+                    with self.assertRaisesRegex(OSError, "belongs to another user: remove it"):
+                        use()
+
+    @unittest.skipUnless(os.getuid() == 0, "only root can give files to other users")
+    def test_nothing_is_read_from_a_directory_of_another_user(self):
         for _, keep, load in self.stores():
-            for use in (keep, load):
-                with self.assertRaisesRegex(OSError, "belongs to another user: remove it"):
-                    use()
+            keep()
+        os.chown(self.directory, _OTHER, _OTHER)
+        for _, keep, load in self.stores():
+            keep()  # a project's directory, for example
+            with self.assertRaisesRegex(OSError, "belongs to another user: remove it"):
+                load()
 
     def test_a_link_to_a_file_is_not_read(self):
         files.make_directory(self.directory)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files in a directory that, or whose parent, others may write to, such as a working directory.
 
-Pickles are read from them, and a pickle runs code. So a file of another user is not read, and no
-link of another user is followed.
+Pickles are read from them, and a pickle runs code. So no file is read that another user owns or
+whose directory he owns, and no link of another user is followed.
 """
 import os
 
 
 def check_place(directory):
     """OSError: it is a link of another user, who could have it lead to any directory."""
+    directory = directory.rstrip("/")
     if os.path.islink(directory):
         _check_owner(os.lstat(directory), directory)
 
@@ -25,9 +26,11 @@ def make_directory(path):
 
 
 def open_own(path):
-    """The file, open for reading. OSError: another user owns it, or it is a link."""
-    check_place(os.path.dirname(path))
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+    """The file, open for reading. OSError: another user owns it or its directory, or it is a link."""
+    directory = os.path.dirname(path)
+    check_place(directory)
+    _check_owner(os.stat(directory), directory)
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
     try:
         _check_owner(os.fstat(file.fileno()), path)
     except OSError:

@@ -108,16 +108,18 @@ def _load_library(path):
     """ctypes.CDLL(path), where UCX reads no configuration of another user.
 
     UCX reads ucx.conf of the current directory while it is loaded. Another user may have put one
-    there that names a file of this user's as UCX's log. So, unless the file is the user's own, a
-    thread loads the library that has "/" as its current directory. Where a container forbids that,
-    such a file is refused.
+    there that names a file of this user's as UCX's log. So, unless the file is the user's own or
+    root's, a thread loads the library that has "/" as its current directory. Where a container
+    forbids that, another user's file is an error.
     """
     if _owner_of_configuration() in (0, os.getuid()):
         return ctypes.CDLL(path)
     if "/" in path:
         path = os.path.abspath(path)
     log = os.environ.get("UCX_LOG_FILE", "")  # UCX opens it now
-    if log and ":" not in log and log not in ("stdout", "stderr"):
+    if log.startswith("file:"):
+        log = log[len("file:"):]
+    if log not in ("", "stdout", "stderr"):
         os.environ["UCX_LOG_FILE"] = os.path.abspath(log)
     results = []
 

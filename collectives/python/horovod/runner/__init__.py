@@ -9,14 +9,13 @@ import tempfile
 # In a rank of run(): reads the function, writes its result.
 _RANK = """
 import sys
-paths = list(sys.path)
-sys.path[:] = [path for path in paths if path]  # not the current directory
+sys.path[:] = [path for path in sys.path if path]  # not the current directory, as -c would have it
 import os
 try:
     import cloudpickle as pickle
 except ImportError:
     import pickle
-sys.path[:] = paths  # the function may be of a module there
+sys.path.insert(0, sys.argv[2])  # where the caller's own modules are
 folder = sys.argv[1]
 with open(os.path.join(folder, "function"), "rb") as file:
     function, args, kwargs = pickle.load(file)
@@ -56,7 +55,8 @@ def run(func, args=(), kwargs=None, num_proc=None, hosts=None, network_interface
         with open(os.path.join(folder, "function"), "wb") as file:
             pickle.dump((func, tuple(args), kwargs or {}), file)
         code = subprocess.call([launcher()] + words +
-                               ["--", executable or sys.executable, "-c", _RANK, folder])
+                               ["--", executable or sys.executable, "-c", _RANK, folder,
+                                sys.path[0]])
         if code != 0:
             raise RuntimeError("horovod: run: the job ended with exit code %d" % code)
         results = []
