@@ -72,7 +72,9 @@ unpack() {
     run grep 'not stripped' "$BATS_TEST_TMPDIR/programs"
     [ -z "$output" ]
     # The checkout itself may be in a directory such as /batchai, whose name is a part of others.
-    run grep -rlF -e "$BATCHAI_BUILD" "$root" $(printf -- "-e $BATCHAI_SOURCE/%s/ " sys job spank launcher collectives build cmake tests)
+    local of=() folder
+    for folder in sys job spank launcher collectives build cmake tests contrib; do of+=(-e "$BATCHAI_SOURCE/$folder/"); done
+    run grep -rlF -e "$BATCHAI_BUILD" "${of[@]}" "$root"
     [ -z "$output" ]
 }
 
