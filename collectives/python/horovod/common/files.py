@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files in a directory that, or whose parent, others may write to, such as a working directory.
 
-Pickles are read from them, and a pickle runs code. So no file is read that another user owns or
-whose directory he owns, and no link of another user is followed.
+Pickles are read from them, and a pickle runs code. So no file is read that belongs to
+another user or is in another user's directory, and no link of another user is followed.
 """
 import os
 
@@ -15,7 +15,7 @@ def check_place(directory):
 
 
 def make_directory(path):
-    """Makes it, with mode 0700, if it is not there; then check_place()."""
+    """check_place(); makes it, with mode 0700, if it is not there."""
     check_place(path)
     if not os.path.isdir(path):
         try:
@@ -26,7 +26,7 @@ def make_directory(path):
 
 
 def open_own(path):
-    """The file, open for reading. OSError: another user owns it or its directory, or it is a link."""
+    """The file, open for reading. OSError: it is a link, or it or its directory is another user's."""
     directory = os.path.dirname(path)
     check_place(directory)
     _check_owner(os.stat(directory), directory)
