@@ -50,7 +50,6 @@ class Modules(Here):
         self.assertTrue(said.strip())
         self.assertTrue(self.nothing_ran())
 
-
     def test_ranks_of_run_import_from_the_callers_directory_and_not_from_the_current_one(self):
         os.mkdir("code")
         with open("code/functions.py", "w") as file:
@@ -77,8 +76,9 @@ class UcxConfiguration(Here):
         script = ("import os; from horovod.common import library; %s; library.load(); "
                   "print(os.getcwd())" % (before or "pass"))
         environment = {name: value for name, value in os.environ.items() if name != "UCX_LOG_FILE"}
-        return subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment,
-                              stderr=subprocess.STDOUT, universal_newlines=True).stdout.strip()
+        return subprocess.run([sys.executable, "-c", script], env=environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              universal_newlines=True).stdout.strip()
 
     def test_that_of_the_user_is_read(self):
         self.assertEqual(self.load(), os.path.realpath(self.here))
