@@ -22,7 +22,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 bool become(const Credentials& user) {
-    if (geteuid() != user.uid || getuid() != user.uid) {
+    if (user.maps) {
+        // Only the effective uid, 0, is the user's. 1 is a subordinate id.
+        if (!enter_user_namespace(*user.maps) || setgroups(0, nullptr) != 0 ||
+            setresgid(0, 0, 0) != 0 || setresuid(1, 0, 1) != 0)
+            return false;
+    } else if (geteuid() != user.uid || getuid() != user.uid) {
         const uid_t real = user.out_of_reach ? kNobodyId : user.uid;
         if (setgroups(user.groups.size(), user.groups.data()) != 0 ||
             setresgid(user.gid, user.gid, user.gid) != 0 || setresuid(real, user.uid, real) != 0)

@@ -8,9 +8,11 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "spank/helper/user_namespace.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -36,6 +38,10 @@ struct Credentials {
     // those of nobody. So the user cannot signal or trace the process, and the process cannot
     // become root again. It has no access to a FUSE file system without allow_other.
     bool out_of_reach = false;
+
+    // The process is out of reach, and has all rights to files of the user's subordinate ids too.
+    // Its own ids are those of the namespace.
+    std::optional<IdMaps> maps = std::nullopt;
 };
 
 // The result of the child: text (at most 1 MiB) and open files (at most kMaximumFiles).

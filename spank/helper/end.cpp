@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -32,16 +33,26 @@ constexpr int kDaemonSeconds = 20;
 // Time limit for all interrupted ends together, in the background.
 constexpr int kFinishSeconds = 600;
 
-// False: the directory still exists, because removal takes longer or the user may not remove a
-// part.
 bool remove_as(const Credentials& owner, const std::string& path, int seconds) {
-    if (seconds <= 0) return false;
     return as_user(owner, seconds,
                    [&path]() -> sys::Result<Answer> {
                        if (!remove_tree(path)) return sys::Error{path + ": is not empty"};
                        return Answer{};
                    })
         .has_value();
+}
+
+// False: the directory still exists, because removal takes longer or the user may not remove a
+// part. Files of a rootless container belong to the user's subordinate ids.
+bool remove_of(uid_t user, gid_t group, const std::string& path, int limit) {
+    using std::chrono::seconds;
+    if (limit <= 0) return false;
+    const auto start = std::chrono::steady_clock::now();
+    if (remove_as({user, group, {}, true}, path, limit)) return true;
+    const auto spent = std::chrono::ceil<seconds>(std::chrono::steady_clock::now() - start);
+    const auto maps = maps_of(user, group);
+    if (!maps || spent >= seconds(limit)) return false;
+    return remove_as({user, group, {}, true, maps}, path, limit - static_cast<int>(spent.count()));
 }
 
 bool finish(const JobDirectory& directory) {
@@ -119,8 +130,7 @@ bool end_job(const JobDirectory& directory, int daemon_seconds, int seconds) {
     const auto uid = state.number("uid");
     const auto gid = state.number("gid");
     const std::string job_temp = state.get("job_temp");
-    if (uid && gid && !job_temp.empty() && !remove_as({*uid, *gid, {}, true}, job_temp, seconds))
-        return false;
+    if (uid && gid && !job_temp.empty() && !remove_of(*uid, *gid, job_temp, seconds)) return false;
     if (!all_processes) return false;
     directory.clear();
     return true;

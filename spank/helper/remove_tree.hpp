@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Removes a directory that a user may have filled with anything, with that user's rights only: also
-// directories without any permission, of any depth. It works by open directories and single names,
-// so it follows no symbolic link and enters no mount, even if the tree changes meanwhile. Entries
-// that the user could not remove by hand stay, such as another user's directory that is not empty.
+// Removes a directory that a user may have filled with anything, with the rights of the process,
+// which are that user's (Credentials): also directories without any permission, of any depth. It
+// works by open directories and single names, so it follows no symbolic link and enters no mount,
+// even if the tree changes meanwhile. Entries that the user could not remove by hand stay, such as
+// another user's directory that is not empty.
 #pragma once
 
 #include <string>

@@ -101,6 +101,36 @@ BOOST_AUTO_TEST_CASE(a_file_that_the_user_may_not_remove_stays,
     BOOST_TEST(found == 1);
 }
 
+// What a rootless container has left. The namespace of the user's subordinate ids gives no rights
+// to other ids.
+BOOST_AUTO_TEST_CASE(files_of_the_users_subordinate_ids_go_and_no_others,
+                     *boost::unit_test::precondition([](auto) { return geteuid() == 0; })) {
+    constexpr uid_t kUser = 1000;
+    constexpr uid_t kSubordinate = 100000;
+    const auto kept = [this](uid_t owner) {
+        std::filesystem::create_directories(top + "/a/layer/usr");
+        directory.write("top/a/layer/usr/data", "");
+        for (const auto* path : {"", "/a"}) BOOST_TEST(chown((top + path).c_str(), kUser, 7) == 0);
+        for (const auto* path : {"/a/layer", "/a/layer/usr", "/a/layer/usr/data"})
+            BOOST_TEST(chown((top + path).c_str(), owner, owner) == 0);
+        chmod((top + "/a/layer").c_str(), 0500);
+        chmod((top + "/a/layer/usr").c_str(), 0);
+        chmod((directory / "").c_str(), 0777);
+        const spank::IdMaps maps{"0 1000 1\n1 100000 65536\n", "0 7 1\n1 100000 65536\n"};
+        const auto done =
+            spank::as_user({kUser, 7, {}, true, maps}, 20, [this]() -> sys::Result<spank::Answer> {
+                return spank::Answer{remove() ? "gone" : "left", {}};
+            });
+        return done ? done->text : done.error().message;
+    };
+    BOOST_TEST(kept(kSubordinate) == "gone");
+    for (const uid_t other : {0U, 1001U, kSubordinate + 65536}) {
+        std::filesystem::create_directory(top);
+        BOOST_TEST(kept(other) == "left");
+        std::filesystem::remove_all(top);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(directories_without_permissions_go,
                      *boost::unit_test::precondition([](auto) { return geteuid() == 0; })) {
     std::filesystem::create_directories(top + "/a/b/c");

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The user namespace in which a user's rootless containers have their files
+// (user_namespaces(7)).
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+namespace batchai::spank {
+
+// The lines of /proc/PID/uid_map and gid_map.
+struct IdMaps {
+    std::string uids;
+    std::string gids;
+};
+
+// The user and the group are 0 there, and the user's ids of /etc/subuid and /etc/subgid are 1 and
+// higher. nullopt: the user has none in these files; other sources of subuid(5) are not asked.
+std::optional<IdMaps> maps_of(uid_t user, gid_t group);
+
+// This process, of root, enters a new user namespace with these ids. It has all rights there, to
+// files of these ids only, and must change its ids itself.
+bool enter_user_namespace(const IdMaps& maps);
+
+}  // namespace batchai::spank
