@@ -23,9 +23,10 @@ using Clock = std::chrono::steady_clock;
 
 bool become(const Credentials& user) {
     if (user.maps) {
-        // Only the effective uid, 0, is the user's. 1 is a subordinate id.
-        if (!enter_user_namespace(*user.maps) || setgroups(0, nullptr) != 0 ||
-            setresgid(0, 0, 0) != 0 || setresuid(1, 0, 1) != 0)
+        // The real and saved uids do not occur in the namespace. The effective uid stays 0 at
+        // first, so that the namespace belongs to root and not to the user.
+        if (setresuid(kNobodyId, -1, kNobodyId) != 0 || !enter_user_namespace(*user.maps) ||
+            setgroups(0, nullptr) != 0 || setresgid(0, 0, 0) != 0 || setresuid(-1, 0, -1) != 0)
             return false;
     } else if (geteuid() != user.uid || getuid() != user.uid) {
         const uid_t real = user.out_of_reach ? kNobodyId : user.uid;

@@ -39,8 +39,8 @@ struct Credentials {
     // become root again. It has no access to a FUSE file system without allow_other.
     bool out_of_reach = false;
 
-    // The process is out of reach, and has all rights to files of the user's subordinate ids too.
-    // Its own ids are those of the namespace.
+    // The process is out of reach, in a user namespace with these ids, and its effective uid is 0
+    // there. So it has all rights to files of the user's subordinate ids too. For root only.
     std::optional<IdMaps> maps = std::nullopt;
 };
 

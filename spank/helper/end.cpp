@@ -49,10 +49,13 @@ bool remove_of(uid_t user, gid_t group, const std::string& path, int limit) {
     if (limit <= 0) return false;
     const auto start = std::chrono::steady_clock::now();
     if (remove_as({user, group, {}, true}, path, limit)) return true;
-    const auto spent = std::chrono::ceil<seconds>(std::chrono::steady_clock::now() - start);
+    const auto left = [&] {
+        const auto spent = std::chrono::steady_clock::now() - start;
+        return limit - static_cast<int>(std::chrono::ceil<seconds>(spent).count());
+    };
+    if (left() <= 0) return false;
     const auto maps = maps_of(user, group);
-    if (!maps || spent >= seconds(limit)) return false;
-    return remove_as({user, group, {}, true, maps}, path, limit - static_cast<int>(spent.count()));
+    return maps && left() > 0 && remove_as({user, group, {}, true, maps}, path, left());
 }
 
 bool finish(const JobDirectory& directory) {

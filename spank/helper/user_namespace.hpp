@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The user namespace in which a user's rootless containers have their files
-// (user_namespaces(7)).
+// The user namespace in which a user's rootless containers have their files (user_namespaces(7)).
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <istream>
 #include <optional>
 #include <string>
 
@@ -21,8 +22,12 @@ struct IdMaps {
 // higher. nullopt: the user has none in these files; other sources of subuid(5) are not asked.
 std::optional<IdMaps> maps_of(uid_t user, gid_t group);
 
-// This process, of root, enters a new user namespace with these ids. It has all rights there, to
-// files of these ids only, and must change its ids itself.
+// One map: own_id is 0 there, and the ranges of the user in a file of subuid(5) follow. Without
+// ranges that the kernel would refuse: it takes all lines or none. Empty: there are no ranges.
+std::string id_map(std::istream& file, std::uint32_t own_id, uid_t user, const std::string& name);
+
+// This process, with root's effective uid, enters a new user namespace with these ids. It has all
+// rights there to files whose owner and group are of these ids, and must change its own ids itself.
 bool enter_user_namespace(const IdMaps& maps);
 
 }  // namespace batchai::spank

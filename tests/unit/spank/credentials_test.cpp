@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 
+#include "id_maps.hpp"
 #include "sys/file.hpp"
 #include "temporary.hpp"
 
@@ -52,6 +54,31 @@ BOOST_AUTO_TEST_CASE(a_process_out_of_reach_has_the_effective_uid_alone_and_cann
     });
     BOOST_REQUIRE(answer);
     BOOST_TEST(answer->text == "65534 2001 65534");
+}
+
+// The namespace shows an id that it lacks as nobody.
+BOOST_AUTO_TEST_CASE(a_process_with_maps_is_out_of_reach_of_the_subordinate_ids_too,
+                     *boost::unit_test::precondition(test::can_map_ids)) {
+    const test::TemporaryDirectory directory;
+    chmod((directory / "").c_str(), 0777);
+    const spank::IdMaps maps{"0 2001 1\n1 100000 65536\n", "0 2002 1\n1 100000 65536\n"};
+    const spank::Credentials user{2001, 2002, {}, true, maps};
+    const auto answer = spank::as_user(user, 10, [&]() -> sys::Result<Answer> {
+        uid_t real = 0;
+        uid_t effective = 0;
+        uid_t saved = 0;
+        getresuid(&real, &effective, &saved);
+        if (auto made = sys::write_file(directory / "made", "", 0600); !made) return made.error();
+        return Answer{
+            std::to_string(real) + " " + std::to_string(effective) + " " + std::to_string(saved),
+            {}};
+    });
+    BOOST_REQUIRE(answer);
+    BOOST_TEST(answer->text == "65534 0 65534");
+    struct stat info = {};
+    BOOST_REQUIRE(stat((directory / "made").c_str(), &info) == 0);
+    BOOST_TEST(info.st_uid == 2001);
+    BOOST_TEST(info.st_gid == 2002);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_of_root_alone_stays_closed) {
