@@ -7,7 +7,7 @@
 import os
 import sys
 
-import horovod.torch.distributed
+import horovod.torch.distributed as backend
 import torch
 import torch.distributed as dist
 
@@ -24,7 +24,7 @@ def train():
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
     model = torch.nn.parallel.DistributedDataParallel(model)
     if HOOK:
-        model.register_comm_hook(None, horovod.torch.distributed.allreduce_hook)
+        model.register_comm_hook(None, backend.allreduce_hook)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     losses = []
     for _ in range(20):
@@ -81,7 +81,18 @@ def collectives():
     tensor = torch.empty(SIZE)
     dist.all_to_all_single(tensor, torch.full((SIZE,), float(RANK)))
     assert torch.equal(tensor, torch.arange(float(SIZE)))
+    one, other = of(RANK), of(RANK) + 1
+    with dist.distributed_c10d._coalescing_manager():
+        dist.all_reduce(one)
+        dist.all_reduce(other)
+    assert torch.equal(one, total) and torch.equal(other, total + SIZE)
+    tensors = [torch.empty(4 * SIZE) for _ in range(2)]
+    with dist.distributed_c10d._coalescing_manager():
+        for tensor in tensors:
+            dist.all_gather_into_tensor(tensor, of(RANK))
+    assert all(torch.equal(tensor, torch.cat([of(rank) for rank in range(SIZE)])) for tensor in tensors)
     dist.barrier()
+    assert not backend._under_way, "works stay"
 
 
 def objects_and_messages():
