@@ -23,8 +23,8 @@ using Clock = std::chrono::steady_clock;
 
 bool become(const Credentials& user) {
     if (user.maps) {
-        // The real and saved uids do not occur in the namespace. The effective uid stays 0 at
-        // first, so that the namespace belongs to root and not to the user.
+        // The real and saved uids are not the user's. The effective uid stays 0 at first, so that
+        // the namespace belongs to root and not to the user.
         if (setresuid(kNobodyId, -1, kNobodyId) != 0 || !enter_user_namespace(*user.maps) ||
             setgroups(0, nullptr) != 0 || setresgid(0, 0, 0) != 0 || setresuid(-1, 0, -1) != 0)
             return false;

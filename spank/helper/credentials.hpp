@@ -40,7 +40,9 @@ struct Credentials {
     bool out_of_reach = false;
 
     // The process is out of reach, in a user namespace with these ids, and its effective uid is 0
-    // there. So it has all rights to files of the user's subordinate ids too. For root only.
+    // there. So it has all rights to files of the user's subordinate ids too. Only a helper that is
+    // root can set it. A user with 65534 among the subordinate ids can signal the process, here and
+    // without maps.
     std::optional<IdMaps> maps = std::nullopt;
 };
 

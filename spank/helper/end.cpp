@@ -21,6 +21,7 @@
 #include "spank/helper/namespace.hpp"
 #include "spank/helper/remove_tree.hpp"
 #include "spank/helper/setup.hpp"
+#include "spank/helper/user_namespace.hpp"
 #include "spank/protocol.hpp"
 
 namespace batchai::spank {

@@ -20,7 +20,8 @@
 namespace batchai::spank {
 namespace {
 
-constexpr std::size_t kMostRanges = 340;  // user_namespaces(7)
+// The limits of user_namespaces(7).
+constexpr std::size_t kMostLines = 340;
 constexpr std::size_t kMostBytes = 4095;
 
 // 0, which is not valid either, if the text is not a number.
@@ -49,7 +50,7 @@ struct Ids {
 std::string id_map(std::istream& file, std::uint32_t own_id, uid_t user, const std::string& name) {
     std::vector<Ids> taken{{own_id, 1}};
     std::string lines = "0 " + std::to_string(own_id) + " 1\n";
-    std::uint64_t next = 1;
+    std::uint32_t next = 1;
     for (std::string line; std::getline(file, line);) {
         const auto words = split_nonempty(line, ':');
         if (words.size() != 3 || (words[0] != name && words[0] != std::to_string(user))) continue;
@@ -59,10 +60,8 @@ std::string id_map(std::istream& file, std::uint32_t own_id, uid_t user, const s
             continue;
         const std::string added = std::to_string(next) + ' ' + std::to_string(ids.first) + ' ' +
                                   std::to_string(ids.count) + '\n';
+        if (taken.size() == kMostLines || lines.size() + added.size() > kMostBytes) break;
         next += ids.count;
-        if (taken.size() == kMostRanges || lines.size() + added.size() > kMostBytes ||
-            next > std::numeric_limits<std::uint32_t>::max())
-            break;
         lines += added;
         taken.push_back(ids);
     }

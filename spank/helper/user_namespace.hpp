@@ -22,12 +22,14 @@ struct IdMaps {
 // higher. nullopt: the user has none in these files; other sources of subuid(5) are not asked.
 std::optional<IdMaps> maps_of(uid_t user, gid_t group);
 
-// One map: own_id is 0 there, and the ranges of the user in a file of subuid(5) follow. Without
-// ranges that the kernel would refuse: it takes all lines or none. Empty: there are no ranges.
+// One map: own_id is 0 there, and the ranges of the user in a file of subuid(5) follow. Left out:
+// ranges with root's id; ranges that the kernel would refuse, because it takes all lines or none;
+// and what exceeds its limits. Empty: there are no ranges.
 std::string id_map(std::istream& file, std::uint32_t own_id, uid_t user, const std::string& name);
 
-// This process, with root's effective uid, enters a new user namespace with these ids. It has all
-// rights there to files whose owner and group are of these ids, and must change its own ids itself.
+// This process, with root's effective uid and one thread, enters a new user namespace with these
+// ids. It has all rights there to files whose owner and group are of these ids. The caller then
+// sets its own ids.
 bool enter_user_namespace(const IdMaps& maps);
 
 }  // namespace batchai::spank

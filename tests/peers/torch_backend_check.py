@@ -92,7 +92,7 @@ def collectives():
             dist.all_gather_into_tensor(tensor, of(RANK))
     assert all(torch.equal(tensor, torch.cat([of(rank) for rank in range(SIZE)])) for tensor in tensors)
     dist.barrier()
-    assert not backend._under_way, "works stay"
+    assert not backend._under_way, f"not freed: {backend._under_way}"
 
 
 def objects_and_messages():

@@ -17,7 +17,7 @@ inline boost::test_tools::assertion_result can_map_ids(boost::unit_test::test_un
     if (child == 0)
         _exit(setresuid(200000, -1, 200000) == 0 && unshare(CLONE_NEWUSER) == 0 ? 0 : 1);
     int status = 0;
-    return waitpid(child, &status, 0) == child && status == 0;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
 }  // namespace batchai::test
