@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(files_of_the_users_subordinate_ids_go_and_no_others,
                      *boost::unit_test::precondition(test::can_map_ids)) {
     constexpr uid_t kUser = 1000;
     constexpr uid_t kSubordinate = 100000;
-    const auto kept = [this](uid_t owner) {
+    const auto outcome = [this](uid_t owner) {
         std::filesystem::create_directories(top + "/a/layer/usr");
         directory.write("top/a/layer/usr/data", "");
         for (const auto* path : {"", "/a"}) BOOST_TEST(chown((top + path).c_str(), kUser, 7) == 0);
@@ -124,10 +124,10 @@ BOOST_AUTO_TEST_CASE(files_of_the_users_subordinate_ids_go_and_no_others,
             });
         return done ? done->text : done.error().message;
     };
-    BOOST_TEST(kept(kSubordinate) == "gone");
+    BOOST_TEST(outcome(kSubordinate) == "gone");
     for (const uid_t other : {0U, 1001U, kSubordinate + 65536}) {
         std::filesystem::create_directory(top);
-        BOOST_TEST(kept(other) == "left");
+        BOOST_TEST(outcome(other) == "left");
         std::filesystem::remove_all(top);
     }
 }
