@@ -92,7 +92,8 @@ write_job() {
 JSON
 }
 
-# write_script FILE LINE...: a batch script.
+# write_script FILE LINE...: a batch script. A step that follows another one is an `srun -Q`: on a busy machine it may wait
+# for the end of the other one, and srun says so on stderr.
 write_script() {
     printf '#!/bin/bash\n' >"$1"
     printf '%s\n' "${@:2}" >>"$1"

@@ -151,9 +151,9 @@ open(\"file\", \"w\")"'
 }
 
 @test "the temporary directory has one path on all nodes, is each node's own, and takes no mount of the job" {
-    write_script job.sh 'srun sh -c "hostname >\$AZ_BATCHAI_JOB_TEMP/node"' 'srun sh -c "echo \$AZ_BATCHAI_JOB_TEMP \$(cat \$AZ_BATCHAI_JOB_TEMP/node)"' \
+    write_script job.sh 'srun sh -c "hostname >\$AZ_BATCHAI_JOB_TEMP/node"' 'srun -Q sh -c "echo \$AZ_BATCHAI_JOB_TEMP \$(cat \$AZ_BATCHAI_JOB_TEMP/node)"' \
         'ls -d /tmp/batchai-$SLURM_JOB_ID-*'
-    submit_alice -N 2 -o out -e err --batchai-mount="$open:a" job.sh # srun may say on stderr that it waits
+    submit_alice -N 2 -o out --batchai-mount="$open:a" job.sh
     [ "$(wait_job "$job")" = COMPLETED ]
     diff <(printf '/run/batchai/mnt/.temp %s\n' n1 n2) <(head -n 2 out | sort)
     [[ $(tail -n 1 out) =~ ^/tmp/batchai-$job-[0-9a-f]{16}$ ]]

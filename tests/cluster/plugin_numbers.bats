@@ -108,7 +108,7 @@ leave_job() {
 questions() { sdiag | awk '/REQUEST_JOB_INFO_SINGLE/ { sub(/.*count:/, ""); found = $1 } END { print found + 0 }'; }
 
 @test "the steps of a batch script ask slurmctld nothing" {
-    write_script job.sh 'srun true' 'touch first' 'while [ ! -e go ]; do sleep 0.1; done' 'for i in 1 2 3; do srun cat /run/batchai/mnt/a/file; done' 'touch done'
+    write_script job.sh 'srun true' 'touch first' 'while [ ! -e go ]; do sleep 0.1; done' 'for i in 1 2 3; do srun -Q cat /run/batchai/mnt/a/file; done' 'touch done'
     submit_alice -N 1 -o out --batchai-mount="$data:a:ro" job.sh
     eventually test -e first
     before=$(questions)
@@ -121,6 +121,6 @@ questions() { sdiag | awk '/REQUEST_JOB_INFO_SINGLE/ { sub(/.*count:/, ""); foun
 }
 
 @test "a step finds its job's mounts though no process of the job was left on the node" {
-    run as_alice salloc -Q -N 1 --batchai-mount=tmpfs:t sh -c 'srun sh -c "echo mine >/run/batchai/mnt/t/file"; srun cat /run/batchai/mnt/t/file'
+    run as_alice salloc -Q -N 1 --batchai-mount=tmpfs:t sh -c 'srun sh -c "echo mine >/run/batchai/mnt/t/file"; srun -Q cat /run/batchai/mnt/t/file'
     [ "$output" = mine ]
 }

@@ -21,7 +21,7 @@ prepared_once() {
 
 @test "where the policy says first-step, a node is prepared at its first step, and the script's own before the script" {
     make_site 'prepare = "first-step"'
-    write_script job.sh 'echo prepared.*' "srun $look" 'echo prepared.*' "srun $look"
+    write_script job.sh 'echo prepared.*' "srun $look" 'echo prepared.*' "srun -Q $look"
     submit_alice -N 2 -o out --batchai-mount="$mounts" --batchai-prep="$note" job.sh
     state=$(wait_job "$job")
     make_site
@@ -52,7 +52,7 @@ prepared_once() {
 
 @test "both components of a heterogeneous job have the mounts and the preparation of the first" {
     need_root
-    write_script job.sh "srun --het-group=0,1 sh -c 'hostname; $look'" "srun --het-group=1 sh -c '$look'" 'echo $BATCHAI_NODE_READY $SLURM_JOB_ID'
+    write_script job.sh "srun --het-group=0,1 sh -c 'hostname; $look'" "srun -Q --het-group=1 sh -c '$look'" 'echo $BATCHAI_NODE_READY $SLURM_JOB_ID'
     submit_alice -N 1 -w n1 -o out --batchai-mount="$mounts" --batchai-prep="$note" : -N 1 -w n2 job.sh
     [ "$(wait_job "$job")" = COMPLETED ]
     [ "$(sort out)" = "$job $job"$'\ndata\ndata\ndata\nn1\nn2' ]
@@ -102,10 +102,10 @@ prepared_once() {
 }
 
 @test "each task of a job array has its own mounts and preparation where several run at once" {
-    write_script job.sh 'srun sh -c "touch \$AZ_BATCHAI_JOB_TEMP/$SLURM_ARRAY_TASK_ID"' 'srun sh -c "ls \$AZ_BATCHAI_JOB_TEMP"'
+    write_script job.sh 'srun sh -c "touch \$AZ_BATCHAI_JOB_TEMP/$SLURM_ARRAY_TASK_ID"' 'srun -Q sh -c "ls \$AZ_BATCHAI_JOB_TEMP"'
     submit_alice -N 2 --array=1-4 -o out.%a --batchai-mount="tmpfs:t" --batchai-prep="$note" job.sh
     eventually queue_is_empty
-    for task in 1 2 3 4; do [ "$(grep -v '^srun: ' "out.$task" | sort -u)" = "$task"$'\nhostfile' ]; done
+    for task in 1 2 3 4; do [ "$(sort -u "out.$task")" = "$task"$'\nhostfile' ]; done
     [ "$(cat prepared.n1)" = $'x\nx\nx\nx' ]
     [ "$(cat prepared.n2)" = $'x\nx\nx\nx' ]
 }
@@ -180,7 +180,7 @@ running() { [ "$(job_state "$1")" = RUNNING ]; }
 
 @test "a heterogeneous job whose first component has two nodes does not fail in its preparation" {
     need_root
-    write_script job.sh "srun --het-group=0 sh -c '$look'" "srun --het-group=1 sh -c '$look'"
+    write_script job.sh "srun --het-group=0 sh -c '$look'" "srun -Q --het-group=1 sh -c '$look'"
     submit_alice -N 2 -w n1,n2 -o out --batchai-mount="$mounts" --batchai-prep="$note" : -N 1 -w n3 job.sh
     [ "$(wait_job "$job")" = COMPLETED ] || cat out
     [ "$(cat out)" = $'data\ndata\ndata' ]
