@@ -60,4 +60,21 @@ void Allgather::copy_out(std::uint64_t k) {
     }
 }
 
+std::size_t Allgather::given(const Call& call) const {
+    const std::size_t count =
+        call.counts.empty() ? call.signature.count : call.counts[topology().rank];
+    return count * type_size(call.signature.type);
+}
+
+void Allgather::take(std::uint64_t piece) {
+    const int ranks = node().size();
+    for (int i = 0; i < ranks; ++i) {
+        const int source = (node().rank() + i) % ranks;  // not all from the same rank at once
+        const Range part = blocks_.chunk(source, kPiece, piece);
+        const std::byte* from = send(source) + (part.begin - blocks_.offset(source));
+        if (part.size() == 0 || from == call_.receive + part.begin) continue;
+        copy_bytes(call_.receive + part.begin, from, part.size(), streaming_);
+    }
+}
+
 }  // namespace batchai::coll

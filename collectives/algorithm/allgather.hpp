@@ -10,14 +10,14 @@
 #pragma once
 
 #include "collectives/algorithm/blocks.hpp"
-#include "collectives/algorithm/pipeline.hpp"
+#include "collectives/algorithm/straight.hpp"
 #include "collectives/algorithm/swap.hpp"
 
 namespace batchai::coll {
 
-class Allgather final : public Pipeline {
+class Allgather final : public Straight {
   public:
-    using Pipeline::Pipeline;
+    using Straight::Straight;
 
   protected:
     std::uint64_t plan() override;
@@ -26,6 +26,9 @@ class Allgather final : public Pipeline {
     Exchange* work(std::uint64_t k) override;
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
+    std::size_t given(const Call& call) const override;
+    std::size_t longest() const override { return blocks_.longest(); }
+    void take(std::uint64_t piece) override;
 
   private:
     // The bytes of chunk k of a rank's block, as a range of the receive buffer.

@@ -9,7 +9,7 @@
 
 namespace batchai::coll {
 
-Alltoall::Alltoall(Context& context) : Pipeline(context), position_(context.topology.size) {
+Alltoall::Alltoall(Context& context) : Straight(context), position_(context.topology.size) {
     int position = 0;
     for (const std::vector<int>& ranks : context.topology.members) {
         before_.push_back(static_cast<std::size_t>(position));
@@ -140,6 +140,20 @@ void Alltoall::copy_out(std::uint64_t k) {
     const Range own = send_.chunk(me, per_chunk_, k), to = receive_.chunk(me, per_chunk_, k);
     if (own.size() > 0) {
         copy_bytes(call_.receive + to.begin, call_.send + own.begin, own.size(), streaming_);
+    }
+}
+
+std::size_t Alltoall::given(const Call& call) const {
+    return bytes_of(call.signature) * static_cast<std::size_t>(topology().size);
+}
+
+void Alltoall::take(std::uint64_t piece) {
+    const int me = node().rank(), ranks = node().size();
+    for (int i = 0; i < ranks; ++i) {
+        const int source = (me + i) % ranks;  // not all from the same rank at once
+        const Range to = receive_.chunk(source, kPiece, piece);
+        const Range from = send_.chunk(me, kPiece, piece);
+        copy_bytes(call_.receive + to.begin, send(source) + from.begin, to.size(), streaming_);
     }
 }
 

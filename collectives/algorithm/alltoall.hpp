@@ -4,10 +4,10 @@
 // in a slot holds a piece of every block, in the order of nodes. The length of its block precedes
 // each piece, so that a rank that expects another length reports it.
 //
-// On one node every rank copies its pieces from the others' slots. Between nodes, rail k of R rails
-// receives for local ranks k, k + R, k + 2R, ... For each other node it gathers its node's pieces
-// into one message, and gets one message from there. Pieces for ranks without a rail pass through
-// the out slot.
+// On one node every rank copies its pieces from the others' slots, or straight from their buffers
+// (straight.hpp). Between nodes, rail k of R rails receives for local ranks k, k + R, k + 2R, ...
+// For each other node it gathers its node's pieces into one message, and gets one message from
+// there. Pieces for ranks without a rail pass through the out slot.
 //
 // Cost for S bytes that a rank has for all others, N nodes of G ranks: the larger of 3 S / Bi in
 // the node and a + (N-1)/N G S / (R Be) between the nodes. A rank sends N - 1 messages instead of G
@@ -18,12 +18,12 @@
 #pragma once
 
 #include "collectives/algorithm/blocks.hpp"
-#include "collectives/algorithm/pipeline.hpp"
+#include "collectives/algorithm/straight.hpp"
 #include "collectives/algorithm/swap.hpp"
 
 namespace batchai::coll {
 
-class Alltoall final : public Pipeline {
+class Alltoall final : public Straight {
   public:
     explicit Alltoall(Context& context);
 
@@ -35,8 +35,16 @@ class Alltoall final : public Pipeline {
     void finish(std::uint64_t k) override;
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
+    bool knows_places(const Call& call) const override {
+        return call.signature.kind == Kind::alltoall;
+    }
+    std::size_t given(const Call& call) const override;
+    std::size_t longest() const override { return receive_.longest(); }
+    void take(std::uint64_t piece) override;
     // If counts do not match, some rank notices it in copy out and reports it to all others.
-    bool may_end() override { return call_.facts == nullptr || call_.facts->balance == 0; }
+    bool may_end() override {
+        return Straight::may_end() && (call_.facts == nullptr || call_.facts->balance == 0);
+    }
 
   private:
     static constexpr std::size_t kHeader = sizeof(std::uint64_t);

@@ -58,4 +58,14 @@ void Broadcast::copy_out(std::uint64_t k) {
     copy_bytes(call_.receive + chunk(k).begin, from, chunk(k).size(), streaming_);
 }
 
+std::size_t Broadcast::given(const Call& call) const {
+    return call.signature.root == topology().rank ? bytes_of(call.signature) : 0;
+}
+
+void Broadcast::take(std::uint64_t piece) {
+    if (node().rank() == local_root_) return;
+    const Range part = chunk_of(bytes_, kPiece, piece);
+    copy_bytes(call_.receive + part.begin, send(local_root_) + part.begin, part.size(), streaming_);
+}
+
 }  // namespace batchai::coll

@@ -11,15 +11,15 @@
 // Cost: see spread.hpp, for the parts of the rails.
 #pragma once
 
-#include "collectives/algorithm/pipeline.hpp"
 #include "collectives/algorithm/recursive_doubling.hpp"
 #include "collectives/algorithm/spread.hpp"
+#include "collectives/algorithm/straight.hpp"
 
 namespace batchai::coll {
 
-class Broadcast final : public Pipeline {
+class Broadcast final : public Straight {
   public:
-    using Pipeline::Pipeline;
+    using Straight::Straight;
 
   protected:
     std::uint64_t plan() override;
@@ -28,6 +28,9 @@ class Broadcast final : public Pipeline {
     Exchange* work(std::uint64_t k) override;
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
+    std::size_t given(const Call& call) const override;
+    std::size_t longest() const override { return bytes_; }
+    void take(std::uint64_t piece) override;
 
   private:
     bool is_barrier(std::uint64_t k) const { return k == data_chunks_; }

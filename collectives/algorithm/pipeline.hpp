@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipeline: the sequence of stages that allreduce, broadcast and allgather share. The buffers
-// stream through the slots of the node's shared memory in chunks, each in four stages:
+// Pipeline: the sequence of stages that operations on long messages share. The buffers stream
+// through the slots of the node's shared memory in chunks, each in four stages:
 //
 //   copy in    this rank's data of the chunk, into its in slot
 //   work       the rank's share of the node's work, and the start of its exchange with other nodes
@@ -30,7 +30,7 @@ class Pipeline : public Operation {
     using Operation::Operation;
 
     void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) final;
-    Step step() final;
+    Step step() override;
     std::uint64_t chunks() const final { return chunks_; }
     void find_missing(Missing& missing) const final;
     void abandon() final;

@@ -93,7 +93,7 @@ class Driver {
         series();
         if (budget_ > 0) batches();
         check();
-        const std::size_t held = held_kib();
+        const std::size_t held = held_kib({send_.data(), receive_.data()});
         most_held_ = std::max(most_held_, held - std::min(held, before_));
     }
 
@@ -219,7 +219,8 @@ int main(int argc, char** argv) {
     const std::size_t joined = batchai::bench::held_kib();
     batchai::bench::Buffer send(most, library->allocate(most));
     batchai::bench::Buffer receive(most, library->allocate(most));
-    const std::size_t buffers = batchai::bench::held_kib() - joined;
+    const std::size_t held = batchai::bench::held_kib({send.data(), receive.data()});
+    const std::size_t buffers = held - std::min(held, joined);
     batchai::bench::Driver driver(*library, argv[1], send, receive, most, budget, alone + buffers);
     for (const std::size_t bytes : sizes) driver.measure(bytes);
     driver.report_memory();
