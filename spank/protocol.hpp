@@ -11,7 +11,8 @@
 // in_place, array_task (may be empty), and the user's options under the names of kOptionNames.
 //
 // State (kStateFile in the job's directory, for root only): what later tasks of the job need. uid,
-// restart and submitted (slurmctld's time) identify the submission (helper/submission.hpp). result
+// restart and submitted (slurmctld's time), or made (the node's time, if slurmctld was not asked),
+// identify the submission (helper/submission.hpp). result
 // is running, ready or failed; message is the line of a failure. gid and job_temp are for the job's
 // end. The options are in it again, so that the plugin notices a step that gives others. If result
 // is ready, it also has namespace, nodes, prepare, script, timeout, cache (days), mounts (as a

@@ -15,6 +15,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <sstream>
 
@@ -55,11 +57,13 @@ sys::Result<std::string> make_secret() {
 
 class Setup {
   public:
+    // No submission: the witness stays until the job's end.
     Setup(const Request& request, const JobDirectory& directory, const std::string& policy_file,
-          SubmissionTime& submission)
+          const Witness& witness, std::optional<SubmissionTime>& submission)
         : request_(request),
           directory_(directory),
           policy_file_(policy_file),
+          witness_(witness),
           submission_(submission) {}
 
     // Does the whole set-up. It writes the state in any case.
@@ -78,21 +82,23 @@ class Setup {
         const sys::UniqueFd home(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
         auto done = set_up(home.get());
         if (!home || setns(home.get(), CLONE_NEWNS) != 0) done = sys::errno_error("setns");
-        // slurmctld answers in the background meanwhile.
-        const auto submitted = submission_.wait();
-        if (submitted)
-            submitted_ = *submitted;
-        else if (done)
-            done = submitted.error();
+        if (submission_) {
+            // slurmctld answers in the background meanwhile.
+            const auto submitted = submission_->wait();
+            if (submitted)
+                submitted_ = *submitted;
+            else if (done)
+                done = submitted.error();
+        }
         if (done) done = write_state("ready", "");
-        if (done) return note_witness(directory_, request_.job_id, request_.step);
+        if (done) return note_witness(directory_, witness_);
         end_namespace(directory_, 0);
         const std::string line =
             sys::printable(done.error().in("batchai: " + request_.node).message);
         report(line);
         if (auto noted = write_state("failed", line); !noted)
             return noted.error().in(done.error().message);
-        if (auto noted = note_witness(directory_, request_.job_id, request_.step); !noted)
+        if (auto noted = note_witness(directory_, witness_); !noted)
             return noted.error().in(done.error().message);
         return done.error();
     }
@@ -320,6 +326,7 @@ class Setup {
         Fields fields;
         fields.add("restart", request_.restart);
         fields.add("submitted", submitted_);
+        if (!submission_) fields.add("made", static_cast<long long>(std::time(nullptr)));
         add_owner(fields, request_.user, job_temp_);
         fields.add("node", request_.node);
         fields.add(kOptionNames[kJob], request_.job_file);
@@ -371,8 +378,9 @@ class Setup {
     job::SitePolicy policy_;
     NodePlan plan_;
     job::ImagePolicy image_;
-    SubmissionTime& submission_;
-    std::string submitted_;  // empty until slurmctld has answered
+    const Witness& witness_;
+    std::optional<SubmissionTime>& submission_;
+    std::string submitted_;  // empty until slurmctld has answered, or if it is not asked
     std::string job_temp_;   // empty until planned
     bool in_place_ = false;
     unsigned failed_mounts_ = 0;  // the first failed mount ends the set-up
@@ -390,20 +398,27 @@ bool is_same_run(const Fields& state, const Request& request) {
     return uid && *uid == request.user.uid && restart && *restart == request.restart;
 }
 
+// submitted: slurmctld's answer.
+bool is_same_submission(const Fields& state, const std::string& submitted) {
+    const auto made = state.number("made");
+    if (made) return std::strtoull(submitted.c_str(), nullptr, 10) <= *made;
+    return state.get("submitted") == submitted;
+}
+
 // True if an earlier task of this run of the job has set this node up, or has failed to. The
-// witness, or else slurmctld, says that the state is of this submission.
+// witness of then, or else slurmctld, says that the state is of this submission. witness: today's.
+// If the node must be set up and the witness does not stay, slurmctld is asked.
 sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& request,
-                            std::optional<SubmissionTime>& submission) {
+                            const Witness& witness, std::optional<SubmissionTime>& submission) {
     const Fields state = directory.state();
-    const bool same_run = is_same_run(state, request);
-    if (same_run && has_witness(directory) && is_complete(directory, state)) return true;
-    submission.emplace(request.job_id);
-    if (!same_run || !is_complete(directory, state)) return false;
+    const bool is_candidate = is_same_run(state, request) && is_complete(directory, state);
+    if (is_candidate && has_witness(directory)) return true;
+    if (is_candidate || !witness.stays) submission.emplace(request.job_id);
+    if (!is_candidate) return false;
     const auto submitted = submission->wait();
     if (!submitted) return submitted.error();
-    if (state.get("submitted") != *submitted) return false;
-    if (auto noted = note_witness(directory, request.job_id, request.step); !noted)
-        return noted.error();
+    if (!is_same_submission(state, *submitted)) return false;
+    if (auto noted = note_witness(directory, witness); !noted) return noted.error();
     return true;
 }
 
@@ -430,8 +445,10 @@ sys::Result<void> set_up(Request request, const std::string& policy_file,
     if (auto made = prepare_base(); !made) return made;
     auto directory = JobDirectory::create(request.name);
     if (!directory) return directory.error();
+    const auto witness = find_witness(request.job_id, request.step);
+    if (!witness) return witness.error();
     std::optional<SubmissionTime> submission;
-    const auto done = is_set_up(*directory, request, submission);
+    const auto done = is_set_up(*directory, request, *witness, submission);
     if (!done) return done.error();
     if (*done) return {};
     // A step that was attached from outside has no options to finish a set-up with, and must not
@@ -444,7 +461,7 @@ sys::Result<void> set_up(Request request, const std::string& policy_file,
     if (!directory) return directory.error();
     // The empty directory stays, so that the job's end finds what was set aside.
     if (!request.has_options()) return {};
-    return Setup(request, *directory, policy_file, *submission).run(counters);
+    return Setup(request, *directory, policy_file, *witness, submission).run(counters);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include <thread>
 #include <utility>
 
-#include "spank/helper/daemon_notes.hpp"
 #include "spank/helper/fields.hpp"
 #include "spank/helper/files.hpp"
 #include "spank/protocol.hpp"
@@ -132,13 +131,17 @@ bool has_witness(const JobDirectory& directory) {
     return witness && is_alive(*witness);
 }
 
-sys::Result<void> note_witness(const JobDirectory& directory, unsigned job, pid_t step) {
+sys::Result<Witness> find_witness(unsigned job, pid_t step) {
     const pid_t extern_step = find_extern_step(job, step);
-    auto witness =
-        extern_step > 0 ? identify(extern_step) : sys::Result<ProcessIdentity>(sys::Error{});
-    if (!witness) witness = identify(step);
-    if (!witness) return witness.error();
-    return directory.replace(kWitnessFile, to_text(*witness));
+    if (extern_step > 0)
+        if (auto process = identify(extern_step)) return Witness{*std::move(process), true};
+    auto process = identify(step);
+    if (!process) return process.error();
+    return Witness{*std::move(process), false};
+}
+
+sys::Result<void> note_witness(const JobDirectory& directory, const Witness& witness) {
+    return directory.replace(kWitnessFile, to_text(witness.process));
 }
 
 }  // namespace batchai::spank

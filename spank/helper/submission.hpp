@@ -6,11 +6,14 @@
 // submission. Only slurmctld's answer about the time is trusted: the user can change a step's
 // environment.
 //
-// The helper asks slurmctld while it sets a node up. After that a witness replaces the question: a
-// slurmstepd of the job that has been running since. Slurm reuses no number while one of the job's
-// steps runs. With an extern step (PrologFlags=Contain), that step is the witness, for the job's
-// whole life. Otherwise the step of the set-up is the witness. After it has ended, the next step
-// asks again and becomes the witness.
+// A witness replaces the question: a slurmstepd of the job that has been running since the set-up.
+// Slurm reuses no number while one of the job's steps runs. With an extern step
+// (PrologFlags=Contain), that step is the witness, for the job's whole life, and slurmctld is not
+// asked. Otherwise the helper asks while it sets a node up, and the step of the set-up is the
+// witness. After it has ended, the next step asks again and becomes the witness.
+//
+// If an extern step has crashed, the next step asks. A submission that is not later than the set-up
+// is the set-up's.
 #pragma once
 
 #include <sys/types.h>
@@ -18,6 +21,7 @@
 #include <optional>
 #include <string>
 
+#include "spank/helper/daemon_notes.hpp"
 #include "spank/helper/job_directory.hpp"
 #include "sys/result.hpp"
 #include "sys/subprocess.hpp"
@@ -49,10 +53,16 @@ class SubmissionTime {
 // job's.
 std::string submission_time(const std::string& lines, unsigned job);
 
+struct Witness {
+    ProcessIdentity process;
+    bool stays = false;  // until the job's end: it is the extern step
+};
+
+// The job's extern step or, if it has none, the slurmstepd with that number.
+sys::Result<Witness> find_witness(unsigned job, pid_t step);
+sys::Result<void> note_witness(const JobDirectory&, const Witness&);
+
 // True while the witness lives.
 bool has_witness(const JobDirectory&);
-
-// Makes the job's extern step the witness or, if it has none, the slurmstepd with that number.
-sys::Result<void> note_witness(const JobDirectory&, unsigned job, pid_t step);
 
 }  // namespace batchai::spank

@@ -36,9 +36,9 @@ failed() { # CODE LINE COMMAND
 set -E
 trap 'failed $? $LINENO "$BASH_COMMAND"' ERR
 
-# in_cluster NODES ARGUMENT...: the benchmark again, on the login node of a cluster.
+# in_cluster NODES ARGUMENT...: the benchmark again, on the login node of a cluster, with $slurm_conf if that is set.
 in_cluster() {
-    exec "$source/contrib/minislurm" -n "$1" -- "$0" "${@:2}"
+    exec "$source/contrib/minislurm" -n "$1" ${slurm_conf:+-s "$slurm_conf"} -- "$0" "${@:2}"
 }
 
 needs_plugin() {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # preparation.sh [--json FILE] [--jobs N] [--nodes N] - what preparing all nodes adds to a job's start.
 #
-# N jobs (default 20) of each kind, in turn, in one throw-away Slurm of N nodes (default 4). Timed is how
-# long after slurmd has taken the job its script starts:
+# N jobs (default 20) of each kind, in turn, in one throw-away Slurm of N nodes (default 4), with
+# PrologFlags=Contain. Timed is how long after slurmd has taken the job its script starts:
 #   without   plugstack.conf has no line of ours
 #   prepared  the job has two mounts and a preparation command, `true`, on every node
 # and, in the same scripts, one `srun true` over all nodes. A job that fails ends the benchmark without a
@@ -32,6 +32,7 @@ done
 
 [ "${1-}" = --inside ] || {
     needs_plugin
+    slurm_conf=PrologFlags=Contain # as the administrator's guide recommends
     in_cluster "$nodes" --jobs "$jobs" --nodes "$nodes" --inside "$json"
 }
 json=$2

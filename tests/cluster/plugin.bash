@@ -139,6 +139,9 @@ kill_all() {
 }
 runs() { [ -n "$(on_node_named "$1")" ]; }
 
+# How often slurmctld was asked about a single job.
+questions() { sdiag | awk '/REQUEST_JOB_INFO_SINGLE/ { sub(/.*count:/, ""); found = $1 } END { print found + 0 }'; }
+
 # submit_held [SBATCH_ARGUMENT]...: a job of two nodes whose set-up on n1 waits until let_go, for another process
 # has locked root's notes.
 submit_held() {

@@ -63,6 +63,16 @@ leave_job() {
     assert_clean
 }
 
+@test "a job gets no mount or file of its user's own job that had its number before and an extern step" {
+    leave_job --batchai-mount=tmpfs:t
+    # What the set-up leaves where Slurm has an extern step: its own time in place of the submission's.
+    on_node n1 sh -c 'cd /run/batchai/jobs/mini-1 && sed -z -i "s/^submitted=.*/made=$(stat -c %Y state)/" state && grep -qz "^made=[1-9]" state'
+    run as_alice srun --batchai-mount=tmpfs:t sh -c "$look; echo \$SLURM_JOB_ID"
+    [[ $output == t$'\n'* && $output == *$'\n'1 ]]
+    [[ $output != *alices* ]]
+    assert_clean
+}
+
 @test "no variable of a job makes it pass for an earlier submission with its number" {
     leave_job --batchai-mount=tmpfs:t
     submitted=$(on_node n1 sed -z -n 's/^submitted=//p' /run/batchai/jobs/mini-1/state | tr -d '\0')
@@ -103,9 +113,6 @@ leave_job() {
     kill_all '^sleep 1003'
     wait "$forger" || true
 }
-
-# How often slurmctld was asked about a single job.
-questions() { sdiag | awk '/REQUEST_JOB_INFO_SINGLE/ { sub(/.*count:/, ""); found = $1 } END { print found + 0 }'; }
 
 @test "the steps of a batch script ask slurmctld nothing" {
     write_script job.sh 'srun true' 'touch first' 'while [ ! -e go ]; do sleep 0.1; done' 'for i in 1 2 3; do srun -Q cat /run/batchai/mnt/a/file; done' 'touch done'

@@ -61,6 +61,22 @@ noted_on() { on_node "$1" sh -c '! [ -d /run/batchai/asked ] || ls /run/batchai/
     wait "$holder"
 }
 
+@test "where a job has an extern step slurmctld is asked nothing, and the mounts stay if that step crashes" {
+    need_root
+    write_script job.sh 'echo kept >$AZ_BATCHAI_JOB_MOUNT_ROOT/t/file' 'touch started' 'while [ ! -e go ]; do sleep 0.1; done' \
+        'srun cat $AZ_BATCHAI_JOB_MOUNT_ROOT/t/file'
+    before=$(questions)
+    submit_alice -N 1 -w n1 -o out --batchai-mount=tmpfs:t job.sh
+    eventually test -e started
+    [ "$(questions)" = "$before" ]
+    kill_all '^slurmstepd: .[0-9]+.extern'
+    kill_all '^sleep 100000000' # that step's
+    touch go
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat out)" = kept ]
+    [ "$(questions)" -gt "$before" ]
+}
+
 @test "a job without our options starts steps from another shell" {
     allocate -N 1
     run attached echo ran
