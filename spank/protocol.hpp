@@ -12,12 +12,12 @@
 //
 // State (kStateFile in the job's directory, for root only): what later tasks of the job need. uid,
 // restart and submitted (slurmctld's time), or made (the node's time, if slurmctld was not asked),
-// identify the submission (helper/submission.hpp). result
-// is running, ready or failed; message is the line of a failure. gid and job_temp are for the job's
-// end. The options are in it again, so that the plugin notices a step that gives others. If result
-// is ready, it also has namespace, nodes, prepare, script, timeout, cache (days), mounts (as a
-// text), logs, logs_outside (the same without the job's mounts), record, log_node, note and
-// command. An empty string follows, then the task's environment.
+// identify the submission (helper/submission.hpp). result is running, ready or failed; message is
+// the line of a failure. gid and job_temp are for the job's end. The options are in it again, so
+// that the plugin notices a step that gives others. If result is ready, it also has namespace,
+// nodes, prepare, script, timeout, cache (days), mounts (as a text), logs, logs_outside (the same
+// without the job's mounts), record, log_node, note and command. An empty string follows, then the
+// task's environment.
 #pragma once
 
 namespace batchai::spank {

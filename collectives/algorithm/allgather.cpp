@@ -60,7 +60,7 @@ void Allgather::copy_out(std::uint64_t k) {
     }
 }
 
-std::size_t Allgather::given(const Call& call) const {
+std::size_t Allgather::sent(const Call& call) const {
     const std::size_t count =
         call.counts.empty() ? call.signature.count : call.counts[topology().rank];
     return count * type_size(call.signature.type);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Allgather, of blocks of equal or different lengths. Every rank's block streams through the rank's
-// in slot, from which its neighbours copy it. Between nodes, rail r of R rails carries the blocks
+// in slot, from which its neighbours copy it, or they copy it straight from the rank's buffer
+// (straight.hpp). Between nodes, rail r of R rails carries the blocks
 // of local ranks r, r + R, r + 2R, ... It delivers them into the out slots of the other nodes, at
 // place x for rank x. So all blocks are carried, also if nodes have different numbers of ranks.
 //
@@ -26,7 +27,7 @@ class Allgather final : public Straight {
     Exchange* work(std::uint64_t k) override;
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
-    std::size_t given(const Call& call) const override;
+    std::size_t sent(const Call& call) const override;
     std::size_t longest() const override { return blocks_.longest(); }
     void take(std::uint64_t piece) override;
 

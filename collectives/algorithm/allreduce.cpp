@@ -2,7 +2,6 @@
 #include "collectives/algorithm/allreduce.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 #include "collectives/common/veto.hpp"
 #include "collectives/reduce/copy.hpp"
@@ -223,14 +222,6 @@ void Allreduce::copy_out(std::uint64_t k) {
     const Range before{all.begin, kept ? mine.begin : all.end}, after{mine.end, all.end};
     data_.scatter(before, out(k, before.begin), streaming_);
     if (kept) data_.scatter(after, out(k, after.begin), streaming_);
-}
-
-// After a failure on a rank, its program may have overwritten its data before all ranks had read
-// it. The rank reports the failure before it returns to its program.
-bool Allreduce::may_end() {
-    if (!placed_.any_sends()) return true;
-    std::atomic_thread_fence(std::memory_order_acquire);
-    return !node().failed();
 }
 
 }  // namespace batchai::coll

@@ -46,7 +46,7 @@ class Allreduce final : public Pipeline {
     Exchange* work(std::uint64_t k) override;
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
-    bool may_end() override;
+    bool may_end() override { return !placed_.any_sends() || none_failed(); }
 
   private:
     // Bytes combined at a time, so few that the inputs and results of two ranks about fit the

@@ -143,7 +143,7 @@ void Alltoall::copy_out(std::uint64_t k) {
     }
 }
 
-std::size_t Alltoall::given(const Call& call) const {
+std::size_t Alltoall::sent(const Call& call) const {
     return bytes_of(call.signature) * static_cast<std::size_t>(topology().size);
 }
 

@@ -38,7 +38,7 @@ class Alltoall final : public Straight {
     bool knows_places(const Call& call) const override {
         return call.signature.kind == Kind::alltoall;
     }
-    std::size_t given(const Call& call) const override;
+    std::size_t sent(const Call& call) const override;
     std::size_t longest() const override { return receive_.longest(); }
     void take(std::uint64_t piece) override;
     // If counts do not match, some rank notices it in copy out and reports it to all others.

@@ -58,7 +58,7 @@ void Broadcast::copy_out(std::uint64_t k) {
     copy_bytes(call_.receive + chunk(k).begin, from, chunk(k).size(), streaming_);
 }
 
-std::size_t Broadcast::given(const Call& call) const {
+std::size_t Broadcast::sent(const Call& call) const {
     return call.signature.root == topology().rank ? bytes_of(call.signature) : 0;
 }
 

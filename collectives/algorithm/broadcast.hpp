@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Broadcast: the root copies its chunk into its in slot, and the ranks of its node copy it from
-// there. The rails of its node send a part each to their counterparts, which write it into their
-// nodes' out slots.
+// there; or straight from its buffer (straight.hpp). The rails of its node send a part each to
+// their counterparts, which write it into their nodes' out slots.
 //
-// A rank that has its data depends on no other rank. So it would not notice a rank that calls
-// another operation. With several nodes, one more chunk ends the operation: a barrier between the
-// nodes, on the first rail. Inside a node, it is enough that all ranks have entered.
+// With slots, a rank that has its data depends on no other rank. So it would not notice a rank that
+// calls another operation. With several nodes, one more chunk ends the operation: a barrier between
+// the nodes, on the first rail. Inside a node, it is enough that all ranks have entered.
 //
 // Cost: see spread.hpp, for the parts of the rails.
 #pragma once
@@ -28,7 +28,7 @@ class Broadcast final : public Straight {
     Exchange* work(std::uint64_t k) override;
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
-    std::size_t given(const Call& call) const override;
+    std::size_t sent(const Call& call) const override;
     std::size_t longest() const override { return bytes_; }
     void take(std::uint64_t piece) override;
 

@@ -21,6 +21,7 @@ Step Pipeline::step() {
         if (agreement == Agreement::broken) return Step::failed;
         if (agreement == Agreement::waiting) return moved ? Step::moved : Step::idle;
         agreed_ = true;
+        moved = true;
         chunks_ = plan_with_all();
     }
     moved |= try_work();

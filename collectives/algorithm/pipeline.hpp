@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 
 #include "collectives/algorithm/exchange.hpp"
 #include "collectives/algorithm/operation.hpp"
@@ -75,6 +76,13 @@ class Pipeline : public Operation {
         for (std::size_t r = node().rank(); r < ranks.size(); r += topology().rails()) {
             with(ranks[r]);
         }
+    }
+    // Call it before an operation ends in which ranks read each other's buffers in place. After a
+    // failure on a rank, its program may have overwritten its data before all ranks had read it.
+    // The rank reports the failure before it returns to its program.
+    bool none_failed() const {
+        std::atomic_thread_fence(std::memory_order_acquire);
+        return !node().failed();
     }
     // Whether local ranks 0 .. reducers - 1 have all reduced the chunk.
     bool all_reduced(std::uint64_t k, int reducers) const;

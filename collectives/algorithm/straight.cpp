@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithm/straight.hpp"
 
-#include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "collectives/reduce/copy.hpp"
@@ -11,7 +9,7 @@ namespace batchai::coll {
 
 std::span<const std::byte> Straight::beside(const Call& call) {
     static_assert(sizeof own_ <= Node::kInline);
-    const std::size_t bytes = given(call);
+    const std::size_t bytes = sent(call);
     own_ = {{}, bytes > 0};
     is_straight_ = false;
     if (context_.regions != nullptr && topology().nodes() == 1 && knows_places(call) &&
@@ -20,9 +18,9 @@ std::span<const std::byte> Straight::beside(const Call& call) {
     return std::as_bytes(std::span(&own_, 1));
 }
 
-// A rank that gives from elsewhere knows that the slots are used.
+// A rank whose send buffer is outside of the regions knows that all ranks use slots.
 bool Straight::waits_for_all() const {
-    return topology().nodes() == 1 && knows_places(call_) && (own_.place || !own_.gives);
+    return topology().nodes() == 1 && knows_places(call_) && (own_.place || !own_.sends);
 }
 
 std::uint64_t Straight::plan_with_all() {
@@ -30,11 +28,11 @@ std::uint64_t Straight::plan_with_all() {
     for (int r = 0; r < node().size(); ++r) {
         Offer offer;
         std::memcpy(&offer, node().data(r, number_, sizeof offer), sizeof offer);
-        if (offer.gives && !offer.place) return chunks();
-        sends_[r] = offer.gives ? context_.regions->at(r, offer.place) : nullptr;
+        if (offer.sends && !offer.place) return chunks();
+        sends_[r] = offer.sends ? context_.regions->at(r, offer.place) : nullptr;
     }
     is_straight_ = true;
-    pieces_ = std::max<std::uint64_t>(1, chunks_of(longest(), kPiece));
+    pieces_ = chunks_of(longest(), kPiece);
     taken_ = 0;
     return 1;
 }
@@ -42,9 +40,10 @@ std::uint64_t Straight::plan_with_all() {
 Step Straight::step() {
     if (!is_straight_) {
         const Step step = Pipeline::step();
-        if (!is_straight_ || step == Step::failed) return step;
+        if (!is_straight_) return step;
     }
-    if (taken_ < pieces_) {
+    const bool moves = taken_ < pieces_;
+    if (moves) {
         take(taken_++);
         if (context_.fault != nullptr) context_.fault->reach(number_, taken_);
         if (taken_ < pieces_) return Step::moved;
@@ -52,17 +51,9 @@ Step Straight::step() {
         node().publish(node().copied(node().rank()), at(0));
         node().publish(node().reduced(node().rank()), at(0));
     }
-    if (!all_reduced(0, node().size()) || !may_end()) return Step::idle;
+    if (!all_reduced(0, node().size()) || !may_end()) return moves ? Step::moved : Step::idle;
     node().publish(node().taken(node().rank()), at(0));
     return Step::done;
-}
-
-// After a failure on a rank, its program may have overwritten its data before all ranks had read
-// it. The rank reports the failure before it returns to its program.
-bool Straight::may_end() {
-    if (!is_straight_) return true;
-    std::atomic_thread_fence(std::memory_order_acquire);
-    return !node().failed();
 }
 
 }  // namespace batchai::coll

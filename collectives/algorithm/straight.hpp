@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Straight: what broadcast, allgather and all-to-all share. On one node, long blocks need no slots
+// Straight: the base of Broadcast, Allgather and Alltoall. On one node, long blocks need no slots
 // if they lie in memory that all ranks can address (Regions). Each rank publishes the place of its
 // send buffer when it enters, and hands the buffer over with all data that it has written there.
 // The others copy their blocks straight from it. A rank stores `reduced` when it has copied all of
 // its blocks, and ends when all ranks have stored it: then no rank reads its buffer any more. On
 // one node a rank's number in the node is its rank.
 //
-// Cost for S bytes that a rank gets: S / Bi, half of what the slots cost. Bi: bandwidth of another
-// core's cache, or of memory.
+// Cost for S bytes that a rank gets: S / Bi. Through slots an all-to-all costs 2 S / Bi, and an
+// allgather (1 + 1/G) S / Bi. Bi: bandwidth of another core's cache, or of memory.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "collectives/algorithm/pipeline.hpp"
+#include "collectives/transport/regions.hpp"
 
 namespace batchai::coll {
 
@@ -25,7 +29,7 @@ class Straight : public Pipeline {
     // Whether the block that this rank gets has the same place in every rank's buffer.
     virtual bool knows_places(const Call&) const { return true; }
     // Bytes that this rank sends, if it knows the places; 0: none.
-    virtual std::size_t given(const Call&) const = 0;
+    virtual std::size_t sent(const Call&) const = 0;
     // The longest block, in bytes.
     virtual std::size_t longest() const = 0;
     // Copies a piece of every block that this rank gets, kPiece bytes or less of each.
@@ -35,14 +39,14 @@ class Straight : public Pipeline {
 
     // The send buffer of a local rank.
     const std::byte* send(int rank) const { return sends_[rank]; }
-    bool may_end() override;
+    bool may_end() override { return !is_straight_ || none_failed(); }
 
   private:
     static constexpr std::size_t kFrom = 32u << 10;  // bytes; shorter messages use slots
 
     struct Offer {
         Regions::Place place;
-        bool gives = false;
+        bool sends = false;
     };
 
     std::span<const std::byte> beside(const Call& call) final;

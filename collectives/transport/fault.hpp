@@ -4,7 +4,7 @@
 // BATCHAI_COLL_FAULT="rank=1,operation=5,chunk=2,do=kill" sets it:
 //   operation   counts the operations of the job's communicator, from 1 (the default)
 //   chunk       0 (the default): as the operation begins; k: once the k-th chunk is in shared
-//               memory
+//               memory, or the k-th piece is copied straight (algorithm/straight.hpp)
 //   do          kill, stop (SIGKILL, SIGSTOP), exit (without a message), abort, or delay:NUMBERms
 // Without the variable, the check is one comparison of a pointer with null.
 #pragma once

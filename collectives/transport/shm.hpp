@@ -11,8 +11,9 @@
 // The protocol. Every counter and slot has one writer, its owner; other ranks only read. Counters
 // contain numbers of chunks, start from 1, only grow and are never reset. For each chunk a rank
 //   1. copies its data into its in slot          and stores `copied`
-//      (or leaves it where all can address it: algorithm/placed.hpp)
+//      (or leaves it where all can address it: algorithm/placed.hpp and algorithm/straight.hpp)
 //   2. a reducer makes the result in the out slot and stores `reduced`
+//      (straight: a rank copies its blocks from the others' buffers)
 //   3. reads what it needs from all slots        and stores `taken`.
 // Stores are releases and loads are acquires. So a rank that sees the counter sees the slot as it
 // was before the store, and all that the writer had seen by then. A slot is used again for chunk k

@@ -15,7 +15,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <optional>
 #include <sstream>
@@ -57,7 +56,7 @@ sys::Result<std::string> make_secret() {
 
 class Setup {
   public:
-    // No submission: the witness stays until the job's end.
+    // No submission: the witness is an extern step.
     Setup(const Request& request, const JobDirectory& directory, const std::string& policy_file,
           const Witness& witness, std::optional<SubmissionTime>& submission)
         : request_(request),
@@ -398,26 +397,26 @@ bool is_same_run(const Fields& state, const Request& request) {
     return uid && *uid == request.user.uid && restart && *restart == request.restart;
 }
 
-// submitted: slurmctld's answer.
-bool is_same_submission(const Fields& state, const std::string& submitted) {
-    const auto made = state.number("made");
-    if (made) return std::strtoull(submitted.c_str(), nullptr, 10) <= *made;
-    return state.get("submitted") == submitted;
-}
-
 // True if an earlier task of this run of the job has set this node up, or has failed to. The
 // witness of then, or else slurmctld, says that the state is of this submission. witness: today's.
-// If the node must be set up and the witness does not stay, slurmctld is asked.
+// If the node must be set up and the witness is not an extern step, slurmctld is asked.
 sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& request,
                             const Witness& witness, std::optional<SubmissionTime>& submission) {
     const Fields state = directory.state();
-    const bool is_candidate = is_same_run(state, request) && is_complete(directory, state);
-    if (is_candidate && has_witness(directory)) return true;
-    if (is_candidate || !witness.stays) submission.emplace(request.job_id);
+    const bool is_known = is_same_run(state, request) && is_complete(directory, state);
+    if (is_known && has_witness(directory)) return true;
+    const bool is_candidate = is_known && !directory.has(kEndingFile);
+    if (is_candidate || !witness.is_extern) submission.emplace(request.job_id);
     if (!is_candidate) return false;
     const auto submitted = submission->wait();
     if (!submitted) return submitted.error();
-    if (!is_same_submission(state, *submitted)) return false;
+    const Origin origin = origin_of(state, *submitted);
+    if (origin == Origin::another) return false;
+    if (origin == Origin::unclear)
+        return sys::Error{fmt::format(
+            "job {} was submitted at {}, by slurmctld's clock, and set up here at {}, by this "
+            "node's: synchronise the node's clock, and submit the job again",
+            request.job_id, *submitted, state.get("made"))};
     if (auto noted = note_witness(directory, witness); !noted) return noted.error();
     return true;
 }

@@ -44,6 +44,10 @@ sys::Program squeue(unsigned job, int output) {
     return program;
 }
 
+bool is_number(const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
 std::string first_line(std::string text) {
     text.resize(std::min(text.find('\n'), text.size()));
     return text.empty() ? "squeue did not answer" : text;
@@ -62,7 +66,9 @@ bool is_same_program(pid_t one, pid_t other) {
 // The process that Slurm names "slurmstepd: [17.extern]". step: another slurmstepd of the job. -1:
 // there is none.
 pid_t find_extern_step(unsigned job, pid_t step) {
+    // Slurm 24.05 and later add a word on the node with the step manager.
     const std::string wanted = fmt::format("slurmstepd: [{}.extern]", job);
+    const std::string managing = fmt::format("slurmstepd: [{}.extern ", job);
     const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
     while (const dirent* entry = proc ? readdir(proc.get()) : nullptr) {
         const pid_t pid = std::atoi(entry->d_name);
@@ -71,7 +77,8 @@ pid_t find_extern_step(unsigned job, pid_t step) {
             info.st_uid != geteuid())
             continue;
         const std::string name = entry->d_name;
-        if (read_or_empty(dirfd(proc.get()), name + "/cmdline").starts_with(wanted) &&
+        const std::string found = read_or_empty(dirfd(proc.get()), name + "/cmdline");
+        if ((found.starts_with(wanted) || found.starts_with(managing)) &&
             is_same_program(pid, step))
             return pid;
     }
@@ -121,9 +128,18 @@ std::string submission_time(const std::string& lines, unsigned job) {
     const std::string number = std::to_string(job);
     for (const auto& line : split_nonempty(lines, '\n')) {
         const auto words = split_nonempty(line, ' ');
-        if (words.size() == 2 && words[0] == number) return words[1];
+        if (words.size() == 2 && words[0] == number && is_number(words[1])) return words[1];
     }
     return {};
+}
+
+Origin origin_of(const Fields& state, const std::string& submitted) {
+    constexpr unsigned long long kSlowest = 300;
+    const auto made = state.number("made");
+    if (!made) return state.get("submitted") == submitted ? Origin::this_one : Origin::another;
+    const auto time = std::strtoull(submitted.c_str(), nullptr, 10);
+    if (time <= *made) return Origin::this_one;
+    return time <= *made + kSlowest ? Origin::unclear : Origin::another;
 }
 
 bool has_witness(const JobDirectory& directory) {

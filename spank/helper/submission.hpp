@@ -8,12 +8,12 @@
 //
 // A witness replaces the question: a slurmstepd of the job that has been running since the set-up.
 // Slurm reuses no number while one of the job's steps runs. With an extern step
-// (PrologFlags=Contain), that step is the witness, for the job's whole life, and slurmctld is not
-// asked. Otherwise the helper asks while it sets a node up, and the step of the set-up is the
-// witness. After it has ended, the next step asks again and becomes the witness.
+// (PrologFlags=Contain), that step is the witness, as a rule for the job's whole life, and
+// slurmctld is not asked. Otherwise the helper asks while it sets a node up, and the step of the
+// set-up is the witness. After it has ended, the next step asks again and becomes the witness.
 //
-// If an extern step has crashed, the next step asks. A submission that is not later than the set-up
-// is the set-up's.
+// An extern step may crash, and its user may end it. Then the next step asks, and compares the
+// answer with the time of the set-up by the node's clock (origin_of).
 #pragma once
 
 #include <sys/types.h>
@@ -22,6 +22,7 @@
 #include <string>
 
 #include "spank/helper/daemon_notes.hpp"
+#include "spank/helper/fields.hpp"
 #include "spank/helper/job_directory.hpp"
 #include "sys/result.hpp"
 #include "sys/subprocess.hpp"
@@ -53,9 +54,18 @@ class SubmissionTime {
 // job's.
 std::string submission_time(const std::string& lines, unsigned job);
 
+// Which submission a state is of.
+enum class Origin { this_one, another, unclear };
+
+// submitted: when today's job was submitted, from slurmctld. A state with a time of submission must
+// have the same. One with the time of its set-up is of this submission if that was not before the
+// submission. If it was, by up to 300 seconds, the node's clock may be slow: munge, and so Slurm,
+// tolerates that. Pure.
+Origin origin_of(const Fields& state, const std::string& submitted);
+
 struct Witness {
     ProcessIdentity process;
-    bool stays = false;  // until the job's end: it is the extern step
+    bool is_extern = false;  // it stays until the job's end
 };
 
 // The job's extern step or, if it has none, the slurmstepd with that number.

@@ -64,7 +64,7 @@ noted_on() { on_node "$1" sh -c '! [ -d /run/batchai/asked ] || ls /run/batchai/
 @test "where a job has an extern step slurmctld is asked nothing, and the mounts stay if that step crashes" {
     need_root
     write_script job.sh 'echo kept >$AZ_BATCHAI_JOB_MOUNT_ROOT/t/file' 'touch started' 'while [ ! -e go ]; do sleep 0.1; done' \
-        'srun cat $AZ_BATCHAI_JOB_MOUNT_ROOT/t/file'
+        'srun cat $AZ_BATCHAI_JOB_MOUNT_ROOT/t/file' 'touch "done"' 'while [ ! -e end ]; do sleep 0.1; done'
     before=$(questions)
     submit_alice -N 1 -w n1 -o out --batchai-mount=tmpfs:t job.sh
     eventually test -e started
@@ -72,9 +72,11 @@ noted_on() { on_node "$1" sh -c '! [ -d /run/batchai/asked ] || ls /run/batchai/
     kill_all '^slurmstepd: .[0-9]+.extern'
     kill_all '^sleep 100000000' # that step's
     touch go
-    [ "$(wait_job "$job")" = COMPLETED ]
+    eventually test -e "done"
     [ "$(cat out)" = kept ]
-    [ "$(questions)" -gt "$before" ]
+    [ "$(questions)" = $((before + 1)) ]
+    touch end
+    [ "$(wait_job "$job")" = COMPLETED ]
 }
 
 @test "a job without our options starts steps from another shell" {

@@ -36,8 +36,9 @@ inline std::vector<Mapping> mappings() {
     return all;
 }
 
-// KiB in the buffers that are shared, and in those of the other ranks, which are as long. A rank
-// that reads another one's buffer in place maps it, and the kernel counts a part of it there.
+// KiB in the buffers that are shared, and in those of the other ranks: shared mappings of the same
+// length. A rank that reads another one's buffer in place maps it, and the kernel counts a part of
+// it there.
 inline std::size_t in_shared_buffers_kib(std::initializer_list<const void*> buffers) {
     const std::vector<Mapping> all = mappings();
     std::size_t sum = 0;

@@ -35,7 +35,7 @@ void try_task(Ranks& ranks, const Task& task, std::size_t count,
 
 // The same with buffers that all ranks of the node can address: on all ranks, or on some.
 void try_shared(Ranks& ranks, const Task& task, std::size_t count, unsigned which) {
-    static constexpr std::size_t kBytes = 2u << 20;
+    static constexpr std::size_t kBytes = 4u << 20;
     std::vector<std::unique_ptr<std::pmr::monotonic_buffer_resource>> shared;
     std::vector<std::pmr::memory_resource*> chosen;
     for (std::byte* own : ranks.share(kBytes)) {
@@ -77,11 +77,10 @@ BOOST_AUTO_TEST_CASE(give_the_right_result_on_64_nodes_of_8_ranks) {
 
 // Long ones, and in place short ones too, are read and written where they are.
 BOOST_AUTO_TEST_CASE(take_buffers_where_all_ranks_of_a_node_can_address_them) {
-    const std::vector<Task> tasks = {{Kind::allreduce},
-                                     {Kind::allreduce, true, true},
-                                     {Kind::reduce},
-                                     {Kind::reduce, true, true},
-                                     {Kind::allgather}};
+    const std::vector<Task> tasks = {{Kind::allreduce},        {Kind::allreduce, true, true},
+                                     {Kind::reduce},           {Kind::reduce, true, true},
+                                     {Kind::broadcast},        {Kind::allgather},
+                                     {Kind::allgather, false}, {Kind::alltoall}};
     for (const auto& shape : kShapes) {
         Ranks ranks(shape, 1);
         for (const unsigned which : {~0u, 0u, 1u, 0b1010u, ~1u}) {
@@ -108,26 +107,29 @@ BOOST_AUTO_TEST_CASE(give_the_right_result_past_the_caches) {
 
 // Its program may go on with its buffer as soon as it knows of the failure.
 BOOST_AUTO_TEST_CASE(fail_where_a_rank_that_failed_has_changed_what_others_read_in_place) {
-    Ranks ranks({2});
-    constexpr std::size_t kBytes = 2u << 20;
-    std::vector<std::unique_ptr<std::pmr::monotonic_buffer_resource>> memory;
-    std::vector<std::unique_ptr<Trial>> trials;
-    std::vector<Engine::Request*> requests;
-    const auto shared = ranks.share(kBytes);
-    for (int r = 0; r < 2; ++r) {
-        memory.push_back(std::make_unique<std::pmr::monotonic_buffer_resource>(shared[r], kBytes));
-        trials.push_back(std::make_unique<Trial>(Task{Kind::allreduce, true, true}, r, 2, 20'000,
-                                                 memory.back().get()));
-        requests.push_back(ranks.engine(r).start(trials.back()->call()));
+    for (const Task& task : {Task{Kind::allreduce, true, true}, Task{Kind::broadcast},
+                             Task{Kind::allgather}, Task{Kind::alltoall}}) {
+        Ranks ranks({2});
+        constexpr std::size_t kBytes = 2u << 20, kCount = 20'001;  // the broadcast's root is rank 0
+        std::vector<std::unique_ptr<std::pmr::monotonic_buffer_resource>> memory;
+        std::vector<std::unique_ptr<Trial>> trials;
+        std::vector<Engine::Request*> requests;
+        const auto shared = ranks.share(kBytes);
+        for (int r = 0; r < 2; ++r) {
+            memory.push_back(
+                std::make_unique<std::pmr::monotonic_buffer_resource>(shared[r], kBytes));
+            trials.push_back(std::make_unique<Trial>(task, r, 2, kCount, memory.back().get()));
+            requests.push_back(ranks.engine(r).start(trials.back()->call()));
+        }
+        Engine &early = ranks.engine(0), &late = ranks.engine(1);
+        late.test(requests[1]);
+        for (int i = 0; i < 10; ++i) early.test(requests[0]);
+        early.fail({BATCHAI_COLL_ERR_ABORTED, "rank 0 has aborted"}, true);
+        std::fill_n(shared[0], kBytes, std::byte{});
+        batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
+        while (status == BATCHAI_COLL_IN_PROGRESS) status = late.test(requests[1]);
+        BOOST_TEST(status == BATCHAI_COLL_ERR_ABORTED, static_cast<int>(task.kind));
     }
-    Engine &early = ranks.engine(0), &late = ranks.engine(1);
-    late.test(requests[1]);
-    for (int i = 0; i < 10; ++i) early.test(requests[0]);
-    early.fail({BATCHAI_COLL_ERR_ABORTED, "rank 0 has aborted"}, true);
-    std::fill_n(shared[0], kBytes, std::byte{});
-    batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
-    while (status == BATCHAI_COLL_IN_PROGRESS) status = late.test(requests[1]);
-    BOOST_TEST(status == BATCHAI_COLL_ERR_ABORTED);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
