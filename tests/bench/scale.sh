@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # scale.sh [--json FILE] [--runs N] [--most AGENTS] - what batchai-launch takes for many agents, on this machine.
 #
-# N runs (default 5) each, medians: jobs of 1 to 64 agents (or as many as --most), each a process of its own as on a
-# node of its own, with 1 to 16 ranks, without Slurm:
+# N runs (default 5) each, medians: jobs of 1 to 64 agents (or as many as --most: 4, 16, 64 or 256), each a process of its
+# own as on a node of its own, with 1 to 16 ranks, without Slurm:
 #   start   from batchai-launch to its end, the ranks being `true`
 #   root    processor time of batchai-launch itself, the root, until all ranks run
 #   fence   a PMIx fence of all ranks that carries nothing
-#   data    the same with 1,000 bytes of each rank, with --radix 2, 4 and 64 (no tree)
-# Then a model of the root, its time for each agent, from the smallest and the largest of the shapes, checked against
-# the others, and taken further; and what the model of the tree says of fences. --json FILE also writes rows of
-# {agents, ranks, start_ms, root_ms, fence_ms, data_ms}. A launch that fails ends the benchmark.
+#   data    the same with 1,000 bytes of each rank, with --radix 2, 4 and 256 (no tree)
+# Then a model of the root, its time for each agent, from the smallest and the largest of the shapes up to 64 agents,
+# checked against the others, and taken further; and what the model of the tree says of fences. --json FILE also writes
+# rows of {agents, ranks, start_ms, root_ms, fence_ms, data_ms}. A launch that fails ends the benchmark.
 #
 # Bound: all agents and ranks share this machine's cores: start and fence are their work in sum, not the time that
 # they would take on nodes of their own. The root's processor time is what it would be there too.
@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 [[ $runs =~ ^[1-9][0-9]{0,2}$ ]] || usage "--runs $runs: expected 1 to 999"
-[[ $most =~ ^(4|16|64)$ ]] || usage "--most $most: expected 4, 16 or 64"
+[[ $most =~ ^(4|16|64|256)$ ]] || usage "--most $most: expected 4, 16, 64 or 256"
 launcher=$build/bin/batchai-launch
 needs_built "$launcher"
 
@@ -76,18 +76,18 @@ fence() {
     sed -n 's/^a fence of .*: \(.*\) ms$/\1/p' "$work/out"
 }
 
-for shape in 1x1 4x4 16x16 64x64 16x256 64x256; do
+for shape in 1x1 4x4 16x16 64x64 16x256 64x256 256x1024; do
     agents=${shape%x*} ranks=${shape#*x}
     [ "$agents" -le "$most" ] || continue
-    for what in start root fence radix2 radix4 radix64; do : >"$work/$what"; done
+    for what in start root fence radix2 radix4 radix256; do : >"$work/$what"; done
     for ((n = 0; n < runs; ++n)); do
         start >>"$work/start"
         root >>"$work/root"
         fence "$work/check" fences 20 0 >>"$work/fence"
-        for radix in 2 4 64; do fence --radix $radix "$work/check" fences 5 1000 >>"$work/radix$radix"; done
+        for radix in 2 4 256; do fence --radix $radix "$work/check" fences 5 1000 >>"$work/radix$radix"; done
     done
     row=("$agents" "$ranks")
-    for what in start root fence radix2 radix4 radix64; do
+    for what in start root fence radix2 radix4 radix256; do
         figure=$(middle $what)
         row+=("$figure")
     done
@@ -97,14 +97,15 @@ for shape in 1x1 4x4 16x16 64x64 16x256 64x256; do
     echo "${row[@]}" >>"$work/rows"
 done
 
-awk '{ root[NR] = $4; agents[NR] = $1; ranks[NR] = $2 }
+awk '{ root[NR] = $4; agents[NR] = $1; ranks[NR] = $2; if ($1 <= 64) last = NR }
 END {
-    each = (root[NR] - root[1]) / (agents[NR] - agents[1])
+    each = (root[last] - root[1]) / (agents[last] - agents[1])
     base = root[1] - each * agents[1]
     printf "\nthe root: %.2f ms, and %.3f ms for each agent\n", base, each
-    for (i = 2; i < NR; ++i)
-        printf "  %4d agents, %5d ranks: %8.2f ms, measured %.2f\n", agents[i], ranks[i], base + each * agents[i], root[i]
-    for (n = 256; n <= 4096; n *= 4) printf "  %4d agents: %8.2f ms, not measured\n", n, base + each * n
+    for (i = 2; i <= NR; ++i)
+        if (i != last)
+            printf "  %4d agents, %5d ranks: %8.2f ms, measured %.2f\n", agents[i], ranks[i], base + each * agents[i], root[i]
+    for (n = agents[NR] < 256 ? 256 : 1024; n <= 4096; n *= 4) printf "  %4d agents: %8.2f ms, not measured\n", n, base + each * n
 }' "$work/rows"
 
 # launcher/common/tree.hpp has the formula.
@@ -122,4 +123,4 @@ BEGIN {
 }'
 
 [ -z "$json" ] || jq -Rn '[inputs | split(" ") | map(tonumber) | {agents: .[0], ranks: .[1], start_ms: .[2], root_ms: .[3],
-    fence_ms: .[4], data_ms: {"2": .[5], "4": .[6], "64": .[7]}}]' "$work/rows" >"$json"
+    fence_ms: .[4], data_ms: {"2": .[5], "4": .[6], "256": .[7]}}]' "$work/rows" >"$json"

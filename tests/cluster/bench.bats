@@ -173,7 +173,7 @@ a_program() {
     [ "$output" = "preparation.sh: --nodes none: expected 1 to 99; see --help" ]
     run "$BATCHAI_SOURCE/tests/bench/scale.sh" --most 5
     [ "$status" -eq 2 ]
-    [ "$output" = "scale.sh: --most 5: expected 4, 16 or 64; see --help" ]
+    [ "$output" = "scale.sh: --most 5: expected 4, 16, 64 or 256; see --help" ]
     run "$BATCHAI_SOURCE/tests/bench/launch.sh" --program mpich
     [ "$status" -eq 2 ]
     [ "$output" = "launch.sh: --program mpich: expected true, mpi, openmpi5, mpich5 or impi; see --help" ]

@@ -162,8 +162,8 @@ BATCHAI_COLL_API int batchai_coll_node_count(const batchai_coll_comm* comm);
  * in place. Allreduces of ranks of one node also write it in place, instead of copying it through
  * shared memory: about twice as fast for long messages (docs/collectives.md). Broadcasts,
  * allgathers and alltoalls of ranks of one node read send buffers in place if all of them are in
- * it. Otherwise it is
- * memory like any other, except that a child of fork() shares it. Results have the same bits.
+ * it. Otherwise it is memory like any other, except that a child of fork() shares it. Results have
+ * the same bits.
  *
  * Allocate and free are collective, in the same order on all ranks. If one rank lacks memory, all
  * get BATCHAI_COLL_ERR_SYSTEM, and the communicator stays usable. Free waits for comm's operations
