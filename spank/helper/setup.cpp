@@ -414,9 +414,9 @@ sys::Result<bool> is_set_up(const JobDirectory& directory, const Request& reques
     if (origin == Origin::another) return false;
     if (origin == Origin::unclear)
         return sys::Error{fmt::format(
-            "job {} was submitted at {}, by slurmctld's clock, and set up here at {}, by this "
-            "node's: synchronise the node's clock, and submit the job again",
-            request.job_id, *submitted, state.get("made"))};
+            "job {} was submitted {} s after it was set up here, by the clocks of slurmctld and of "
+            "this node: synchronise the node's clock, and submit the job again",
+            request.job_id, std::stoll(*submitted) - std::stoll(state.get("made")))};
     if (auto noted = note_witness(directory, witness); !noted) return noted.error();
     return true;
 }

@@ -79,6 +79,21 @@ noted_on() { on_node "$1" sh -c '! [ -d /run/batchai/asked ] || ls /run/batchai/
     [ "$(wait_job "$job")" = COMPLETED ]
 }
 
+@test "a slow clock of the node fails a step whose job has lost its extern step, and removes nothing" {
+    need_root
+    write_script job.sh 'echo kept >$AZ_BATCHAI_JOB_MOUNT_ROOT/t/file' 'touch started' 'while [ ! -e go ]; do sleep 0.1; done' \
+        'srun true 2>refusal || cat $AZ_BATCHAI_JOB_MOUNT_ROOT/t/file'
+    submit_alice -N 1 -w n1 -o out --batchai-mount=tmpfs:t job.sh
+    eventually test -e started
+    kill_all '^slurmstepd: .[0-9]+.extern'
+    kill_all '^sleep 100000000' # that step's
+    on_node n1 sed -z -i "s/^made=.*/made=$(($(date +%s) - 100))/" "/run/batchai/jobs/mini-$job/state"
+    touch go
+    [ "$(wait_job "$job")" = COMPLETED ]
+    [ "$(cat out)" = kept ]
+    grep -qE "^batchai: n1: job $job was submitted [0-9]+ s after it was set up here, .*: synchronise the node's clock, " refusal
+}
+
 @test "a job without our options starts steps from another shell" {
     allocate -N 1
     run attached echo ran
