@@ -55,6 +55,7 @@ function(batchai_sanitize target)
     target_compile_options(${target} PRIVATE -fsanitize=${BATCHAI_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${BATCHAI_SANITIZE})
+    target_compile_definitions(${target} PRIVATE BATCHAI_SANITIZED) # for GCC and Clang alike
   endif()
 endfunction()
 

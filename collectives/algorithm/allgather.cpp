@@ -24,7 +24,7 @@ std::byte* Allgather::place(int rank, std::uint64_t k) const {
 void Allgather::copy_in(std::uint64_t k) {
     const Range own = chunk(topology().rank, k);
     const std::byte* from = call_.send + (own.begin - blocks_.offset(topology().rank));
-    if (own.size() > 0) copy_bytes(node().in_slot(node().rank(), at(k)), from, own.size());
+    if (own.size() > 0) copy_for_others(node().in_slot(node().rank(), at(k)), from, own.size());
 }
 
 bool Allgather::can_work(std::uint64_t k) {

@@ -159,17 +159,17 @@ void Allreduce::find_targets(std::uint64_t k) {
     }
 }
 
-// result: the out slot, from which ranks of the node copy; null: none do. Then there are targets,
-// this rank's receive buffer among them, and the first one takes the slot's place, or a block if
-// results bypass the caches. The other targets are written while the result is in the first-level
-// cache.
+// result: the out slot, from which ranks of the node copy; null: none do. The first target, or a
+// block if results bypass the caches, gets the numbers first. The slot and the other targets are
+// written while these are in the first-level cache.
 void Allreduce::combine_for_node(std::byte* result, std::size_t total) {
     const std::size_t block = result == nullptr && streaming_ ? kStreamedBlock : kBlock;
-    const std::size_t step = targets_.empty() ? total : block / reduction_.element;
+    const std::size_t step = block / reduction_.element;
     for (std::size_t i = 0; i < total; i += step) {
         const std::size_t count = std::min(step, total - i), bytes = count * reduction_.element;
-        std::byte* made = result != nullptr ? result : streaming_ ? block_ : targets_.front();
+        std::byte* made = streaming_ || targets_.empty() ? block_ : targets_.front();
         reduction_.combine(made, inputs_.data(), node().size(), count, scale_);
+        if (result != nullptr) copy_for_others(result, made, bytes);
         for (std::byte*& target : targets_) {
             if (target != made) copy_bytes(target, made, bytes, streaming_);
             target += bytes;

@@ -91,9 +91,9 @@ class Allreduce final : public Pipeline {
     } chosen_for_;
     std::int32_t nothing_ = 0;  // the data of a barrier
     Placed placed_;
-    std::vector<const void*> inputs_;  // by local rank
-    std::vector<std::byte*> targets_;  // receive buffers that are written directly
-    std::byte block_[kStreamedBlock];  // a part of a result that bypasses the caches
+    std::vector<const void*> inputs_;      // by local rank
+    std::vector<std::byte*> targets_;      // receive buffers that are written directly
+    alignas(64) std::byte block_[kBlock];  // a part of a result, before it is copied
     std::array<RecursiveDoubling, kSlots> doubling_;
     std::array<HalvingDoubling, kSlots> halving_;
     std::array<Direct, kSlots> direct_;

@@ -75,7 +75,7 @@ void Alltoall::copy_in(std::uint64_t k) {
         const Range part = send_.chunk(rank, per_chunk_, k);
         std::memcpy(to + place(rank), &whole, kHeader);
         if (part.size() == 0) continue;
-        copy_bytes(to + place(rank) + kHeader, call_.send + part.begin, part.size());
+        copy_for_others(to + place(rank) + kHeader, call_.send + part.begin, part.size());
     }
 }
 

@@ -19,7 +19,8 @@ std::uint64_t Broadcast::plan() {
 
 void Broadcast::copy_in(std::uint64_t k) {
     if (node().rank() != local_root_ || is_barrier(k)) return;
-    copy_bytes(node().in_slot(local_root_, at(k)), call_.send + chunk(k).begin, chunk(k).size());
+    copy_for_others(node().in_slot(local_root_, at(k)), call_.send + chunk(k).begin,
+                    chunk(k).size());
 }
 
 bool Broadcast::can_work(std::uint64_t k) {

@@ -32,7 +32,7 @@ void ReduceScatter::copy_in(std::uint64_t k) {
     for (int rank = 0; rank < topology().size; ++rank) {
         const Range part = chunk(rank, k);
         if (part.size() == 0 || (rank == topology().rank && topology().nodes() == 1)) continue;
-        copy_bytes(to + place(rank), call_.send + part.begin, part.size());
+        copy_for_others(to + place(rank), call_.send + part.begin, part.size());
     }
 }
 

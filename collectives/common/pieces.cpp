@@ -28,7 +28,7 @@ void Pieces::for_each(Range range, With with) const {
 
 void Pieces::gather(Range range, std::byte* to) const {
     for_each(range, [&](const Piece& piece, std::size_t place, std::size_t offset, std::size_t n) {
-        if (piece.send != nullptr) copy_bytes(to + offset, piece.send + place, n);
+        if (piece.send != nullptr) copy_for_others(to + offset, piece.send + place, n);
     });
 }
 

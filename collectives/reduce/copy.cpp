@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "collectives/reduce/moves.hpp"
 #include "collectives/reduce/table.hpp"
 
 namespace batchai::coll {
@@ -21,11 +22,30 @@ Copy best_copy() {
     return [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); };
 }
 
+struct Ways {
+    const Copy cached = best_copy(), past_caches = table_of(best_instruction_set()).stream;
+    const Moves moves = measure_moves();
+};
+
+const Ways& ways() {
+    static const Ways ways;
+    return ways;
+}
+
 }  // namespace
 
 void copy_bytes(void* to, const void* from, std::size_t bytes, bool streaming) {
-    static const Copy cached = best_copy(), past_caches = table_of(best_instruction_set()).stream;
-    (streaming ? past_caches : cached)(to, from, bytes);
+    constexpr std::size_t kMoveFrom = 16u << 10;  // shorter ones are in the first-level cache
+    if (streaming) return ways().past_caches(to, from, bytes);
+    if (bytes >= kMoveFrom && ways().moves == Moves::any) return move(to, from, bytes, Moves::any);
+    ways().cached(to, from, bytes);
+}
+
+void copy_for_others(void* to, const void* from, std::size_t bytes) {
+    constexpr std::size_t kMoveFrom = 4u << 10;
+    const Moves moves = ways().moves;
+    if (bytes >= kMoveFrom && moves != Moves::none) return move(to, from, bytes, moves);
+    ways().cached(to, from, bytes);
 }
 
 void end_streaming() {

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "collectives/reduce/copy.hpp"
 #include "sys/file.hpp"
 
 namespace batchai::coll {
@@ -168,8 +169,10 @@ void Node::enter(std::uint64_t operation, const Signature& signature,
                  std::span<const std::byte> data) {
     Entry& entry = ranks_[rank_].entries[operation % 2];
     entry.signature = signature;
-    std::byte* room = data.size() <= kInline ? entry.data : board(rank_, operation);
-    if (!data.empty()) std::memcpy(room, data.data(), data.size());
+    if (data.size() > kInline)
+        copy_for_others(board(rank_, operation), data.data(), data.size());
+    else if (!data.empty())
+        std::memcpy(entry.data, data.data(), data.size());
     entry.operation.store(operation, std::memory_order_release);
 }
 

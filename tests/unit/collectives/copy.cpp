@@ -2,6 +2,8 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
+#include "collectives/reduce/copy.hpp"
+#include "collectives/reduce/moves.hpp"
 #include "collectives/reduce/table.hpp"
 
 using namespace batchai::coll;
@@ -40,6 +42,25 @@ BOOST_AUTO_TEST_CASE(any_number_of_bytes_goes_from_any_place_to_any_place) {
                     check(copy, 100003, place, place * 3 % 64);
                 }
             }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(moves_go_from_any_place_to_any_place) {
+    const std::vector<Copy> ways = {
+        [](void* to, const void* from, std::size_t n) { move(to, from, n, Moves::any); },
+        [](void* to, const void* from, std::size_t n) { move(to, from, n, Moves::aligned_alike); },
+        [](void* to, const void* from, std::size_t n) { copy_for_others(to, from, n); },
+        [](void* to, const void* from, std::size_t n) { copy_bytes(to, from, n); },
+    };
+    for (const Copy copy : ways) {
+        for (std::size_t bytes = 0; bytes <= 300; ++bytes) {
+            check(copy, bytes, bytes % 67, bytes * 7 % kAround);
+        }
+        for (std::size_t place = 0; place < 66; ++place) {
+            check(copy, 5000, place, 0);
+            check(copy, 5000, place, place);
+            check(copy, 20000, place, place * 3 % 64);
         }
     }
 }
