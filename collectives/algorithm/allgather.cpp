@@ -66,14 +66,19 @@ std::size_t Allgather::sent(const Call& call) const {
     return count * type_size(call.signature.type);
 }
 
-void Allgather::take(std::uint64_t piece) {
+// With lengths of their own, the signature counts the elements of all blocks.
+std::size_t Allgather::total(const Call& call) const {
+    const std::size_t bytes = bytes_of(call.signature);
+    return call.counts.empty() ? bytes * static_cast<std::size_t>(topology().size) : bytes;
+}
+
+void Allgather::take(std::size_t per_piece, std::uint64_t piece) {
     const int ranks = node().size();
     for (int i = 0; i < ranks; ++i) {
         const int source = (node().rank() + i) % ranks;  // not all from the same rank at once
-        const Range part = blocks_.chunk(source, kPiece, piece);
-        const std::byte* from = send(source) + (part.begin - blocks_.offset(source));
-        if (part.size() == 0 || from == call_.receive + part.begin) continue;
-        copy_bytes(call_.receive + part.begin, from, part.size(), streaming_);
+        const Range part = blocks_.chunk(source, per_piece, piece);
+        copy_from(source, part.begin - blocks_.offset(source), call_.receive + part.begin,
+                  part.size());
     }
 }
 

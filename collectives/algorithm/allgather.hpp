@@ -28,8 +28,9 @@ class Allgather final : public Straight {
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
     std::size_t sent(const Call& call) const override;
+    std::size_t total(const Call& call) const override;
     std::size_t longest() const override { return blocks_.longest(); }
-    void take(std::uint64_t piece) override;
+    void take(std::size_t per_piece, std::uint64_t piece) override;
 
   private:
     // The bytes of chunk k of a rank's block, as a range of the receive buffer.

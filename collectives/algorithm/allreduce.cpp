@@ -21,6 +21,13 @@ Allreduce::Allreduce(Context& context)
     for (auto& scratch : scratch_) scratch = std::make_unique_for_overwrite<std::byte[]>(needed);
 }
 
+std::span<const std::byte> Allreduce::beside(const Call& call) {
+    const std::size_t bytes = reduces_numbers(call.signature) ? bytes_of(call.signature) : 0;
+    const bool is_measured =
+        topology().nodes() == 1 && bytes >= kMeasuredFrom && bytes < Faster::kPastCaches;
+    return placed_.find(call, !is_measured || prefers_in_place(bytes));
+}
+
 std::uint64_t Allreduce::plan() {
     const Signature& signature = call_.signature;
     if (reduces_numbers(signature)) {
@@ -71,6 +78,9 @@ bool Allreduce::is_made(std::span<const Piece> pieces) const {
 
 std::uint64_t Allreduce::plan_with_all() {
     placed_.learn(number_);
+    std::optional<Faster::Way> other;
+    if (placed_.has_choice()) other = Faster::in_place;
+    faster_.goes(other, placed_.is_in_place());
     if (placed_.all()) {
         const std::size_t chunk = kPlacedPart * static_cast<std::size_t>(parts_);
         per_chunk_ = std::max(per_chunk_, chunk / reduction_.element);
@@ -159,19 +169,22 @@ void Allreduce::find_targets(std::uint64_t k) {
     }
 }
 
-// result: the out slot, from which ranks of the node copy; null: none do. The first target, or a
-// block if results bypass the caches, gets the numbers first. The slot and the other targets are
-// written while these are in the first-level cache.
+// result: the out slot, from which ranks of the node copy; null: none do, and there are targets.
+// The first target, or a block if results bypass the caches, gets the numbers first. They are in
+// the first-level cache when the slot and the other targets get them.
 void Allreduce::combine_for_node(std::byte* result, std::size_t total) {
     const std::size_t block = result == nullptr && streaming_ ? kStreamedBlock : kBlock;
     const std::size_t step = block / reduction_.element;
     for (std::size_t i = 0; i < total; i += step) {
         const std::size_t count = std::min(step, total - i), bytes = count * reduction_.element;
-        std::byte* made = streaming_ || targets_.empty() ? block_ : targets_.front();
+        std::byte* made = targets_.empty() && !moves_for_others() ? result
+                          : streaming_ || targets_.empty()        ? block_
+                                                                  : targets_.front();
         reduction_.combine(made, inputs_.data(), node().size(), count, scale_);
-        if (result != nullptr) copy_for_others(result, made, bytes);
+        if (result != nullptr && result != made) copy_for_others(result, made, bytes);
         for (std::byte*& target : targets_) {
-            if (target != made) copy_bytes(target, made, bytes, streaming_);
+            if (target != made && streaming_) copy_bytes(target, made, bytes, true);
+            if (target != made && !streaming_) copy_for_others(target, made, bytes);
             target += bytes;
         }
         if (result != nullptr) result += bytes;

@@ -37,7 +37,7 @@ class Allreduce final : public Pipeline {
     explicit Allreduce(Context& context);
 
   protected:
-    std::span<const std::byte> beside(const Call& call) override { return placed_.find(call); }
+    std::span<const std::byte> beside(const Call& call) override;
     std::uint64_t plan() override;
     bool waits_for_all() const override { return placed_.sends(); }
     std::uint64_t plan_with_all() override;
@@ -55,6 +55,8 @@ class Allreduce final : public Pipeline {
     // Each rank's part, in bytes, of a chunk that uses no slots. Large enough that the work per
     // chunk does not count; small enough that a rank soon checks the others.
     static constexpr std::size_t kPlacedPart = 512u << 10;
+    // On one node the faster way is measured for messages from so many bytes to kPastCaches.
+    static constexpr std::size_t kMeasuredFrom = 32u << 10;
 
     Range chunk(std::uint64_t k) const { return chunk_of(count_, per_chunk_, k); }
     // A reducer's elements, counted from the start of the chunk.

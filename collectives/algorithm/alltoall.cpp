@@ -147,13 +147,13 @@ std::size_t Alltoall::sent(const Call& call) const {
     return bytes_of(call.signature) * static_cast<std::size_t>(topology().size);
 }
 
-void Alltoall::take(std::uint64_t piece) {
+void Alltoall::take(std::size_t per_piece, std::uint64_t piece) {
     const int me = node().rank(), ranks = node().size();
     for (int i = 0; i < ranks; ++i) {
         const int source = (me + i) % ranks;  // not all from the same rank at once
-        const Range to = receive_.chunk(source, kPiece, piece);
-        const Range from = send_.chunk(me, kPiece, piece);
-        copy_bytes(call_.receive + to.begin, send(source) + from.begin, to.size(), streaming_);
+        const Range to = receive_.chunk(source, per_piece, piece);
+        const Range from = send_.chunk(me, per_piece, piece);
+        copy_from(source, from.begin, call_.receive + to.begin, to.size());
     }
 }
 

@@ -39,8 +39,9 @@ class Alltoall final : public Straight {
         return call.signature.kind == Kind::alltoall;
     }
     std::size_t sent(const Call& call) const override;
+    std::size_t total(const Call& call) const override { return sent(call); }
     std::size_t longest() const override { return receive_.longest(); }
-    void take(std::uint64_t piece) override;
+    void take(std::size_t per_piece, std::uint64_t piece) override;
     // If counts do not match, some rank notices it in copy out and reports it to all others.
     bool may_end() override {
         return Straight::may_end() && (call_.facts == nullptr || call_.facts->balance == 0);

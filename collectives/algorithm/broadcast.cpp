@@ -63,10 +63,10 @@ std::size_t Broadcast::sent(const Call& call) const {
     return call.signature.root == topology().rank ? bytes_of(call.signature) : 0;
 }
 
-void Broadcast::take(std::uint64_t piece) {
+void Broadcast::take(std::size_t per_piece, std::uint64_t piece) {
     if (node().rank() == local_root_) return;
-    const Range part = chunk_of(bytes_, kPiece, piece);
-    copy_bytes(call_.receive + part.begin, send(local_root_) + part.begin, part.size(), streaming_);
+    const Range part = chunk_of(bytes_, per_piece, piece);
+    copy_from(local_root_, part.begin, call_.receive + part.begin, part.size());
 }
 
 }  // namespace batchai::coll

@@ -29,8 +29,11 @@ class Broadcast final : public Straight {
     bool can_copy_out(std::uint64_t k) override;
     void copy_out(std::uint64_t k) override;
     std::size_t sent(const Call& call) const override;
+    std::size_t total(const Call& call) const override { return bytes_of(call.signature); }
+    int blocks() const override { return 1; }
+    bool takes(const Call& call) const override { return call.signature.root != topology().rank; }
     std::size_t longest() const override { return bytes_; }
-    void take(std::uint64_t piece) override;
+    void take(std::size_t per_piece, std::uint64_t piece) override;
 
   private:
     bool is_barrier(std::uint64_t k) const { return k == data_chunks_; }

@@ -4,11 +4,14 @@
 // the operation is done. A step never waits.
 #pragma once
 
+#include <optional>
+
 #include "collectives/algorithm/planner.hpp"
 #include "collectives/common/call.hpp"
 #include "collectives/common/topology.hpp"
 #include "collectives/reduce/kernels.hpp"
 #include "collectives/transport/fault.hpp"
+#include "collectives/transport/reader.hpp"
 #include "collectives/transport/regions.hpp"
 #include "collectives/transport/shm.hpp"
 #include "collectives/transport/wire.hpp"
@@ -22,8 +25,10 @@ struct Context {
     Wire* wire;  // null with one node, and on ranks without a rail
     Planner planner = {};
     const Regions* regions = nullptr;
-    const Node* job = nullptr;    // in a part of the job: the Node of the job's communicator
-    FaultPoint* fault = nullptr;  // for tests
+    const Node* job = nullptr;       // in a part of the job: the Node of the job's communicator
+    FaultPoint* fault = nullptr;     // for tests
+    const Reader* reader = nullptr;  // null unless all ranks of the only node can read each other
+    std::optional<bool> goes_in_place = {};  // for tests; none: the faster way
 
     // The chunk of an operation that combines a message of so many bytes.
     std::size_t chunk_bytes(std::size_t message) const {

@@ -6,6 +6,7 @@
 namespace batchai::coll {
 
 void Pipeline::begin(const Call& call, std::uint64_t number, std::uint64_t chunk) {
+    faster_.begin();
     enter(call, number, beside(call));
     base_ = chunk;
     copied_ = worked_ = finished_ = delivered_ = 0;
@@ -15,6 +16,14 @@ void Pipeline::begin(const Call& call, std::uint64_t number, std::uint64_t chunk
 }
 
 Step Pipeline::step() {
+    faster_.step_begins();
+    const Step step = step_stages();
+    faster_.step_ends();
+    if (step == Step::done) faster_.done();
+    return step;
+}
+
+Step Pipeline::step_stages() {
     bool moved = (agreed_ || !waits_for_all()) && try_copy_in();
     if (!agreed_) {
         const Agreement agreement = agree();

@@ -20,6 +20,7 @@
 #include <atomic>
 
 #include "collectives/algorithm/exchange.hpp"
+#include "collectives/algorithm/faster.hpp"
 #include "collectives/algorithm/operation.hpp"
 
 namespace batchai::coll {
@@ -31,7 +32,7 @@ class Pipeline : public Operation {
     using Operation::Operation;
 
     void begin(const Call& call, std::uint64_t number, std::uint64_t chunk) final;
-    Step step() override;
+    Step step() final;
     std::uint64_t chunks() const final { return chunks_; }
     void find_missing(Missing& missing) const final;
     void abandon() final;
@@ -46,6 +47,8 @@ class Pipeline : public Operation {
     // All ranks of the node have entered. Returns the final number of chunks. It may differ from
     // plan() only if waits_for_all().
     virtual std::uint64_t plan_with_all() { return chunks_; }
+    // A step through the stages.
+    virtual Step step_stages();
     virtual void copy_in(std::uint64_t k) = 0;
     // Whether the inputs of work(k) are complete. This rank has copied in.
     virtual bool can_work(std::uint64_t k) = 0;
@@ -61,6 +64,12 @@ class Pipeline : public Operation {
     // From so many bytes on, results bypass the caches. Allreduces in place do not: the caches have
     // their lines already.
     static constexpr std::size_t kStreamFrom = 8u << 20;
+
+    // Whether this rank would go in place, or read, rather than through slots (Faster::prefers).
+    bool prefers_in_place(std::size_t bytes, bool measures = true) {
+        const bool measured = faster_.prefers(bytes, measures);
+        return context_.goes_in_place.value_or(measured);
+    }
 
     Node& node() const { return context_.node; }
     const Topology& topology() const { return context_.topology; }
@@ -87,6 +96,7 @@ class Pipeline : public Operation {
     // Whether local ranks 0 .. reducers - 1 have all reduced the chunk.
     bool all_reduced(std::uint64_t k, int reducers) const;
 
+    Faster faster_;           // for operations that may go in place
     bool streaming_ = false;  // copies to the receive buffer bypass the caches; plan() sets it
 
   private:

@@ -30,6 +30,14 @@ sys::Result<std::chrono::milliseconds> wanted_timeout() {
     return std::chrono::milliseconds(static_cast<long long>(seconds * 1000));
 }
 
+sys::Result<bool> wants_to_read() {
+    const char* text = std::getenv("BATCHAI_COLL_READ");
+    const std::string_view wanted = text == nullptr || *text == '\0' ? "1" : text;
+    if (wanted != "0" && wanted != "1")
+        return sys::Error{fmt::format("BATCHAI_COLL_READ: '{}' is not 0 or 1", wanted)};
+    return wanted == "1";
+}
+
 // The median of each number.
 Link typical(std::vector<Link> links) {
     const auto middle = [&](double Link::*number) {
@@ -93,7 +101,8 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::join(std::unique_ptr<Co
                           comm->planner(),
                           &*comm->regions_,
                           comm->job_ == nullptr ? nullptr : job.node_.get(),
-                          comm->fault_ ? &*comm->fault_ : nullptr};
+                          comm->fault_ ? &*comm->fault_ : nullptr,
+                          comm->reader_ ? &*comm->reader_ : nullptr};
     const auto patience =
         job.watchdog_ == nullptr ? Limits::Milliseconds(0) : job.limits_.process / 2;
     comm->engine_ = std::make_unique<Engine>(context, comm->timeout_, comm->progress_, patience);
@@ -102,10 +111,12 @@ sys::Result<std::unique_ptr<Communicator>> Communicator::join(std::unique_ptr<Co
 }
 
 sys::Result<void> Communicator::find_others() {
-    const Introduction own{node_name(), host_identity(), ::getpid()};
+    const ReadMark mark = ReadMark::of_this_process();
+    const Introduction own{node_name(), host_identity(), ::getpid(), mark.address, mark.number};
     if (auto done = bootstrap_->publish(kIntroduction, sys::encode(own)); !done) return done;
     std::vector<std::string> names;
     std::vector<int> pids;
+    std::vector<ReadMark> marks;
     for (int rank = 0; rank < bootstrap_->size(); ++rank) {
         auto other = rank == bootstrap_->rank()
                          ? sys::Result<Introduction>(own)
@@ -115,8 +126,10 @@ sys::Result<void> Communicator::find_others() {
         // Ranks on different hosts are on different nodes, even if their node names are equal.
         names.push_back(other->node + '\n' + other->host);
         pids.push_back(other->pid);
+        marks.push_back({other->pid, other->mark_address, other->mark});
     }
     topology_ = Topology::from_names(bootstrap_->rank(), names);
+    if (topology_.nodes() == 1 && topology_.size > 1) reader_.emplace(std::move(marks));
     roster_ = {topology_, std::move(pids), {}};
     for (const std::vector<int>& ranks : topology_.members) {
         const std::string& name = names[ranks[0]];
@@ -167,6 +180,9 @@ sys::Result<void> Communicator::prepare() {
     const auto named = named_algorithm();
     if (!named) return named.error();
     algorithm_ = *named;
+    const auto reads = wants_to_read();
+    if (!reads) return reads.error();
+    may_read_ = *reads;
     if (topology_.local_rank() == 0) {
         // The extra memory that only a slow link needs is allocated after the link was measured.
         auto memory = Segment::create(node_bytes(true), node_bytes(false));
@@ -215,9 +231,11 @@ sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
     JoinResult result;
     if (!own) result.error = own.error().message;
     if (own && link_) result.links.push_back(*link_);
+    result.reads = own && reader_ && may_read_ && reader_->reaches_all();
     if (auto done = bootstrap_->publish(kResult, sys::encode(result)); !done) return done;
     if (!own) return own;
     std::vector<Link> links = std::move(result.links);
+    bool all_read = result.reads;
     for (int rank = 0; rank < topology_.size; ++rank) {
         if (rank == topology_.rank) continue;
         const auto other = look_up<JoinResult>(*bootstrap_, rank, kResult);
@@ -226,7 +244,9 @@ sys::Result<void> Communicator::agree(const sys::Result<void>& own) {
             return sys::Error{fmt::format("rank {} has failed: {}", rank, other->error)};
         }
         links.insert(links.end(), other->links.begin(), other->links.end());
+        all_read = all_read && other->reads;
     }
+    if (!all_read) reader_.reset();
     if (!links.empty()) link_ = typical(std::move(links));
     const bool slow = link_ && link_->is_slow();
     if (slow && topology_.local_rank() == 0) {

@@ -99,6 +99,8 @@ class Communicator {
     std::optional<Link> link_;  // measured by this rank, later replaced by the median of all ranks
     std::unique_ptr<Node> node_;
     std::optional<Regions> regions_;
+    bool may_read_ = true;          // the user's wish
+    std::optional<Reader> reader_;  // none if a rank cannot read another one, or on several nodes
     std::unique_ptr<Watchdog> watchdog_;
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<UcxWire> wire_;

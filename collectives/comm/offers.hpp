@@ -24,10 +24,11 @@ inline constexpr char kIntroduction[] = "introduction", kOffer[] = "offer", kRes
 struct Introduction {
     std::string node, host;
     int pid = 0;
+    std::uint64_t mark_address = 0, mark = 0;  // ReadMark
 
     template <class Archive>
     void fields(Archive& archive) {
-        archive(node, host, pid);
+        archive(node, host, pid, mark_address, mark);
     }
 };
 
@@ -50,10 +51,11 @@ struct Offer {
 struct JoinResult {
     std::string error;        // empty: it has joined
     std::vector<Link> links;  // the cost that it has measured, at most one
+    bool reads = false;       // it can read the memory of all ranks (Reader)
 
     template <class Archive>
     void fields(Archive& archive) {
-        archive(error, links);
+        archive(error, links, reads);
     }
 };
 

@@ -48,6 +48,10 @@ void copy_for_others(void* to, const void* from, std::size_t bytes) {
     ways().cached(to, from, bytes);
 }
 
+bool moves_for_others() {
+    return ways().moves != Moves::none;
+}
+
 void end_streaming() {
 #if defined(__x86_64__)
     _mm_sfence();

@@ -19,6 +19,8 @@ void copy_bytes(void* to, const void* from, std::size_t bytes, bool streaming = 
 // Copies to memory of which another core has read or written the lines, and that it reads next,
 // such as a slot.
 void copy_for_others(void* to, const void* from, std::size_t bytes);
+// Whether long ones of these are faster for the other core than ordinary stores.
+bool moves_for_others();
 
 // Orders this thread's streaming copies before its later stores. It waits until they have left the
 // processor, so call it once after many copies.

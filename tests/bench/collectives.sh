@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # collectives.sh [--json FILE] [--quick] [--topology T,...] [--operation NAME,...] [--library NAME,...]
-#                [--sizes BYTES,...] [--bind core,none] [--rounds N] [--patience SECONDS] - collective operations on float32
-#                beside other libraries', and beside what the machine could do.
+#                [--sizes BYTES,...] [--bind core,none] [--rounds N] [--patience SECONDS] [--touch] - collective operations
+#                on float32 beside other libraries', and beside what the machine could do.
 #
 # One driver, linked with each library, times calls (docs/benchmarks.md has every definition) of allreduce, broadcast,
 # allgather, reduce-scatter and all-to-all. N rounds (default 3) of the rooflines and all libraries in turn, each begun
@@ -13,7 +13,8 @@
 # --bind core: ranks are bound to cores; none: allreduces once more, where the kernel puts the ranks. --bind applies to
 # all operations. A peer's run that takes longer than two minutes, crashes or gets a wrong result is a failure, counted for
 # the sizes that it has not given; a run of ours or of a roofline ends the benchmark. --quick: allreduces, 1x2 and 2x2,
-# three sizes, one round.
+# three sizes, one round. --touch: between calls, ranks write what they send and read what they have got, as a program does;
+# the times include that, the bound does not.
 #
 # Prints tables of microseconds a call: the fastest batch of all rounds (ranks bound to cores only), the mean of calls in a
 # row, and our 99th percentile, with the bound in parts of our time. Rows that are more than 5 % behind a peer say so. Then
@@ -23,6 +24,6 @@
 # Debian's, and tests/peers/wheels.sh and environments.sh torch fetch newer ones.
 set -euo pipefail
 case ${1-} in
-    -h | --help) sed -n '3,27s/^# \{0,1\}//p' "$0" && exit ;;
+    -h | --help) sed -n '3,28s/^# \{0,1\}//p' "$0" && exit ;;
 esac
 exec /usr/bin/python3 "$(dirname "${BASH_SOURCE[0]}")/collectives/run.py" "$@"

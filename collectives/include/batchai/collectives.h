@@ -4,7 +4,7 @@
  *
  * Bootstraps through PMIx (any PMIx launcher: batchai-launch, srun --mpi=pmix, mpirun; a process
  * without a PMIx server is a job of one rank). Inside a node data goes through shared memory,
- * between nodes through UCX.
+ * or ranks read each other's buffers; between nodes through UCX.
  *
  * Calling: every rank of a communicator makes the same sequence of collective calls with matching
  * arguments. A mismatch is an error on all ranks (BATCHAI_COLL_ERR_MISMATCH), never a hang.
@@ -162,8 +162,9 @@ BATCHAI_COLL_API int batchai_coll_node_count(const batchai_coll_comm* comm);
  * in place. Allreduces of ranks of one node also write it in place, instead of copying it through
  * shared memory: about twice as fast for long messages (docs/collectives.md). Broadcasts,
  * allgathers and alltoalls of ranks of one node read send buffers in place if all of them are in
- * it. Otherwise it is memory like any other, except that a child of fork() shares it. Results have
- * the same bits.
+ * it. On one node, messages from 32 KiB to 8 MiB go through shared memory if that is measured to be
+ * faster. Otherwise it is memory like any other, except that a child of fork() shares it. Results
+ * have the same bits.
  *
  * Allocate and free are collective, in the same order on all ranks. If one rank lacks memory, all
  * get BATCHAI_COLL_ERR_SYSTEM, and the communicator stays usable. Free waits for comm's operations
@@ -182,7 +183,8 @@ BATCHAI_COLL_API const char* batchai_coll_plan(const batchai_coll_comm* comm);
 BATCHAI_COLL_API void batchai_coll_label(batchai_coll_comm* comm, const char* label);
 
 /* Asynchronous operations run in the order in which they were started; *request is freed by the
- * wait or test that reports its completion. Progress is made in any call on the communicator. */
+ * wait or test that reports its completion. Progress is made in any call on the communicator. An
+ * operation may need such calls of every rank until it is done on all. */
 /* scaling may be null: no factors. It is copied. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_allreduce_async(
     batchai_coll_comm* comm, const void* send, void* receive, size_t count, batchai_coll_type type,

@@ -26,6 +26,10 @@
 //
 //   memory RANK-0 RANK-1 ...
 //
+// $BENCH_TOUCH: after each call the rank writes every cache line of the BYTES of its send buffer
+// and reads those of its receive buffer, as a program does with its data. The times include that,
+// also for operations that use a part of one buffer.
+//
 // A batch has taken as long as on its slowest rank. What the ranks tell each other goes through the
 // library's own allreduce: nothing else runs in the process. A rank that finds a wrong result says
 // so and exits with code 3.
@@ -108,7 +112,19 @@ class Driver {
     }
 
   private:
-    void call() { operation_.run(send_.data(), receive_.data(), count_); }
+    void call() {
+        operation_.run(send_.data(), receive_.data(), count_);
+        if (touches_) touch();
+    }
+
+    void touch() {
+        constexpr std::size_t kLine = 64 / sizeof(float);
+        volatile float *send = send_.data(), *receive = receive_.data();
+        for (std::size_t i = 0; i < count_; i += kLine) {
+            send[i] = send[i];
+            static_cast<void>(receive[i]);
+        }
+    }
 
     void series() {
         const std::size_t bytes = count_ * sizeof(float);
@@ -198,6 +214,7 @@ class Driver {
     std::string name_;
     Operation operation_;
     double budget_;  // microseconds for the batches of a size
+    bool touches_ = std::getenv("BENCH_TOUCH") != nullptr;
     std::size_t count_ = 0;
     std::size_t before_, most_held_ = 0;  // KiB
     Buffer& send_;

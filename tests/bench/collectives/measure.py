@@ -161,6 +161,8 @@ class Measurement:
 
     def measure(self, result, library):
         environment = dict(library.environment)
+        if self.options.touch:
+            environment["BENCH_TOUCH"] = "1"
         if self.crowded:
             environment.update(library.crowded)
         command = [*library.command(self.options.build), result.operation,

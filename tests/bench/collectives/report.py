@@ -52,6 +52,8 @@ def goal(result, size):
 def print_topology(measured):
     topology, roofline = measured.topology, measured.results[0].roofline
     print(f"{topology.name}: {topology.text()}. {roofline.text(topology)}.")
+    if measured.options.touch:
+        print("Between calls, ranks write what they send and read what they have got. The times include that, the bound does not.")
     print(f"{measured.seconds:.0f} s, {measured.stolen:.1%} of the processors' time stolen"
           + (f", {measured.busy} runs began on a busy machine" if measured.busy else "") + ".\n")
     for result in measured.results:

@@ -34,6 +34,7 @@ def parse():
     parser.add_argument("--bind", type=parser.one_of("--bind", ["core", "none"]))
     parser.add_argument("--library", type=parser.one_of("--library", names), default=names)
     parser.add_argument("--sizes", type=lambda text: [size(word) // 4 * 4 for word in text.split(",")])
+    parser.add_argument("--touch", action="store_true")
     parser.add_argument("--inside", nargs=2)
     options = parser.parse_args()
 
@@ -59,6 +60,8 @@ def available(options):
         if library.name not in options.library:
             continue
         why = library.missing(options.build)
+        if options.touch and library.program == "torch":
+            why = "its driver does not touch its buffers"
         if why:
             print(f"collectives.sh: {library.name} has no row: {why}", file=sys.stderr)
         else:

@@ -107,12 +107,13 @@ BOOST_AUTO_TEST_CASE(are_all_told_of_one_that_cannot_take_part) {
             Processes processes(shape);
             const int size = processes.size();
             expect_well(processes.run([&](int rank, Board& board) -> std::string {
-                if (rank == bad) ::setenv("BATCHAI_COLL_ALGORITHM", "magic", 1);
+                const char* variable = bad == 0 ? "BATCHAI_COLL_ALGORITHM" : "BATCHAI_COLL_READ";
+                if (rank == bad) ::setenv(variable, "magic", 1);
                 const auto made =
                     Communicator::create(std::make_unique<BoardBootstrap>(board, 0, rank, size));
                 if (made) return "it has joined";
                 const std::string& said = made.error().message;
-                return said.find("BATCHAI_COLL_ALGORITHM: 'magic'") != std::string::npos
+                return said.find(std::string(variable) + ": 'magic'") != std::string::npos
                            ? ""
                            : "said: " + said;
             }));

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every operation, on jobs of many shapes, in random interleavings, against what it should give.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
+#include <csignal>
 
 #include "ranks.hpp"
 #include "trial.hpp"
@@ -82,15 +87,87 @@ BOOST_AUTO_TEST_CASE(take_buffers_where_all_ranks_of_a_node_can_address_them) {
                                      {Kind::broadcast},        {Kind::allgather},
                                      {Kind::allgather, false}, {Kind::alltoall}};
     for (const auto& shape : kShapes) {
-        Ranks ranks(shape, 1);
-        for (const unsigned which : {~0u, 0u, 1u, 0b1010u, ~1u}) {
-            BOOST_TEST_CONTEXT("nodes " << shape.size() << ", ranks " << ranks.size() << ", which "
-                                        << which) {
-                for (const std::size_t count : {1, 600, 3000, 20'000}) {
-                    for (const Task& task : tasks) try_shared(ranks, task, count, which);
+        for (const bool in_place : {false, true}) {
+            Ranks ranks(shape, 1, {}, 4096, {}, {nullptr, in_place});
+            for (const unsigned which : {~0u, 0u, 1u, 0b1010u, ~1u}) {
+                BOOST_TEST_CONTEXT("nodes " << shape.size() << ", ranks " << ranks.size()
+                                            << ", in place " << in_place << ", which " << which) {
+                    for (const std::size_t count : {1, 600, 3000, 20'000}) {
+                        for (const Task& task : tasks) try_shared(ranks, task, count, which);
+                    }
                 }
             }
         }
+    }
+}
+
+const std::vector<Task> kStraight = {{Kind::broadcast},
+                                     {Kind::allgather},
+                                     {Kind::allgather, true, true},
+                                     {Kind::allgather, false},
+                                     {Kind::alltoall}};
+
+// Also with some buffers in regions, and the faster way after both were tried.
+BOOST_AUTO_TEST_CASE(read_buffers_that_ranks_have_not_shared) {
+    for (const int size : {2, 3, 5}) {
+        const std::vector marks(static_cast<std::size_t>(size), ReadMark::of_this_process());
+        const Reader reader(marks, 1);
+        BOOST_TEST(reader.reaches_all());
+        Ranks read({size}, 1, {}, 4096, {}, {&reader, true});
+        Ranks either({size}, 1, {}, 4096, {}, {&reader, {}});
+        for (const std::size_t count : {3000, 20'000}) {
+            for (const Task& task : kStraight) {
+                try_task(read, task, count);
+                try_shared(read, task, count, 1);
+                for (int i = 0; i < 5; ++i) try_task(either, task, count);
+            }
+        }
+        const std::uint64_t reads = reader.reads();
+        try_task(read, {Kind::broadcast}, 20'000);
+        BOOST_TEST(reader.reads() - reads == static_cast<std::uint64_t>(size - 1));
+        try_task(read, {Kind::alltoall}, (9u << 20) / sizeof(std::int64_t));  // several pieces
+    }
+}
+
+// Its process has nothing at the addresses of this one.
+BOOST_AUTO_TEST_CASE(fail_if_memory_cannot_be_read_after_all) {
+    char sleep[] = "sleep", minute[] = "60";
+    char* const command[] = {sleep, minute, nullptr};
+    pid_t other = 0;
+    BOOST_TEST_REQUIRE(::posix_spawnp(&other, sleep, nullptr, nullptr, command, environ) == 0);
+    const ReadMark mark{other, 8, 0};
+    const Reader reader({mark, mark}, 1);
+    BOOST_TEST(!reader.reaches_all());
+    for (const Task& task : kStraight) {
+        Ranks ranks({2}, 1, {}, 4096, {}, {&reader, true});
+        Trial first(task, 0, 2, 200'000), second(task, 1, 2, 200'000);
+        for (const auto status : ranks.run({first.call(), second.call()}))
+            BOOST_TEST(status == BATCHAI_COLL_ERR_SYSTEM);
+        const std::string said = ranks.engine(1).failure().sentence;
+        BOOST_TEST(said.find("cannot read the memory of rank") != std::string::npos, said);
+    }
+    ::kill(other, SIGKILL);
+    ::waitpid(other, nullptr, 0);
+}
+
+// The watchdog reports that a process has ended.
+BOOST_AUTO_TEST_CASE(wait_for_the_cause_if_a_process_has_ended) {
+    const ReadMark none{1 << 30, 8, 0};  // no process has such a number
+    const Reader reader({none, none}, 1);
+    for (const Task& task : kStraight) {
+        Ranks ranks({2}, 1, {}, 4096, {}, {&reader, true});
+        Trial first(task, 0, 2, 20'000), second(task, 1, 2, 20'000);
+        Engine &alive = ranks.engine(0), &dead = ranks.engine(1);
+        auto* waits = alive.start(first.call());
+        dead.test(dead.start(second.call()));
+        batchai_coll_status status = BATCHAI_COLL_IN_PROGRESS;
+        for (int i = 0; i < 1000; ++i) status = alive.test(waits);
+        BOOST_TEST(status == BATCHAI_COLL_IN_PROGRESS);
+        dead.fail({BATCHAI_COLL_ERR_PEER, "rank 1 has ended"}, true);
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (status == BATCHAI_COLL_IN_PROGRESS && std::chrono::steady_clock::now() < deadline)
+            status = alive.test(waits);
+        BOOST_TEST(status == BATCHAI_COLL_ERR_PEER);
     }
 }
 
@@ -109,7 +186,7 @@ BOOST_AUTO_TEST_CASE(give_the_right_result_past_the_caches) {
 BOOST_AUTO_TEST_CASE(fail_where_a_rank_that_failed_has_changed_what_others_read_in_place) {
     for (const Task& task : {Task{Kind::allreduce, true, true}, Task{Kind::broadcast},
                              Task{Kind::allgather}, Task{Kind::alltoall}}) {
-        Ranks ranks({2});
+        Ranks ranks({2}, 1, {}, 4096, {}, {nullptr, true});
         constexpr std::size_t kBytes = 2u << 20, kCount = 20'001;  // the broadcast's root is rank 0
         std::vector<std::unique_ptr<std::pmr::monotonic_buffer_resource>> memory;
         std::vector<std::unique_ptr<Trial>> trials;

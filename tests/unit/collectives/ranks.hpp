@@ -16,11 +16,19 @@ namespace batchai::coll {
 
 class Ranks {
   public:
+    // How ranks of one node get each other's data. reader: of all ranks. in_place: none means what
+    // is faster.
+    struct Inside {
+        const Reader* reader = nullptr;
+        std::optional<bool> in_place = {};
+    };
+
     // nodes: how many ranks each has. slot_bytes: small ones make many chunks of little data.
     // named: the algorithm between nodes, whatever it costs.
     explicit Ranks(const std::vector<int>& nodes, unsigned seed = 1,
                    std::optional<Algorithm> named = {}, std::size_t slot_bytes = 4096,
-                   std::chrono::milliseconds patience = std::chrono::milliseconds(0))
+                   std::chrono::milliseconds patience = std::chrono::milliseconds(0),
+                   Inside inside = {nullptr, {}})
         : random_(seed) {
         std::vector<std::string> names;
         for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -45,7 +53,8 @@ class Ranks {
             rank->regions.emplace(local);
             rank->engine = std::make_unique<Engine>(
                 Context{rank->topology, *rank->node, rank->wire.get(),
-                        Planner(Link(), first.nodes(), named), &*rank->regions},
+                        Planner(Link(), first.nodes(), named), &*rank->regions, nullptr, nullptr,
+                        inside.reader, inside.in_place},
                 std::chrono::milliseconds(0), rank->progress, patience);
             ranks_.push_back(std::move(rank));
         }

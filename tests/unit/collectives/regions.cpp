@@ -110,6 +110,17 @@ BOOST_AUTO_TEST_CASE(holds_buffers_until_it_is_freed) {
     }
 }
 
+// Other memory, which the ranks read without it being shared.
+BOOST_AUTO_TEST_CASE(is_not_needed) {
+    Processes processes({3});
+    expect_well(processes.run([&](int rank, Board& board) -> std::string {
+        auto comm = join(board, 0, rank, 3);
+        std::vector<std::byte> memory(kRegion);
+        for (int i = 0; i < 5; ++i) try_all(*comm, memory.data(), {60'000});
+        return comm->finalize().status == BATCHAI_COLL_OK ? "" : "finalize";
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(an_allocation_that_fails_on_one_rank_fails_on_all) {
     for (const auto& shape : kNodes) {
         Processes processes(shape);

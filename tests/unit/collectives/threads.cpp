@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(keep_off_each_others_buffers) {
                                      {Kind::broadcast}, {Kind::allgather, false},
                                      {Kind::alltoall},  {Kind::allgather, true, true}};
     for (const int count : {2, 3, 4}) {
-        Threads(count).run_ranks([&](const Threads::Rank& rank) -> std::string {
+        Threads(count, true).run_ranks([&](const Threads::Rank& rank) -> std::string {
             const int number = rank.topology.rank;
             Delay delay(number);
             for (int round = 0; round < 10 * kRounds; ++round) {

@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -26,8 +27,11 @@ class Threads {
         std::byte* memory;  // kShared bytes, which all ranks can address
     };
 
-    explicit Threads(int count)
-        : count_(count), memory_(Segment::create(Node::bytes_needed(count, kSlotBytes)).value()) {
+    // in_place: whether ranks take data from shared memory in place; none: if that is faster.
+    explicit Threads(int count, std::optional<bool> in_place = {})
+        : count_(count),
+          in_place_(in_place),
+          memory_(Segment::create(Node::bytes_needed(count, kSlotBytes)).value()) {
         for (int r = 0; r < count; ++r) shared_.push_back(Segment::create(kShared).value());
     }
 
@@ -46,8 +50,12 @@ class Threads {
                 for (const Segment& part : shared_) parts.push_back(part.alias());
                 regions.add(std::move(parts));
                 Progress progress(false);
-                Engine engine({topology, node, nullptr, {}, &regions}, std::chrono::seconds(30),
-                              progress);
+                Engine engine({.topology = topology,
+                               .node = node,
+                               .wire = nullptr,
+                               .regions = &regions,
+                               .goes_in_place = in_place_},
+                              std::chrono::seconds(30), progress);
                 wrong[r] = body(Rank{engine, progress, topology, shared_[r].data()});
             });
         }
@@ -62,6 +70,7 @@ class Threads {
 
   private:
     int count_;
+    std::optional<bool> in_place_;
     Segment memory_;
     std::vector<Segment> shared_;
 };

@@ -26,9 +26,9 @@ def roofline(*outputs):
     return made
 
 
-def measured(topology, sizes, output, operation="allreduce", bind="core", **times):
+def measured(topology, sizes, output, operation="allreduce", bind="core", touch=False, **times):
     """As if each library had taken so many microseconds for each size, and twice as many in a row; None is a failure."""
-    options = types.SimpleNamespace(cases=[(operation, bind)], sizes={operation: sizes})
+    options = types.SimpleNamespace(cases=[(operation, bind)], sizes={operation: sizes}, touch=touch)
     made = measure.Measurement(bounds.Topology(topology), options, [one for one in peers.LIBRARIES if one.name in times])
     result = made.results[0]
     result.roofline.add(output)
@@ -116,6 +116,11 @@ class Report(unittest.TestCase):
         mean = lines.index("2x2 allreduce, microseconds a call: the mean of calls in a row, and our 99th percentile")
         self.assertRegex(lines[mean + 4], r"1 MiB .* 20000  42%   30000    16000 .* 80% NO .* 0.80 x gloo: BEHIND$")
         self.assertIn("   2 gloo: no end within 60 s", lines)
+
+    def test_says_whether_ranks_touch_their_buffers(self):
+        for touch in (False, True):
+            text = table(measured("1x2", [8], "flag 0.1\n", touch=touch, batchai=[0.2]))
+            self.assertEqual("Between calls, ranks write what they send" in text, touch)
 
     def test_ranks_that_are_not_bound_have_no_batches(self):
         lines = table(measured("1x2", [8], "flag 0.1\n", bind="none", batchai=[0.2])).splitlines()
