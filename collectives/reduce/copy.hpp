@@ -16,8 +16,7 @@ namespace batchai::coll {
 // shows the data to other threads or processes.
 void copy_bytes(void* to, const void* from, std::size_t bytes, bool streaming = false);
 
-// Copies to memory of which another core has read or written the lines, and that it reads next,
-// such as a slot.
+// Copies to memory that another core has used last and reads next, such as a slot.
 void copy_for_others(void* to, const void* from, std::size_t bytes);
 // Whether long ones of these are faster for the other core than ordinary stores.
 bool moves_for_others();

@@ -5,9 +5,9 @@
 // it reads. So reading is worth it for large pages, and for small ones only where pinning is fast:
 // algorithm/faster.hpp measures that.
 //
-// The kernel allows it if this process could trace the other one: not if Yama restricts that
-// (kernel.yama.ptrace_scope), nor for processes that are not dumpable, nor if a seccomp filter
-// refuses the call. BATCHAI_COLL_READ=0 switches it off. XPMEM would map the other buffer, without
+// The kernel allows it if this process could trace the other one. Yama can forbid that
+// (kernel.yama.ptrace_scope), the other process can (it is not dumpable), and a seccomp filter can
+// refuse the call. BATCHAI_COLL_READ=0 switches it off. XPMEM would map the other buffer, without
 // pinning for each copy, but needs a kernel module that no distribution has.
 //
 // Threading: const functions may be called from any thread.
