@@ -92,7 +92,7 @@ root='$AZ_BATCHAI_JOB_MOUNT_ROOT'
         [[ $output == *"Permission denied"* && $output != *private* && $output != *file$'\n'* ]]
     done
     setfacl -b "$data/listed" && setfacl -m u:bob:--- "$data/listed/below"
-    run as_user bob srun -Q --batchai-mount="overlay=$data/listed:o" sh -c "exec 2>&1; cat $root/o/file $root/o/below/file"
+    run as_user bob srun -Q --batchai-mount="overlay=$data/listed:o" sh -c "exec 2>&1; cat $root/o/file $root/o/below/file; true"
     [[ $output == private$'\n'*"Permission denied"* && $output != *private*private* ]]
     # Another user finds what the source has, and so does what is written.
     setfacl -d -m u:bob:r-- "$data/listed"
