@@ -63,7 +63,7 @@ class Pipeline : public Operation {
 
     // From so many bytes on, results bypass the caches. Allreduces in place do not: the caches have
     // their lines already.
-    static constexpr std::size_t kStreamFrom = 8u << 20;
+    static constexpr std::size_t kStreamFrom = Faster::kPastCaches;
 
     // Whether this rank would go in place, or read, rather than through slots (Faster::prefers).
     bool prefers_in_place(std::size_t bytes, bool measures = true) {

@@ -8,7 +8,7 @@
 // The kernel allows it if this process could trace the other one. Yama can forbid that
 // (kernel.yama.ptrace_scope), the other process can (it is not dumpable), and a seccomp filter can
 // refuse the call. BATCHAI_COLL_READ=0 switches it off. XPMEM would map the other buffer, without
-// pinning for each copy, but needs a kernel module that no distribution has.
+// pinning for each copy, but needs a kernel module that Debian does not have.
 //
 // Threading: const functions may be called from any thread.
 #pragma once
