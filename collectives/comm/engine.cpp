@@ -162,8 +162,12 @@ void Engine::pause(Backoff& backoff) const {
 std::chrono::nanoseconds Engine::chunk_time() const {
     if (current_ == nullptr || context_.wire == nullptr) return {};
     const std::size_t whole = bytes_of(current_->call().signature);
-    const std::size_t bytes = std::min(whole, context_.chunk_bytes(whole));
-    // per_byte was measured with all rails busy. The rails share the chunk.
+    return wire_time(std::min(whole, context_.chunk_bytes(whole)));
+}
+
+// per_byte was measured with all rails busy. The rails share the bytes.
+std::chrono::nanoseconds Engine::wire_time(std::size_t bytes) const {
+    if (context_.wire == nullptr) return {};
     const double seconds =
         static_cast<double>(bytes) / context_.topology.rails() * context_.planner.link().per_byte;
     return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));

@@ -71,6 +71,9 @@ class Engine {
     // Pauses after a step without progress.
     void pause(Backoff& backoff) const;
 
+    // The shortest time in which the wire carries so many bytes of each node; 0: no wire.
+    std::chrono::nanoseconds wire_time(std::size_t bytes) const;
+
     // The ranks whose arrival or data the current operation lacks.
     Missing waiting_for() const {
         return current_ == nullptr ? Missing{{}, false} : current_->waiting_for();

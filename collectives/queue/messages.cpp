@@ -194,8 +194,11 @@ void Dispatcher::finish_bucket() {
 
 void Dispatcher::freeze() {
     schedule_.freeze();
-    fusion_tuner_.begin(fusion_thresholds(schedule_.cycle_bytes()));
-    schedule_.cut(fusion_tuner_.value());
+    const std::size_t bytes = schedule_.cycle_bytes();
+    fusion_tuner_.begin(fusion_thresholds(bytes));
+    schedule_.cut(fusion_tuner_.is_enabled()
+                      ? fusion_tuner_.value()
+                      : schedule_.best_threshold(engine_.wire_time(bytes), options_.fusion_bytes));
     cycle_began_ = Clock::now();
     settled_.reset();
 }

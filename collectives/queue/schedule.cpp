@@ -2,6 +2,7 @@
 #include "collectives/queue/schedule.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "collectives/common/veto.hpp"
 
@@ -83,6 +84,12 @@ void Schedule::cut(std::size_t threshold) {
         items[i].least = items[i].bytes / kSmallPart;
         after += items[i].bytes;
     }
+    std::size_t until = 0;  // before a bucket that ends here, and in it
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (i > 0 && items[i - 1].section != items[i].section) until = 0;
+        until += items[i].bytes;
+        items[i].most = std::min(items[i].most, std::max(until / 2, kLeastBucket));
+    }
     buckets_.clear();
     for (const Fused& group : fuse(items, threshold)) {
         Bucket bucket{{}, items[group.front()].key, 0};
@@ -111,6 +118,12 @@ void Schedule::veto() {
         by_rounds_ = true;
     }
     forget();
+}
+
+std::size_t Schedule::best_threshold(std::chrono::nanoseconds wire_time, std::size_t most) const {
+    const double buckets = std::sqrt(std::chrono::duration<double>(wire_time) / kStart);
+    const double bytes = static_cast<double>(cycle_bytes()) / std::max(1.0, buckets);
+    return std::min(most, std::max(kLeastBucket, static_cast<std::size_t>(bytes)));
 }
 
 std::size_t Schedule::cycle_bytes() const {

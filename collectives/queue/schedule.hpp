@@ -15,14 +15,15 @@
 // types in host memory can share it. For any other operation the bucket is the veto alone, and the
 // operation follows.
 //
-// Buckets end at the fusion threshold and at points where all ranks waited. Towards the end of a
-// cycle they become smaller: no bucket is larger than all that follow it, because no computation
-// overlaps with the last one. Tensors that are small compared with the next one are an exception:
-// they share its bucket, because a separate message's latency would exceed the time for their
-// bytes. If a bucket is vetoed in the first cycle, buckets are cut like the rounds of the last
-// cycle from then on.
+// Buckets end at the fusion threshold and at points where all ranks waited. At both ends of a cycle
+// they are smaller. No bucket is larger than all before it, so that messages begin soon. None is
+// larger than all that follow it, because no computation overlaps with the last one. Tensors that
+// are small compared with the next one are an exception: they share its bucket, because a separate
+// message's latency would exceed the time for their bytes. If a bucket is vetoed in the first
+// cycle, buckets are cut like the rounds of the last cycle from then on.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -60,6 +61,11 @@ class Schedule {
     void veto();
     // Cuts new buckets, at the beginning of a cycle.
     void cut(std::size_t threshold);
+    // The best threshold between nodes, if the wire carries a cycle in this time; at most `most`.
+    // While the wire carries one bucket, the rank computes the next. So of n buckets in t seconds,
+    // up to one is not hidden, which costs t / n. A bucket's start costs s, so all cost n s. The
+    // sum is smallest for n = sqrt(t / s).
+    std::size_t best_threshold(std::chrono::nanoseconds wire_time, std::size_t most) const;
     std::size_t cycle_bytes() const;
 
   private:
@@ -73,6 +79,9 @@ class Schedule {
     static constexpr int kRepeats = 2;  // equal cycles before the schedule freezes
     static constexpr std::size_t kLeastBucket = 1u << 20;  // bytes, if enough follows
     static constexpr std::size_t kSmallPart = 8;           // next tensor's size / a small tensor's
+    // What a bucket's start costs threads that share cores with computation, and that sleep between
+    // looks at the wire.
+    static constexpr std::chrono::microseconds kStart{1000};
 
     // Whether the current cycle equals the last one.
     bool is_complete() const {

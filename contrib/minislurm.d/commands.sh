@@ -43,12 +43,14 @@ cmd_link() {
             "${on_node[@]}" tc qdisc del dev eth0 root 2>/dev/null || true
             ip link set "link-$node" up
             ;;
-        rate:3)
+        rate:3 | rate:5)
+            local burst=${5-32kb}
             [[ ${3,,} =~ ^[0-9]+([kmg]?)(bit|bps)$ ]] || die 64 "link: $3: not a rate such as 100mbit"
-            local limit=(root tbf rate "$3" burst 32kb latency 50ms) # enough burst for a segment, no more
+            [[ ${4-burst} = burst && $burst =~ ^[1-9][0-9]{0,4}kb$ ]] || die 64 "link: ${*:4}: not a burst such as 'burst 72kb'"
+            local limit=(root tbf rate "$3" burst "$burst" latency 50ms)
             tc qdisc replace dev "link-$node" "${limit[@]}"
             "${on_node[@]}" tc qdisc replace dev eth0 "${limit[@]}"
             ;;
-        *) die 64 "link: NODE rate RATE, NODE down or NODE up; see minislurm --help" ;;
+        *) die 64 "link: NODE rate RATE [burst SIZE], NODE down or NODE up; see minislurm --help" ;;
     esac
 }

@@ -169,9 +169,12 @@ unprivileged=()
         fetch() { minislurm exec n1 /usr/bin/python3 -c "import urllib.request as r; open(\"copy\", \"wb\").write(r.urlopen(\"http://10.87.0.12:8000/data\").read())" 2>/dev/null; }
         for ((try = 0; try < 100; try++)); do ! fetch || break; sleep 0.1; done
         cmp data copy
+        minislurm link n2 rate 50mbit burst 72kb
+        tc qdisc show dev link-n2
         minislurm link n2 up
         echo "then: $(tc qdisc show dev link-n2)"'
-    [ "$(grep -c 'tbf.* rate 50Mbit' <<<"$output")" = 2 ]
+    [ "$(grep -c 'tbf.* rate 50Mbit burst 32Kb' <<<"$output")" = 2 ]
+    [ "$(grep -c 'tbf.* rate 50Mbit burst 72Kb' <<<"$output")" = 1 ]
     [[ $output == *"then: qdisc noqueue"* ]]
 }
 
@@ -245,9 +248,11 @@ link n1
 link n1 sideways
 link n1 rate
 link n1 rate fast
+link n1 rate 1gbit burst
+link n1 rate 1gbit burst much
 link n7 down"'
-    [ "$(grep -c '^64$' <<<"$output")" = 10 ]
-    [ "${#lines[@]}" = 20 ]
+    [ "$(grep -c '^64$' <<<"$output")" = 12 ]
+    [ "${#lines[@]}" = 24 ]
 }
 
 @test "a cluster that does not come up says why and ends with 69" {

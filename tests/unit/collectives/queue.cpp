@@ -225,9 +225,9 @@ BOOST_AUTO_TEST_CASE(an_item_limits_the_group_that_ends_with_it) {
 
 namespace {
 
-// The numbers of tensors in the buckets of a cycle of tensors of so many KiB.
-std::vector<std::size_t> cut_into_buckets(const std::vector<std::size_t>& sizes) {
-    std::vector<Submission> tensors(sizes.size());
+// Of a cycle of tensors of so many KiB.
+Schedule frozen_schedule(const std::vector<std::size_t>& sizes, std::vector<Submission>& tensors) {
+    tensors.resize(sizes.size());
     std::vector<Submission*> round;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         tensors[i].parts = {part(sizes[i] * 1024 / sizeof(float))};
@@ -240,6 +240,13 @@ std::vector<std::size_t> cut_into_buckets(const std::vector<std::size_t>& sizes)
         schedule.started(round, true, tensors.size());
     }
     schedule.freeze();
+    return schedule;
+}
+
+// The numbers of tensors in the buckets of such a cycle.
+std::vector<std::size_t> cut_into_buckets(const std::vector<std::size_t>& sizes) {
+    std::vector<Submission> tensors;
+    Schedule schedule = frozen_schedule(sizes, tensors);
     schedule.cut(16u << 20);
     std::vector<std::size_t> numbers;
     do {
@@ -250,10 +257,23 @@ std::vector<std::size_t> cut_into_buckets(const std::vector<std::size_t>& sizes)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(no_bucket_of_a_cycle_is_larger_than_what_comes_after_it) {
+BOOST_AUTO_TEST_CASE(no_bucket_of_a_cycle_is_larger_than_what_comes_before_or_after_it) {
     BOOST_TEST(cut_into_buckets(std::vector<std::size_t>(40, 1024)) ==
-                   (std::vector<std::size_t>{16, 12, 6, 3, 1, 1, 1}),
+                   (std::vector<std::size_t>{1, 1, 2, 4, 8, 12, 6, 3, 1, 1, 1}),
                boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(buckets_are_smaller_the_longer_the_wire_takes) {
+    using namespace std::chrono_literals;
+    constexpr std::size_t kMiB = 1u << 20, kMost = 16 * kMiB;
+    std::vector<Submission> tensors;
+    const Schedule schedule = frozen_schedule(std::vector<std::size_t>(100, 1024), tensors);
+    BOOST_TEST(schedule.best_threshold(0ms, kMost) == kMost);
+    BOOST_TEST(schedule.best_threshold(16ms, kMost) == kMost);
+    BOOST_TEST(schedule.best_threshold(400ms, kMost) == 5 * kMiB);
+    BOOST_TEST(schedule.best_threshold(400ms, 2 * kMiB) == 2 * kMiB);
+    BOOST_TEST(schedule.best_threshold(400ms, 0) == 0u);
+    BOOST_TEST(schedule.best_threshold(1h, kMost) == kMiB);
 }
 
 // Two small tensors, a large one that comes at once, and some that come later.
