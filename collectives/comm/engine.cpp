@@ -162,15 +162,19 @@ void Engine::pause(Backoff& backoff) const {
 std::chrono::nanoseconds Engine::chunk_time() const {
     if (current_ == nullptr || context_.wire == nullptr) return {};
     const std::size_t whole = bytes_of(current_->call().signature);
-    return wire_time(std::min(whole, context_.chunk_bytes(whole)));
+    return wire_time(static_cast<double>(std::min(whole, context_.chunk_bytes(whole))));
 }
 
 // per_byte was measured with all rails busy. The rails share the bytes.
-std::chrono::nanoseconds Engine::wire_time(std::size_t bytes) const {
-    if (context_.wire == nullptr) return {};
-    const double seconds =
-        static_cast<double>(bytes) / context_.topology.rails() * context_.planner.link().per_byte;
+std::chrono::nanoseconds Engine::wire_time(double bytes) const {
+    const double seconds = bytes / context_.topology.rails() * context_.planner.link().per_byte;
     return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+// Not by this rank's wire: only ranks that are rails have one.
+std::chrono::nanoseconds Engine::allreduce_time(std::size_t bytes) const {
+    const double nodes = context_.topology.nodes();
+    return wire_time(2 * (nodes - 1) / nodes * static_cast<double>(bytes));
 }
 
 // Makes the oldest request the current operation. False: a failure was reported meanwhile.

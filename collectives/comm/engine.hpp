@@ -71,8 +71,9 @@ class Engine {
     // Pauses after a step without progress.
     void pause(Backoff& backoff) const;
 
-    // The shortest time in which the wire carries so many bytes of each node; 0: no wire.
-    std::chrono::nanoseconds wire_time(std::size_t bytes) const;
+    // The shortest time in which the nodes' links carry an allreduce of so many bytes; 0: one node.
+    // The same on all ranks.
+    std::chrono::nanoseconds allreduce_time(std::size_t bytes) const;
 
     // The ranks whose arrival or data the current operation lacks.
     Missing waiting_for() const {
@@ -98,6 +99,7 @@ class Engine {
     void end(Request* request, batchai_coll_status status);
     void find_facts(Request* request);
     Operation& operation_for(const Call& call);
+    std::chrono::nanoseconds wire_time(double bytes) const;
     std::chrono::nanoseconds chunk_time() const;
     bool begin_first();
     Step advance();

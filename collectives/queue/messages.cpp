@@ -196,9 +196,11 @@ void Dispatcher::freeze() {
     schedule_.freeze();
     const std::size_t bytes = schedule_.cycle_bytes();
     fusion_tuner_.begin(fusion_thresholds(bytes));
-    schedule_.cut(fusion_tuner_.is_enabled()
-                      ? fusion_tuner_.value()
-                      : schedule_.best_threshold(engine_.wire_time(bytes), options_.fusion_bytes));
+    if (fusion_tuner_.is_enabled()) {
+        schedule_.cut(fusion_tuner_.value());
+    } else {
+        schedule_.cut(options_.fusion_bytes, schedule_.good_bucket(engine_.allreduce_time(bytes)));
+    }
     cycle_began_ = Clock::now();
     settled_.reset();
 }

@@ -71,7 +71,7 @@ bool Schedule::contains(int id) const {
            in_last_[static_cast<std::size_t>(id)] != 0;
 }
 
-void Schedule::cut(std::size_t threshold) {
+void Schedule::cut(std::size_t most, std::size_t good) {
     std::vector<Item> items;
     for (const Entry& entry : last_) {
         items.push_back(entry.item);
@@ -84,14 +84,15 @@ void Schedule::cut(std::size_t threshold) {
         items[i].least = items[i].bytes / kSmallPart;
         after += items[i].bytes;
     }
-    std::size_t until = 0;  // before a bucket that ends here, and in it
+    std::size_t until = 0;  // a bucket that ends here, and all before it
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (i > 0 && items[i - 1].section != items[i].section) until = 0;
         until += items[i].bytes;
-        items[i].most = std::min(items[i].most, std::max(until / 2, kLeastBucket));
+        if (!items[i].key || items[i].key->on_device) continue;
+        items[i].most = std::min({items[i].most, std::max(until / 2, kLeastBucket), good});
     }
     buckets_.clear();
-    for (const Fused& group : fuse(items, threshold)) {
+    for (const Fused& group : fuse(items, most)) {
         Bucket bucket{{}, items[group.front()].key, 0};
         if (bucket.key && bucket.key->on_device) bucket.key.reset();
         for (const std::uint32_t i : group) {
@@ -120,10 +121,10 @@ void Schedule::veto() {
     forget();
 }
 
-std::size_t Schedule::best_threshold(std::chrono::nanoseconds wire_time, std::size_t most) const {
+std::size_t Schedule::good_bucket(std::chrono::nanoseconds wire_time) const {
     const double buckets = std::sqrt(std::chrono::duration<double>(wire_time) / kStart);
     const double bytes = static_cast<double>(cycle_bytes()) / std::max(1.0, buckets);
-    return std::min(most, std::max(kLeastBucket, static_cast<std::size_t>(bytes)));
+    return std::max(kLeastBucket, static_cast<std::size_t>(bytes));
 }
 
 std::size_t Schedule::cycle_bytes() const {

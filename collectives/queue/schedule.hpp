@@ -15,16 +15,19 @@
 // types in host memory can share it. For any other operation the bucket is the veto alone, and the
 // operation follows.
 //
-// Buckets end at the fusion threshold and at points where all ranks waited. At both ends of a cycle
-// they are smaller. No bucket is larger than all before it, so that messages begin soon. None is
-// larger than all that follow it, because no computation overlaps with the last one. Tensors that
-// are small compared with the next one are an exception: they share its bucket, because a separate
-// message's latency would exceed the time for their bytes. If a bucket is vetoed in the first
-// cycle, buckets are cut like the rounds of the last cycle from then on.
+// Buckets end at the fusion threshold and at points where all ranks waited. A bucket is no larger
+// than
+//   - all that follow it, because no computation overlaps with the last one,
+//   - the tensors before it, so that messages begin soon (host memory only),
+//   - good_bucket(), between nodes (host memory only).
+// Tensors that are small compared with the next one are an exception: they share its bucket,
+// because a separate message's latency would exceed the time for their bytes. If a bucket is vetoed
+// in the first cycle, buckets are cut like the rounds of the last cycle from then on.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "collectives/queue/fusion.hpp"
@@ -59,13 +62,14 @@ class Schedule {
     bool advance();
     // The next bucket was vetoed.
     void veto();
-    // Cuts new buckets, at the beginning of a cycle.
-    void cut(std::size_t threshold);
-    // The best threshold between nodes, if the wire carries a cycle in this time; at most `most`.
-    // While the wire carries one bucket, the rank computes the next. So of n buckets in t seconds,
-    // up to one is not hidden, which costs t / n. A bucket's start costs s, so all cost n s. The
+    // Cuts new buckets, at the beginning of a cycle. most: the fusion threshold. good: what
+    // good_bucket() says.
+    void cut(std::size_t most, std::size_t good = std::numeric_limits<std::size_t>::max());
+    // Good bytes for a bucket, if the wire takes so long for a whole cycle. While the wire carries
+    // a bucket, the rank computes the next one. If both take about as long, one of n buckets in t
+    // seconds is not hidden, which costs t / n. The start of a bucket costs s, so all cost n s. The
     // sum is smallest for n = sqrt(t / s).
-    std::size_t best_threshold(std::chrono::nanoseconds wire_time, std::size_t most) const;
+    std::size_t good_bucket(std::chrono::nanoseconds wire_time) const;
     std::size_t cycle_bytes() const;
 
   private:
@@ -79,8 +83,8 @@ class Schedule {
     static constexpr int kRepeats = 2;  // equal cycles before the schedule freezes
     static constexpr std::size_t kLeastBucket = 1u << 20;  // bytes, if enough follows
     static constexpr std::size_t kSmallPart = 8;           // next tensor's size / a small tensor's
-    // What a bucket's start costs threads that share cores with computation, and that sleep between
-    // looks at the wire.
+    // The cost of a bucket's start, for threads that share cores with computation and sleep between
+    // checks of the wire.
     static constexpr std::chrono::microseconds kStart{1000};
 
     // Whether the current cycle equals the last one.

@@ -46,7 +46,7 @@ cmd_link() {
         rate:3 | rate:5)
             local burst=${5-32kb}
             [[ ${3,,} =~ ^[0-9]+([kmg]?)(bit|bps)$ ]] || die 64 "link: $3: not a rate such as 100mbit"
-            [[ ${4-burst} = burst && $burst =~ ^[1-9][0-9]{0,4}kb$ ]] || die 64 "link: ${*:4}: not a burst such as 'burst 72kb'"
+            [[ ${4-burst} = burst && $burst =~ ^[1-9][0-9]{1,4}kb$ ]] || die 64 "link: ${*:4}: not a burst of at least 10kb, such as 'burst 72kb'"
             local limit=(root tbf rate "$3" burst "$burst" latency 50ms)
             tc qdisc replace dev "link-$node" "${limit[@]}"
             "${on_node[@]}" tc qdisc replace dev eth0 "${limit[@]}"

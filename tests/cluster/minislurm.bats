@@ -171,10 +171,11 @@ unprivileged=()
         cmp data copy
         minislurm link n2 rate 50mbit burst 72kb
         tc qdisc show dev link-n2
+        minislurm exec n2 tc qdisc show dev eth0
         minislurm link n2 up
         echo "then: $(tc qdisc show dev link-n2)"'
     [ "$(grep -c 'tbf.* rate 50Mbit burst 32Kb' <<<"$output")" = 2 ]
-    [ "$(grep -c 'tbf.* rate 50Mbit burst 72Kb' <<<"$output")" = 1 ]
+    [ "$(grep -c 'tbf.* rate 50Mbit burst 72Kb' <<<"$output")" = 2 ]
     [[ $output == *"then: qdisc noqueue"* ]]
 }
 
@@ -250,9 +251,11 @@ link n1 rate
 link n1 rate fast
 link n1 rate 1gbit burst
 link n1 rate 1gbit burst much
+link n1 rate 1gbit burst 9kb
+link n1 rate 1gbit limit 72kb
 link n7 down"'
-    [ "$(grep -c '^64$' <<<"$output")" = 12 ]
-    [ "${#lines[@]}" = 24 ]
+    [ "$(grep -c '^64$' <<<"$output")" = 14 ]
+    [ "${#lines[@]}" = 28 ]
 }
 
 @test "a cluster that does not come up says why and ends with 69" {

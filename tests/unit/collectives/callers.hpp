@@ -154,8 +154,9 @@ class Caller final : public Listener {
 
 class Job {
   public:
-    explicit Job(const std::vector<int>& nodes, Dispatcher::Options options = {}, unsigned seed = 1)
-        : ranks_(nodes, seed), random_(seed) {
+    explicit Job(const std::vector<int>& nodes, Dispatcher::Options options = {}, unsigned seed = 1,
+                 const Link& link = {}, std::size_t slot_bytes = 4096)
+        : ranks_(nodes, seed, {}, slot_bytes, {}, {nullptr, {}}, link), random_(seed) {
         options.cycle = std::chrono::nanoseconds(0);
         options.numbers.resize(ranks_.size());
         std::iota(options.numbers.begin(), options.numbers.end(), 0);

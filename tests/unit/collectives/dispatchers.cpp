@@ -58,6 +58,22 @@ BOOST_AUTO_TEST_CASE(a_job_that_repeats_itself_stops_negotiating) {
     }
 }
 
+// Also on ranks that are no rail.
+BOOST_AUTO_TEST_CASE(slow_links_get_smaller_messages_on_all_ranks) {
+    const std::vector<std::string> tensors = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    constexpr std::size_t kMiB = (1u << 20) / sizeof(float);
+    const Link slow{20e-6, 100e-9, 3e-6};
+    for (const auto& [shape, link, messages] : std::vector<std::tuple<std::vector<int>, Link, int>>{
+             {{3}, slow, 6}, {{2, 1}, Link(), 6}, {{2, 1}, slow, 8}, {{1, 3, 2}, slow, 8}}) {
+        Job job(shape, {}, 1, link, 1u << 16);
+        for (int step = 0; step < 4; ++step) job.train(tensors, kMiB, true);
+        std::vector<int> before;
+        for (int r = 0; r < job.size(); ++r) before.push_back(job[r].messages());
+        job.train(tensors, kMiB, true);
+        for (int r = 0; r < job.size(); ++r) BOOST_TEST(job[r].messages() - before[r] == messages);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(something_else_thaws_the_schedule_and_is_done) {
     for (const auto& shape : kJobs) {
         Job job(shape);

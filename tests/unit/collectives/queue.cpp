@@ -244,10 +244,11 @@ Schedule frozen_schedule(const std::vector<std::size_t>& sizes, std::vector<Subm
 }
 
 // The numbers of tensors in the buckets of such a cycle.
-std::vector<std::size_t> cut_into_buckets(const std::vector<std::size_t>& sizes) {
+std::vector<std::size_t> cut_into_buckets(const std::vector<std::size_t>& sizes,
+                                          std::size_t good = 16u << 20) {
     std::vector<Submission> tensors;
     Schedule schedule = frozen_schedule(sizes, tensors);
-    schedule.cut(16u << 20);
+    schedule.cut(16u << 20, good);
     std::vector<std::size_t> numbers;
     do {
         numbers.push_back(schedule.next().ids.size());
@@ -265,15 +266,20 @@ BOOST_AUTO_TEST_CASE(no_bucket_of_a_cycle_is_larger_than_what_comes_before_or_af
 
 BOOST_AUTO_TEST_CASE(buckets_are_smaller_the_longer_the_wire_takes) {
     using namespace std::chrono_literals;
-    constexpr std::size_t kMiB = 1u << 20, kMost = 16 * kMiB;
+    constexpr std::size_t kMiB = 1u << 20;
     std::vector<Submission> tensors;
     const Schedule schedule = frozen_schedule(std::vector<std::size_t>(100, 1024), tensors);
-    BOOST_TEST(schedule.best_threshold(0ms, kMost) == kMost);
-    BOOST_TEST(schedule.best_threshold(16ms, kMost) == kMost);
-    BOOST_TEST(schedule.best_threshold(400ms, kMost) == 5 * kMiB);
-    BOOST_TEST(schedule.best_threshold(400ms, 2 * kMiB) == 2 * kMiB);
-    BOOST_TEST(schedule.best_threshold(400ms, 0) == 0u);
-    BOOST_TEST(schedule.best_threshold(1h, kMost) == kMiB);
+    BOOST_TEST(schedule.good_bucket(0ms) == 100 * kMiB);
+    BOOST_TEST(schedule.good_bucket(16ms) == 25 * kMiB);
+    BOOST_TEST(schedule.good_bucket(400ms) == 5 * kMiB);
+    BOOST_TEST(schedule.good_bucket(1h) == kMiB);
+    BOOST_TEST(cut_into_buckets(std::vector<std::size_t>(20, 1024), 3 * kMiB) ==
+                   (std::vector<std::size_t>{1, 1, 2, 3, 3, 3, 3, 2, 1, 1}),
+               boost::test_tools::per_element());
+    // Small tensors do not go alone, although the bucket is then larger than a good one.
+    BOOST_TEST(cut_into_buckets({4, 8192, 4, 4, 8192, 2048, 2048}, 3 * kMiB) ==
+                   (std::vector<std::size_t>{2, 3, 1, 1}),
+               boost::test_tools::per_element());
 }
 
 // Two small tensors, a large one that comes at once, and some that come later.

@@ -24,11 +24,11 @@ class Ranks {
     };
 
     // nodes: how many ranks each has. slot_bytes: small ones make many chunks of little data.
-    // named: the algorithm between nodes, whatever it costs.
+    // named: the algorithm between nodes, whatever it costs. link: the cost of messages there.
     explicit Ranks(const std::vector<int>& nodes, unsigned seed = 1,
                    std::optional<Algorithm> named = {}, std::size_t slot_bytes = 4096,
                    std::chrono::milliseconds patience = std::chrono::milliseconds(0),
-                   Inside inside = {nullptr, {}})
+                   Inside inside = {nullptr, {}}, const Link& link = {})
         : random_(seed) {
         std::vector<std::string> names;
         for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -53,7 +53,7 @@ class Ranks {
             rank->regions.emplace(local);
             rank->engine = std::make_unique<Engine>(
                 Context{rank->topology, *rank->node, rank->wire.get(),
-                        Planner(Link(), first.nodes(), named), &*rank->regions, nullptr, nullptr,
+                        Planner(link, first.nodes(), named), &*rank->regions, nullptr, nullptr,
                         inside.reader, inside.in_place},
                 std::chrono::milliseconds(0), rank->progress, patience);
             ranks_.push_back(std::move(rank));
