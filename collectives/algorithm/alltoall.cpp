@@ -28,8 +28,13 @@ std::uint64_t Alltoall::plan() {
         (call_.facts != nullptr ? call_.facts->longest : signature.count) * element;
     const int beyond = std::max(1, topology().largest_node() - topology().rails());
     const std::size_t room = node().slot_bytes() / ranks / static_cast<std::size_t>(beyond);
-    stride_ = std::min(room / kHeader, longest / kHeader + 2) * kHeader;
-    per_chunk_ = stride_ - kHeader;
+    // Every message has whole strides, also of a short last chunk. Chunks of about equal length
+    // send least.
+    const std::size_t most = room / kHeader * kHeader - kHeader;
+    const std::uint64_t chunks = std::max<std::uint64_t>(1, chunks_of(longest, most));
+    const std::size_t piece = (longest + chunks - 1) / chunks;
+    per_chunk_ = (piece + kHeader - 1) / kHeader * kHeader;
+    stride_ = kHeader + per_chunk_;
     if (context_.wire != nullptr) {
         const int me = topology().node();
         std::size_t out = 0, in = 0;
@@ -37,10 +42,10 @@ std::uint64_t Alltoall::plan() {
             out += message(me, n);
             in += message(n, me);
         }
-        for (auto& buffer : outgoing_) buffer.resize(out);
-        for (auto& buffer : incoming_) buffer.resize(in);
+        for (auto& buffer : outgoing_) buffer.resize(std::max(buffer.size(), out));
+        for (auto& buffer : incoming_) buffer.resize(std::max(buffer.size(), in));
     }
-    return std::max<std::uint64_t>(1, chunks_of(longest, per_chunk_));
+    return chunks;
 }
 
 std::size_t Alltoall::served(int n) const {

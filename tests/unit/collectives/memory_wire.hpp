@@ -45,6 +45,7 @@ class MemoryWire final : public Wire {
         request->data = const_cast<void*>(data);
         request->bytes = bytes;
         hold(ticket, request, node, false, bytes);
+        sent_ += bytes;
         if (!cut_ && !network_.wires[node]->cut_) {
             network_.wires[node]->arriving_.push_back({tag.from(node_).bits, request, {}});
         }
@@ -111,6 +112,7 @@ class MemoryWire final : public Wire {
         }
         return std::nullopt;
     }
+    std::size_t sent() const { return sent_; }  // bytes
     // Messages and receives under way; notes do not count, because no rank waits for them.
     std::size_t unread() const {
         const auto is_data = [](const Message& it) { return (it.tag & Tag::kClass) == 0; };
@@ -171,6 +173,7 @@ class MemoryWire final : public Wire {
     Network& network_;
     int node_;
     bool cut_ = false;
+    std::size_t sent_ = 0;
     std::deque<Message> arriving_;
     std::list<Message> posted_, unexpected_;
     std::unordered_map<void*, std::shared_ptr<Request>> requests_;  // that have a ticket

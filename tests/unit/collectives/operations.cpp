@@ -70,6 +70,19 @@ BOOST_AUTO_TEST_CASE(give_the_right_result_on_jobs_of_every_shape) {
     }
 }
 
+// Also if a block is a little longer than what slots take at a time.
+BOOST_AUTO_TEST_CASE(alltoalls_send_little_besides_their_data) {
+    for (const std::size_t count : {1, 100, 130, 256, 300, 3000}) {
+        BOOST_TEST_CONTEXT("count " << count) {
+            Ranks ranks({2, 2});
+            try_task(ranks, {Kind::alltoall}, count);
+            const std::size_t data = 8 * count * sizeof(std::int64_t);  // of 8 pairs of ranks
+            BOOST_TEST(ranks.sent() >= data);
+            BOOST_TEST(ranks.sent() <= data + data / 50 + 800);
+        }
+    }
+}
+
 // Slots are as small as blocks for all ranks allow.
 BOOST_AUTO_TEST_CASE(give_the_right_result_on_64_nodes_of_8_ranks) {
     Ranks ranks(std::vector<int>(64, 8), 1, {}, kAlignment * 64 * 8);

@@ -120,6 +120,12 @@ class Ranks {
         return statuses;
     }
 
+    // Bytes of all messages between nodes.
+    std::size_t sent() const {
+        std::size_t sum = 0;
+        for (const auto& rank : ranks_) sum += rank->wire == nullptr ? 0 : rank->wire->sent();
+        return sum;
+    }
     // Messages without a receive, and receives without a message.
     std::size_t left_over() const {
         std::size_t sum = 0;
