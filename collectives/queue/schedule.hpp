@@ -15,11 +15,11 @@
 // types in host memory can share it. For any other operation the bucket is the veto alone, and the
 // operation follows.
 //
-// Buckets end at the fusion threshold and at points where all ranks waited. A bucket is no larger
-// than
+// Buckets end at the fusion threshold and at points where all ranks waited. A bucket of more than
+// 1 MiB and one tensor is no larger than
 //   - all that follow it, because no computation overlaps with the last one,
 //   - the tensors before it, so that messages begin soon (host memory only),
-//   - good_bucket(), between nodes (host memory only).
+//   - good_bucket(), between nodes (host memory only, and not while a threshold is tuned).
 // Tensors that are small compared with the next one are an exception: they share its bucket,
 // because a separate message's latency would exceed the time for their bytes. If a bucket is vetoed
 // in the first cycle, buckets are cut like the rounds of the last cycle from then on.
@@ -62,13 +62,13 @@ class Schedule {
     bool advance();
     // The next bucket was vetoed.
     void veto();
-    // Cuts new buckets, at the beginning of a cycle. most: the fusion threshold. good: what
-    // good_bucket() says.
+    // Cuts new buckets, at the beginning of a cycle. most: the fusion threshold. good: a
+    // limit that small tensors may exceed, of good_bucket().
     void cut(std::size_t most, std::size_t good = std::numeric_limits<std::size_t>::max());
-    // Good bytes for a bucket, if the wire takes so long for a whole cycle. While the wire carries
-    // a bucket, the rank computes the next one. If both take about as long, one of n buckets in t
-    // seconds is not hidden, which costs t / n. The start of a bucket costs s, so all cost n s. The
-    // sum is smallest for n = sqrt(t / s).
+    // A good size of a bucket in bytes, if the wire takes so long for a whole cycle. While the wire
+    // carries a bucket, the rank computes the next one. If both take about as long, one of n
+    // buckets in t seconds is not hidden, which costs t / n. The start of a bucket costs s, so all
+    // cost n s. The sum is smallest for n = sqrt(t / s).
     std::size_t good_bucket(std::chrono::nanoseconds wire_time) const;
     std::size_t cycle_bytes() const;
 

@@ -63,6 +63,11 @@ BOOST_AUTO_TEST_CASE(slow_links_get_smaller_messages_on_all_ranks) {
     const std::vector<std::string> tensors = {"a", "b", "c", "d", "e", "f", "g", "h"};
     constexpr std::size_t kMiB = (1u << 20) / sizeof(float);
     const Link slow{20e-6, 100e-9, 3e-6};
+    Ranks ranks({1, 3, 2}, 1, {}, 4096, {}, {nullptr, {}}, slow);
+    for (int r = 0; r < ranks.size(); ++r) {  // 4/3 of the bytes, over one rail
+        const auto time = ranks.engine(r).allreduce_time(3000);
+        BOOST_TEST(std::chrono::round<std::chrono::microseconds>(time).count() == 400);
+    }
     for (const auto& [shape, link, messages] : std::vector<std::tuple<std::vector<int>, Link, int>>{
              {{3}, slow, 6}, {{2, 1}, Link(), 6}, {{2, 1}, slow, 8}, {{1, 3, 2}, slow, 8}}) {
         Job job(shape, {}, 1, link, 1u << 16);
