@@ -15,8 +15,8 @@
 // types in host memory can share it. For any other operation the bucket is the veto alone, and the
 // operation follows.
 //
-// Buckets end at the fusion threshold and at points where all ranks waited. A bucket of more than
-// 1 MiB and one tensor is no larger than
+// Buckets end at the fusion threshold and at points where all ranks waited. A bucket of several
+// tensors and more than 1 MiB is no larger than
 //   - all that follow it, because no computation overlaps with the last one,
 //   - the tensors before it, so that messages begin soon (host memory only),
 //   - good_bucket(), between nodes (host memory only, and not while a threshold is tuned).
@@ -62,8 +62,8 @@ class Schedule {
     bool advance();
     // The next bucket was vetoed.
     void veto();
-    // Cuts new buckets, at the beginning of a cycle. most: the fusion threshold. good: a
-    // limit that small tensors may exceed, of good_bucket().
+    // Cuts new buckets, at the beginning of a cycle. most: the fusion threshold. good: of
+    // good_bucket(); with small tensors a bucket may be larger.
     void cut(std::size_t most, std::size_t good = std::numeric_limits<std::size_t>::max());
     // A good size of a bucket in bytes, if the wire takes so long for a whole cycle. While the wire
     // carries a bucket, the rank computes the next one. If both take about as long, one of n
