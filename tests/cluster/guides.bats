@@ -48,19 +48,11 @@ setup() {
 
 forget_outputs() { rm -rf "$share"/{cifar,data,out} "$(alice_home)/.local" "$work"; }
 
-# with_python MODULE [ENVIRONMENT]: python3 has the module: the system's, or that of tests/peers/environments.sh.
-with_python() {
-    if [ -n "${2-}" ]; then
-        PATH=$BATCHAI_PEERS/$2/bin:$PATH
-        as_alice test -x "$BATCHAI_PEERS/$2/bin/python" || user=(timeout -k 2 110) # in a home directory that alice may not enter
-    fi
-    python3 -c "import $1" 2>/dev/null || skip "python3 ${2+of the environment $2 }has no $1"
-}
-
 # page FILE: runs the commands of docs/FILE as $user. With GUIDES_PRINT=DIRECTORY what they print is written there instead.
 page() {
     # shellcheck disable=SC2034 # of lib.bash
     local deadline=110
+    as_alice test -x "$(type -P python3)" || user=(timeout -k 2 110) # in a home directory that alice may not enter
     local command=("$BATCHAI_SOURCE/tests/docs/run_page" --timeout 60 --show "$(alice_home)=/home/alice" --show "$share=/data/myshare"
         --show "$data=/data/images" "$BATCHAI_SOURCE/docs/$1")
     if [ -n "${GUIDES_PRINT-}" ]; then

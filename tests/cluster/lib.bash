@@ -31,6 +31,20 @@ as_user() {
 
 need_root() { [ "$(id -u)" = 0 ] || skip "needs root: other users and real privileges"; }
 
+# peer_python ENVIRONMENT: sets python to that of an environment of tests/peers/environments.sh.
+peer_python() {
+    python=$BATCHAI_PEERS/$1/bin/python
+    [ -f "$BATCHAI_PEERS/$1/filled" ] || skip "$1 is not in $BATCHAI_PEERS: tests/peers/environments.sh makes it"
+}
+
+# with_python MODULE [ENVIRONMENT]: python3 is one that has the module: the system's, or that of the environment.
+with_python() {
+    local python=/usr/bin/python3
+    [ -z "${2-}" ] || peer_python "$2"
+    "$python" -c "import $1" 2>/dev/null || skip "$python has no $1"
+    PATH=${python%/*}:$PATH
+}
+
 # For stock scripts with torch.distributed: Debian 13's PyTorch was built without libuv, and fails unless it is told so.
 tell_torch_of_libuv() { # [PYTHON]
     local store='import torch.distributed as d; d.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)'

@@ -86,8 +86,8 @@ nodes_at_work() { awk '/"(preparing|running)NodeCount":/ { nodes += $2 } END { p
 
 @test "the walk-through's job trains with Keras where the Python has TensorFlow" {
     [ "${BATCHAI_SOAK-}" = 1 ] || skip "in the long run only (--soak)"
-    local python=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}/tf2.21/bin/python out=$BATS_TEST_TMPDIR/out
-    [ -x "$python" ] || skip "$python is not there: tests/peers/environments.sh makes it"
+    local python out=$BATS_TEST_TMPDIR/out
+    peer_python tf2.21
     "$BATCHAI_SOURCE/contrib/quickstart.sh" --python "$python" >"$out" 2>&1
     grep -q "^== the walk-through, trained with Keras by $python\$" "$out"
     grep -q '^validation accuracy: *0\.[7-9]' "$out"

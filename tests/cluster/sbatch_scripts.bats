@@ -33,17 +33,6 @@ says() {
     }
 }
 
-# with_python MODULE [ENVIRONMENT]: python3 is one that has the module, the system's or of tests/peers/environments.sh.
-with_python() {
-    if [ -n "${2-}" ]; then
-        [ -x "$BATCHAI_PEERS/$2/bin/python" ] || skip "$2 is not in $BATCHAI_PEERS: tests/peers/environments.sh makes it"
-        PATH=$BATCHAI_PEERS/$2/bin:$PATH
-    else
-        PATH=/usr/bin:$PATH
-    fi
-    python3 -c "import $1" 2>/dev/null || skip "python3 has no $1"
-}
-
 @test "every script says what to change, and has a test" {
     for script in "$BATCHAI_SOURCE"/contrib/sbatch/*.sbatch; do
         bash -n "$script"

@@ -20,8 +20,8 @@ setup_file() { :; }
 site() {
     script=${BATCHAI_WALK_THROUGH-$BATCHAI_SOURCE/../shared/tutorial/cifar_cnn_distributed.py}
     [ -f "$script" ] || skip "BATCHAI_WALK_THROUGH does not name the walk-through's script"
-    local python=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}/$1/bin/python
-    [ -x "$python" ] || skip "$python is not there: tests/peers/environments.sh makes it"
+    local python
+    peer_python "$1"
     shift
     make_site "python = \"$MINISLURM_DIR/python\""
     {

@@ -7,8 +7,7 @@ bats_require_minimum_version 1.5.0
 load ../cluster/lib
 
 setup() {
-    python=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}/tf2.21/bin/python
-    [ -x "$python" ] || skip "$python is not there: tests/peers/environments.sh makes it"
+    peer_python tf2.21
     mkdir "$BATS_TEST_TMPDIR/work" && cd "$BATS_TEST_TMPDIR/work" || return
     export OMP_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=3
 }

@@ -6,10 +6,7 @@
 bats_require_minimum_version 1.5.0
 load ../cluster/lib
 
-setup() {
-    python=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}/tf2.21/bin/python
-    [ -x "$python" ] || skip "$python is not there: tests/peers/environments.sh makes it"
-}
+setup() { peer_python tf2.21; }
 
 # train ARGUMENT...: on two ranks.
 train() {

@@ -8,12 +8,12 @@ load ../cluster/lib
 
 # check ENVIRONMENT OPTION... -- SCRIPT ARGUMENT...: on two ranks of one machine; each says that it is fine.
 check() {
-    local python=${BATCHAI_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/batchai-peers}/$1/bin/python options=()
+    local python options=()
+    peer_python "$1"
     shift
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     local script=$BATCHAI_SOURCE/tests/peers/$2
     shift 2
-    [ -x "$python" ] || skip "$python is not there: tests/peers/environments.sh makes it"
     cd "$BATS_TEST_TMPDIR" || return
     run timeout -k 2 200 batchai-launch --local 1 -n 2 "${options[@]}" -- "$python" "$script" "$@"
     [ "$status" -eq 0 ] && [ "$(grep -c 'of 2 is fine$' <<<"$output")" -eq 2 ] || { echo "$output" >&2 && false; }

@@ -23,10 +23,7 @@ need_debian() {
     /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || skip "python3-torch is not installed"
     tell_torch_of_libuv /usr/bin/python3
 }
-need_newest() {
-    python=$BATCHAI_PEERS/torch/bin/python
-    [ -f "$BATCHAI_PEERS/torch/filled" ] || skip "torch is not in $BATCHAI_PEERS: tests/peers/environments.sh fetches it"
-}
+need_newest() { peer_python torch; }
 
 @test "a torch.distributed script needs no other change than the backend's name" {
     need_newest
