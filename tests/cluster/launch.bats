@@ -539,7 +539,7 @@ time.sleep(60)"' - "$group"
     need_root
     strace -o /dev/null true || skip "needs strace, and its being permitted"
     # With directories of its own, where no other launch makes any.
-    unshare --mount sh -c 'mount -t tmpfs own /tmp && mount -t tmpfs own /dev/shm && exec sleep 1000' &
+    unshare --mount sh -c 'mount -t tmpfs own /tmp && mount -t tmpfs own /dev/shm && exec sleep 1000' 3>&- &
     local holder=$!
     own() { compgen -G "/proc/$holder/root/$1/batchai.run.??????"; }
     eventually grep -q ' /dev/shm .*own' "/proc/$holder/mountinfo"

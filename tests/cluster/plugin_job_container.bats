@@ -3,7 +3,7 @@
 # Slurm gives each job a /tmp of its own (job_container/tmpfs): the job's mounts are in that namespace,
 # and the plugin works as without it.
 # minislurm: -n 2 -s PrologFlags=contain
-# needs: root own-tmp
+# needs: root
 # plugin: policy=/run/minislurm/batchai.toml
 
 load plugin

@@ -3,7 +3,7 @@
 # Races of a user with root's set-up. With job_container/tmpfs the user's processes may already run in the namespace
 # in which root makes the job's mounts. strace makes root wait after each change.
 # minislurm: -n 1 -s PrologFlags=contain
-# needs: root own-tmp ptrace
+# needs: root ptrace
 # plugin: policy=/run/minislurm/batchai.toml
 
 load kills
