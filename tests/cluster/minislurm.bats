@@ -335,3 +335,15 @@ is_up() { of_the_clusters | xargs -r ps -o args= -p | grep -q '^sleep 987'; }
     eventually is_up
     kill_outer KILL
 }
+
+@test "a checkout below a directory that others may write to is tested in one of root's" {
+    [ "$(id -u)" = 0 ] || skip "needs root: other users and real privileges"
+    mkdir -m 1777 "$BATS_TEST_TMPDIR/public"
+    mkdir "$BATS_TEST_TMPDIR/public/clone"
+    printf '%s\n' '# minislurm: -n 1' '@test "here" {' '[ "$BATCHAI_SOURCE" = /srv/batchai ]' '}' >"$BATS_TEST_TMPDIR/here.bats"
+    # shellcheck disable=SC2016 # the shell inside expands it
+    run env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$BATS_TEST_TMPDIR" timeout 60 unshare --mount sh -c 'mount --bind "$0" "$1" && exec "$1/tests/cluster/run" "$2"' \
+        "$BATCHAI_SOURCE" "$BATS_TEST_TMPDIR/public/clone" "$BATS_TEST_TMPDIR/here.bats"
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
