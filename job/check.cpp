@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "job/check_texts.hpp"
 #include "job/container.hpp"
 #include "job/document.hpp"
 #include "job/layout.hpp"
@@ -14,12 +15,6 @@
 namespace batchai::job {
 
 namespace {
-
-// True if shell text is the name of one file, relative to the directory in which the job starts.
-bool is_relative_file(const std::string& text) {
-    return !text.empty() && text.find_first_of(" \t\n\"'`$\\;&|<>()*?[]{}#!") == text.npos &&
-           std::string_view("/-~").find(text.front()) == std::string_view::npos;
-}
 
 class Checker {
   public:
@@ -45,8 +40,8 @@ class Checker {
         check_preparation();
         check_node_count();
         tell_cluster();
-        check_script();
-        check_variables();
+        check_servers();
+        check_texts(document_, *parsed_.spec, policy_, options_, parsed_.findings);
         sort(parsed_.findings);
         if (has_error(parsed_.findings)) parsed_.spec.reset();
     }
@@ -141,10 +136,20 @@ class Checker {
         const std::string& prefix = spec.std_out_err_path_prefix;
         if (is_in_mount_root(prefix) && !volume_of(spec, policy_, prefix))
             error(path, no_volume(prefix));
+        if (const std::string gone = no_service_path(prefix, options_); !gone.empty())
+            error(path, gone);
+        if (is_in_job_temp(prefix)) tell_lost(path, prefix);
         const auto identity = spec.identity ? spec.identity : options_.identity;
         const auto directory =
             identity ? login_stdouterr_directory(spec, policy_, *identity) : std::nullopt;
         check_writable(path, prefix, directory ? shared_part(*directory) : "");
+    }
+
+    void tell_lost(const std::string& path, const std::string& prefix) {
+        say(Finding::Severity::warning, path,
+            "'" + prefix +
+                "' is removed from each node with the job: write "
+                "$AZ_BATCHAI_JOB_MOUNT_ROOT/VOLUME/... for output that is to stay");
     }
 
     // The preparation may still make what is below a volume.
@@ -156,6 +161,11 @@ class Checker {
             if (is_in_mount_root(path) && !volume_of(spec, policy_, path))
                 say(Finding::Severity::warning, key,
                     "'" + path + "' is on no volume of this job: the job will not find it");
+            else if (const std::string gone = no_service_path(path, options_); !gone.empty())
+                say(Finding::Severity::warning, key, gone);
+            else if (!path.empty() && path.front() != '/' && !path.starts_with("$AZ_BATCHAI_") &&
+                     !path.starts_with("${AZ_BATCHAI_"))
+                say(Finding::Severity::warning, key, unclear_input(path));
             const auto there = login_path(spec, policy_, path);
             if (there && options_.is_missing && options_.is_missing(*there))
                 say(Finding::Severity::warning, key,
@@ -163,12 +173,25 @@ class Checker {
         }
     }
 
+    static std::string unclear_input(const std::string& path) {
+        if (path.front() == '~' || path.front() == '$')
+            return "'" + path +
+                   "' stays as it is: only $AZ_BATCHAI_ variables are replaced in a path";
+        return "'" + path +
+               "' is looked for in $AZ_BATCHAI_JOB_TEMP/wd, where the job starts: write "
+               "$AZ_BATCHAI_JOB_MOUNT_ROOT/... for a directory of a share";
+    }
+
     void check_outputs() {
         const JobSpec& spec = *parsed_.spec;
-        for (const RefusedOutput& refused : refused_outputs(spec, policy_))
-            error(refused.directory->key + ".pathPrefix", refused.message);
+        for (const RefusedOutput& refused : refused_outputs(spec, policy_)) {
+            const std::string gone = no_service_path(refused.directory->path_prefix, options_);
+            error(refused.directory->key + ".pathPrefix", gone.empty() ? refused.message : gone);
+        }
         for (const OutputDirectory& output : spec.outputs) {
             if (!output.is_made) continue;
+            if (is_in_job_temp(output.path_prefix))
+                tell_lost(output.key + ".pathPrefix", output.path_prefix);
             check_writable(output.key + ".pathPrefix", output.path_prefix, "");
             tell_container_of(output);
         }
@@ -282,73 +305,22 @@ class Checker {
                                               std::to_string(*options_.cluster_nodes));
     }
 
+    // The service allowed one on a node. Here they run, but share a node's network and memory.
+    void check_servers() {
+        const ToolkitSettings& toolkit = parsed_.spec->toolkit;
+        const int nodes = parsed_.spec->node_count;
+        if (toolkit.server_count.value_or(0) > nodes)
+            say(Finding::Severity::warning, toolkit.key + ".parameterServerCount",
+                std::to_string(*toolkit.server_count) + " parameter servers on " +
+                    std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") +
+                    ": several share a node, which the service did not allow");
+    }
+
     void tell_cluster() {
         if (!parsed_.spec->cluster.empty())
             say(Finding::Severity::note, "properties.cluster.id",
                 "'batchai job create' without --cluster submits to '" + parsed_.spec->cluster +
                     "'; sbatch and 'batchai job run' do not use it");
-    }
-
-    void check_script() {
-        const JobSpec& spec = *parsed_.spec;
-        const ToolkitSettings& toolkit = spec.toolkit;
-        const bool has_script = !toolkit.script.empty();
-        const std::string key =
-            toolkit.key + (has_script ? ".pythonScriptFilePath" : ".configFilePath");
-        const std::string& named = has_script ? toolkit.script : toolkit.config;
-        if (is_relative_file(named) &&
-            !(has_script && options_.is_brought && options_.is_brought(named)))
-            say(Finding::Severity::warning, key,
-                "'" + named +
-                    "' is looked for in $AZ_BATCHAI_JOB_TEMP/wd, where the job starts: write "
-                    "$AZ_BATCHAI_JOB_MOUNT_ROOT/... for a file of a share");
-        // Only a shell may be able to tell where the script is.
-        Environment variables = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "/"},
-                                 {"AZ_BATCHAI_MOUNT_ROOT", "/"}};
-        for (const InputDirectory& input : spec.inputs)
-            variables["AZ_BATCHAI_INPUT_" + input.id] = expand(input.path, variables);
-        if (!options_.file_exists || script_path(spec, variables, {}).empty()) return;
-        // Use the paths of the file: a directory of the login node starts with the mount root's
-        // name.
-        Environment inputs = {{"AZ_BATCHAI_JOB_MOUNT_ROOT", "$AZ_BATCHAI_JOB_MOUNT_ROOT"},
-                              {"AZ_BATCHAI_MOUNT_ROOT", "$AZ_BATCHAI_MOUNT_ROOT"}};
-        for (const InputDirectory& input : spec.inputs)
-            inputs["AZ_BATCHAI_INPUT_" + input.id] = expand(input.path, inputs);
-        const std::string script = expand(named, inputs);
-        const auto path = login_path(spec, policy_, script);
-        if (path && !options_.file_exists(*path))
-            error(key, "'" + script + "' is not a file there: upload it to " + *path);
-    }
-
-    // Warns of variables that the job will not have: the service replaced them by an empty string,
-    // as a shell does. A toolkit's variables exist only in its processes.
-    void check_variables() {
-        Environment job = job_environment(*parsed_.spec, {}, {});
-        for (const OutputDirectory& output : parsed_.spec->outputs)
-            job["AZ_BATCHAI_PREV_OUTPUT_" + output.id];
-        Environment processes = job;
-        for (const ProcessGroup& group :
-             plan_launch(*parsed_.spec, policy_, std::vector<int>(parsed_.spec->node_count)))
-            processes.insert(group.variables.begin(), group.variables.end());
-        check_variables(document_.root(), "", job, processes);
-    }
-
-    void check_variables(const Json& json, const std::string& path, const Environment& job,
-                         const Environment& processes) {
-        const bool of_toolkit = path.starts_with(parsed_.spec->toolkit.key);
-        if (json.is_string())
-            expand(json.get<std::string>(), of_toolkit ? processes : job,
-                   [&](const std::string& name) {
-                       say(Finding::Severity::warning, path,
-                           "$" + name + " is not set in this job: an empty string replaces it");
-                   });
-        if (json.is_array())
-            for (std::size_t i = 0; i < json.size(); ++i)
-                check_variables(json[i], path + "[" + std::to_string(i) + "]", job, processes);
-        if (!json.is_object()) return;
-        for (const auto& [key, value] : json.items())
-            if (!is_comment(key))
-                check_variables(value, path.empty() ? key : path + "." + key, job, processes);
     }
 
     const Document& document_;

@@ -52,19 +52,40 @@ std::string shared_part(const std::string& stdouterr) {
     return stdouterr.substr(0, uuid);
 }
 
+namespace {
+
+// The length of $NAME or ${NAME} at the start of a text, if the path component ends there; else 0.
+std::size_t length_of(std::string_view text, const std::string& name) {
+    for (const std::string& variable : {"$" + name, "${" + name + "}"})
+        if (is_within(text, variable)) return variable.size();
+    return 0;
+}
+
+}  // namespace
+
+std::size_t mount_root_length(std::string_view text) {
+    const std::size_t length = length_of(text, "AZ_BATCHAI_JOB_MOUNT_ROOT");
+    return length > 0 ? length : length_of(text, "AZ_BATCHAI_MOUNT_ROOT");
+}
+
+bool is_in_mount_root(const std::string& path) {
+    return mount_root_length(path) > 0;
+}
+
+bool is_in_job_temp(const std::string& path) {
+    return length_of(path, "AZ_BATCHAI_JOB_TEMP") > 0 ||
+           length_of(path, "AZ_BATCHAI_JOB_TEMP_DIR") > 0;
+}
+
 std::optional<std::string> below_mount_root(const std::string& path) {
-    for (const std::string name : {"AZ_BATCHAI_JOB_MOUNT_ROOT", "AZ_BATCHAI_MOUNT_ROOT"}) {
-        for (const std::string& root : {"$" + name + "/", "${" + name + "}/"}) {
-            if (path.rfind(root, 0) != 0) continue;
-            const std::string below = path.substr(root.size());
-            if (("/" + below + "/").find("/../") != below.npos || below.find('$') != below.npos)
-                return std::nullopt;
-            // Drop "//" and ".". A leading slash is only a separator.
-            const auto normal = std::filesystem::path("/" + below).lexically_normal();
-            return without_trailing_slashes(normal.relative_path());
-        }
-    }
-    return std::nullopt;
+    const std::size_t root = mount_root_length(path);
+    if (root == 0 || root == path.size()) return std::nullopt;
+    const std::string below = path.substr(root + 1);
+    if (("/" + below + "/").find("/../") != below.npos || below.find('$') != below.npos)
+        return std::nullopt;
+    // Drop "//" and ".". A leading slash is only a separator.
+    const auto normal = std::filesystem::path("/" + below).lexically_normal();
+    return without_trailing_slashes(normal.relative_path());
 }
 
 bool is_mount_target(const std::string& path) {
@@ -73,10 +94,9 @@ bool is_mount_target(const std::string& path) {
 
 bool is_output_prefix(const std::string& path) {
     std::string rest = path;
-    for (const std::string name : kDirectoryVariables) {
-        for (const std::string& variable : {"$" + name, "${" + name + "}"})
-            if (is_within(path, variable)) rest = "/root" + path.substr(variable.size());
-    }
+    for (const char* name : kDirectoryVariables)
+        if (const std::size_t length = length_of(path, name); length > 0)
+            rest = "/root" + path.substr(length);
     if (rest.find('$') != rest.npos) return false;
     // "//", "." and a slash at the end are harmless.
     const auto normal = std::filesystem::path(rest).lexically_normal().string();
@@ -91,13 +111,6 @@ std::optional<Volume> volume_of(const JobSpec& spec, const SitePolicy& policy,
     for (const Volume& volume : volumes_of(spec, policy))
         if (is_within(*below, volume.relative_mount_path)) return volume;
     return std::nullopt;
-}
-
-bool is_in_mount_root(const std::string& path) {
-    for (const char* root : {"$AZ_BATCHAI_JOB_MOUNT_ROOT", "$AZ_BATCHAI_MOUNT_ROOT",
-                             "${AZ_BATCHAI_JOB_MOUNT_ROOT}", "${AZ_BATCHAI_MOUNT_ROOT}"})
-        if (is_within(path, root)) return true;
-    return false;
 }
 
 std::string no_volume(const std::string& path) {

@@ -6,8 +6,10 @@
 // segment is {subscription}/{resource group}/workspaces/{ws}/experiments/{exp}/jobs/{job}/{uuid}.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "job/expand.hpp"
@@ -74,6 +76,13 @@ inline constexpr const char* kDirectoryVariables[] = {
 // variable, no ".." and no control character.
 bool is_output_prefix(const std::string& path);
 
+// True if a path of the job file starts with the variable of the node's own temporary directory,
+// which is removed with the job.
+bool is_in_job_temp(const std::string& path);
+
+// The length of $AZ_BATCHAI_JOB_MOUNT_ROOT, $AZ_BATCHAI_MOUNT_ROOT or their forms with braces at
+// the start of a text; 0: the text starts with another one.
+std::size_t mount_root_length(std::string_view text);
 // True if a path of the job file starts with the variable of the mount root. The second is the
 // message for such a path that no volume covers.
 bool is_in_mount_root(const std::string& path);

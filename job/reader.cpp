@@ -48,9 +48,10 @@ bool is_comment(const std::string& key) {
     return key.rfind("comment", 0) == 0 || key.rfind("$comment", 0) == 0;
 }
 
-std::string closest(const std::string& word, const std::set<std::string>& candidates) {
+std::string closest(const std::string& word, const std::set<std::string>& candidates,
+                    std::size_t edits) {
     std::string best;
-    std::size_t best_distance = 3;
+    std::size_t best_distance = edits + 1;
     for (const std::string& candidate : candidates) {
         const std::size_t d = distance(word, candidate);
         if (d < best_distance && d < candidate.size()) {

@@ -7,6 +7,7 @@
 // Private to job/. A value of null counts as absent, as in the service's own output.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -61,7 +62,8 @@ class Reader {
 // "comment2", "$comment": comments for people.
 bool is_comment(const std::string& key);
 
-// The candidate within two edits of word, else empty.
-std::string closest(const std::string& word, const std::set<std::string>& candidates);
+// The candidate within so many edits of word, else empty.
+std::string closest(const std::string& word, const std::set<std::string>& candidates,
+                    std::size_t edits = 2);
 
 }  // namespace batchai::job

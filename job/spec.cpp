@@ -107,6 +107,8 @@ std::vector<Variable> read_variables(Reader& properties, const std::string& key,
             if (variable.reference && entry.has("value"))
                 entry.error("valueSecretReference",
                             "a secret has either this or 'value', not both");
+            if (!variable.reference && !entry.has("value") && !entry.has("valueSecretReference"))
+                entry.missing("value");
         }
         entry.finish();
         variables.push_back(variable);
@@ -178,6 +180,8 @@ OutputDirectory read_output(Reader& entry, const JobSpec& spec, std::set<std::st
     OutputDirectory output;
     output.key = entry.path();
     output.id = read_id(entry, ids);
+    if (output.id == "stdouterr")
+        entry.error("id", "'stdouterr' is the id of the job's standard output: choose another one");
     output.path_prefix = with_inputs(entry.required_string("pathPrefix"), spec);
     output.path_suffix = entry.string("pathSuffix");
     output.is_made = entry.boolean("createNew").value_or(true);

@@ -12,6 +12,14 @@ namespace batchai::job {
 
 namespace {
 
+// True for a host of Azure Storage that has no file shares, such as ACCOUNT.blob.core.windows.net.
+bool is_other_service(const std::string& host) {
+    const std::size_t service = host.find('.') + 1;
+    const std::size_t domain = host.find('.', service);
+    return service > 0 && domain != host.npos && host.substr(domain).starts_with(".core.") &&
+           !equal_but_case(host.substr(service, domain - service), "file");
+}
+
 // https://<account>.file.core.windows.net/<share>[/<directory>]
 void read_url(Reader& reader, Volume& share) {
     const std::string url = reader.required_string("azureFileUrl");
@@ -24,6 +32,11 @@ void read_url(Reader& reader, Volume& share) {
         return;
     }
     const std::string host = url.substr(scheme + 3, slash - scheme - 3);
+    if (is_other_service(host))
+        reader.error("azureFileUrl",
+                     "'" + host +
+                         "' has no file shares: expected ACCOUNT.file.core.windows.net; a blob "
+                         "container belongs in azureBlobFileSystems");
     if (host.rfind(kAccountPlaceholder, 0) != 0) share.account = host.substr(0, host.find('.'));
     const std::string path = without_trailing_slashes(url.substr(slash + 1));
     const std::size_t end = path.find('/');
@@ -35,7 +48,11 @@ void read_url(Reader& reader, Volume& share) {
 
 void read_account(Reader& reader, Volume& volume) {
     const std::string account = reader.string("accountName");
-    if (!account.empty() && account != kAccountPlaceholder) volume.account = account;
+    const bool is_named = !account.empty() && account != kAccountPlaceholder;
+    if (is_named && !volume.account.empty() && !equal_but_case(account, volume.account))
+        reader.error("accountName", "is '" + account + "', but azureFileUrl is of the account '" +
+                                        volume.account + "'");
+    if (is_named) volume.account = account;
     auto credentials = reader.object("credentials");
     if (!credentials) return;
     const std::string key = credentials->string("accountKey");

@@ -62,13 +62,14 @@ std::vector<job::Volume> needed_volumes(const job::JobSpec& spec, const job::Sit
     std::vector<std::string> paths{spec.std_out_err_path_prefix};
     for (const auto& input : spec.inputs) paths.push_back(input.path);
     for (const auto& output : spec.outputs) paths.push_back(output.path_prefix);
+    for (const auto& file : {spec.toolkit.script, spec.toolkit.config}) paths.push_back(file);
     for (const auto& path : paths) {
         const auto below = job::below_mount_root(path);
         if (!below || job::volume_of(spec, policy, path)) continue;
         job::Volume volume;
         volume.kind = job::Volume::Kind::cluster;
         volume.name = volume.relative_mount_path = below->substr(0, below->find('/'));
-        if (!volume.name.empty()) volumes.push_back(volume);
+        if (job::is_mount_target(volume.name)) volumes.push_back(volume);
     }
     return volumes;
 }

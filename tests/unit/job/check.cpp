@@ -128,7 +128,7 @@ std::vector<std::string> findings_about(const std::string& inputs, const std::st
                                         const CheckOptions& options = {},
                                         const SitePolicy& policy = samples::policy()) {
     const std::string text = R"({"properties": {"nodeCount": 1,
-        "stdOutErrPathPrefix": "$AZ_BATCHAI_JOB_TEMP",
+        "stdOutErrPathPrefix": "/o",
         "mountVolumes": {"azureFileShares": [{"relativeMountPath": "s",
             "azureFileUrl": "https://a.file.core.windows.net/myshare/logs"}]},
         "inputDirectories": [)" +
@@ -167,6 +167,35 @@ BOOST_AUTO_TEST_CASE(warns_of_inputs_that_are_not_there) {
     BOOST_TEST(samples::contains(found[1],
                                  "inputDirectories[1].path: '$AZ_BATCHAI_JOB_MOUNT_ROOT/s/none' is "
                                  "not there yet: upload it to /srv/myshare/logs/none"));
+}
+
+BOOST_AUTO_TEST_CASE(warns_of_an_input_that_is_relative_or_has_a_variable_that_no_one_replaces) {
+    for (const auto& [path, said] :
+         {std::pair{"data/x", "'data/x' is looked for in $AZ_BATCHAI_JOB_TEMP/wd"},
+          {"~/data", "'~/data' stays as it is: only $AZ_BATCHAI_ variables"},
+          {"$HOME/data", "'$HOME/data' stays as it is"}}) {
+        const auto found =
+            findings_about(R"({"id": "A", "path": ")" + std::string(path) + R"("})", "");
+        BOOST_REQUIRE(found.size() == 1u);
+        BOOST_TEST(samples::contains(
+            found[0], std::string("warning: properties.inputDirectories[0].path: ") + said));
+    }
+    for (const char* path : {"/data", "$AZ_BATCHAI_JOB_TEMP/x", "${AZ_BATCHAI_JOB_MOUNT_ROOT}/s"})
+        BOOST_TEST(
+            findings_about(R"({"id": "A", "path": ")" + std::string(path) + R"("})", "").empty());
+}
+
+BOOST_AUTO_TEST_CASE(warns_of_output_that_goes_with_the_job) {
+    const auto found = findings_about("", R"({"id": "O", "pathPrefix": "$AZ_BATCHAI_JOB_TEMP/o"},
+        {"id": "P", "pathPrefix": "${AZ_BATCHAI_JOB_TEMP_DIR}"},
+        {"id": "S", "pathPrefix": "$AZ_BATCHAI_SHARED_JOB_TEMP"},
+        {"id": "Q", "pathPrefix": "$AZ_BATCHAI_JOB_TEMP/q", "createNew": false})");
+    BOOST_REQUIRE(found.size() == 2u);
+    BOOST_TEST(
+        samples::contains(found[0],
+                          "warning: properties.outputDirectories[0].pathPrefix: "
+                          "'$AZ_BATCHAI_JOB_TEMP/o' is removed from each node with the job"));
+    BOOST_TEST(samples::contains(found[1], "outputDirectories[1].pathPrefix: "));
 }
 
 BOOST_AUTO_TEST_CASE(warns_of_an_output_that_a_container_may_not_see) {

@@ -48,7 +48,11 @@ SitePolicy policy_for(const std::string& text) {
         policy.volumes.push_back(volume);
     };
     for (const Volume& volume : parsed.spec->volumes) add(volume.kind, volume.name);
-    std::set<std::string> names = {cluster_volume_of(parsed.spec->std_out_err_path_prefix)};
+    std::set<std::string> names = {cluster_volume_of(parsed.spec->std_out_err_path_prefix),
+                                   cluster_volume_of(parsed.spec->toolkit.script),
+                                   cluster_volume_of(parsed.spec->toolkit.config)};
+    for (const InputDirectory& input : parsed.spec->inputs)
+        names.insert(cluster_volume_of(input.path));
     for (const OutputDirectory& output : parsed.spec->outputs)
         names.insert(cluster_volume_of(output.path_prefix));
     for (const std::string& name : names)
