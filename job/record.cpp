@@ -86,7 +86,8 @@ sys::Result<void> write_result(const std::string& directory, const JobResult& re
                               {"exitCode", result.exit_code},
                               {"failure", result.failure},
                               {"node", result.node},
-                              {"details", result.details}};
+                              {"details", result.details},
+                              {"errorFile", result.error_file}};
     return sys::write_file(directory + "/result.json", line_of(json), 0600);
 }
 
@@ -95,8 +96,10 @@ std::optional<JobResult> read_result(const std::string& directory) {
     if (!text) return std::nullopt;
     const OrderedJson json = OrderedJson::parse(*text, nullptr, false);
     try {
-        return JobResult{json.at("startTime"), json.at("endTime"),     json.at("exitCode"),
-                         json.at("failure"),   json.value("node", ""), json.value("details", "")};
+        return JobResult{json.at("startTime"),       json.at("endTime"),
+                         json.at("exitCode"),        json.at("failure"),
+                         json.value("node", ""),     json.value("details", ""),
+                         json.value("errorFile", "")};
     } catch (const OrderedJson::exception&) {
         return std::nullopt;
     }

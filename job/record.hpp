@@ -40,9 +40,10 @@ struct JobResult {
     double start_time = 0;
     double end_time = 0;
     int exit_code = 0;
-    std::string failure;       // the first failure's line; empty on success
-    std::string node = {};     // the node of the failure; empty: no single node
-    std::string details = {};  // the lines below it: process, last lines of stderr, other ranks
+    std::string failure;          // the first failure's line; empty on success
+    std::string node = {};        // the node of the failure; empty: no single node
+    std::string details = {};     // the lines below it: process, last lines of stderr, other ranks
+    std::string error_file = {};  // in the stdouterr directory: the failed rank's own; often empty
 };
 sys::Result<void> write_result(const std::string& directory, const JobResult&);
 std::optional<JobResult> read_result(const std::string& directory);

@@ -87,6 +87,14 @@ std::string fill_in(std::string_view text, const std::vector<Program>& programs,
     return result;
 }
 
+std::string error_file(const std::vector<Program>& programs, int rank) {
+    constexpr std::string_view kStream = "{stream}";
+    const std::string& output = program_of(programs, rank).program->output;
+    std::string name = fill_in(output.substr(output.rfind('/') + 1), programs, rank, {});
+    const std::size_t stream = name.find(kStream);
+    return stream == name.npos ? name : name.replace(stream, kStream.size(), "stderr");
+}
+
 void add_variables(env::Environment& environment, const std::vector<Program>& programs, int rank,
                    const Meeting& meeting) {
     env::Environment own;

@@ -50,6 +50,9 @@ struct Meeting {
 // braces are kept.
 std::string fill_in(std::string_view text, const std::vector<Program>& programs, int rank,
                     const Meeting& meeting);
+// The name of the file that gets a rank's standard error, such as "stderr-wk-0.txt"; empty: the
+// root gets it.
+std::string error_file(const std::vector<Program>& programs, int rank);
 // Adds the variables of the rank's program. They replace variables of the job.
 void add_variables(env::Environment& environment, const std::vector<Program>& programs, int rank,
                    const Meeting& meeting);

@@ -118,7 +118,8 @@ SessionResult Coordinator::run_to_end() {
             outcome_.misplaced(),
             session_.prepared,
             outcome_.node(map_),
-            details};
+            details,
+            outcome_.error_file()};
 }
 
 std::optional<double> Coordinator::timeout_left() const {

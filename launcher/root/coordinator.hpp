@@ -96,6 +96,7 @@ struct SessionResult {
     bool prepared = false;                    // all nodes were
     std::string node = {};                    // of the failure; empty: no particular node
     std::string details = {};                 // lines below the failure in the report
+    std::string error_file = {};              // of the failed rank; see Outcome::error_file
 };
 
 class Coordinator {

@@ -16,14 +16,14 @@ int exit_code_of(const RankEnd& end) {
     return end.code;
 }
 
-// Facts that help to find the reason.
-std::string details(const RankEnd& end) {
+// Facts that help to find the reason. error_file: of the rank's standard error; often empty.
+std::string details(const RankEnd& end, const std::string& error_file) {
     std::string text;
     if (end.pid != 0) {
         const std::string gpu = end.gpu < 0 ? "" : fmt::format(", GPU {}", end.gpu);
         text += fmt::format("  process {}{}\n", end.pid, gpu);
     }
-    const auto add = [&text](const char* title, const std::vector<std::string>& lines) {
+    const auto add = [&text](const std::string& title, const std::vector<std::string>& lines) {
         if (!lines.empty()) text += fmt::format("  {}:\n", title);
         for (const std::string& words : lines) text += "    " + words + "\n";
     };
@@ -32,7 +32,7 @@ std::string details(const RankEnd& end) {
         return std::find(end.tail.begin(), end.tail.end(), words) != end.tail.end();
     });
     add("errors of its libraries", errors);
-    add("last lines of its stderr", end.tail);
+    add("last lines of its stderr" + (error_file.empty() ? "" : " (" + error_file + ")"), end.tail);
     return text;
 }
 
@@ -154,6 +154,12 @@ std::string Outcome::node(const RankMap& map) const {
     return rank == nullptr ? "" : map.nodes[map.node_of(rank->rank)];
 }
 
+std::string Outcome::error_file() const {
+    const RankEnd* rank = first_other() == nullptr ? first_rank() : nullptr;
+    if (rank == nullptr || programs_.empty()) return {};
+    return launcher::error_file(programs_, rank->rank);
+}
+
 bool Outcome::logged() const {
     const Other* other = first_other();
     return other != nullptr && other->logged;
@@ -163,7 +169,7 @@ std::string Outcome::text(const RankMap& map, bool with_tail) const {
     if (exit_code() == 0) return {};
     std::string text = line(map) + "\n";
     const RankEnd* culprit = first_other() != nullptr ? nullptr : first_rank();
-    if (with_tail && culprit != nullptr) text += details(*culprit);
+    if (with_tail && culprit != nullptr) text += details(*culprit, error_file());
     text += followers(map, culprit);
     // The line of the failure is the first one if there is no other failure.
     for (std::size_t i = failed() ? 0 : 1; i < misplaced_.size(); ++i) {

@@ -72,6 +72,9 @@ class Outcome {
     std::string line(const RankMap& map) const;
     // The node of the first failure; empty: no particular node.
     std::string node(const RankMap& map) const;
+    // The name of the file with the standard error of the rank that failed first; empty: the root
+    // has it, or no rank failed first.
+    std::string error_file() const;
     bool logged() const;
     // Everything to print: the failure's line, the last lines of the failed rank's stderr, the
     // number of other failures, and output that is not in its file.

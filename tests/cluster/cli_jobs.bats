@@ -6,6 +6,13 @@
 
 load cli
 
+# write_shards FILE COMMAND: a job that runs a shell command on each of two nodes, each with its own output files.
+write_shards() {
+    write_command whole.json 2 true
+    jq --arg command "'$2'" 'del(.properties.customToolkitSettings) | .properties.caffe2Settings =
+        {pythonInterpreterPath: "bash -c", pythonScriptFilePath: $command}' whole.json >"$1"
+}
+
 is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" = "\"$2\"" ]; }
 
 @test "job wait says what happens and exits with the job's own exit code" {
@@ -47,6 +54,22 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     run batchai job file stream "${scope[@]}" -j nothing -f other.txt
     [ "$status" = 1 ]
     [[ $output == *'The file "other.txt" not found for the completed job.'* ]]
+}
+
+@test "job file stream does not wait for a file that the job's processes do not write, and names theirs" {
+    write_shards shards.json 'until [ -e '"$work"'/go ]; do sleep 0.1; done; echo shard; exit $AZ_BATCHAI_TASK_INDEX'
+    batchai job create "${scope[@]}" -n shards -f shards.json --storage-account-name a
+    refused_with '*--file-name stdout.txt: job shards writes no such file, but stdout-0.txt, stdout-1.txt*' \
+        job file stream "${scope[@]}" -j shards -f stdout.txt
+    touch go
+    [ "$(batchai job file stream "${scope[@]}" -j shards -f stdout-1.txt)" = shard ]
+    # The failed one's own file is named.
+    run ! batchai job wait "${scope[@]}" -n shards
+    [[ $output == *"To see all of it: batchai job file stream "*" -j shards -f stderr-1.txt"* ]]
+    start common 1 true
+    refused_with '*stdout-0.txt: job common writes no such file, but stdout.txt*' \
+        job file stream "${scope[@]}" -j common -f stdout-0.txt
+    batchai job wait "${scope[@]}" -n common --interval 0.2
 }
 
 @test "job file list finds an output directory by its id, and the job's time limit is Slurm's" {
@@ -107,6 +130,11 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     batchai job terminate "${scope[@]}" -n waits --yes
     eventually is_in_state waits failed
     scontrol update NodeName=n1,n2 State=RESUME
+    # It has not started.
+    batchai job show "${scope[@]}" -n waits | jq -e '.executionInfo.startTime == null'
+    run batchai job wait "${scope[@]}" -n waits
+    [[ $output != *"started execution"* && $output != *"execution took"* ]]
+    [[ $output == *"Job failed with exit code <none> at "* ]]
 }
 
 @test "a job's state is known after Slurm has forgotten the job" {

@@ -97,6 +97,12 @@ Execution lost(const Evidence& evidence, const std::string& why) {
     return execution;
 }
 
+// Slurm gives a job that was cancelled in the queue the same start and end.
+bool has_started(const Evidence& evidence, const SlurmJob& slurm) {
+    return evidence.result || !evidence.events.empty() || slurm.state != "CANCELLED" ||
+           slurm.start_time != slurm.end_time;
+}
+
 Execution judge_slurm(const Evidence& evidence, const SlurmJob& slurm) {
     Execution execution;
     if (one_of(slurm.state, kOver) || one_of(slurm.state, kOverToo)) {
@@ -116,7 +122,7 @@ Execution judge_slurm(const Evidence& evidence, const SlurmJob& slurm) {
         execution.waits_for = slurm.reason;
     }
     if (evidence.terminating && !execution.over()) execution.state = JobState::terminating;
-    if (execution.state != JobState::queued && slurm.start_time)
+    if (execution.state != JobState::queued && slurm.start_time && has_started(evidence, slurm))
         execution.start_time = slurm.start_time;
     return execution;
 }

@@ -29,9 +29,9 @@ void tell(const std::string& text) {
     std::cerr << sys::printable_lines(text) << std::endl;
 }
 
-// The command that shows the failed preparation's stderr, or the job's if it is one file, or else
-// the list of all files. Empty: this machine does not see the files.
-std::string command_for_more(const NamedJob& job, const std::string& preparation_log) {
+// The command that shows the first of these files that is there, or else the list of all files.
+// Empty: this machine does not see the files.
+std::string command_for_more(const NamedJob& job, const std::vector<std::string>& files) {
     const auto directory = output_directory(job, "stdouterr", ".");
     if (!directory) return {};
     const auto& identity = job.row.identity;
@@ -39,7 +39,7 @@ std::string command_for_more(const NamedJob& job, const std::string& preparation
         fmt::format("-g {} -w {} -e {} -j {}", shell_quoted(identity.resource_group),
                     shell_quoted(identity.workspace), shell_quoted(identity.experiment),
                     shell_quoted(identity.name));
-    for (const std::string& file : {preparation_log, std::string(kStderr)})
+    for (const std::string& file : files)
         if (!file.empty() && sys::is_regular_file(*directory + "/" + file))
             return fmt::format("batchai job file stream {} -f {}", which, shell_quoted(file));
     return fmt::format("batchai job file list {} -o table", which);
@@ -88,7 +88,9 @@ void print_failure(const NamedJob& job, const Execution& execution) {
         if (!preparation_log.empty())
             std::cerr << sys::printable_lines(last_lines_of(job, preparation_log)) << std::flush;
     }
-    if (const std::string command = command_for_more(job, preparation_log); !command.empty())
+    const std::string rank_log = result ? result->error_file : "";
+    if (const std::string command = command_for_more(job, {preparation_log, rank_log, kStderr});
+        !command.empty())
         tell("To see all of it: " + command);
 }
 

@@ -21,6 +21,7 @@
 #include "launcher/cli/job/job_input.hpp"
 #include "launcher/cli/job/job_name.hpp"
 #include "launcher/cli/job/output_directory.hpp"
+#include "launcher/cli/job/planned_files.hpp"
 #include "launcher/cli/output/result_table.hpp"
 #include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/slurm/poll.hpp"
@@ -101,6 +102,18 @@ sys::Result<void> write_out(std::string_view bytes) {
     return {};
 }
 
+// An error if the job writes files with other names in place of this one, which is not there.
+sys::Result<void> check_planned(const NamedJob& job, const FileArgs& args) {
+    if (args.directory != "stdouterr" || args.path != ".") return {};
+    const auto spec = read_spec(job.store, job.row);
+    const auto policy = load_job_policy(job.store, job.row);
+    if (!spec || !policy) return spec ? policy.error() : spec.error();
+    const std::string instead = files_instead_of(args.file, *spec, *policy);
+    if (instead.empty()) return {};
+    return sys::Error{fmt::format("--file-name {}: job {} writes no such file, but {}", args.file,
+                                  job.row.identity.name, instead)};
+}
+
 int stream(const FileArgs& args) {
     auto job = open_job(args.job);
     if (!job) return fail(kBadInput, job.error());
@@ -112,6 +125,9 @@ int stream(const FileArgs& args) {
 
     const std::string path = *directory + "/" + args.file;
     FileFollower file(path, write_out);
+    if (!file.exists())
+        if (const auto planned = check_planned(*job, args); !planned)
+            return fail(kBadInput, planned.error());
     JobWatch watch(*job);
     Poll poll{Poll::Seconds(kLongestPoll)};
     FollowCallbacks callbacks;

@@ -28,10 +28,12 @@ void say(const std::string& line) {
     std::cerr << sys::printable_lines(line) << std::endl;
 }
 
+// A job that was cancelled in the queue has no start.
 std::string at_and_took(const Execution& execution) {
     const double end = execution.end_time.value_or(sys::wall_clock());
+    if (!execution.start_time) return "at " + plain_time(end);
     return fmt::format("at {}; execution took {}", plain_time(end),
-                       duration_text(end - execution.start_time.value_or(end)));
+                       duration_text(end - *execution.start_time));
 }
 
 // "queued (Resources)": the state, with Slurm's reason.

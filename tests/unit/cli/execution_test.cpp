@@ -51,6 +51,16 @@ BOOST_AUTO_TEST_CASE(a_queued_job_has_no_start_time) {
     BOOST_TEST(!judge(in_slurm("RUNNING")).end_time);
 }
 
+BOOST_AUTO_TEST_CASE(a_job_that_was_cancelled_in_the_queue_has_not_started) {
+    auto evidence = in_slurm("CANCELLED");
+    evidence.slurm->start_time = evidence.slurm->end_time = 100;
+    BOOST_TEST(!judge(evidence).start_time);
+    BOOST_TEST(*judge(evidence).end_time == 100.0);
+    evidence.events = {failed_event("n1", "n1: cancelled")};  // it ran for less than a second
+    BOOST_TEST(*judge(evidence).start_time == 100.0);
+    BOOST_TEST(judge(in_slurm("CANCELLED")).start_time.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_command_gives_its_exit_code_and_the_services_error) {
     const auto execution = judge(in_slurm("FAILED", 127));
     BOOST_TEST(*execution.exit_code == 127);

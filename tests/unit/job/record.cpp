@@ -47,6 +47,9 @@ BOOST_AUTO_TEST_CASE(keeps_the_result) {
     BOOST_TEST(write_result(directory.path, {1.5, 2.5, 3, "why"}).has_value());
     BOOST_TEST(read_result(directory.path)->exit_code == 3);
     BOOST_TEST(read_result(directory.path)->failure == "why");
+    BOOST_TEST(
+        write_result(directory.path, {1, 2, 3, "why", "n1", "", "stderr-wk-1.txt"}).has_value());
+    BOOST_TEST(read_result(directory.path)->error_file == "stderr-wk-1.txt");
 }
 
 BOOST_AUTO_TEST_CASE(a_log_is_not_written_through_another_users_link, *precondition(as_root)) {

@@ -51,6 +51,26 @@ BOOST_AUTO_TEST_CASE(the_earliest_failure_is_the_cause_whoever_reports_first) {
                "  2 other ranks ended after it\n");
 }
 
+BOOST_AUTO_TEST_CASE(the_report_names_the_failed_ranks_own_file) {
+    Program master, workers;
+    master.ranks = 1;
+    workers.ranks = 3;
+    workers.first_index = 1;
+    master.output = workers.output = "/o {x}/{stream}-wk-{index}.txt";
+    Outcome outcome;
+    outcome.set_programs({master, workers});
+    auto culprit = end_of(2, RankEnd::How::exited, 3, 1.0);
+    culprit.tail = {"Traceback"};
+    outcome.add(culprit);
+    BOOST_TEST(outcome.error_file() == "stderr-wk-2.txt");
+    BOOST_TEST(outcome.text(kMap, true).find("  last lines of its stderr (stderr-wk-2.txt):\n") !=
+               std::string::npos);
+    Outcome common;
+    common.set_programs({Program{}});
+    common.add(culprit);
+    BOOST_TEST(common.error_file().empty());
+}
+
 BOOST_AUTO_TEST_CASE(misplaced_output_is_a_failure_only_if_there_is_no_other) {
     Outcome outcome;
     outcome.add(end_of(0, RankEnd::How::exited, 0, 1.0));
