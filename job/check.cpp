@@ -96,16 +96,16 @@ class Checker {
         }
     }
 
-    // Warns of options of a mount that the site does not let jobs set.
+    // Notes options of a mount that the site does not let jobs set.
     void check_options(const Volume& volume, const FileSystem& file_system) {
         for (const auto& option : grant_options(file_system, volume.mount_options).ignored)
-            say(Finding::Severity::warning, volume.key + ".mountOptions",
+            say(Finding::Severity::note, volume.key + ".mountOptions",
                 "'" + option + "' is ignored: the site policy does not let jobs set it");
         if (file_system.type == MountType::cifs) return;
         for (const auto& [key, mode] :
              {std::pair{".fileMode", volume.file_mode}, {".directoryMode", volume.directory_mode}})
             if (mode)
-                say(Finding::Severity::warning, volume.key + key,
+                say(Finding::Severity::note, volume.key + key,
                     "ignored: the files keep their modes, as it is a " + name_of(file_system.type) +
                         " mount here");
     }
@@ -243,7 +243,7 @@ class Checker {
         if (!parsed_.spec->shm_size) return;
         const auto image = resolve_image(policy_, *parsed_.spec);
         if (!image || has_shm_size(policy_, *image)) return;
-        say(Finding::Severity::warning, "properties.containerSettings.shmSize",
+        say(Finding::Severity::note, "properties.containerSettings.shmSize",
             image->in_container()
                 ? "ignored: [container." + image->run_on + "] of " + policy_.file +
                       " has no {shm_size}: /dev/shm has the size that the site gave it"
@@ -272,7 +272,7 @@ class Checker {
             if ((*found)->file_system.credentials.kind == CredentialsSource::Kind::job)
                 check_secret(*volume.key_reference, path);
             else
-                say(Finding::Severity::warning, path,
+                say(Finding::Severity::note, path,
                     "ignored: this site mounts the volume without the account's key");
         }
     }
@@ -287,7 +287,7 @@ class Checker {
                     ", unless its command line has --nice or --qos; sbatch and 'batchai job run' "
                     "do not");
         else if (priority == Priority::high)
-            say(Finding::Severity::warning, path,
+            say(Finding::Severity::note, path,
                 "ignored: there is no [priority.high] in " + policy_.file);
     }
 

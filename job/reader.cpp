@@ -172,9 +172,11 @@ void Reader::ignore(std::initializer_list<const char*> keys) {
     known_.insert(keys.begin(), keys.end());
 }
 
-void Reader::warn_ignored(const std::string& key, const std::string& why) {
+void Reader::note_ignored(const std::string& key, const std::string& why) {
     known_.insert(key);
-    if (has(key)) warning(key, "ignored: " + why);
+    if (has(key))
+        findings_.push_back(
+            document_.finding(Finding::Severity::note, path(key), "ignored: " + why));
 }
 
 void Reader::finish() {

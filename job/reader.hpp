@@ -44,8 +44,8 @@ class Reader {
 
     // Keys without an effect that are right all the same.
     void ignore(std::initializer_list<const char*> keys);
-    // Warns of a key that has no effect here, and says why.
-    void warn_ignored(const std::string& key, const std::string& why);
+    // Notes that a key has no effect here, and says why.
+    void note_ignored(const std::string& key, const std::string& why);
     // Warns of unknown keys, with "did you mean" if a known one is similar.
     void finish();
 

@@ -50,7 +50,7 @@ void read_container(Reader& properties, JobSpec& spec) {
         const std::string image = source->required_string("image");
         if (!image.empty()) spec.image = image;
         for (const char* key : {"serverUrl", "credentials"})
-            source->warn_ignored(key, "the site's own images are used, none is pulled");
+            source->note_ignored(key, "the site's own images are used, none is pulled");
         source->finish();
     }
     if (const std::string size = container->string("shmSize"); !size.empty()) {
@@ -194,8 +194,7 @@ OutputDirectory read_output(Reader& entry, const JobSpec& spec, std::set<std::st
         entry.error("pathPrefix", "'" + output.path_prefix +
                                       "' is not an absolute path without '..': expected "
                                       "$AZ_BATCHAI_JOB_MOUNT_ROOT/VOLUME/DIRECTORY");
-    if (!entry.string("type").empty())
-        entry.warning("type", "ignored: what a directory holds makes no difference");
+    entry.note_ignored("type", "what a directory holds makes no difference");
     entry.finish();
     return output;
 }
@@ -242,12 +241,12 @@ void read_priority(Reader& properties, JobSpec& spec) {
         properties.error(key, "'" + text + "' is not one of low, normal and high");
 }
 
-// Warns of keys that the service used and batchai ignores.
+// Notes keys that the service used and batchai ignores.
 void read_the_rest(Reader& properties) {
-    properties.warn_ignored("priority", "of an early version: use schedulingPriority");
-    properties.warn_ignored("experimentName", "name the experiment with --experiment");
-    properties.warn_ignored("location", "the job runs on this site's cluster");
-    properties.warn_ignored("toolType", "the toolkit's settings say which it is");
+    properties.note_ignored("priority", "of an early version: use schedulingPriority");
+    properties.note_ignored("experimentName", "name the experiment with --experiment");
+    properties.note_ignored("location", "the job runs on this site's cluster");
+    properties.note_ignored("toolType", "the toolkit's settings say which it is");
 }
 
 // An absolute path. It may start with the variable of a directory or of an input directory, and has
@@ -322,7 +321,7 @@ JobSpec read_job(const Document& document, std::vector<Finding>& findings) {
             read_properties(*properties, spec);
         read_identity(root, spec);
         root.ignore({"$schema"});
-        root.warn_ignored("location", "the job runs on this site's cluster");
+        root.note_ignored("location", "the job runs on this site's cluster");
         root.finish();
     } else {
         findings.push_back(document.finding(Finding::Severity::error, "", "expected an object"));

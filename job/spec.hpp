@@ -131,8 +131,9 @@ struct JobSpec {
     std::optional<Identity> identity;      // present: the file is a snapshot
 };
 
-// One finding in a job file. path is the JSON path of the key ("properties.nodeCount"). A note
-// explains how the site treats a valid value.
+// One finding in a job file. path is the JSON path of the key ("properties.nodeCount"). A warning
+// names what may be wrong. A note explains how the site treats a valid value, for example that it
+// has no effect.
 struct Finding {
     enum class Severity { note, warning, error };
     Severity severity = Severity::error;
@@ -158,8 +159,9 @@ bool has_error(const std::vector<Finding>& findings);
 inline constexpr std::size_t kMaxJobBytes = 1 << 20;
 
 // Parses the text of a job.json. file_name is used in the findings only. Unknown keys are
-// warnings; wrong types, missing required keys and impossible values are errors; every error of
-// the file is reported, not only the first. Keys named "comment*" or "$comment" are ignored.
+// warnings, and known keys without an effect are notes; wrong types, missing required keys and
+// impossible values are errors; every error of the file is reported, not only the first. Keys named
+// "comment*" or "$comment" are ignored.
 ParsedJob parse_job(std::string_view text, const std::string& file_name);
 
 }  // namespace batchai::job

@@ -18,7 +18,7 @@ void read_caffe(Reader& reader, ToolkitSettings& settings) {
                          "a Caffe job has either this or pythonScriptFilePath, not both");
     } else {
         settings.config = reader.required_string("configFilePath");
-        reader.warn_ignored("pythonInterpreterPath", "there is no pythonScriptFilePath");
+        reader.note_ignored("pythonInterpreterPath", "there is no pythonScriptFilePath");
     }
     settings.arguments = reader.string("commandLineArgs");
     read_process_count(reader, settings);

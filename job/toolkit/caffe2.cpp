@@ -13,7 +13,7 @@ namespace {
 void read_caffe2(Reader& reader, ToolkitSettings& settings) {
     read_script(reader, settings);
     settings.arguments = reader.string("commandLineArgs");
-    reader.warn_ignored("processCount", "Caffe2 has one process on each node");
+    reader.note_ignored("processCount", "Caffe2 has one process on each node");
 }
 
 std::vector<ProcessGroup> plan_caffe2(const ToolkitSettings& settings,

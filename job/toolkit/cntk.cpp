@@ -20,11 +20,11 @@ void read_cntk(Reader& reader, ToolkitSettings& settings) {
         reader.error("languageType", "expected Python or BrainScript, found '" + language + "'");
     if (is_python || (language.empty() && has_script)) {
         read_script(reader, settings);
-        reader.warn_ignored("configFilePath", "the language is Python");
+        reader.note_ignored("configFilePath", "the language is Python");
     } else {
         settings.config = reader.required_string("configFilePath");
         for (const char* key : {"pythonScriptFilePath", "pythonInterpreterPath"})
-            reader.warn_ignored(key, "the language is BrainScript");
+            reader.note_ignored(key, "the language is BrainScript");
     }
     settings.arguments = reader.string("commandLineArgs");
     read_process_count(reader, settings);

@@ -12,7 +12,7 @@ namespace {
 void read_custom(Reader& reader, ToolkitSettings& settings) {
     settings.command_line = reader.required_string("commandLine");
     // Public job files have this key.
-    reader.warn_ignored("processCount", "the command starts its processes itself");
+    reader.note_ignored("processCount", "the command starts its processes itself");
 }
 
 std::vector<ProcessGroup> plan_custom(const ToolkitSettings& settings, const ToolkitContext&) {

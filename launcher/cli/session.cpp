@@ -107,6 +107,10 @@ void note(const std::string& message) {
     if (!notes_silenced) say(message);
 }
 
+bool shows_notes() {
+    return !notes_silenced;
+}
+
 void silence_notes() {
     notes_silenced = true;
 }

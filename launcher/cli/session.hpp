@@ -60,6 +60,7 @@ inline int fail(ExitCode code, const sys::Error& error) {
 void note(const std::string& message);
 // After this call note() prints nothing. fail() still prints.
 void silence_notes();
+bool shows_notes();
 
 // -g, -w, -e: the scope of a name, "default" if left out.
 struct Scope {

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "job/check.hpp"
+#include "job/known_notes.hpp"
 #include "job/layout.hpp"
 #include "job/names.hpp"
 #include "job/plan.hpp"
@@ -85,8 +86,9 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
     job::Identity identity;
     identity.name = job_name(file);
     options.identity = identity;
-    const auto parsed = job::check_job(*text, file, policy, options);
+    auto parsed = job::check_job(*text, file, policy, options);
     const bool is_snapshot = parsed.spec && parsed.spec->identity;
+    if (!is_snapshot) job::leave_out_known_notes(parsed.findings);
     for (const auto& finding : parsed.findings) {
         const bool note = finding.severity == job::Finding::Severity::note;
         if (!note || !is_snapshot)

@@ -85,6 +85,28 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     [[ $output == *"output directory OTHER: the job has only stdouterr, MODEL"* ]]
 }
 
+@test "a note about a job file is printed by job check and by the first submission, a warning by each" {
+    write_command whole.json 1 true
+    jq '.properties += {experimentName: "old", nodes: 1}' whole.json | sed 's/<.*>/a/' >noted.json
+    as_alice sbatch --test-only -N1 --batchai-job=noted.json --wrap true 2>&1 | grep 'note: properties.experimentName: ignored: '
+    create=(batchai job create "${scope[@]}" -n noted -f noted.json --dry-run)
+    run "${create[@]}"
+    [[ $output != *experimentName* && $output == *"warning: properties.nodes: unknown key, ignored"* ]]
+    jq '.properties.toolType = "custom"' noted.json >more.json
+    run "${create[@]}" -f more.json
+    [[ $output != *experimentName* && $output == *"note: properties.toolType: ignored: "* ]]
+    run as_alice sbatch --test-only -N1 --batchai-job=more.json --wrap true
+    [[ $output != *"note: "* && $output == *"warning: properties.nodes"* ]]
+    run batchai job check more.json
+    [[ $output == *"note: properties.experimentName"*"note: properties.toolType"* ]]
+    # Notes that were not printed are not forgotten.
+    jq '.properties.priority = 1' noted.json >last.json
+    run "${create[@]}" -f last.json --only-show-errors
+    [[ $output != *"note: "* ]]
+    run "${create[@]}" -f last.json
+    [[ $output == *"note: properties.priority: ignored: "* ]]
+}
+
 @test "job file stream does not leave the job's output directory" {
     start nothing 1 true
     refused_with '*must stay below*' job file stream "${scope[@]}" -j nothing -p ../.. -f stdout.txt

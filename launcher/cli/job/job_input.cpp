@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "job/known_notes.hpp"
 #include "job/snapshot.hpp"
 #include "launcher/cli/history/records.hpp"
 #include "launcher/cli/output/time_text.hpp"
@@ -142,6 +143,7 @@ std::optional<CheckedJob> check_input(const JobInput& input, const job::SitePoli
         for (auto& finding : parsed.findings) take_place(finding, places);
         *text = merged;
     }
+    if (shows_notes()) job::leave_out_known_notes(parsed.findings);
     for (const auto& finding : parsed.findings)
         if (finding.severity == job::Finding::Severity::error)
             fail(kBadInput, finding.text());

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "job/known_notes.hpp"
 #include "job/snapshot.hpp"
 #include "samples.hpp"
 #include "tests/unit/printing.hpp"
@@ -161,4 +162,34 @@ BOOST_AUTO_TEST_CASE(a_storage_key_does_not_go_to_another_account) {
         for (std::size_t i = 0; i < keys.size(); ++i)
             BOOST_TEST(parsed.spec.value().volumes.at(i).account_key == keys[i]);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_note_is_left_for_the_first_submission_only) {
+    const Directory home;
+    ::setenv("XDG_DATA_HOME", home.path.c_str(), 1);
+    const auto left = [](std::vector<Finding> findings) {
+        leave_out_known_notes(findings);
+        std::string text;
+        for (const Finding& finding : findings) text += finding.message + " ";
+        return text;
+    };
+    using Severity = Finding::Severity;
+    const Finding type{Severity::note, "a.json", 1, 1, "properties.x.type", "ignored"};
+    const Finding image{Severity::note, "a.json", 2, 1, "properties.image", "host"};
+    const Finding typo{Severity::warning, "a.json", 3, 1, "properties.y", "unknown"};
+    BOOST_TEST(left({type, typo}) == "ignored unknown ");
+    BOOST_TEST(left({type, image, typo}) == "host unknown ");
+    Finding elsewhere = type;  // another file of a sweep
+    elsewhere.file = "b.json";
+    elsewhere.line = 9;
+    BOOST_TEST(left({elsewhere, image, typo}) == "unknown ");
+    elsewhere.message = "ignored for another reason";
+    BOOST_TEST(left({elsewhere}) == "ignored for another reason ");
+    // Nothing is lost where nothing can be remembered.
+    const std::string notes = home.path + "/batchai/notes";
+    std::filesystem::remove(notes);
+    std::filesystem::create_directory(notes);
+    BOOST_TEST(left({type}) == "ignored ");
+    BOOST_TEST(left({type}) == "ignored ");
+    ::unsetenv("XDG_DATA_HOME");
 }

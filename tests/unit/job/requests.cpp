@@ -73,12 +73,13 @@ std::string share(const std::string& name, const std::string& credentials) {
                credentials + "}}]}");
 }
 
-// All findings but notes, a line each.
+// All findings but notes of keys that have an effect, a line each.
 std::string said(const std::string& text, const SitePolicy& policy,
                  const CheckOptions& options = {}, bool with_notes = false) {
     std::string lines;
     for (const Finding& finding : check_job(text, "j", policy, options).findings)
-        if (with_notes || finding.severity != Finding::Severity::note)
+        if (with_notes || finding.severity != Finding::Severity::note ||
+            finding.message.starts_with("ignored"))
             lines += finding.path + ": " + finding.message + "\n";
     return lines;
 }

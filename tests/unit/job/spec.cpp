@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(reads_what_the_other_recipes_use) {
     const auto parsed = parse_job(text, "j");
     std::string ignored;
     for (const Finding& finding : parsed.findings) {
-        BOOST_TEST(finding.severity == Finding::Severity::warning, finding.text());
+        BOOST_TEST(finding.severity != Finding::Severity::error, finding.text());
         ignored += finding.path + " ";
     }
     // Nothing without effect is accepted in silence.

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(custom_toolkit) {
     BOOST_TEST(plan_of(3, R"("customToolkitSettings": {"commandLine": "mpirun ./solve"})") ==
                "1 on the first node: mpirun ./solve\n");
     BOOST_TEST(errors_of(R"("customToolkitSettings": {"commandLine": "x", "processCount": 4})") ==
-               "job.json:1:126: warning: properties.customToolkitSettings.processCount: ignored: "
+               "job.json:1:126: note: properties.customToolkitSettings.processCount: ignored: "
                "the command starts its processes itself\n");
 }
 
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(cntk_that_cannot_run_is_refused) {
                  "properties.cntkSettings.pythonScriptFilePath: required, but missing"));
     BOOST_TEST(has_text(
         errors_of(R"("cntkSettings": {"configFilePath": "c", "pythonInterpreterPath": "python"})"),
-        "warning: properties.cntkSettings.pythonInterpreterPath: ignored: the language is"));
+        "note: properties.cntkSettings.pythonInterpreterPath: ignored: the language is"));
 }
 
 BOOST_AUTO_TEST_CASE(caffe_with_a_configuration_file) {
