@@ -331,3 +331,29 @@ edited() {
     batchai job check job.json 2>said
     grep -qF "warning: properties.horovodSettings.pythonScriptFilePath: 'train.py' is looked for in \$AZ_BATCHAI_JOB_TEMP/wd" said
 }
+
+@test "a path that leads to nothing, or a variable that is misspelt, is refused wherever the job is submitted" {
+    write_job good.json 1
+    sed 's/<AZURE_BATCHAI_STORAGE_ACCOUNT>/a/' good.json >filled.json
+    spoil() { jq "$1" filled.json >job.json; }
+    everywhere() {
+        refused_with "*job.json:*: $1" job create "${scope[@]}" -n lost -f job.json
+        refused_with "*job.json:*: $1" job check job.json
+        run ! as_alice sbatch --test-only -N1 --batchai-job=job.json --wrap true
+        # shellcheck disable=SC2053 # a pattern
+        [[ $output == *job.json:*": "$1* ]]
+    }
+    spoil '.properties.stdOutErrPathPrefix = "/mnt/batch/tasks/shared/LS_root/mounts/myshare/out"'
+    everywhere '*is a path of the service'"'"'s nodes: write $AZ_BATCHAI_MOUNT_ROOT/myshare/out'
+    spoil '.properties.horovodSettings.pythonScriptFilePath = "$AZ_BATCHAI_JOBMOUNT_ROOT/myshare/a.py"'
+    everywhere '*JOBMOUNT_ROOT is not set in this job: did you mean $AZ_BATCHAI_JOB_MOUNT_ROOT[?]'
+    spoil '.properties.secrets = [{name: "TOKEN"}]'
+    everywhere 'properties.secrets\[0\].value: required, but missing'
+    spoil '.properties.horovodSettings.pythonScriptFilePath = "$AZ_BATCHAI_JOB_MOUNT_ROOT/scripts/a.py"'
+    entry='[[cluster_volume]]' everywhere '*scripts/a.py* is on no volume of this job: *'
+    # A command may not need the path: a warning.
+    jq '.properties |= (del(.horovodSettings) | .customToolkitSettings = {commandLine: "ls $AZ_BATCHAI_JOB_MOUNT_ROOT/scripts"})' \
+        filled.json >job.json
+    batchai job check job.json 2>said
+    grep -q "warning: properties.customToolkitSettings.commandLine: .*/scripts' is on no volume of this job" said
+}
