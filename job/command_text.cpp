@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -15,7 +14,8 @@ namespace batchai::job {
 namespace {
 
 bool is_path_character(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("._-/", c) != nullptr;
+    constexpr std::string_view kOthers = "._-/";
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kOthers.find(c) != kOthers.npos;
 }
 
 // The part of text that begins with a path of plain characters.
