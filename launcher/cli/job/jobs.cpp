@@ -116,9 +116,9 @@ sys::Result<job::JobSpec> read_spec(const Store& store, const JobRow& row) {
     const auto text = sys::read_file(file, job::kMaxJobBytes);
     if (!text) return text.error();
     auto parsed = job::parse_job(*text, file);
-    if (!parsed.spec)
-        return sys::Error{parsed.findings.empty() ? file + ": is not a job file any more"
-                                                  : parsed.findings.front().text()};
+    for (const auto& finding : parsed.findings)
+        if (finding.severity == job::Finding::Severity::error) return sys::Error{finding.text()};
+    if (!parsed.spec) return sys::Error{file + ": is not a job file any more"};
     return *std::move(parsed.spec);
 }
 

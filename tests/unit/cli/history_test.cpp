@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
 
+#include "launcher/cli/job/jobs.hpp"
 #include "tests/unit/cli/temporary_directory.hpp"
 
 namespace batchai::cli {
@@ -253,6 +256,17 @@ BOOST_AUTO_TEST_CASE(takes_writers_from_several_processes) {
     }
     BOOST_TEST(failures == 0);
     BOOST_TEST(jobs().size() == kProcesses * kRows);
+}
+
+// A note may come before it.
+BOOST_AUTO_TEST_CASE(a_record_that_cannot_be_read_names_the_error) {
+    Store store{directory.path(), std::move(history)};
+    JobRow job = row("u", "a");
+    std::filesystem::create_directories(store.record("u"));
+    std::ofstream(store.snapshot("u")) << R"({"location": "x", "properties": {"nodeCount": 0}})";
+    const auto spec = read_spec(store, job);
+    BOOST_REQUIRE(!spec);
+    BOOST_TEST(spec.error().message.find("note: ") == std::string::npos, spec.error().message);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
