@@ -31,8 +31,7 @@ build=(
 )
 slurm=(
     slurmctld slurmd slurm-client munge iproute2
-    jp # --query
-    python3
+    python3 python3-jmespath # --query, evaluated as az does
 )
 run=(
     python3-torch python3-h5py python3-numpy

@@ -49,7 +49,7 @@ set(CPACK_DEBIAN_NODE_PACKAGE_SUGGESTS "fuse3, sshfs, rclone, squashfuse, s3fs")
 package(launcher batchai "Commands for Azure Batch AI jobs on Slurm"
   "batchai, with the words of az batchai, and batchai-launch, which starts\nHorovod, MPI and PyTorch programs on the nodes of a Slurm job or on one\nmachine.")
 set(CPACK_DEBIAN_LAUNCHER_PACKAGE_DEPENDS "batchai-node (= ${own})")
-set(CPACK_DEBIAN_LAUNCHER_PACKAGE_RECOMMENDS "batchai-horovod, jp, slurm-client")
+set(CPACK_DEBIAN_LAUNCHER_PACKAGE_RECOMMENDS "batchai-horovod, python3-jmespath, slurm-client")
 set(CPACK_RPM_LAUNCHER_PACKAGE_REQUIRES "batchai-node = ${own_rpm}")
 
 package(library libbatchai-collectives${soversion} "Collective operations between the ranks of a job"

@@ -100,7 +100,8 @@ CLI::App* add_verb(CLI::App& parent, Session& session, const std::string& name,
     CLI::App* verb = parent.add_subcommand(name, description);
     verb->footer("Example:\n  " + example);
     verb->add_option("-o,--output", session.output, "json, yaml, table, tsv or none")
-        ->check(CLI::IsMember({"json", "jsonc", "yaml", "yamlc", "table", "tsv", "none"}))
+        ->transform(CLI::IsMember({"json", "jsonc", "yaml", "yamlc", "table", "tsv", "none"},
+                                  CLI::ignore_case))
         ->envname("AZURE_CORE_OUTPUT")
         ->type_name("FORM")
         ->group("Global");

@@ -36,7 +36,7 @@ int write_out(const std::string& text) {
 }
 
 // Users count the columns of tsv output. A key that the service did not have would shift them.
-void drop_own_key(nlohmann::json& result) {
+void drop_own_key(nlohmann::ordered_json& result) {
     if (result.is_object()) result.erase("slurm");
     if (!result.is_array()) return;
     for (auto& item : result)
@@ -46,15 +46,15 @@ void drop_own_key(nlohmann::json& result) {
 }  // namespace
 
 int Session::print(const nlohmann::json& result, const TableMaker& table) const {
-    nlohmann::json shown = result;
+    nlohmann::ordered_json shown = result;
     if (!query.empty()) {
-        if (!query_available())
-            return fail(kEnvironment,
-                        "--query: needs the program jp (Debian's package jp) or jp.py (PyPI's "
-                        "package jmespath): install one of them");
         auto answer = run_query(query, result);
-        if (!answer) return fail(kBadInput, answer.error().in("--query: " + query));
-        shown = *std::move(answer);
+        if (!answer) return fail(kBadInput, answer.error().in("--query " + query));
+        if (!*answer)
+            return fail(kEnvironment,
+                        "--query: needs a python3 with the module jmespath (Debian's package "
+                        "python3-jmespath, PyPI's jmespath): install it");
+        shown = **std::move(answer);
     }
     if (shown.is_null()) return kOk;  // az prints nothing for an empty answer
     if (form() == "none") return kOk;

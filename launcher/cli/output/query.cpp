@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/output/query.hpp"
 
-#include <array>
+#include <unistd.h>
+
+#include <utility>
 
 #include "launcher/cli/output/json_text.hpp"
 #include "launcher/cli/slurm/external.hpp"
@@ -10,38 +12,44 @@
 namespace batchai::cli {
 namespace {
 
-// Both print the result as JSON, and errors on stderr.
-constexpr std::array<const char*, 2> kEvaluators{"jp", "jp.py"};
+// No module comes from the current directory. Exits with 1 and a sentence if the expression is
+// wrong.
+constexpr char kEvaluator[] = R"(import sys
+if sys.path[0] == "": del sys.path[0]
+import json
+try: import jmespath
+except ImportError: sys.exit(3)
+document = json.loads(sys.stdin.buffer.read().decode("utf-8"))
+try: print(json.dumps(jmespath.search(sys.argv[1], document)))
+except Exception as error: sys.exit("%s" % error))";
 
-const char* evaluator() {
-    for (const char* program : kEvaluators)
-        if (!launcher::program_on_path(program).empty()) return program;
-    return nullptr;
-}
+const std::string kSystemPython = "/usr/bin/python3";
 
-// "SyntaxError: why" and "syntax-error: why" become "why".
+// "Invalid jmespath expression: why" becomes "why".
 std::string query_error(const std::string& text) {
+    constexpr std::string_view kPrefix = "jmespath expression: ";
     const std::string line = first_line(text);
-    const auto colon = line.find(": ");
-    return colon == std::string::npos ? line : line.substr(colon + 2);
+    const auto prefix = line.find(kPrefix);
+    return prefix == std::string::npos ? line : line.substr(prefix + kPrefix.size());
 }
 
 }  // namespace
 
-bool query_available() {
-    return evaluator() != nullptr;
-}
-
-sys::Result<nlohmann::json> run_query(const std::string& expression,
-                                      const nlohmann::json& document) {
-    const std::string program = evaluator();
-    auto done = run_program({program, "--", expression}, json_text(document));
-    if (!done) return done.error();
-    if (done->status != 0)
-        return sys::Error{"not a JMESPath expression for this result: " + query_error(done->err)};
-    auto answer = nlohmann::json::parse(done->out, nullptr, false);
-    if (answer.is_discarded()) return sys::Error{program + " did not return JSON"};
-    return answer;
+sys::Result<std::optional<nlohmann::ordered_json>> run_query(const std::string& expression,
+                                                             const nlohmann::json& document) {
+    for (const std::string& python : {launcher::program_on_path("python3"), kSystemPython}) {
+        if (::access(python.c_str(), X_OK) != 0) continue;
+        const auto done = run_program({python, "-c", kEvaluator, expression}, json_text(document));
+        if (!done) return done.error();
+        if (done->status == 1)
+            return sys::Error{"not a JMESPath expression for this result: " +
+                              query_error(done->err)};
+        if (done->status != 0) continue;  // without the module, or a pyenv without a Python
+        auto answer = nlohmann::ordered_json::parse(done->out, nullptr, false);
+        if (answer.is_discarded()) return sys::Error{python + " did not return JSON"};
+        return std::make_optional(std::move(answer));
+    }
+    return std::optional<nlohmann::ordered_json>();
 }
 
 }  // namespace batchai::cli

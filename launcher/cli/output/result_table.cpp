@@ -9,6 +9,8 @@
 namespace batchai::cli {
 namespace {
 
+using nlohmann::ordered_json;
+
 // "nodeCount" becomes "NodeCount".
 std::string title_of(const std::string& key) {
     std::string title = key;
@@ -53,23 +55,45 @@ Table table_of(const nlohmann::json& result, const std::vector<TableColumn>& col
     return table;
 }
 
-Table result_table(const nlohmann::json& result) {
-    const nlohmann::json rows = as_array(result);
-    std::vector<TableColumn> columns;
+// The rows are arrays. A shorter row ends with empty cells.
+Table table_of_arrays(const ordered_json& rows) {
+    Table table;
+    const auto longest = std::max_element(
+        rows.begin(), rows.end(),
+        [](const ordered_json& a, const ordered_json& b) { return a.size() < b.size(); });
+    for (std::size_t i = 1; i <= longest->size(); ++i)
+        table.titles.push_back("Column" + std::to_string(i));
+    for (const ordered_json& row : rows) {
+        auto& cells = table.rows.emplace_back();
+        for (const ordered_json& value : row)
+            cells.push_back(value.is_structured() ? json_text(value) : cell(value));
+        cells.resize(longest->size());
+    }
+    return table;
+}
+
+Table result_table(const ordered_json& result) {
+    const ordered_json rows = result.is_array() ? result : ordered_json::array({result});
+    const bool are_arrays = std::all_of(rows.begin(), rows.end(),
+                                        [](const ordered_json& row) { return row.is_array(); });
+    if (are_arrays && !rows.empty()) return table_of_arrays(rows);
+    std::vector<std::string> keys;
     for (const auto& row : rows) {
         if (!row.is_object()) continue;
-        for (const auto& [key, value] : row.items()) {
-            const bool known =
-                std::any_of(columns.begin(), columns.end(),
-                            [&k = key](const TableColumn& column) { return column.path == k; });
-            if (!known && !value.is_structured()) columns.push_back({title_of(key), key});
-        }
+        for (const auto& [key, value] : row.items())
+            if (!value.is_structured() && std::find(keys.begin(), keys.end(), key) == keys.end())
+                keys.push_back(key);
     }
-    if (!columns.empty()) return table_of(rows, columns);
-
-    Table table{{"Result"}, {}};
-    for (const auto& row : rows)
-        if (!row.is_structured()) table.rows.push_back({cell(row)});
+    Table table;
+    for (const auto& key : keys) table.titles.push_back(title_of(key));
+    if (keys.empty()) table.titles = {"Result"};
+    for (const auto& row : rows) {
+        if (keys.empty() && row.is_structured()) continue;
+        auto& cells = table.rows.emplace_back();
+        if (keys.empty()) cells.push_back(cell(row));
+        for (const auto& key : keys)
+            cells.push_back(row.is_object() ? cell(row.value(key, ordered_json())) : "");
+    }
     return table;
 }
 

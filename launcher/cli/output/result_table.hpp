@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of a result without a table of its own (--query, a group). As in az: objects become
-// rows, and their scalars become columns titled like the keys.
+// rows, and their scalars become columns titled like the keys, in the order of the keys. Arrays
+// become rows with the titles Column1, Column2, ….
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +12,7 @@
 
 namespace batchai::cli {
 
-Table result_table(const nlohmann::json&);
+Table result_table(const nlohmann::ordered_json&);
 
 // A scalar as the text of a cell: without quotes, and empty for null.
 std::string cell(const nlohmann::json&);

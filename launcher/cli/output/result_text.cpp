@@ -13,8 +13,9 @@ namespace batchai::cli {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
-std::string tsv_cell(const json& value) {
+std::string tsv_cell(const ordered_json& value) {
     if (value.is_array()) return std::to_string(value.size());
     if (value.is_object()) return {};
     if (value.is_null()) return "None";
@@ -22,7 +23,7 @@ std::string tsv_cell(const json& value) {
     return value.is_string() ? sys::printable(value.get<std::string>()) : json_text(value);
 }
 
-std::string tsv_row(const json& row) {
+std::string tsv_row(const ordered_json& row) {
     if (row.is_boolean()) return row.get<bool>() ? "true" : "false";
     if (!row.is_structured()) return tsv_cell(row);
     std::string text;
@@ -86,7 +87,7 @@ void add_yaml(std::string& text, const json& value, const std::string& indent) {
 
 }  // namespace
 
-std::string tsv_text(const json& result) {
+std::string tsv_text(const ordered_json& result) {
     if (!result.is_array()) return tsv_row(result) + '\n';
     std::string text;
     for (const auto& row : result) text += tsv_row(row) + '\n';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs jp, Slurm's commands, and the command of 'node exec'.
+// Runs Slurm's commands, the evaluator of --query, and the command of 'node exec'.
 #pragma once
 
 #include <optional>

@@ -83,6 +83,7 @@ const char* const kAlsoAccepted[] = {
     "job file list -j j -d stdouterr -p . --expiry 60",
     "job file stream -j j -f stdout.txt -d stdouterr",
     "storage file list -s share -p dir",
+    "job show -n j -o TABLE",
     "job show -n j --subscription s --debug --verbose --only-show-errors -o tsv",
     "job show -n i -n j -o json -o yaml",
     "job show --ids "
