@@ -163,9 +163,4 @@ void add_assignment_options(CLI::App& verb, std::vector<std::string>& shares,
         ->take_all();
 }
 
-void add_yes_flag(CLI::App& verb, bool& yes) {
-    verb.add_flag("-y,--yes", yes, "do not ask");
-    ignore_flags(verb, {"--no-wait"});
-}
-
 }  // namespace batchai::cli

@@ -49,7 +49,4 @@ extern const CLI::Validator kGroupName;
 void add_assignment_options(CLI::App&, std::vector<std::string>& shares,
                             std::vector<std::string>& images);
 
-// -y and --yes; az's --no-wait is accepted.
-void add_yes_flag(CLI::App&, bool& yes);
-
 }  // namespace batchai::cli

@@ -138,7 +138,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     start long 2 'sleep 60'
     eventually is_in_state long running
     batchai job terminate "${scope[@]}" -n long --yes
-    eventually is_in_state long failed
+    is_in_state long failed # az waits for the end
     batchai job show "${scope[@]}" -n long >said
     [ "$(jq -r '.executionInfo | "\(.exitCode) \(.errors[0].code)"' said)" = "null JobTerminated" ]
     run batchai job wait "${scope[@]}" -n long
@@ -149,7 +149,7 @@ is_numbered_in_state() { [ "$(batchai job show -n "$1" --query executionState)" 
     scontrol update NodeName=n1,n2 State=DRAIN Reason=test
     start waits 1 true
     is_in_state waits queued
-    batchai job terminate "${scope[@]}" -n waits --yes
+    batchai job terminate "${scope[@]}" -n waits --yes --no-wait
     eventually is_in_state waits failed
     scontrol update NodeName=n1,n2 State=RESUME
     # It has not started.
@@ -233,18 +233,101 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     batchai job wait "${scope[@]}" -n gone
 }
 
-@test "a running job is not deleted, nor its group" {
-    start busy 1 'sleep 60'
-    eventually is_in_state busy running
-    run batchai job delete "${scope[@]}" -n busy --yes
-    [ "$status" = 1 ]
-    [[ $output == *"is running: terminate it first" ]]
-    run batchai group delete -n batchai.horovod --yes
-    [ "$status" = 1 ]
-    [[ $output == *"job busy is running: terminate it first" ]]
-    batchai job terminate "${scope[@]}" -n busy --yes
-    eventually is_in_state busy failed
+# ended_and_gone NAME: Slurm has ended the job of $job, and batchai knows the name no more.
+ended_and_gone() {
+    [ "$(job_state "$job")" = CANCELLED ]
+    [ "$(batchai job list --query "[?name=='$1'] | length(@)")" = 0 ]
 }
+
+@test "job delete ends a running job, and then removes its record" {
+    # The job writes into its record for a while after it was told to end.
+    job=$(start busy 1 'trap "sleep 2; echo late >\"\$AZ_BATCHAI_SHARED_JOB_TEMP/late\" || touch '"$work"'/lost; exit" TERM; touch '"$work"'/started; sleep 60 & wait')
+    eventually test -e started
+    batchai job delete "${scope[@]}" -n busy --yes
+    ended_and_gone busy
+    [ ! -e lost ]
+    [ -z "$(ls "$(alice_home)/.local/share/batchai/jobs")" ]
+    write_command waits.json 1 true
+    job=$(batchai job create "${scope[@]}" -n waits -f waits.json --storage-account-name a --query slurm.jobId -- --begin=now+1hour)
+    batchai job delete "${scope[@]}" -n waits --yes
+    ended_and_gone waits
+}
+
+@test "job delete --no-wait returns at once, and a later command removes the record" {
+    job=$(start busy 1 'trap "until [ -e '"$work"'/go ]; do sleep 0.1; done; exit" TERM; touch '"$work"'/started; sleep 60 & wait')
+    eventually test -e started
+    batchai job delete "${scope[@]}" -n busy --yes --no-wait
+    [ "$(batchai job show "${scope[@]}" -n busy --query '[provisioningState, executionState]' -o tsv)" = $'deleting\nterminating' ]
+    batchai job list "${scope[@]}" -o table | grep -q '^busy .* deleting '
+    [ -d "$(record)" ]
+    touch go
+    eventually ended_and_gone busy
+    [ -z "$(ls "$(alice_home)/.local/share/batchai/jobs")" ]
+    start busy 1 true # the name is free again
+    batchai job wait "${scope[@]}" -n busy
+}
+
+@test "the deletion of an experiment, a workspace, a group and a cluster ends the jobs in it, and no other job" {
+    batchai cluster create -g batchai.horovod -w batchaidev -n mine
+    other=$(scope=(-g others -w batchaidev -e cifar) && start other 1 'sleep 60')
+    for what in "experiment -g batchai.horovod -w batchaidev -n cifar" "workspace -g batchai.horovod -n batchaidev" "group -n batchai.horovod"; do
+        job=$(start busy 1 'sleep 60')
+        eventually is_in_state busy running
+        read -r noun words <<<"$what"
+        run batchai "$noun" delete $words </dev/null
+        [[ $status = 1 && $output == *"(ends: busy)"* ]]
+        # shellcheck disable=SC2086 # words
+        batchai "$noun" delete $words --yes
+        ended_and_gone busy
+    done
+    [ "$(batchai group list --query '[].name' -o tsv)" = others ]
+    batchai cluster create -g others -w batchaidev -n mine
+    write_command mine.json 1 'sleep 60'
+    job=$(batchai job create -g others -w batchaidev -e cifar -n mine -c mine -f mine.json --storage-account-name a --query slurm.jobId)
+    batchai cluster delete -g others -w batchaidev -n mine --yes
+    [ "$(job_state "$job")" = CANCELLED ]
+    [ "$(batchai job show -g others -w batchaidev -e cifar -n mine --query executionState)" = '"failed"' ] # its record stays
+    [ "$(job_state "$other")" = RUNNING ]
+    batchai group delete -n others --yes
+    [ "$(job_state "$other")" = CANCELLED ]
+}
+
+@test "a job of another user is never ended, although its number is in a record" {
+    job=$(start mine 1 true)
+    batchai job wait "${scope[@]}" -n mine
+    number=$job
+    # After a loss of slurmctld's state the number may be another user's.
+    submit_as bob --output=/dev/null --wrap 'sleep 60'
+    python3 - "$(alice_home)/.local/share/batchai/history.db" "$job" <<'PYTHON'
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as history:
+    history.execute("UPDATE job SET slurm_id = ?, state = NULL, errors = NULL, tool = NULL, nodes = NULL, document = NULL", sys.argv[2:])
+PYTHON
+    batchai job delete "${scope[@]}" -n mine --yes
+    eventually job_runs
+    scancel "$job"
+    job=$number
+}
+@test "the record of a submission that was interrupted is deleted, and one that goes on is not" {
+    job=$(start mine 1 true)
+    batchai job wait "${scope[@]}" -n mine
+    rm "$(record)/slurm_job_id"
+    python3 - "$(alice_home)/.local/share/batchai/history.db" <<'PYTHON'
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as history:
+    history.execute("UPDATE job SET slurm_id = 0, state = NULL, errors = NULL, tool = NULL, nodes = NULL, document = NULL")
+PYTHON
+    as_alice flock "$(record)/job.json" sh -c "touch $work/held; until [ -e $work/go ]; do sleep 0.1; done" &
+    eventually test -e held
+    run batchai job delete "${scope[@]}" -n mine --yes
+    touch go
+    wait $!
+    [[ $status = 1 && $output == "batchai: job mine: is being submitted: try again when it has its Slurm job number" ]]
+    batchai job delete "${scope[@]}" -n mine --yes
+    [ "$(batchai job list)" = "[]" ]
+}
+
+job_runs() { [ "$(job_state "$job")" = RUNNING ]; }
 
 @test "job list asks Slurm once, however many jobs are waiting" {
     scontrol update NodeName=n1,n2 State=DRAIN Reason=test

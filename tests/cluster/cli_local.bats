@@ -79,7 +79,7 @@ no_launcher() { ! pgrep -f "batchai-launch --local .*$BATS_TEST_TMPDIR"; }
     start_in_background
     run batchai job delete -n job --yes
     [ "$status" = 1 ]
-    [[ $output == *"terminate it first" ]]
+    [[ $output == *"end it there"* ]]
     run batchai job terminate -n job --yes
     [ "$status" = 1 ]
     [[ $output == *"end it there"* ]]

@@ -10,6 +10,7 @@
 #include "launcher/cli/cluster/cluster_size.hpp"
 #include "launcher/cli/cluster/parameter_file.hpp"
 #include "launcher/cli/command_options.hpp"
+#include "launcher/cli/job/job_end.hpp"
 #include "launcher/cli/job/job_input.hpp"
 #include "launcher/cli/node/nodes.hpp"
 #include "launcher/cli/output/result_table.hpp"
@@ -26,7 +27,7 @@ struct ClusterArgs {
     std::string name;
     std::string path = ".";
     ClusterSize size;
-    bool yes = false;
+    EndOptions end;
 };
 
 // A cluster that only the site policy defines.
@@ -159,17 +160,23 @@ sys::Result<NodeSet> nodes_of(const ClusterArgs& args) {
     return nodes;
 }
 
+// Ends the cluster's jobs, whose nodes the service took away. Their records stay.
 int remove(const Session&, const ClusterArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
-    const Resource resource{Resource::Kind::cluster, args.scope.resource_group,
-                            args.scope.workspace, args.name, json::object()};
-    if (!confirmed(args.yes, "Delete the record of cluster " + args.name + "?")) return kFailed;
-    const auto removed = store->history.remove(resource);
-    if (!removed) return fail(kFailed, removed.error());
-    if (!*removed)
+    const auto found = store->history.find(Resource::Kind::cluster, args.scope.resource_group,
+                                           args.scope.workspace, args.name);
+    if (!found) return fail(kFailed, found.error());
+    if (!*found)
         return fail(kBadInput, "cluster " + args.name + ": not found: see 'batchai cluster list'");
-    return kOk;
+    auto jobs = find_jobs(*store, {args.scope.resource_group, args.scope.workspace, "", "", ""});
+    if (!jobs) return fail(kFailed, jobs.error());
+    std::erase_if(*jobs, [&](const JobRow& row) { return row.identity.cluster != args.name; });
+    const int code = end_jobs(*store, *jobs, Ending::terminate, args.end,
+                              "Delete the record of cluster " + args.name + "?");
+    if (code != kOk) return code;
+    const auto removed = store->history.remove(**found);
+    return removed ? kOk : fail(kFailed, removed.error());
 }
 
 void add_name(CLI::App& verb, ClusterArgs& args, const char* names) {
@@ -221,10 +228,11 @@ void add_clusters(CLI::App& parent, Session& session) {
     verb->get_option("--max")->required();
     ignore_flags(*verb, {"--no-wait"});
 
-    verb = add_verb(parent, session, "delete", "delete the record; the partition stays",
+    verb = add_verb(parent, session, "delete",
+                    "end its jobs and delete the record; the partition stays",
                     "batchai cluster delete -n nc6cluster --yes");
     args = add_cluster_verb(*verb, session, remove, "-n,--name,--ids");
-    add_yes_flag(*verb, args->yes);
+    add_end_options(*verb, args->end);
 
     CLI::App* files = parent.add_subcommand("file", "files of a setup task")->require_subcommand(1);
     verb = add_verb(*files, session, "list", "what setup tasks have left on a [[cluster_volume]]",

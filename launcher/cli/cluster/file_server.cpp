@@ -247,7 +247,8 @@ void add_file_servers(CLI::App& parent, Session& session) {
     verb = add_verb(parent, session, "delete", "delete the record; the server stays",
                     "batchai file-server delete -n nfs1 --yes");
     args = add_server_verb(*verb, session, remove);
-    add_yes_flag(*verb, args->yes);
+    verb->add_flag("-y,--yes", args->yes, "do not ask");
+    ignore_flags(*verb, {"--no-wait"});
 }
 
 }  // namespace batchai::cli

@@ -84,6 +84,11 @@ bool is_document(const std::string& text) {
     return text.empty() || (text.starts_with('{') && text.ends_with('}'));
 }
 
+// The column "terminating".
+constexpr std::int64_t kNotEnding = 0;
+constexpr std::int64_t kTerminating = 1;
+constexpr std::int64_t kDeleting = 2;
+
 JobRow job_of(const Statement& row) {
     JobRow job;
     job.identity.uuid = row.text(0);
@@ -96,7 +101,8 @@ JobRow job_of(const Statement& row) {
     job.slurm_id = row.integer(7);
     job.local = row.integer(8) != 0;
     job.created = row.real(9);
-    job.terminating = row.integer(10) != 0;
+    job.terminating = row.integer(10) != kNotEnding;
+    job.deleting = row.integer(10) == kDeleting;
     if (!row.is_null(11)) job.outcome = outcome_of(row, 11);
     if (job.outcome && !row.is_null(16) && is_document(row.text(18)))
         job.kept = KeptJob{row.text(16), static_cast<int>(row.integer(17)), row.text(18)};
@@ -262,6 +268,7 @@ sys::Result<std::vector<JobRow>> History::jobs(const JobFilter& filter) {
         "AND (?3 = '' OR experiment = ?3) "
         "AND (?4 = '' OR name = ?4) "
         "AND (?5 = '' OR uuid = ?5 OR (slurm_id > 0 AND slurm_id = ?5)) "
+        "AND terminating >= ?7 "
         "ORDER BY created, uuid");
     if (!query) return query.error();
     query->bind(1, filter.resource_group)
@@ -269,7 +276,8 @@ sys::Result<std::vector<JobRow>> History::jobs(const JobFilter& filter) {
         .bind(3, filter.experiment)
         .bind(4, filter.name)
         .bind(5, filter.id)
-        .bind(6, std::int64_t{filter.documents});
+        .bind(6, std::int64_t{filter.documents})
+        .bind(7, filter.deleting ? kDeleting : kNotEnding);
     std::vector<JobRow> jobs;
     for (;;) {
         const auto row = query->step();
@@ -286,9 +294,18 @@ sys::Result<void> History::set_slurm_id(const std::string& uuid, std::int64_t sl
 }
 
 sys::Result<void> History::set_terminating(const std::string& uuid) {
-    auto update = database_.prepare("UPDATE job SET terminating = 1 WHERE uuid = ?1");
+    return set_ending(uuid, kTerminating);
+}
+
+sys::Result<void> History::set_deleting(const std::string& uuid) {
+    return set_ending(uuid, kDeleting);
+}
+
+sys::Result<void> History::set_ending(const std::string& uuid, std::int64_t ending) {
+    auto update =
+        database_.prepare("UPDATE job SET terminating = max(terminating, ?2) WHERE uuid = ?1");
     if (!update) return update.error();
-    return update->bind(1, uuid).run();
+    return update->bind(1, uuid).bind(2, ending).run();
 }
 
 sys::Result<void> History::keep(const std::vector<const JobRow*>& rows) {

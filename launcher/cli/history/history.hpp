@@ -47,6 +47,7 @@ struct JobRow {
     bool local = false;         // started by `job run --local`
     double created = 0;
     bool terminating = false;          // the user asked for its end
+    bool deleting = false;             // the user asked for its end and for its removal
     std::optional<Execution> outcome;  // once the job has ended
     std::optional<KeptJob> kept;       // set with outcome; older releases of batchai did not set it
 };
@@ -59,6 +60,7 @@ struct JobFilter {
     std::string name;
     std::string id;          // the Slurm job's number or the uuid
     bool documents = false;  // read KeptJob::document too
+    bool deleting = false;   // only those whose removal was asked for
 };
 
 class History {
@@ -85,12 +87,14 @@ class History {
     sys::Result<std::vector<JobRow>> jobs(const JobFilter&);
     sys::Result<void> set_slurm_id(const std::string& uuid, std::int64_t slurm_id);
     sys::Result<void> set_terminating(const std::string& uuid);
+    sys::Result<void> set_deleting(const std::string& uuid);
     // Writes outcome and kept of ended jobs, in one transaction.
     sys::Result<void> keep(const std::vector<const JobRow*>&);
     sys::Result<std::unordered_set<std::string>> uuids();
     sys::Result<void> remove_job(const std::string& uuid);
 
   private:
+    sys::Result<void> set_ending(const std::string& uuid, std::int64_t ending);
     explicit History(Database database) : database_(std::move(database)) {}
     Database database_;
 };

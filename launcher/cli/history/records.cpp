@@ -5,7 +5,8 @@
 #include <memory>
 
 #include "launcher/cli/command_options.hpp"
-#include "launcher/cli/job/job_state.hpp"
+#include "launcher/cli/job/job_document.hpp"
+#include "launcher/cli/job/job_end.hpp"
 #include "launcher/cli/output/result_table.hpp"
 #include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
@@ -44,7 +45,7 @@ struct RecordArgs {
     Scope scope;
     std::string name;
     std::string location;
-    bool yes = false;
+    EndOptions end;
 };
 
 // The service's id of the resource.
@@ -159,27 +160,18 @@ int list(const Session& session, Kind kind, const RecordArgs& args) {
                          [kind](const json& result) { return noun_table(kind, result); });
 }
 
-// Removes records only, no files on a share. It refuses if a job has not ended.
+// Ends the jobs in it, as the service did, and removes records only, no files on a share.
 int remove(Kind kind, const RecordArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const auto resource = find(*store, kind, args);
     if (!resource) return fail(kBadInput, resource.error());
-    auto jobs = find_jobs(*store, jobs_of(*resource));
+    const auto jobs = find_jobs(*store, jobs_of(*resource));
     if (!jobs) return fail(kFailed, jobs.error());
-    const auto executions = executions_of(*store, *jobs);
-    if (!executions) return fail(kEnvironment, executions.error());
-    for (std::size_t i = 0; i < jobs->size(); ++i)
-        if (const Execution& execution = executions->at(i); !execution.over())
-            return fail(kFailed, std::string(kind_name(kind)) + " " + args.name + ": job " +
-                                     jobs->at(i).identity.name + " is " +
-                                     state_name(execution.state) + ": terminate it first");
-    if (!confirmed(args.yes, "Delete the records of " + std::string(kind_name(kind)) + " " +
-                                 args.name + "? Files on shares stay."))
-        return kFailed;
-    for (const auto& job : *jobs) {
-        if (auto done = remove_job(*store, job); !done) return fail(kFailed, done.error());
-    }
+    const int code = end_jobs(*store, *jobs, Ending::erase, args.end,
+                              "Delete the records of " + std::string(kind_name(kind)) + " " +
+                                  args.name + "? Files on shares stay.");
+    if (code != kOk) return code;
     if (auto done = store->history.remove(*resource); !done) return fail(kFailed, done.error());
     return kOk;
 }
@@ -225,7 +217,7 @@ void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
         [=, &session] { session.action = [=, &session] { return show(session, kind, *args); }; });
 
     verb = add_verb(parent, session, "list", "list them", command + "list -o table");
-    const auto all = std::make_shared<RecordArgs>(RecordArgs{Scope{"", "", ""}, "", "", false});
+    const auto all = std::make_shared<RecordArgs>(RecordArgs{Scope{"", "", ""}, "", "", {}});
     if (kind == Kind::experiment)
         add_workspace_options(*verb, all->scope);
     else if (kind == Kind::workspace)
@@ -233,10 +225,11 @@ void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
     verb->callback(
         [=, &session] { session.action = [=, &session] { return list(session, kind, *all); }; });
 
-    verb = add_verb(parent, session, "delete", "delete the records, never files on a share",
+    verb = add_verb(parent, session, "delete",
+                    "end the jobs in it, delete the records, never files on a share",
                     command + "delete" + sample + " --yes");
     add_name(*verb, kind, *args);
-    add_yes_flag(*verb, args->yes);
+    add_end_options(*verb, args->end);
     verb->callback([=, &session] { session.action = [=] { return remove(kind, *args); }; });
 }
 

@@ -189,7 +189,7 @@ json job_document(const JobRow& row, const Execution& execution, const json& sna
         workspace_id(identity) + "/experiments/" + identity.experiment + "/jobs/" + identity.name;
     document["jobOutputDirectoryPathSegment"] = job::output_segment(identity);
     document["name"] = identity.name;
-    document["provisioningState"] = "succeeded";
+    document["provisioningState"] = row.deleting ? "deleting" : "succeeded";
     document["provisioningStateTransitionTime"] = iso_time(row.created);
     document["resourceGroup"] = identity.resource_group;
     document["type"] = "Microsoft.BatchAI/workspaces/experiments/jobs";
@@ -228,7 +228,7 @@ Table job_table(const std::vector<JobLine>& lines) {
                named ? identity.workspace : "",
                line.tool,
                line.nodes > 0 ? std::to_string(line.nodes) : "",
-               state_name(execution.state),
+               line.deleting ? "deleting" : state_name(execution.state),
                execution.exit_code ? std::to_string(*execution.exit_code) : "",
                line.slurm_id > 0 ? std::to_string(line.slurm_id) : "",
                execution.start_time ? iso_seconds(*execution.start_time) : "",

@@ -38,6 +38,7 @@ struct JobLine {
     int nodes = 0;
     Execution execution;
     std::string preparing;  // while its nodes run the preparation
+    bool deleting = false;  // its record is removed when it has ended
 };
 
 // az's columns: Name, Cluster, Cluster RG, Cluster Workspace, Tool, Nodes, State, Exit code. Then

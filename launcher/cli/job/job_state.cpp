@@ -15,11 +15,6 @@ namespace {
 
 constexpr double kClocksDiffer = 60;  // seconds
 
-bool launcher_alive(const std::string& snapshot) {
-    const sys::UniqueFd file(::open(snapshot.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
-}
-
 // The job's part of Slurm's answer about all jobs, or else an answer about this job alone.
 sys::Result<std::optional<SlurmJob>> ask_slurm(const JobRow& row, const OwnJobs* all) {
     if (all == nullptr) return query_job(row.slurm_id);
@@ -93,6 +88,11 @@ void keep(Store& store, const std::vector<const JobRow*>& rows) {
 
 }  // namespace
 
+bool launcher_alive(const std::string& snapshot) {
+    const sys::UniqueFd file(::open(snapshot.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
 const sys::Result<SlurmJobs>& OwnJobs::get() const {
     if (!jobs_) jobs_ = query_own_jobs();
     return *jobs_;
@@ -132,11 +132,13 @@ std::string document_text(const Store& store, JobRow& row, const Execution& exec
 
 JobLine line_of(const Store& store, const JobRow& row, const Execution& execution) {
     if (row.kept)
-        return {row.identity, row.slurm_id, row.kept->tool, row.kept->nodes, execution, ""};
+        return {row.identity, row.slurm_id, row.kept->tool, row.kept->nodes,
+                execution,    "",           row.deleting};
     const auto document = made_document(store, row, execution);
     return {row.identity,      row.slurm_id,
             tool_of(document), node_count_of(document),
-            execution,         preparing_text(document["slurm"]["preparation"])};
+            execution,         preparing_text(document["slurm"]["preparation"]),
+            row.deleting};
 }
 
 sys::Result<Execution> JobWatch::now() {

@@ -11,6 +11,7 @@
 
 #include "job/snapshot.hpp"
 #include "job/spec.hpp"
+#include "launcher/cli/job/job_end.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
 
@@ -73,7 +74,9 @@ sys::Result<Store> open_store() {
     if (auto made = sys::make_directories(*directory, 0700); !made) return made.error();
     auto history = History::open(*directory);
     if (!history) return history.error();
-    return Store{*directory, *std::move(history)};
+    Store store{*directory, *std::move(history)};
+    finish_deletions(store);
+    return store;
 }
 
 sys::Result<std::vector<JobRow>> find_jobs(Store& store, const JobFilter& filter) {

@@ -15,7 +15,8 @@
 
 namespace batchai::cli {
 
-// The user's data directory and the history in it. open_store makes the directory.
+// The user's data directory and the history in it. open_store makes the directory, and finishes
+// deletions of jobs that have ended since.
 struct Store {
     std::string directory;
     History history;

@@ -86,11 +86,22 @@ Call squeue(const std::vector<std::string>& options) {
     return call;
 }
 
-// These fields contain no text that a user can choose, so no job name can imitate a state.
-Call squeue_jobs(const std::string& which) {
-    return squeue({"--states=all", which,
-                   "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256,"
-                   "Reason:256"});
+// Only the user's own jobs: an operator sees all, and a number may be another user's job after
+// slurmctld has lost its state. These fields contain no text that a user can choose, so no job name
+// can imitate a state.
+Call squeue_jobs(const std::vector<std::string>& which) {
+    Call call = squeue({"--states=all", "--me"});
+    call.arguments.insert(call.arguments.end(), which.begin(), which.end());
+    call.arguments.emplace_back(
+        "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256,"
+        "Reason:256");
+    return call;
+}
+
+// The name of the user, or the number of a user without a name.
+std::string own_user() {
+    const passwd* user = ::getpwuid(::geteuid());
+    return user == nullptr ? std::to_string(::geteuid()) : user->pw_name;
 }
 
 // "sbatch: error: why" becomes "why".
@@ -240,13 +251,13 @@ std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t i
 }
 
 sys::Result<SlurmJobs> query_own_jobs() {
-    const auto text = ask(squeue_jobs("--me"));
+    const auto text = ask(squeue_jobs({}));
     if (!text) return text.error();
     return parse_squeue_jobs(*text);
 }
 
 sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
-    const auto text = ask(squeue_jobs("--jobs=" + std::to_string(id)));
+    const auto text = ask(squeue_jobs({"--jobs=" + std::to_string(id)}));
     if (!text && text.error().message.find("Invalid job id") != std::string::npos)
         return std::optional<SlurmJob>();
     if (!text) return text.error();
@@ -385,11 +396,9 @@ sys::Result<OwnUsage> own_usage() {
 }
 
 sys::Result<OwnLimits> own_limits() {
-    const passwd* user = ::getpwuid(::geteuid());
-    const std::string name = user == nullptr ? std::to_string(::geteuid()) : user->pw_name;
     const auto text = ask({"sacctmgr",
-                           {"--noheader", "--parsable2", "show", "assoc", "where", "user=" + name,
-                            "format=GrpTRES,MaxJobs,MaxSubmitJobs"}});
+                           {"--noheader", "--parsable2", "show", "assoc", "where",
+                            "user=" + own_user(), "format=GrpTRES,MaxJobs,MaxSubmitJobs"}});
     if (!text) return text.error();
     return parse_own_limits(*text);
 }
@@ -457,8 +466,10 @@ sys::Result<std::int64_t> submit(const Submission& submission) {
 }
 
 sys::Result<void> cancel(std::int64_t id) {
-    const auto done = ask({"scancel", {std::to_string(id)}});
-    if (!done) return done.error();
+    const auto done = ask({"scancel", {"--user=" + own_user(), std::to_string(id)}});
+    // Slurm says "Invalid job id" of a job that has ended.
+    if (!done && done.error().message.find("Invalid job id") == std::string::npos)
+        return done.error();
     return {};
 }
 

@@ -114,6 +114,7 @@ std::string batch_script(const Submission&);
 // Returns the new job's number. An error has sbatch's reason, on one line.
 sys::Result<std::int64_t> submit(const Submission&);
 
+// Ends a job if it is the user's. A job that has ended already is no error.
 sys::Result<void> cancel(std::int64_t id);
 
 }  // namespace batchai::cli

@@ -133,6 +133,14 @@ BOOST_AUTO_TEST_CASE(keeps_an_outcome_whole) {
     BOOST_TEST(job.outcome->errors.at(0).node == "n1");
     BOOST_TEST(job.slurm_id == 44);
     BOOST_TEST(job.terminating);
+    BOOST_TEST(!job.deleting);
+    JobFilter deleting;
+    deleting.deleting = true;
+    BOOST_TEST(history.jobs(deleting)->empty());
+    BOOST_REQUIRE(history.set_deleting("1"));
+    BOOST_REQUIRE(history.set_terminating("1"));  // it stays to be deleted
+    BOOST_REQUIRE(history.jobs(deleting)->size() == 1U);
+    BOOST_TEST(history.jobs(deleting)->front().terminating);
     BOOST_REQUIRE(job.kept);
     BOOST_TEST(job.kept->tool == "horovod");
     BOOST_TEST(job.kept->nodes == 4);
