@@ -117,6 +117,8 @@ JSON
         for i in "${!words[@]}"; do [ "${words[i]}" != @HOLD@ ] || { words[i]=hold && eventually hold_runs; }; done
         # -L starts an ssh that no server answers here.
         [[ " ${words[*]} " != *' -L '* ]] || { printf '#!/bin/sh\necho "ssh $*"\n' >ssh && chmod 755 ssh; }
+        # The list creates the same clusters and file servers in several forms.
+        [[ ${words[*]} != 'batchai '@(cluster|file-server)' create '* ]] || unname "${words[@]}"
         code=0
         PATH=$work:$PATH az "${words[@]}" >out 2>err </dev/null || code=$?
         rm -f ssh
@@ -131,10 +133,24 @@ JSON
     ! grep -rq c2VjcmV0 "$(alice_home)/.local/share/batchai/history.db" || return 1
 }
 
+# unname batchai NOUN create -n NAME -g GROUP [-w WORKSPACE]...: removes the record, if there is one.
+unname() {
+    local noun=$2
+    shift 3
+    local scope=()
+    while [ $# -gt 1 ]; do
+        case $1 in -n | -g | -w) scope+=("$1" "$2") ;; esac
+        shift
+    done
+    az batchai "$noun" delete "${scope[@]}" -y 2>/dev/null || true
+}
+
 hold_runs() { [ "$(az batchai job show -n hold -g batchai.recipes -w recipe_workspace -e exp --query executionState -o tsv)" = running ]; }
 
 @test "a cluster's volume that the policy does not allow is left out with a note" {
-    batchai cluster create -n mounts --afs-name other --afs-mount-path external --setup-task 'apt install x' >said 2>noted
+    cp "$BATCHAI_POLICY" policy.toml
+    printf '[[share]]\nshare = "other"\nsource = "%s"\n' "$share" >>policy.toml
+    BATCHAI_POLICY=$work/policy.toml batchai cluster create -n mounts --afs-name other --afs-mount-path external --setup-task 'apt install x' >said 2>noted
     [ "$(jq -r '.nodeSetup.setupTask.commandLine' said)" = 'apt install x' ]
     grep -q 'the setup task is recorded and not run' noted
     # shellcheck disable=SC2016 # the service's variable
@@ -146,7 +162,7 @@ hold_runs() { [ "$(az batchai job show -n hold -g batchai.recipes -w recipe_work
 }
 
 @test "a finding keeps its place in the file when a cluster adds volumes" {
-    batchai cluster create -n mounts --afs-name myshare --afs-mount-path more
+    batchai cluster create -n mounts --afs-name myshare --afs-mount-path more --replace
     write_command job.json 1 true
     jq '.properties.nodeCount = "1"' job.json >bad.json
     line=$(grep -n nodeCount bad.json | cut -d : -f 1)

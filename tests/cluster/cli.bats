@@ -90,7 +90,7 @@ END
 }
 
 @test "cluster show tells how many nodes are running a job" {
-    batchai cluster create "${scope[@]:0:4}" -n nc6cluster
+    batchai cluster create "${scope[@]:0:4}" -n nc6cluster --replace
     start hold 3 'sleep 60'
     eventually is_in_state hold running
     [ "$(batchai cluster show "${scope[@]:0:4}" -n nc6cluster --query nodeStateCounts.runningNodeCount)" = 3 ]

@@ -4,9 +4,11 @@
 // line and of cluster.json.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
+#include "job/parameter_file.hpp"
 #include "launcher/cli/cluster/cluster_document.hpp"
 #include "launcher/cli/cluster/cluster_size.hpp"
 #include "launcher/cli/cluster/mounts.hpp"
@@ -16,6 +18,7 @@
 #include "launcher/cli/job/job_document.hpp"
 #include "launcher/cli/job/job_input.hpp"
 #include "launcher/cli/output/time_text.hpp"
+#include "launcher/cli/policy/policy_entries.hpp"
 #include "launcher/cli/verbs.hpp"
 #include "sys/clock.hpp"
 
@@ -38,6 +41,7 @@ struct NewCluster {
     MountOptions mounts;
     ClusterSize size;
     bool auto_storage = false;
+    bool replace = false;
 };
 
 // The site policy's entry for a cluster's name. Without a policy it is empty.
@@ -80,12 +84,45 @@ void say_what_is_not_taken(const NewCluster& args, const json& file) {
              "command into jobPreparation of the job file");
 }
 
-json node_setup(const NewCluster& args, const json& file) {
-    json volumes = mount_volumes(args.mounts, args.scope);
+// The file's volumes and those of the options.
+json volumes_of(const NewCluster& args, const json& file) {
     json setup{{"mountVolumes", parameter(file, "nodeSetup/mountVolumes")}};
-    merge_volumes(setup, volumes);
-    if (setup["mountVolumes"].empty()) setup["mountVolumes"] = nullptr;
+    merge_volumes(setup, mount_volumes(args.mounts, args.scope));
+    fill_in_account(setup["mountVolumes"], args.mounts.account);
     hide_credentials(setup);
+    return setup["mountVolumes"].empty() ? json() : setup["mountVolumes"];
+}
+
+// Whether jobs will find the volumes here. If not, it says why and returns the exit code.
+int check_volumes(const NewCluster& args, const json& mount_volumes) {
+    if (mount_volumes.is_null()) return kOk;
+    const auto volumes = read_volumes(mount_volumes);
+    if (!volumes) return fail(kBadInput, volumes.error().in("cluster " + args.name));
+    const auto policy = load_site_policy();
+    if (!policy) return fail(kEnvironment, policy.error());
+    std::vector<std::string> missing;
+    for (const job::Volume& volume : *volumes) {
+        const auto found = job::resolve_volume(*policy, volume);
+        const bool is_named = std::any_of(policy->volumes.begin(), policy->volumes.end(),
+                                          [&volume](const job::VolumePolicy& v) {
+                                              return v.kind == volume.kind && v.name == volume.name;
+                                          });
+        // An account that is not known yet is the job's.
+        if (found || (volume.account.empty() && is_named)) continue;
+        const std::string why = "cluster " + args.name + ": " + found.error().message;
+        if (args.auto_storage) {
+            note(why + "; jobs run without it");
+        } else {
+            fail(kBadInput, why);
+            missing.push_back(volume_entry(volume));
+        }
+    }
+    print_missing_entries(*policy, missing);
+    return missing.empty() ? kOk : kBadInput;
+}
+
+json node_setup(const NewCluster& args, const json& volumes) {
+    json setup{{"mountVolumes", volumes}};
     setup["performanceCountersSettings"] = nullptr;
     setup["setupTask"] = nullptr;
     if (!args.setup_task.empty())
@@ -121,11 +158,18 @@ void use_auto_storage(MountOptions& mounts) {
     mounts.container_path = "autobfs";
 }
 
+std::string already_there(const NewCluster& args) {
+    return fmt::format(
+        "cluster {}: already exists in workspace {} of group {}: delete it first, or give "
+        "--replace",
+        args.name, args.scope.workspace, args.scope.resource_group);
+}
+
 int create(const Session& session, NewCluster args) {
     json file = json::object();
     if (!args.file.empty()) {
-        auto read = read_parameters(args.file);
-        if (!read) return fail(kBadInput, read.error());
+        auto read = read_parameters(args.file, job::check_cluster_file);
+        if (!read) return kBadInput;
         file = *std::move(read);
         fill_in(args, file);
     }
@@ -133,6 +177,12 @@ int create(const Session& session, NewCluster args) {
         use_auto_storage(args.mounts);
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
+    const auto known = store->history.find(Resource::Kind::cluster, args.scope.resource_group,
+                                           args.scope.workspace, args.name);
+    if (!known) return fail(kFailed, known.error());
+    if (*known && !args.replace) return fail(kFailed, already_there(args));
+    const json volumes = volumes_of(args, file);
+    if (const int code = check_volumes(args, volumes); code != kOk) return code;
     const auto site = site_cluster(args.name);
     const auto partition = find_partition(args.partition.empty() ? site.partition : args.partition);
     if (!partition) return fail(kEnvironment, partition.error());
@@ -146,7 +196,7 @@ int create(const Session& session, NewCluster args) {
                       args.name, json::object()};
     const std::string vm_size = args.vm_size.empty() ? site.vm_size : args.vm_size;
     resource.document = {{"creationTime", iso_time(sys::wall_clock())},
-                         {"nodeSetup", node_setup(args, file)},
+                         {"nodeSetup", node_setup(args, volumes)},
                          {"partition", partition->name},
                          {"target", args.size.target.value_or(0)},
                          {"virtualMachine", image_json(args, file)},
@@ -183,6 +233,7 @@ void add_cluster_create(CLI::App& parent, Session& session) {
     verb->add_option("--storage-account-name", args->mounts.account,
                      "of the share and the container")
         ->envname("AZURE_BATCHAI_STORAGE_ACCOUNT");
+    verb->add_flag("--replace", args->replace, "replace the record of a cluster of that name");
     verb->add_flag("--use-auto-storage", args->auto_storage,
                    "mount batchaishare at autoafs and batchaicontainer at autobfs");
     ignore_options(*verb, {"--custom-image", "-k,--ssh-key", "-p,--password",

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "job/parameter_file.hpp"
 #include "launcher/cli/cluster/parameter_file.hpp"
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/history/records.hpp"
@@ -33,6 +34,7 @@ struct ServerArgs {
     std::string caching;
     std::optional<int> disk_count;
     std::optional<int> disk_size;
+    bool replace = false;
     bool yes = false;
 };
 
@@ -100,27 +102,40 @@ Table server_table(const json& documents) {
                            {"Mount Point", "mountSettings/mountPoint"}});
 }
 
-sys::Result<void> fill_in(ServerArgs& args) {
-    if (args.file.empty()) return {};
-    const auto file = read_parameters(args.file);
-    if (!file) return file.error();
+// False: the file is wrong, and it has said how.
+bool fill_in(ServerArgs& args) {
+    if (args.file.empty()) return true;
+    const auto file = read_parameters(args.file, job::check_file_server_file);
+    if (!file) return false;
     take_text(args.vm_size, *file, "vmSize");
     take_text(args.sku, *file, "dataDisks/storageAccountType");
     take_text(args.caching, *file, "dataDisks/cachingType");
     take_text(args.user_name, *file, "sshConfiguration/userAccountSettings/adminUserName");
     take_number(args.disk_count, *file, "dataDisks/diskCount");
     take_number(args.disk_size, *file, "dataDisks/diskSizeInGB");
-    return {};
+    return true;
 }
 
 ShareName policy_name(const std::string& name) {
     return {job::Volume::Kind::file_server, "", name};
 }
 
+sys::Result<std::optional<Resource>> find(Store& store, const ServerArgs& args) {
+    return store.history.find(Resource::Kind::file_server, args.scope.resource_group,
+                              args.scope.workspace, args.name);
+}
+
 int create(const Session& session, ServerArgs args) {
-    if (auto done = fill_in(args); !done) return fail(kBadInput, done.error());
+    if (!fill_in(args)) return kBadInput;
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
+    const auto known = find(*store, args);
+    if (!known) return fail(kFailed, known.error());
+    if (*known && !args.replace)
+        return fail(kFailed,
+                    fmt::format("file server {}: already exists in workspace {} of group "
+                                "{}: delete it first, or give --replace",
+                                args.name, args.scope.workspace, args.scope.resource_group));
     return with_policy_share(policy_name(args.name), [&](const job::VolumePolicy& server) -> int {
         if (auto done = remember_workspace(store->history, args.scope); !done)
             return fail(kFailed, done.error());
@@ -138,11 +153,6 @@ int create(const Session& session, ServerArgs args) {
         if (auto done = store->history.put(resource); !done) return fail(kFailed, done.error());
         return session.print(document_of(resource, server), server_table);
     });
-}
-
-sys::Result<std::optional<Resource>> find(Store& store, const ServerArgs& args) {
-    return store.history.find(Resource::Kind::file_server, args.scope.resource_group,
-                              args.scope.workspace, args.name);
 }
 
 int show(const Session& session, const ServerArgs& args) {
@@ -229,6 +239,7 @@ void add_file_servers(CLI::App& parent, Session& session) {
     verb->add_option("--storage-sku", args->sku, "remembered and shown");
     verb->add_option("--caching-type", args->caching, "remembered and shown");
     verb->add_option("-u,--user-name", args->user_name, "remembered and shown");
+    verb->add_flag("--replace", args->replace, "replace the record of a file server of that name");
     ignore_options(*verb, {"-k,--ssh-key", "-p,--password", "--subnet", "-l,--location"});
     ignore_flags(*verb, {"--generate-ssh-keys", "--no-wait"});
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "job/names.hpp"
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/job/job_document.hpp"
 
@@ -16,10 +17,20 @@ using nlohmann::json;
 constexpr std::array<const char*, 4> kLists{"azureFileShares", "azureBlobFileSystems",
                                             "fileServers", "unmanagedFileSystems"};
 
+const std::string kPlaceholder = "<AZURE_BATCHAI_STORAGE_ACCOUNT>";
+
 // If no account is given, the job's --storage-account-name fills in the placeholder.
 std::string account_or_placeholder(const std::string& account) {
-    return account.empty() ? "<AZURE_BATCHAI_STORAGE_ACCOUNT>" : account;
+    return account.empty() ? kPlaceholder : account;
 }
+
+const CLI::Validator kMountPath(
+    [](const std::string& path) {
+        return job::is_relative_path(path)
+                   ? ""
+                   : "'" + path + "' is not a path below the mount root: no '..', no leading '/'";
+    },
+    "PATH");
 
 std::set<std::string> places_of(const json& volumes) {
     std::set<std::string> places;
@@ -34,17 +45,45 @@ std::set<std::string> places_of(const json& volumes) {
 void add_mount_options(CLI::App& verb, MountOptions& options) {
     verb.add_option("--afs-name", options.share, "mount this file share");
     verb.add_option("--afs-mount-path", options.share_path, "where, below the mount root")
-        ->check(kDirectory)
+        ->check(kMountPath)
         ->capture_default_str();
     verb.add_option("--bfs-name", options.container, "mount this blob container");
     verb.add_option("--bfs-mount-path", options.container_path, "where, below the mount root")
-        ->check(kDirectory)
+        ->check(kMountPath)
         ->capture_default_str();
     verb.add_option("--nfs,--nfs-name", options.file_server, "mount this file server")
         ->transform(kLastOfId);
     verb.add_option("--nfs-mount-path", options.file_server_path, "where, below the mount root")
-        ->check(kDirectory)
+        ->check(kMountPath)
         ->capture_default_str();
+}
+
+sys::Result<std::vector<job::Volume>> read_volumes(const json& mount_volumes) {
+    // The smallest job file that has the volumes.
+    const json job{{"properties",
+                    {{"nodeCount", 1},
+                     {"stdOutErrPathPrefix", "/tmp"},
+                     {"customToolkitSettings", {{"commandLine", "true"}}},
+                     {"mountVolumes", mount_volumes}}}};
+    auto parsed = job::parse_job(job.dump(), "");
+    if (parsed.spec) return std::move(parsed.spec->volumes);
+    const auto mistake = std::find_if(parsed.findings.begin(), parsed.findings.end(),
+                                      [](const job::Finding& finding) {
+                                          return finding.severity == job::Finding::Severity::error;
+                                      });
+    return sys::Error{mistake->path + ": " + mistake->message};
+}
+
+void fill_in_account(json& volumes, const std::string& account) {
+    if (account.empty() || !volumes.is_object()) return;
+    for (json& list : volumes)
+        for (json& volume : list)
+            for (const char* key : {"azureFileUrl", "accountName"}) {
+                if (!volume.is_object() || !volume.value(key, json()).is_string()) continue;
+                auto text = volume[key].get<std::string>();
+                const std::size_t at = text.find(kPlaceholder);
+                if (at != text.npos) volume[key] = text.replace(at, kPlaceholder.size(), account);
+            }
 }
 
 json mount_volumes(const MountOptions& options, const Scope& scope) {

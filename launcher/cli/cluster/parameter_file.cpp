@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/cluster/parameter_file.hpp"
 
-#include "job/spec.hpp"
+#include "launcher/cli/session.hpp"
 #include "sys/file.hpp"
 
 namespace batchai::cli {
 
 using nlohmann::json;
 
-sys::Result<json> read_parameters(const std::string& file) {
+std::optional<json> read_parameters(const std::string& file,
+                                    std::vector<job::Finding> (*check)(std::string_view,
+                                                                       const std::string&)) {
     const auto text = sys::read_file(file, job::kMaxJobBytes);
-    if (!text) return text.error();
-    try {
-        json document = json::parse(*text);
-        if (!document.is_object()) return sys::Error{file + ": expected a JSON object"};
-        const auto properties = document.find("properties");
-        if (properties == document.end()) return document;
-        if (!properties->is_object()) return sys::Error{file + ": properties: expected an object"};
-        return *properties;
-    } catch (const json::parse_error& error) {
-        return sys::Error{file + ": not JSON: " + error.what()};
+    if (!text) {
+        fail(kBadInput, text.error());
+        return std::nullopt;
     }
+    const auto findings = check(*text, file);
+    for (const job::Finding& finding : findings)
+        if (finding.severity == job::Finding::Severity::error)
+            fail(kBadInput, finding.text());
+        else
+            note(finding.text());
+    if (job::has_error(findings)) return std::nullopt;
+    json document = json::parse(*text);
+    const json properties = parameter(document, "properties");
+    return properties.is_null() ? document : properties;
 }
 
 json parameter(const json& parameters, const std::string& path) {

@@ -6,13 +6,18 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "sys/result.hpp"
+#include "job/spec.hpp"
 
 namespace batchai::cli {
 
-// The file's "properties", or the whole document if there are none.
-sys::Result<nlohmann::json> read_parameters(const std::string& file);
+// The file's "properties", or the whole document if there are none. It prints each finding of the
+// check (job/parameter_file.hpp). Nothing: one of them is an error, or the file cannot be read.
+std::optional<nlohmann::json> read_parameters(
+    const std::string& file,
+    std::vector<job::Finding> (*check)(std::string_view text, const std::string& file_name));
 
 // The value at "a/b/c"; null if there is none.
 nlohmann::json parameter(const nlohmann::json& parameters, const std::string& path);

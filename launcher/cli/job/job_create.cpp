@@ -13,6 +13,7 @@
 #include "job/duration.hpp"
 #include "job/layout.hpp"
 #include "launcher/cli/cluster/clusters.hpp"
+#include "launcher/cli/cluster/mounts.hpp"
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/job/job_input.hpp"
 #include "launcher/cli/job/job_state.hpp"
@@ -38,15 +39,6 @@ struct CreateArgs {
     bool dry_run = false;
     bool wait = false;
 };
-
-// The smallest job file that has a volume.
-nlohmann::json job_with_volume(const std::string& list, const nlohmann::json& volume) {
-    return {{"properties",
-             {{"nodeCount", 1},
-              {"stdOutErrPathPrefix", "/tmp"},
-              {"customToolkitSettings", {{"commandLine", "true"}}},
-              {"mountVolumes", {{list, nlohmann::json::array({volume})}}}}}};
-}
 
 // maxWallClockTime, or the partition's limit if that is shorter. Slurm would not start a longer
 // job.
@@ -206,6 +198,13 @@ std::string cluster_of(const std::string& text) {
     return parsed.spec ? parsed.spec->cluster : "";
 }
 
+sys::Result<void> is_known(const job::SitePolicy& policy, job::Volume volume,
+                           const std::string& account) {
+    if (volume.account.empty()) volume.account = account;
+    if (const auto found = job::resolve_volume(policy, volume); !found) return found.error();
+    return {};
+}
+
 // Leaves out the cluster's volumes that the site policy does not allow, and notes each.
 nlohmann::json allowed_volumes(const CreateArgs& args, const job::SitePolicy& policy,
                                const nlohmann::json& volumes) {
@@ -214,16 +213,14 @@ nlohmann::json allowed_volumes(const CreateArgs& args, const job::SitePolicy& po
     for (const auto& [list, items] : volumes.items()) {
         if (!items.is_array()) continue;
         for (const auto& item : items) {
-            const auto parsed = job::parse_job(job_with_volume(list, item).dump(), "");
-            if (!parsed.spec || parsed.spec->volumes.empty()) continue;
-            auto volume = parsed.spec->volumes.front();
-            if (volume.account.empty()) volume.account = args.input.storage.name;
-            const auto found = job::resolve_volume(policy, volume);
-            if (found)
+            const auto read = read_volumes({{list, nlohmann::json::array({item})}});
+            const auto usable = read ? is_known(policy, read->front(), args.input.storage.name)
+                                     : sys::Result<void>(read.error());
+            if (usable)
                 allowed[list].push_back(item);
             else
                 note("cluster " + args.input.cluster +
-                     ": one of its volumes is left out: " + found.error().message);
+                     ": one of its volumes is left out: " + usable.error().message);
         }
     }
     return allowed;

@@ -37,6 +37,24 @@ BOOST_AUTO_TEST_CASE(a_volume_of_a_cluster_does_not_replace_one_of_the_job) {
     BOOST_TEST(shares[1]["relativeMountPath"] == "more");
 }
 
+BOOST_AUTO_TEST_CASE(the_account_replaces_its_placeholder_in_volumes) {
+    MountOptions options;
+    options.share = "s";
+    options.container = "c";
+    json volumes = mount_volumes(options, {});
+    fill_in_account(volumes, "mine");
+    BOOST_TEST(volumes["azureFileShares"][0]["azureFileUrl"] ==
+               "https://mine.file.core.windows.net/s");
+    BOOST_TEST(volumes["azureBlobFileSystems"][0]["accountName"] == "mine");
+    json nothing;
+    fill_in_account(nothing, "mine");
+    BOOST_TEST(nothing.is_null());
+    BOOST_TEST(read_volumes(volumes)->size() == 2U);
+    volumes["azureFileShares"][0]["relativeMountPath"] = "/abs";
+    BOOST_TEST(read_volumes(volumes).error().message.find(
+                   "properties.mountVolumes.azureFileShares[0].relativeMountPath: '/abs'") == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(volumes_are_not_merged_into_a_value_that_is_not_an_object) {
     json wrong = {{"mountVolumes", 5}};
     merge_volumes(wrong, {{"azureFileShares", json::array()}});
