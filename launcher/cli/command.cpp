@@ -10,25 +10,20 @@
 #include <vector>
 
 #include "launcher/cli/command_errors.hpp"
+#include "launcher/cli/spellings.hpp"
 #include "launcher/cli/verbs.hpp"
 
 namespace batchai::cli {
-namespace {
-
-// In the order that CLI11 wants: the last word first. "batchai help job create" becomes "batchai
-// job create --help", and "batchai" alone asks for help too.
-std::vector<std::string> words_of(int argc, char** argv) {
-    std::vector<std::string> words(argv + 1, argv + argc);
+void parse(CLI::App& command, std::vector<std::string> words) {
     if (words.empty()) words = {"help"};
     if (words.front() == "help") {
         words.erase(words.begin());
         words.emplace_back("--help");
     }
-    std::reverse(words.begin(), words.end());
-    return words;
+    words = todays_words(command, std::move(words));
+    std::reverse(words.begin(), words.end());  // CLI11 wants the last word first
+    command.parse(std::move(words));
 }
-
-}  // namespace
 
 int run(int argc, char** argv) {
     // Our parent may have ignored it, which exec keeps: the kernel would then reap our children.
@@ -37,7 +32,7 @@ int run(int argc, char** argv) {
     Session session;
     try {
         build_command(command, session);
-        command.parse(words_of(argc, argv));
+        parse(command, {argv + 1, argv + argc});
         return session.action();
     } catch (const CLI::ParseError& error) {
         // Help and version are among CLI11's exceptions.

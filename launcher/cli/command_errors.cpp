@@ -73,6 +73,12 @@ std::set<std::string> options_of(const CLI::App& command) {
 
 std::string unknown_option(const CLI::App& where, const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
+    std::set<std::string> meant;
+    for (const std::string& known : options_of(where))
+        if (name.size() > 2 && known.starts_with(name)) meant.insert("'" + known + "'");
+    if (meant.size() > 1)
+        return fmt::format("{}: ambiguous in '{}': expected one of {}", name, path_of(where),
+                           fmt::join(meant, ", "));
     return fmt::format("{}: unknown option of '{}'{}", name, path_of(where),
                        suggestion(name, options_of(where)));
 }

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "launcher/cli/configure.hpp"
 #include "launcher/cli/slurm/external.hpp"
 
 namespace batchai::cli {
@@ -28,6 +29,10 @@ CLI::Validator name_validator(const std::string& also) {
                    (also.empty() ? "" : " and '" + also + "'") + ", and the first is not '-'";
         },
         "NAME");
+}
+
+void take_default(std::string& name, const std::string& configured) {
+    if (!configured.empty()) name = configured;
 }
 
 std::string path_complaint(const std::string& path) {
@@ -71,17 +76,23 @@ const CLI::Validator kLastOfId(
 const CLI::Validator kName = name_validator("");
 const CLI::Validator kGroupName = name_validator(".");
 
+CLI::Validator id_in(Scope& scope) {
+    return CLI::Validator(
+        [&scope](std::string& text) {
+            take_arm_id(text, scope);
+            return std::string();
+        },
+        "");
+}
+
+bool is_name(const std::string& text) {
+    std::string copy = text;
+    return kName(copy).empty();
+}
+
 void add_arm_name(CLI::App& verb, const std::string& names, std::string& name, Scope& scope,
                   const CLI::Validator& check, const std::string& description) {
-    verb.add_option(names, name, description)
-        ->transform(CLI::Validator(
-            [&scope](std::string& text) {
-                take_arm_id(text, scope);
-                return std::string();
-            },
-            ""))
-        ->check(check)
-        ->required();
+    verb.add_option(names, name, description)->transform(id_in(scope))->check(check)->required();
 }
 
 void take_arm_id(std::string& text, Scope& scope) {
@@ -131,7 +142,9 @@ void ignore_flags(CLI::App& verb, const std::vector<std::string>& names) {
 }
 
 void add_group_option(CLI::App& verb, Scope& scope) {
+    take_default(scope.resource_group, configured_scope().resource_group);
     verb.add_option("-g,--resource-group", scope.resource_group, "resource group")
+        ->envname("AZURE_DEFAULTS_GROUP")
         ->transform(kLastOfId)
         ->check(kGroupName)
         ->capture_default_str();
@@ -139,7 +152,9 @@ void add_group_option(CLI::App& verb, Scope& scope) {
 
 void add_workspace_options(CLI::App& verb, Scope& scope) {
     add_group_option(verb, scope);
+    take_default(scope.workspace, configured_scope().workspace);
     verb.add_option("-w,--workspace", scope.workspace, "workspace")
+        ->envname("AZURE_DEFAULTS_WORKSPACE")
         ->transform(kLastOfId)
         ->check(kName)
         ->capture_default_str();
@@ -147,7 +162,9 @@ void add_workspace_options(CLI::App& verb, Scope& scope) {
 
 void add_experiment_options(CLI::App& verb, Scope& scope) {
     add_workspace_options(verb, scope);
+    take_default(scope.experiment, configured_scope().experiment);
     verb.add_option("-e,--experiment", scope.experiment, "experiment")
+        ->envname("AZURE_DEFAULTS_EXPERIMENT")
         ->transform(kLastOfId)
         ->check(kName)
         ->capture_default_str();

@@ -38,8 +38,12 @@ CLI::Validator number_from(double least, double most);
 extern const CLI::Validator kSharePath;
 extern const CLI::Validator kDirectory;
 
-// For ->transform(): replaces an ARM id by its last part.
+// For ->transform(): replaces an ARM id by its last part. id_in sets the scope from it, too.
 extern const CLI::Validator kLastOfId;
+CLI::Validator id_in(Scope&);
+
+// Whether kName accepts it.
+bool is_name(const std::string&);
 
 // 1 to 64 letters, digits, '_' and '-', the first not '-'. A group's name may also contain '.'.
 extern const CLI::Validator kName;

@@ -12,9 +12,10 @@ constexpr const char* kFooter =
     "  batchai job check job.json\n"
     "  batchai job create --name train --config-file job.json\n"
     "  batchai job file stream --job train --file-name stdout.txt\n\n"
-    "Left out, --resource-group, --workspace and --experiment are \"default\"; a name that is new "
-    "is\n"
-    "recorded on first use. Options of az that mean nothing on your own cluster are accepted.\n"
+    "Left out, --resource-group, --workspace and --experiment are those of 'batchai configure', "
+    "else\n"
+    "\"default\"; a name that is new is recorded on first use. Options of az that mean nothing on "
+    "your own cluster are accepted.\n"
     "Exit: 0; 1 failed; 2 bad input; 3 no Slurm, policy or permission. job wait, job run and node "
     "exec\n"
     "exit with the code of the job or command, job wait with 255 if the job has none.";
@@ -55,6 +56,8 @@ void build_command(CLI::App& command, Session& session) {
                     session);
     add_policy(*add_noun(command, "policy", "policy entries for a job file"), session);
     add_admin(*add_noun(command, "admin", "for the admins of the cluster"), session);
+    add_configure(command, session);
+    add_print(command, session);
     add_completion(command, session);
 }
 

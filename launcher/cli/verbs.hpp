@@ -51,6 +51,10 @@ void add_policy(CLI::App&, Session&);
 // admin.cpp: check, doctor
 void add_admin(CLI::App&, Session&);
 
+// configure.cpp, print.cpp
+void add_configure(CLI::App&, Session&);
+void add_print(CLI::App&, Session&);
+
 // completion.cpp
 void add_completion(CLI::App&, Session&);
 

@@ -94,6 +94,8 @@ job_file() { # FILE COMMAND
 @test "every form of command in az_forms.txt runs" {
     job_file job.json 'ls -d "$AZ_BATCHAI_MOUNT_ROOT"/*; echo w >"$AZ_BATCHAI_OUTPUT_MODEL/weights"'
     job_file hold.json 'sleep 100'
+    jq '.properties.cluster = {id: "/subscriptions/s/resourceGroups/batchai.recipes/providers/Microsoft.BatchAI/clusters/old"}' \
+        job.json >with_cluster.json
     echo 'print()' >train.py
     mkdir -p folder/sub
     echo 1 >folder/one
@@ -128,7 +130,7 @@ JSON
         echo "exit code $code: az ${words[*]}" && cat err out
     done < <(sed 's/^#.*//' "$BATCHAI_SOURCE/tests/cluster/az_forms.txt")
     echo "$((run - failed)) of $run forms of command run"
-    [ "$run" -gt 110 ]
+    [ "$run" -gt 150 ]
     [ "$failed" = 0 ]
     ! grep -rq c2VjcmV0 "$(alice_home)/.local/share/batchai/history.db" || return 1
 }
@@ -146,6 +148,33 @@ unname() {
 }
 
 hold_runs() { [ "$(az batchai job show -n hold -g batchai.recipes -w recipe_workspace -e exp --query executionState -o tsv)" = running ]; }
+
+@test "node exec without a terminal prints what the command prints, and nothing of the shell" {
+    batchai cluster create -n exec
+    code=0
+    batchai cluster node exec -c exec --exec 'echo "$0 $-"; echo "a  b" >&2; exit 3' >said 2>noted </dev/null || code=$?
+    [ "$code" = 3 ]
+    [[ $(cat said) == *i* ]] # it reads the user's profile
+    [ "$(grep -v '^srun: ' noted)" = "a  b" ]
+    echo 'hostname; echo err >&2' | batchai cluster node exec -c exec -n n2 >said 2>noted
+    [ "$(cat said)" = n2 ]
+    [ "$(grep -v '^srun: ' noted)" = err ]
+}
+
+@test "defaults of az configure and of variables count for options that are left out" {
+    az configure --defaults group=mygroup workspace=mywork location=eastus other=x 2>said
+    [[ $(cat said) == "batchai: --defaults other: has no effect here: "* ]]
+    az batchai experiment create -n exp
+    [ "$(az batchai experiment list --query '[].id' -o tsv)" = /subscriptions/slurm/resourceGroups/mygroup/providers/Microsoft.BatchAI/workspaces/mywork/experiments/exp ]
+    [ "$(az batchai experiment show -n exp -g other 2>&1)" != "$(az batchai experiment show -n exp)" ]
+    AZURE_DEFAULTS_GROUP=other az batchai workspace create -n w --query resourceGroup -o tsv | grep -x other
+    [ "$(az group exists -n mygroup) $(az group exists -n none)" = "true false" ]
+    run az configure --defaults group=a/b
+    [[ $status = 2 && $output == "batchai: --defaults group=a/b: 'a/b' is not a name: "* ]]
+    az configure --defaults group= workspace=''
+    [ "$(az configure --list-defaults)" = "[]" ]
+    [ "$(az account show --query '{name: name, id: id}' -o tsv)" = $'slurm\tslurm' ]
+}
 
 @test "a cluster's volume that the policy does not allow is left out with a note" {
     cp "$BATCHAI_POLICY" policy.toml

@@ -90,3 +90,18 @@ JSON
     batchai cluster create -n six -f cluster.json # the job's account is put there
     [ "$(batchai cluster show -n six --query 'nodeSetup.mountVolumes.azureFileShares[0].accountName' -o tsv)" = '<AZURE_BATCHAI_STORAGE_ACCOUNT>' ]
 }
+
+@test "a cluster of another group or workspace is found by its ARM id, or with --cluster-resource-group" {
+    batchai cluster create -g there -w other -n far
+    batchai cluster create -g there -n near
+    write_command job.json 1 true
+    create=(job create -n job -f job.json --storage-account-name a --dry-run)
+    entry='[cluster.far]' refused_with "batchai: cluster far: not known: *" "${create[@]}" -c far
+    for option in -c -r; do
+        batchai "${create[@]}" "$option" /subscriptions/s/resourceGroups/there/providers/Microsoft.BatchAI/workspaces/other/clusters/far | grep -q '^sbatch '
+    done
+    entry='[cluster.near]' refused_with "batchai: cluster near: not known: *" "${create[@]}" -c near
+    batchai "${create[@]}" -r near --cluster-resource-group there | grep -q '^sbatch '
+    [ "$(batchai cluster create -n servers --nfs nfs1 --nfs-resource-group there --query 'nodeSetup.mountVolumes.fileServers[0].fileServer.id' -o tsv)" = \
+        /subscriptions/slurm/resourceGroups/there/providers/Microsoft.BatchAI/workspaces/default/fileservers/nfs1 ]
+}

@@ -230,7 +230,7 @@ void add_file_servers(CLI::App& parent, Session& session) {
         add_verb(parent, session, "create", "see that a file server is one of the site policy's",
                  "batchai file-server create -g mygroup -w mywork -n nfs1 -s Standard_D2_V2");
     auto args = add_server_verb(*verb, session, create_server);
-    verb->add_option("-f,--config-file,-c", args->file, "nfs.json; options count before it");
+    verb->add_option("-f,--config-file", args->file, "nfs.json; options count before it");
     verb->add_option("-s,--vm-size", args->vm_size, "remembered and shown");
     verb->add_option("--disk-count", args->disk_count, "remembered and shown")
         ->check(number_from(1, kMostDisks));

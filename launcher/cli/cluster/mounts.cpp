@@ -52,7 +52,10 @@ void add_mount_options(CLI::App& verb, MountOptions& options) {
         ->check(kMountPath)
         ->capture_default_str();
     verb.add_option("--nfs,--nfs-name", options.file_server, "mount this file server")
-        ->transform(kLastOfId);
+        ->transform(id_in(options.file_server_scope));
+    verb.add_option("--nfs-resource-group", options.file_server_scope.resource_group,
+                    "its group, if it is another one")
+        ->check(kGroupName);
     verb.add_option("--nfs-mount-path", options.file_server_path, "where, below the mount root")
         ->check(kMountPath)
         ->capture_default_str();
@@ -100,8 +103,10 @@ json mount_volumes(const MountOptions& options, const Scope& scope) {
                                             {"relativeMountPath", options.container_path}}};
     if (!options.file_server.empty()) {
         job::Identity identity;
-        identity.resource_group = scope.resource_group;
-        identity.workspace = scope.workspace;
+        const Scope& own = options.file_server_scope;
+        identity.resource_group =
+            own.resource_group.empty() ? scope.resource_group : own.resource_group;
+        identity.workspace = own.workspace.empty() ? scope.workspace : own.workspace;
         volumes["fileServers"] = {
             {{"fileServer",
               {{"id", workspace_id(identity) + "/fileservers/" + options.file_server}}},

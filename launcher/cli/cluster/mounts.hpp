@@ -25,6 +25,7 @@ struct MountOptions {
     std::string container_path = "bfs";
     std::string file_server;
     std::string file_server_path = "nfs";
+    Scope file_server_scope = {"", "", ""};  // empty: the job's or the cluster's
     std::string account;
 };
 void add_mount_options(CLI::App&, MountOptions&);

@@ -149,6 +149,15 @@ int show(const Session& session, Kind kind, const RecordArgs& args) {
                          [kind](const json& result) { return noun_table(kind, result); });
 }
 
+int exists(const Session& session, Kind kind, const RecordArgs& args) {
+    auto store = open_store();
+    if (!store) return fail(kEnvironment, store.error());
+    const Resource wanted = resource_of(kind, args);
+    const auto found =
+        store->history.find(kind, wanted.resource_group, wanted.workspace, wanted.name);
+    return found ? session.print(found->has_value()) : fail(kFailed, found.error());
+}
+
 int list(const Session& session, Kind kind, const RecordArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
@@ -215,6 +224,15 @@ void add_noun_verbs(CLI::App& parent, Session& session, Kind kind) {
     add_name(*verb, kind, *args);
     verb->callback(
         [=, &session] { session.action = [=, &session] { return show(session, kind, *args); }; });
+
+    if (kind == Kind::group) {
+        verb =
+            add_verb(parent, session, "exists", "print true or false", command + "exists" + sample);
+        add_name(*verb, kind, *args);
+        verb->callback([=, &session] {
+            session.action = [=, &session] { return exists(session, kind, *args); };
+        });
+    }
 
     verb = add_verb(parent, session, "list", "list them", command + "list -o table");
     const auto all = std::make_shared<RecordArgs>(RecordArgs{Scope{"", "", ""}, "", "", {}});

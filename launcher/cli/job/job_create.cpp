@@ -35,6 +35,7 @@ struct CreateArgs {
     std::vector<std::string> named;         // --account and other options that sbatch has too
     std::vector<std::string> after_dashes;  // the user's options for sbatch, after "--"
     std::string old_cluster;                // -r; then -c names the job file
+    Scope cluster_scope = {"", "", ""};     // empty: the job's
     bool without_plugin = false;
     bool dry_run = false;
     bool wait = false;
@@ -226,15 +227,27 @@ nlohmann::json allowed_volumes(const CreateArgs& args, const job::SitePolicy& po
     return allowed;
 }
 
-// In az's first releases -c named the job file and -r the cluster.
-void heed_old_options(CreateArgs& args) {
-    if (args.old_cluster.empty()) return;
-    if (args.input.config_file.empty()) args.input.config_file = args.input.cluster;
-    args.input.cluster = args.old_cluster;
+// In az's first releases -c named the job file and -r the cluster. Then there is no -f, and -c is
+// given once. Without -r, -c is the job file if it cannot be the name of a cluster.
+void heed_old_options(CreateArgs& args, std::size_t times) {
+    const bool is_file = !args.old_cluster.empty() || !is_name(args.input.cluster);
+    if (args.input.config_file.empty() && is_file && times == 1) {
+        args.input.config_file = args.input.cluster;
+        args.input.cluster.clear();
+    }
+    if (!args.old_cluster.empty()) args.input.cluster = args.old_cluster;
+}
+
+// The scope of the cluster: the job's, except what an ARM id or --cluster-resource-group says.
+Scope cluster_scope(const CreateArgs& args) {
+    Scope scope = args.input.scope;
+    const Scope& own = args.cluster_scope;
+    if (!own.resource_group.empty()) scope.resource_group = own.resource_group;
+    if (!own.workspace.empty()) scope.workspace = own.workspace;
+    return scope;
 }
 
 int run(const Session& session, CreateArgs args) {
-    heed_old_options(args);
     if (auto right = check_words(args.after_dashes); !right) return fail(kBadInput, right.error());
     const bool is_files = args.input.cluster.empty() && args.partition.empty();
     const auto text = sys::read_file(args.input.config_file, job::kMaxJobBytes);
@@ -244,7 +257,7 @@ int run(const Session& session, CreateArgs args) {
     if (!policy) return fail(kEnvironment, policy.error());
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
-    auto cluster = bind_cluster(store->history, *policy, args.input.scope, args.input.cluster);
+    auto cluster = bind_cluster(store->history, *policy, cluster_scope(args), args.input.cluster);
     if (!cluster) {
         fail(kBadInput, is_files ? "properties.cluster.id: " + cluster.error().message +
                                        ". Or choose another one with --cluster or --partition: "
@@ -289,12 +302,17 @@ void add_job_create(CLI::App& parent, Session& session) {
                               "-c nc6cluster -f job.json --storage-account-name mystorageaccount");
     const auto args = std::make_shared<CreateArgs>();
     add_job_input(*verb, args->input);
-    verb->add_option("-c,--cluster", args->input.cluster,
-                     "cluster; left out: the job file's, else Slurm's default partition")
-        ->transform(kLastOfId);
+    const CLI::Validator cluster_id = id_in(args->cluster_scope);
+    CLI::Option* const cluster =
+        verb->add_option("-c,--cluster", args->input.cluster,
+                         "cluster; left out: the job file's, else Slurm's default partition")
+            ->transform(cluster_id);
     verb->add_option("-r,--cluster-name", args->old_cluster,
                      "cluster, as az had it first; then -c is the job file")
-        ->transform(kLastOfId);
+        ->transform(cluster_id);
+    verb->add_option("--cluster-resource-group", args->cluster_scope.resource_group,
+                     "the cluster's group, if it is another one than the job's")
+        ->check(kGroupName);
     verb->add_flag("--wait", args->wait, "then wait for its end, as job wait does");
     verb->add_flag("--without-plugin", args->without_plugin,
                    "where Slurm has no batchai plugin: no mounts, volumes must be directories");
@@ -308,10 +326,9 @@ void add_job_create(CLI::App& parent, Session& session) {
     verb->add_option("SBATCH_OPTION", args->after_dashes, "after --: as sbatch has it")
         ->take_all()
         ->group("Passed on to sbatch");
-    verb->callback([args, &session] {
-        if (args->input.config_file.empty() &&
-            (args->old_cluster.empty() || args->input.cluster.empty()))
-            throw CLI::RequiredError("--config-file");
+    verb->callback([args, cluster, &session] {
+        heed_old_options(*args, cluster->count());
+        if (args->input.config_file.empty()) throw CLI::RequiredError("--config-file");
         session.action = [args, &session] { return run(session, *args); };
     });
 }

@@ -50,6 +50,21 @@ std::vector<std::string> ssh_command(const ExecArgs& args, const std::string& no
     return command;
 }
 
+// As in the service: an interactive login shell, which reads the user's profile.
+std::vector<std::string> shell_on_terminal(const std::string& command) {
+    if (command.empty()) return {"--pty", "bash", "-il"};
+    return {"--pty", "bash", "-il", "-c", command};
+}
+
+// While an interactive shell starts without a terminal, it complains that it has none, and so do
+// commands of many profiles. Those messages go nowhere; the command's go to standard error. In a
+// subshell, "exit" does not print "logout".
+std::vector<std::string> shell_without_terminal(const std::string& command) {
+    if (command.empty()) return {"bash", "-l"};
+    return {"bash", "-c", "exec bash -ilc \"$0\" 3>&2 2>/dev/null",
+            "exec 2>&3 3>&-\n(" + command + "\n)"};
+}
+
 // A step beside the job's own steps, or a new job if the user has none on the node.
 std::vector<std::string> srun_command(const std::string& srun, const ExecArgs& args,
                                       const NodeSet& nodes, const std::string& node) {
@@ -60,10 +75,10 @@ std::vector<std::string> srun_command(const std::string& srun, const ExecArgs& a
         command.insert(command.end(), {"--overlap", fmt::format("--jobid={}", job)});
     else
         command.push_back("--partition=" + nodes.partition);
-    if (isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) command.push_back("--pty");
-    // As in the service: an interactive login shell, which reads the user's profile.
-    command.insert(command.end(), {"bash", "-il"});
-    if (!args.command.empty()) command.insert(command.end(), {"-c", args.command});
+    const auto shell = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0
+                           ? shell_on_terminal(args.command)
+                           : shell_without_terminal(args.command);
+    command.insert(command.end(), shell.begin(), shell.end());
     return command;
 }
 

@@ -74,6 +74,10 @@ bool ShareFiles::is_directory(const std::string& path) const {
     return open_below(path, O_PATH | O_DIRECTORY).has_value();
 }
 
+bool ShareFiles::is_file(const std::string& path) const {
+    return open_below(path, O_PATH).has_value() && !is_directory(path);
+}
+
 sys::Result<bool> ShareFiles::make_directory(const std::string& path) const {
     const SplitPath parts = split(path);
     if (parts.name.empty() || parts.name == "." || has_dots(path)) return bad_path(path);

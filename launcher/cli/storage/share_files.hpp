@@ -49,6 +49,10 @@ class ShareFiles {
     sys::Result<std::string> download(const std::string& path, const std::string& destination,
                                       const Progress&) const;
 
+    // Whether a directory, or a file that is not one, is at path.
+    bool is_directory(const std::string& path) const;
+    bool is_file(const std::string& path) const;
+
     // Sorted by name.
     sys::Result<std::vector<ShareEntry>> list(const std::string& path) const;
 
@@ -60,7 +64,6 @@ class ShareFiles {
     explicit ShareFiles(std::string root, sys::UniqueFd top)
         : root_(std::move(root)), top_(std::move(top)) {}
     sys::Result<sys::UniqueFd> open_below(const std::string& path, int flags) const;
-    bool is_directory(const std::string& path) const;
     sys::Result<bool> remove(const std::string& path, int flags) const;
     sys::Result<void> add_tree(const std::string& top, const std::string& below,
                                std::vector<ShareEntry>&) const;

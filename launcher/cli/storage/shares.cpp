@@ -23,14 +23,30 @@ void add_share_options(CLI::App& verb, ShareName& name, const std::string& share
     add_account_options(verb, name.account);
 }
 
+namespace {
+
+job::Volume volume_of(const ShareName& name) {
+    job::Volume volume;
+    volume.kind = name.kind;
+    volume.account = name.account;
+    volume.name = name.share;
+    return volume;
+}
+
+}  // namespace
+
+int share_exists(const Session& session, const ShareName& name) {
+    const auto policy = load_site_policy();
+    if (!policy) return fail(kEnvironment, policy.error());
+    const bool exists = job::resolve_volume(*policy, volume_of(name)).has_value();
+    return session.print({{"exists", exists}});
+}
+
 int with_policy_share(const ShareName& name,
                       const std::function<int(const job::VolumePolicy&)>& action) {
     const auto policy = load_site_policy();
     if (!policy) return fail(kEnvironment, policy.error());
-    job::Volume wanted;
-    wanted.kind = name.kind;
-    wanted.account = name.account;
-    wanted.name = name.share;
+    const job::Volume wanted = volume_of(name);
     const auto share = job::resolve_volume(*policy, wanted);
     if (share) return action(**share);
     fail(kBadInput, share.error());

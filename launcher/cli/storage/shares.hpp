@@ -33,6 +33,9 @@ void add_account_options(CLI::App&, std::string& account);
 int with_policy_share(const ShareName&, const std::function<int(const job::VolumePolicy&)>& action);
 int with_share(const ShareName&, const std::function<int(const ShareFiles&)>& action);
 
+// Prints whether the policy has the share or container.
+int share_exists(const Session&, const ShareName&);
+
 // Prints the policy's shares or containers: their names and their directories on this machine.
 int list_shares(const Session&, job::Volume::Kind, const std::string& account);
 

@@ -75,6 +75,10 @@ int create_directory(const Session& session, const ShareArgs& args, const ShareF
     return session.print({{"created", *made}});
 }
 
+int directory_exists(const Session& session, const ShareArgs& args, const ShareFiles& files) {
+    return session.print({{"exists", files.is_directory(args.directory)}});
+}
+
 int list_directories(const Session& session, const ShareArgs& args, const ShareFiles& files) {
     const auto entries = files.list(args.directory);
     if (!entries) return fail(kFailed, entries.error());
@@ -138,6 +142,13 @@ void add_shares(CLI::App& parent, Session& session, job::Volume::Kind kind) {
         session.action = [args, &session] { return create_share(session, *args); };
     });
 
+    verb = add_verb(parent, session, "exists", "print whether the site policy has it",
+                    command + "exists --name my" + noun + " --account-name mystorageaccount");
+    add_share_options(*verb, args->share, "-n,--name");
+    verb->callback([args, &session] {
+        session.action = [args, &session] { return share_exists(session, args->share); };
+    });
+
     verb = add_verb(parent, session, "list", "the " + noun + "s of the site policy",
                     command + "list -o table");
     add_account_options(*verb, args->share.account);
@@ -185,6 +196,8 @@ void add_storage(CLI::App& parent, Session& session) {
                job::Volume::Kind::blob_container);
     CLI::App& directory = noun("directory", "directories on a share");
     add_directory(directory, session, "create", "make a directory on a share", create_directory);
+    add_directory(directory, session, "exists", "print whether a directory exists",
+                  directory_exists);
     add_directory(directory, session, "list", "the directories in one", list_directories);
     add_directory(directory, session, "delete", "delete an empty directory", delete_directory);
     add_storage_files(noun("file", "files on a share"), session);

@@ -55,6 +55,10 @@ int list(const Session& session, const BlobArgs& args, const ShareFiles& files) 
     });
 }
 
+int exists(const Session& session, const BlobArgs& args, const ShareFiles& files) {
+    return session.print({{"exists", files.is_file(args.name)}});
+}
+
 int remove(const Session&, const BlobArgs& args, const ShareFiles& files) {
     const auto gone = files.remove_file(args.name);
     if (!gone) return fail(kFailed, gone.error());
@@ -104,6 +108,13 @@ void add_storage_blobs(CLI::App& parent, Session& session) {
     args = add_blob(*verb, session, list);
     verb->add_option("--prefix", args->prefix, "only names that begin so");
     ignore_options(*verb, {"--num-results", "--marker", "--delimiter"});
+
+    verb = add_verb(parent, session, "exists", "print whether a file exists",
+                    "batchai storage blob exists -c images -n 2018/cat.jpg");
+    args = add_blob(*verb, session, exists);
+    verb->add_option("-n,--name", args->name, "its path in the container")
+        ->check(kDirectory)
+        ->required();
 
     verb = add_verb(parent, session, "delete", "delete a file of a container",
                     "batchai storage blob delete -c images -n 2018/cat.jpg");

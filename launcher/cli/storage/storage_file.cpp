@@ -73,6 +73,10 @@ int list(const Session& session, const TransferArgs& args, const ShareFiles& fil
     return session.print(result, file_table);
 }
 
+int exists(const Session& session, const TransferArgs& args, const ShareFiles& files) {
+    return session.print({{"exists", files.is_file(args.path)}});
+}
+
 int remove(const TransferArgs& args, const ShareFiles& files) {
     const auto gone = files.remove_file(args.path);
     if (!gone) return fail(kFailed, gone.error());
@@ -125,6 +129,20 @@ void add_storage_files(CLI::App& parent, Session& session) {
         session.action = [args, &session] {
             return with_share(args->share,
                               [&](const ShareFiles& files) { return list(session, *args, files); });
+        };
+    });
+
+    verb = add_verb(parent, session, "exists", "print whether a file exists",
+                    "batchai storage file exists --share-name myshare --path cifar/train.py");
+    add_share_options(*verb, args->share, "-s,--share-name");
+    verb->add_option("-p,--path", args->path, "the file on the share")
+        ->check(kSharePath)
+        ->required();
+    verb->callback([args, &session] {
+        session.action = [args, &session] {
+            return with_share(args->share, [&](const ShareFiles& files) {
+                return exists(session, *args, files);
+            });
         };
     });
 

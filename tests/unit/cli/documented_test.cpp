@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "launcher/cli/spellings.hpp"
 #include "launcher/cli/verbs.hpp"
 
 namespace batchai::cli {
@@ -72,9 +73,23 @@ std::string wanted() {
     return text;
 }
 
+std::string wanted_spellings() {
+    std::string text = "| earlier | today |\n|---|---|\n";
+    for (const auto& [earlier, today] : earlier_spellings())
+        text += fmt::format("| `{}` | `{}` |\n", earlier, today);
+    return text;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(documented)
+
+BOOST_AUTO_TEST_CASE(earlier_spellings_are_those_of_the_command) {
+    std::ostringstream text;
+    text << std::ifstream(kPage).rdbuf();
+    BOOST_TEST((text.str().find(wanted_spellings()) != std::string::npos),
+               "docs/batch-ai.md, Earlier spellings, is old; it should be:\n" + wanted_spellings());
+}
 
 BOOST_AUTO_TEST_CASE(commands_and_options_are_those_of_the_command) {
     std::ostringstream text;

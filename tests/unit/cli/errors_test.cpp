@@ -4,7 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
+#include <iterator>
+#include <sstream>
 
+#include "launcher/cli/command.hpp"
 #include "launcher/cli/verbs.hpp"
 
 namespace batchai::cli {
@@ -15,7 +18,8 @@ std::string said_of(const std::string& line) {
     Session session;
     build_command(command, session);
     try {
-        command.parse(line);
+        std::istringstream words(line);
+        parse(command, {std::istream_iterator<std::string>(words), {}});
         return "";
     } catch (const CLI::ParseError& error) {
         return explain(command, error);
@@ -34,7 +38,10 @@ const Typo kTypos[] = {
     {"jub", "jub: no such command of 'batchai'; did you mean 'job'?"},
     {"job craete -n x", "craete: no such command of 'batchai job'; did you mean 'create'?"},
     {"job term -n x", "term: no such command of 'batchai job'; did you mean 'terminate'?"},
-    {"job show --nam x", "--nam: unknown option of 'batchai job show'; did you mean '--name'?"},
+    {"job show --nmae x", "--nmae: unknown option of 'batchai job show'; did you mean '--name'?"},
+    {"job create -n j --nfs- x",
+     "--nfs-: ambiguous in 'batchai job create': expected one of '--nfs-mount-path', '--nfs-name', "
+     "'--nfs-resource-group'"},
     {"job create -n x --config-flie y",
      "--config-flie: unknown option of 'batchai job create'; did you mean '--config-file'?"},
     {"job create --nodes 4", "--nodes: unknown option of 'batchai job create' (see"},

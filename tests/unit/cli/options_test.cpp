@@ -2,20 +2,29 @@
 #include <CLI/CLI.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
+#include <iterator>
+#include <sstream>
 
+#include "launcher/cli/command.hpp"
 #include "launcher/cli/help_text.hpp"
+#include "launcher/cli/spellings.hpp"
 #include "launcher/cli/verbs.hpp"
 
 namespace batchai::cli {
 namespace {
 
+std::vector<std::string> words_of(const std::string& line) {
+    std::istringstream words(line);
+    return {std::istream_iterator<std::string>(words), {}};
+}
+
 // What the parser says to a command line: "" where it is understood.
-std::string parse(const std::string& line) {
+std::string said_to(const std::string& line) {
     CLI::App command("", "batchai");
     Session session;
     build_command(command, session);
     try {
-        command.parse(line);
+        parse(command, words_of(line));
         return session.action ? "" : "no action";
     } catch (const CLI::ParseError& error) {
         return error.get_exit_code() == 0 ? "help" : error.what();
@@ -94,15 +103,28 @@ const char* const kAlsoAccepted[] = {
     "job node exec -j j -n node --exec hostname -L 1:a:2 -L 3:b:4",
     "cluster create -n c -f cluster.json --use-auto-storage --setup-task x --setup-task-output y",
     "file-server create -n f -c nfs.json",
+    "job create -n j -c recipes/job.json",
+    "job create -n j -c job.json --cluster-resource-group g -r c",
+    "cluster create -n c --nfs n --nfs-resource-group g",
+    "configure --defaults group=g workspace=w location=l",
+    "configure -d group=",
+    "group exists -n g",
+    "storage directory exists -n d -s s --account-name a",
+    "storage file exists -p p -s s",
+    "storage share exists -n s",
+    "storage container exists --name c",
+    "storage blob exists -c c -n b",
     "job run --local -n j -f job.json --share a=b --share c=d --image e=host",
     "completion"};
 
-const char* const kRefused[] = {"",
-                                "job",
+const char* const kRefused[] = {"job",
                                 "job create",
                                 "job create -n j",
                                 "job run -n j -f job.json",
                                 "job create -n j -r cluster",
+                                "job create -n j -c cluster",
+                                "job create -n j -c cluster -c job.json",
+                                "job create -n j -f job.json --nfs- x",
                                 "cluster auto-scale -n c --min 1",
                                 "job show",
                                 "job show -n j --output xml",
@@ -145,32 +167,104 @@ const Complaint kComplaints[] = {
     {"storage file upload -s x --source y -p ../y", "must stay below the share"},
     {"storage file download -s x -p ../y", "must stay below the share"}};
 
+struct Old {
+    const char* line;
+    const char* today;
+};
+std::ostream& operator<<(std::ostream& out, const Old& old) {
+    return out << old.line;
+}
+
+const Old kOld[] = {
+    {"job list-files -n j -d=stdouterr -g g", "job file list -n j -d stdouterr -g g"},
+    {"job list-files --name j --output-directory-id stdouterr",
+     "job file list --name j --output-directory-id stdouterr"},
+    {"job stream-file -j j -n stdout.txt -d stdouterr",
+     "job file stream -j j --file-name stdout.txt -d stdouterr"},
+    {"job stream-file --job-name j --name=stderr.txt --output d",
+     "job file stream --job j --file-name stderr.txt --output d"},
+    {"job file stream -n j -f stdout.txt", "job file stream -n j -f stdout.txt"},
+    {"job list-nodes -n j -o table", "job node list --job j -o table"},
+    {"cluster list-nodes -n c", "cluster node list --cluster c"},
+    {"cluster list-files -n c -e 60", "cluster file list -n c --expiry 60"},
+    {"cluster file list -c c -e=60", "cluster file list -c c --expiry 60"},
+    {"job file list -n j -g g -e 60", "job file list -n j -g g --expiry 60"},
+    {"job file list -j j -w w -e 60", "job file list -j j -w w -e 60"},
+    {"job file list -n j -e exp", "job file list -n j -e exp"},
+    {"usage show -l eastus", "list-usages -l eastus"},
+    {"cluster create -n c -c cluster.json --container-name b --container-mount-path=p",
+     "cluster create -n c --config-file cluster.json --bfs-name b --bfs-mount-path p"},
+    {"file-server create -n f --config nfs.json --admin-user-name me",
+     "file-server create -n f --config-file nfs.json --user-name me"},
+    {"job create -n j --config job.json --cluster-n c --no",
+     "job create -n j --config-file job.json --cluster-name c --no"},
+    {"job create -n j --config=job.json -r=c", "job create -n j --config-file job.json -r c"},
+    {"cluster create -n c --passwor p --generate",
+     "cluster create -n c --password p --generate-ssh-keys"},
+    {"job file list --j j", "job file list --job j"},
+    {"job show -n j -otsv", "job show -n j -o tsv"},
+    {"job node exec -j j --exec --config -n n", "job node exec -j j --exec --config -n n"},
+    {"job create -n j -f job.json -- --mem=1G -t=5",
+     "job create -n j -f job.json -- --mem=1G -t=5"},
+    {"job create -n -x --config y", "job create -n -x --config-file y"},
+    {"job delete -n j --ye --no-w", "job delete -n j --yes --no-wait"},
+    {"nonsense --config", "nonsense --config"}};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(options)
 
 BOOST_DATA_TEST_CASE(the_walk_throughs_options_are_understood, kWalkThrough) {
-    BOOST_TEST(parse(sample) == "");
+    BOOST_TEST(said_to(sample) == "");
 }
 
 BOOST_DATA_TEST_CASE(azs_options_are_understood, kAlsoAccepted) {
-    BOOST_TEST(parse(sample) == "");
+    BOOST_TEST(said_to(sample) == "");
 }
 
 BOOST_DATA_TEST_CASE(wrong_options_are_refused, kRefused) {
-    BOOST_TEST(parse(sample) != "");
-    BOOST_TEST(parse(sample) != "help");
+    BOOST_TEST(said_to(sample) != "");
+    BOOST_TEST(said_to(sample) != "help");
 }
 
 BOOST_DATA_TEST_CASE(out_of_range_are_refused_with_the_range, kComplaints) {
-    const std::string said = parse(sample.line);
+    const std::string said = said_to(sample.line);
     BOOST_TEST(said.find(sample.why) != std::string::npos, said);
 }
 
+BOOST_DATA_TEST_CASE(earlier_and_shortened_spellings_are_todays, kOld) {
+    CLI::App command("", "batchai");
+    Session session;
+    build_command(command, session);
+    BOOST_TEST(todays_words(command, words_of(sample.line)) == words_of(sample.today),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(each_earlier_spelling_stands_for_one_of_today) {
+    CLI::App command("", "batchai");
+    Session session;
+    build_command(command, session);
+    for (const Spelling& spelling : earlier_spellings()) {
+        auto words = words_of(spelling.earlier);
+        if (spelling.today.starts_with("-")) {
+            words.emplace_back("x");
+            const auto today = todays_words(command, words);
+            BOOST_TEST(today[today.size() - 2] == spelling.today);
+            words = {today.begin(), today.end() - 2};
+            const CLI::App* verb = &command;
+            for (const auto& word : words) verb = verb->get_subcommand(word);
+            BOOST_TEST((verb->get_option_no_throw(spelling.today) != nullptr), spelling.earlier);
+        } else {
+            BOOST_TEST(todays_words(command, words) == words_of(spelling.today),
+                       boost::test_tools::per_element());
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(help_and_version_are_everywhere) {
-    BOOST_TEST(parse("--help") == "help");
-    BOOST_TEST(parse("--version") == "help");
-    BOOST_TEST(parse("job create --help") == "help");
+    BOOST_TEST(said_to("--help") == "help");
+    BOOST_TEST(said_to("--version") == "help");
+    BOOST_TEST(said_to("job create --help") == "help");
 }
 
 namespace {
