@@ -53,8 +53,10 @@ std::string of_group(std::string_view variable, int component) {
     return fmt::format("{}_HET_GROUP_{}", variable, component);
 }
 
-std::string id_of_component(const env::Environment& environment, int component) {
-    return env::value_of(environment, of_group("SLURM_JOB_ID", component));
+std::int64_t id_of_component(const env::Environment& environment, int component) {
+    const auto number =
+        job::parse_number(env::value_of(environment, of_group("SLURM_JOB_ID", component)));
+    return number ? number->own() : 0;
 }
 
 // The components that contain all nodes of this process's job or step. Under salloc these are all
@@ -78,7 +80,7 @@ std::vector<int> components_here(const env::Environment& environment) {
 // a step, Slurm's variables have the component's nodes but not its number.
 sys::Result<std::optional<int>> component_of(
     const env::Environment& environment,
-    const std::function<sys::Result<std::string>()>& ask_node) {
+    const std::function<sys::Result<std::int64_t>()>& ask_node) {
     if (!environment.contains("SLURM_HET_SIZE")) return std::optional<int>();
     const std::vector<int> found = components_here(environment);
     if (found.empty()) {
@@ -92,7 +94,7 @@ sys::Result<std::optional<int>> component_of(
     for (const int component : found) {
         if (id_of_component(environment, component) == *job) return std::optional(component);
     }
-    return sys::Error{"this step is part of job " + *job +
+    return sys::Error{"this step is part of job " + std::to_string(*job) +
                       ", which is not a component of the heterogeneous job around it"};
 }
 
@@ -127,7 +129,7 @@ Allocation local_allocation(int nodes) {
 }
 
 sys::Result<Allocation> slurm_allocation(
-    env::Environment environment, const std::function<sys::Result<std::string>()>& ask_node) {
+    env::Environment environment, const std::function<sys::Result<std::int64_t>()>& ask_node) {
     const auto component = component_of(environment, ask_node);
     if (!component) return component.error();
     if (*component) environment = of_component(std::move(environment), **component);
@@ -145,10 +147,13 @@ sys::Result<Allocation> slurm_allocation(
         return sys::Error{"srun has started this as task " + task->second +
                           ": start it once, without srun or with srun -N1 -n1"};
     Allocation allocation;
-    allocation.job_id = job->second;
+    const auto number = job::parse_number(job->second);
+    if (!number) return sys::Error{"SLURM_JOB_ID is not a number: " + job->second};
     allocation.component = *component;
-    allocation.node_job_id =
-        *component ? id_of_component(environment, **component) : allocation.job_id;
+    allocation.job = *component
+                         ? job::Number::of_component(number->own(), **component,
+                                                     id_of_component(environment, **component))
+                         : *number;
     allocation.nodes = expand_hostlist(list->second);
     if (allocation.nodes.empty()) return sys::Error{"SLURM_JOB_NODELIST names no node"};
     allocation.restarts = std::atoi(env::value_of(environment, "SLURM_RESTART_COUNT").c_str());
@@ -164,7 +169,7 @@ sys::Result<Allocation> find_allocation(const env::Environment& environment) {
     const bool spread =
         may_spread_gpus(component ? of_component(environment, *component) : environment);
     if (!spread && allocation->restarts == 0) return allocation;
-    const auto job = ask_slurm(allocation->node_job_id, allocation->restarts);
+    const auto job = ask_slurm(allocation->job.own(), allocation->restarts);
     if (!job && !spread) return allocation;
     if (!job) return job.error().in("asking Slurm for the GPUs of the job");
     allocation->restarts = job->restarts;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "job/number.hpp"
 #include "launcher/common/environment.hpp"
 #include "launcher/common/map.hpp"
 #include "launcher/common/slurm_job.hpp"
@@ -19,15 +20,13 @@ namespace batchai::launcher {
 struct Allocation {
     std::vector<std::string> nodes;
     bool local = false;
-    bool reduced = false;          // some of Slurm's nodes are left out
-    std::string job_id;            // Slurm's; empty when local
+    bool reduced = false;  // some of Slurm's nodes are left out
+    // In a heterogeneous job it is the component's: slurmd knows own(), slurmctld and the user know
+    // whole(). A task of an array has only own() here (see ask_slurm). None when local.
+    job::Number job;
     int restarts = 0;              // number of earlier runs of the job in Slurm
     std::optional<int> component;  // of a heterogeneous job (`sbatch -N1 : -N2`)
-    // The number by which slurmd knows the job. In a heterogeneous job it is the component's.
-    // job_id is the first component's there, which slurmctld and the user know. In other jobs both
-    // are equal.
-    std::string node_job_id;
-    std::vector<int> tasks;  // for each node, if the user has asked for a number of tasks
+    std::vector<int> tasks;        // for each node, if the user has asked for a number of tasks
     // --distribution of sbatch or salloc: the order of the nodes, and the part that has no effect.
     Order order = Order::block;
     std::string ignored_distribution;
@@ -46,7 +45,7 @@ Allocation local_allocation(int nodes);
 // several components on the same nodes.
 sys::Result<Allocation> slurm_allocation(
     env::Environment environment,
-    const std::function<sys::Result<std::string>()>& ask_node = job_of_this_process);
+    const std::function<sys::Result<std::int64_t>()>& ask_node = job_of_this_process);
 
 // The environment of a heterogeneous job, reduced to one component. The job's number stays that of
 // the whole job.

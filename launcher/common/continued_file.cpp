@@ -39,7 +39,7 @@ sys::Result<sys::UniqueFd> continue_file(int directory, const std::string& name,
 std::string line_of_requeued(const Allocation& allocation) {
     if (allocation.restarts == 0) return {};
     return fmt::format("batchai-launch: job {} runs again (requeue {}): its output goes on here",
-                       allocation.job_id, allocation.restarts);
+                       allocation.job.whole_text(), allocation.restarts);
 }
 
 void warn_of_truncation() {

@@ -18,7 +18,7 @@
 namespace batchai::launcher {
 
 // True if this process has the mounts of that Slurm job. Each component of a heterogeneous job has
-// its own number (Allocation::node_job_id).
+// its own number (job::Number::own).
 bool is_in_job_mounts(const std::string& job_id);
 
 // The same for the text of a /proc/PID/mountinfo.

@@ -45,10 +45,6 @@ sys::Result<std::string> scontrol(std::vector<std::string> words) {
     return sys::Error{"scontrol: " + text.substr(0, text.find('\n'))};
 }
 
-bool is_number(const std::string& text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
 // The value of a field of `scontrol show job -o`; empty if there is none.
 std::string field(const std::string& line, const std::string& name) {
     const std::string key = " " + name + "=";
@@ -74,6 +70,25 @@ int gpus_in(const std::string& tres) {
     return std::max(1, std::atoi(first.c_str() + (first.find_last_of(":=") + 1)));
 }
 
+// The number of the job of a line: "JobId=28 ArrayJobId=26 ArrayTaskId=3".
+job::Number number_of(const std::string& line) {
+    const auto number = [&line](const char* name) {
+        const auto parsed = job::parse_number(field(line, name));
+        return parsed ? parsed->own() : 0;
+    };
+    const std::int64_t own = number("JobId");
+    const std::string task = field(line, "ArrayTaskId");
+    const std::string component = field(line, "HetJobOffset");
+    // Tasks that wait together have one line, with a list of their indices.
+    const auto is_index = [](const std::string& text) {
+        return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    };
+    if (is_index(task)) return job::Number::of_task(number("ArrayJobId"), std::stoll(task), own);
+    if (is_index(component))
+        return job::Number::of_component(number("HetJobId"), std::stoll(component), own);
+    return job::Number::of_job(own);
+}
+
 GpuRequest gpu_request(const std::string& line) {
     GpuRequest request;
     const int per_task = gpus_in(field(line, "TresPerTask"));
@@ -94,11 +109,12 @@ GpuRequest gpu_request(const std::string& line) {
 
 }  // namespace
 
-SlurmJob parse_slurm_job(const std::string& line, int restarts) {
+OwnJob parse_slurm_job(const std::string& line, int restarts) {
     const auto says = [&line](const char* field) {
         return (" " + line).find(std::string(" ") + field) != std::string::npos;
     };
-    SlurmJob job;
+    OwnJob job;
+    job.number = number_of(line);
     job.batch = says("BatchFlag=1") || says("BatchFlag=2");  // 2: it was requeued
     job.requeue = says("Requeue=1");
     const int counted = std::atoi(field(line, "Restarts").c_str());
@@ -106,35 +122,37 @@ SlurmJob parse_slurm_job(const std::string& line, int restarts) {
     job.requeued = counted > restarts;
     job.start = field(line, "StartTime");
     if (says("Reason=TimeLimit")) {
-        job.end = SlurmJob::End::time_limit;
+        job.end = OwnJob::End::time_limit;
     } else if (says("PreemptTime=") && !says("PreemptTime=None")) {
-        job.end = SlurmJob::End::preempted;
+        job.end = OwnJob::End::preempted;
     } else if (job.requeued) {
-        job.end = SlurmJob::End::requeued;
+        job.end = OwnJob::End::requeued;
     } else if (says("JobState=COMPLETING") || says("JobState=CANCELLED")) {
-        job.end = SlurmJob::End::cancelled;
+        job.end = OwnJob::End::cancelled;
     }
     job.gpus = gpu_request(line);
     return job;
 }
 
-std::string line_of_job(const std::string& lines, const std::string& job_id) {
+std::string line_of_job(const std::string& lines, std::int64_t own) {
+    const std::string start = "JobId=" + std::to_string(own) + " ";
     std::istringstream text(lines);
     for (std::string line; std::getline(text, line);) {
-        if (line.starts_with("JobId=" + job_id + " ")) return line + "\n";
+        if (line.starts_with(start)) return line + "\n";
     }
-    return lines;
+    return {};
 }
 
-sys::Result<SlurmJob> ask_slurm(const std::string& job_id, int restarts) {
-    if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is not a number: " + job_id};
-    const auto lines = scontrol({"show", "job", "-o", job_id});
+sys::Result<OwnJob> ask_slurm(std::int64_t own, int restarts) {
+    const auto lines = scontrol({"show", "job", "-o", std::to_string(own)});
     if (!lines) return lines.error();
-    return parse_slurm_job(line_of_job(*lines, job_id), restarts);
+    const std::string line = line_of_job(*lines, own);
+    if (line.empty()) return sys::Error{"scontrol shows no job " + std::to_string(own)};
+    return parse_slurm_job(line, restarts);
 }
 
-bool is_forgotten(const std::string& job_id) {
-    const auto lines = scontrol({"show", "job", "-o", job_id});
+bool is_forgotten(const job::Number& job) {
+    const auto lines = scontrol({"show", "job", "-o", job.text()});
     return !lines && lines.error().message.find("Invalid job id") != std::string::npos;
 }
 
@@ -148,32 +166,31 @@ std::string job_of_process(const std::string& list, const std::string& pid) {
     return {};
 }
 
-sys::Result<std::string> job_of_this_process() {
+sys::Result<std::int64_t> job_of_this_process() {
     const auto list = scontrol({"listpids"});
     if (!list) return list.error();
-    const std::string job = job_of_process(*list, std::to_string(::getpid()));
-    if (!is_number(job)) return sys::Error{"scontrol listpids does not list this process"};
-    return job;
+    const auto job = job::parse_number(job_of_process(*list, std::to_string(::getpid())));
+    if (!job) return sys::Error{"scontrol listpids does not list this process"};
+    return job->own();
 }
 
-sys::Result<void> requeue_job(const std::string& job_id) {
-    if (!is_number(job_id)) return sys::Error{"SLURM_JOB_ID is not a number: " + job_id};
-    const auto said = scontrol({"requeue", job_id});
+sys::Result<void> requeue_job(const job::Number& job) {
+    const auto said = scontrol({"requeue", job.text()});
     if (!said) return said.error();
     return {};
 }
 
-std::string reason_to_end(const SlurmJob& job) {
+std::string reason_to_end(const OwnJob& job) {
     switch (job.end) {
-        case SlurmJob::End::time_limit:
+        case OwnJob::End::time_limit:
             return ": the job has reached its time limit";
-        case SlurmJob::End::preempted:
+        case OwnJob::End::preempted:
             return ": Slurm has preempted the job";
-        case SlurmJob::End::requeued:
+        case OwnJob::End::requeued:
             return ": the job was requeued";
-        case SlurmJob::End::cancelled:
+        case OwnJob::End::cancelled:
             return ": the job was cancelled";
-        case SlurmJob::End::none:
+        case OwnJob::End::none:
             break;
     }
     return {};

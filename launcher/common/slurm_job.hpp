@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "job/number.hpp"
 #include "sys/result.hpp"
 
 namespace batchai::launcher {
@@ -21,7 +22,8 @@ struct GpuRequest {
     std::vector<std::string> step_options = {};
 };
 
-struct SlurmJob {
+struct OwnJob {
+    job::Number number;
     // Why Slurm ends the job: its user or an operator cancelled it, a job of higher priority needs
     // its nodes, it was requeued, or its time limit is reached.
     enum class End { none, cancelled, preempted, requeued, time_limit };
@@ -34,30 +36,34 @@ struct SlurmJob {
     GpuRequest gpus;
 };
 
-// The job's own line of `scontrol show job -o`. scontrol also prints the other tasks of an array,
-// or components of a heterogeneous job, if the whole has the job's number.
-std::string line_of_job(const std::string& lines, const std::string& job_id);
+// The line of `scontrol show job -o` of the job with that number of its own. scontrol also prints
+// the other tasks of an array, or components of a heterogeneous job, if the whole has the number.
+// Empty: there is no such line.
+std::string line_of_job(const std::string& lines, std::int64_t own);
 
 // Parses a line of `scontrol show job -o`. restarts: the number of earlier runs as far as the
 // caller knows; the true number may be smaller.
-SlurmJob parse_slurm_job(const std::string& line, int restarts);
-sys::Result<SlurmJob> ask_slurm(const std::string& job_id, int restarts);
+OwnJob parse_slurm_job(const std::string& line, int restarts);
+// own: the job's own number, SLURM_JOB_ID. The answer has its number as a task or component. No
+// variable is as certain: a job that was submitted inside a task of an array inherits that task's.
+sys::Result<OwnJob> ask_slurm(std::int64_t own, int restarts);
 
 // Whether Slurm has forgotten the job, so that it never runs again. False if Slurm does not answer.
-bool is_forgotten(const std::string& job_id);
+bool is_forgotten(const job::Number& job);
 
 // The job of this process, as slurmd knows it. In a heterogeneous job it is the component's number,
 // which no variable of a step has.
-sys::Result<std::string> job_of_this_process();
+sys::Result<std::int64_t> job_of_this_process();
 
 // Parses `scontrol listpids`. Empty: the process is not in the list.
 std::string job_of_process(const std::string& list, const std::string& pid);
 
-// Requeues the job, which also ends its current run.
-sys::Result<void> requeue_job(const std::string& job_id);
+// Requeues the job, which also ends its current run. Of an array only this task is
+// requeued. Slurm requeues a heterogeneous job as a whole: give its number, not a component's.
+sys::Result<void> requeue_job(const job::Number& job);
 
 // ": the job has reached its time limit", or another reason for which Slurm ended the job; empty:
 // unknown.
-std::string reason_to_end(const SlurmJob& job);
+std::string reason_to_end(const OwnJob& job);
 
 }  // namespace batchai::launcher

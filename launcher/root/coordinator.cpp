@@ -32,8 +32,8 @@ constexpr milliseconds kDoubt{500};  // until a death by SIGTERM counts as a fai
 
 Coordinator::Coordinator(Session session)
     : session_(std::move(session)),
-      namespace_(
-          fmt::format("batchai.{}.{}", session_.allocation.job_id, random_text().substr(0, 16))),
+      namespace_(fmt::format("batchai.{}.{}", session_.allocation.job.whole_text(),
+                             random_text().substr(0, 16))),
       relay_([this](int node, const Frame& message) { agents_[node].peer->channel->send(message); },
              tree()),
       agents_(session_.allocation.nodes.size()),
@@ -85,7 +85,8 @@ SessionResult Coordinator::run_to_end() {
     starter_words_.catch_up();
     if (srun_ended_ && !session_.allocation.local) sweep_nodes(session_.allocation);
     if (outcome_.cause() == Cause::signal && !session_.allocation.local) {
-        if (const auto job = ask_slurm(session_.allocation.job_id, session_.allocation.restarts)) {
+        if (const auto job =
+                ask_slurm(session_.allocation.job.whole(), session_.allocation.restarts)) {
             outcome_.explain_signal(reason_to_end(*job));
         }
     }
@@ -138,7 +139,7 @@ sys::Result<void> Coordinator::open() {
     std::vector<Listener> listeners;
     Bootstrap bootstrap;
     bootstrap.key = random_text();
-    bootstrap.job_id = session_.allocation.node_job_id;
+    bootstrap.job_id = session_.allocation.job.own_text();
     bootstrap.owned_directory = session_.owned_directory;
     bootstrap.tree = tree();
     for (const std::string& address : addresses) {

@@ -74,7 +74,7 @@ void Coordinator::close_door() {
 sys::Result<void> Coordinator::check_ready(const std::vector<Hello>& nodes) const {
     const Allocation& allocation = session_.allocation;
     if (allocation.local) return {};
-    const std::string& job_id = allocation.node_job_id;
+    const std::string job_id = allocation.job.own_text();
     return check_readiness(nodes, job_id,
                            asks_for_mounts(env::current()) || is_in_job_mounts(job_id));
 }

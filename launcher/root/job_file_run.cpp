@@ -109,7 +109,7 @@ std::string JobFileRun::log_node(const std::string& node) const {
 // Without the job's mounts, its paths lead elsewhere.
 sys::Result<void> JobFileRun::check_place() const {
     if (allocation_.local) return {};
-    const bool has_mounts = is_in_job_mounts(allocation_.node_job_id);
+    const bool has_mounts = is_in_job_mounts(allocation_.job.own_text());
     if (preparer_ == Preparer::launcher && (has_mounts || asks_for_mounts(env::current())))
         return sys::Error{
             "--without-plugin: the plugin makes this job's mounts: leave the option out"};
@@ -206,7 +206,8 @@ sys::Result<void> JobFileRun::take_record() {
     const auto text = sys::read_file(file_, job::kMaxJobBytes);
     if (!text) return text.error();
     const std::string cluster = env::value_of(env::current(), "SLURM_CLUSTER_NAME");
-    identity_.uuid = sys::sha256(cluster + '\0' + allocation_.job_id + '\0' + file_).substr(0, 32);
+    identity_.uuid =
+        sys::sha256(cluster + '\0' + allocation_.job.whole_text() + '\0' + file_).substr(0, 32);
     const auto snapshot = job::write_snapshot(*text, file_, identity_, {});
     if (!snapshot) return snapshot.error();
     file_ = *snapshot;

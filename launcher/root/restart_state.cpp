@@ -105,9 +105,10 @@ void remove_old_lists(const std::string& directory, const std::string& cluster) 
         const std::string name = entry->path().filename();
         if (!name.starts_with(cluster) || !is_old(entry->path())) continue;
         const std::string id = name.substr(cluster.size());
-        if (id.empty() || id.find_first_not_of("0123456789") != std::string::npos) continue;
+        const auto job = job::parse_number(id);
+        if (!job) continue;
         if (++asked > kMostAsked) return;
-        if (!is_forgotten(id)) {  // then it is not asked about for a day
+        if (!is_forgotten(*job)) {  // then it is not asked about for a day
             fs::last_write_time(entry->path(), fs::file_time_type::clock::now(), error);
             continue;
         }
@@ -119,7 +120,7 @@ void remove_old_lists(const std::string& directory, const std::string& cluster) 
 
 // While a requeued job's script still runs, Slurm prints another start time.
 std::string start_of_run(const Allocation& allocation) {
-    const auto job = ask_slurm(allocation.job_id, allocation.restarts);
+    const auto job = ask_slurm(allocation.job.whole(), allocation.restarts);
     return job && !job->requeued && !job->start.empty() ? job->start : kUnknown;
 }
 
@@ -162,7 +163,7 @@ std::string settings_digest(const std::vector<std::string>& arguments,
 std::string restart_directory(const Allocation& allocation, const std::string& prefix,
                               const std::string& command, const std::string& settings) {
     if (allocation.local) return prefix + random_text().substr(0, 8);
-    const std::string& id = allocation.job_id;
+    const std::string id = allocation.job.whole_text();
     const int run = allocation.restarts;
     const std::string cluster = env::value_of(env::current(), "SLURM_CLUSTER_NAME") + "-";
     const auto data = job::data_directory();

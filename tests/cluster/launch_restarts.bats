@@ -317,6 +317,45 @@ END
     done
 }
 
+task_state() { scontrol show job -o "$1" 2>/dev/null | grep -o "JobState=[A-Z]*" | cut -d= -f2; }
+is_task_in_state() { [ "$(task_state "$1")" = "$2" ]; }
+
+@test "a task of a job array that requeues itself requeues no other task" {
+    cat >script <<'END'
+#!/bin/bash
+exec batchai-launch --requeue-on failure --max-requeues 1 -n 1 bash -c '
+    echo "task $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_JOB_ID runs as $SLURM_JOB_ID"
+    [ "$SLURM_ARRAY_TASK_ID" != 0 ] || exit 0
+    [ "$SLURM_ARRAY_TASK_ID" = 2 ] || while :; do sleep 0.2; done
+    until [ -e go ]; do sleep 0.1; done
+    exit 9'
+END
+    submit -N1 --array=0-2 --requeue --open-mode=append --output=out.%a script
+    eventually is_task_in_state "${job}_0" COMPLETED
+    eventually is_task_in_state "${job}_1" RUNNING
+    # Slurm gives the last task the array's own number.
+    eventually grep -qx "task 2 of $job runs as $job" out.2
+    touch go
+    eventually is_task_in_state "${job}_2" PENDING
+    grep -qx "batchai-launch: requeueing job ${job}_2, 1 of 1 times" out.2
+    [ "$(task_state "${job}_0") $(task_state "${job}_1")" = "COMPLETED RUNNING" ]
+    scancel "$job"
+}
+
+@test "a job that was submitted inside a task of a job array requeues itself, not that task" {
+    # shellcheck disable=SC2016 # expanded by the job
+    submit -N1 --array=7 --requeue --output=outer --wrap 'while :; do sleep 0.2; done'
+    outer=$job
+    eventually is_task_in_state "${outer}_7" RUNNING
+    export SLURM_ARRAY_JOB_ID=$outer SLURM_ARRAY_TASK_ID=7
+    submit -N1 --requeue --open-mode=append --output=inner --wrap 'exec batchai-launch --requeue-on failure -n 1 false'
+    unset SLURM_ARRAY_JOB_ID SLURM_ARRAY_TASK_ID
+    eventually is_task_in_state "$job" PENDING
+    eventually grep -qx "batchai-launch: requeueing job $job, 1 of 3 times" inner
+    [ "$(task_state "${outer}_7")" = RUNNING ]
+    scancel "$outer" "$job"
+}
+
 @test "a launch inside a rank never finds the state of the launch around it" {
     write_keeper
     # shellcheck disable=SC2016 # expanded by the rank

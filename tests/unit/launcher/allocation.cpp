@@ -12,8 +12,8 @@ BOOST_AUTO_TEST_SUITE(allocation)
 BOOST_AUTO_TEST_CASE(slurm_says_where_we_are) {
     const auto found = slurm_allocation({{"SLURM_JOB_ID", "42"}, {"SLURM_JOB_NODELIST", "n[1-2]"}});
     BOOST_REQUIRE(found);
-    BOOST_TEST(found->job_id == "42");
-    BOOST_TEST(found->node_job_id == "42");
+    BOOST_TEST(found->job.text() == "42");
+    BOOST_TEST(found->job.own() == 42);
     BOOST_TEST(found->nodes.size() == 2U);
     BOOST_TEST(!slurm_allocation({{"HOME", "/"}}).has_value());
 }
@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(one_component_of_a_heterogeneous_job_is_used_as_srun_does) 
     const auto second = slurm_allocation(job);
     BOOST_REQUIRE(second);
     BOOST_TEST(second->component.value() == 1);
-    BOOST_TEST(second->job_id == "42");
-    BOOST_TEST(second->node_job_id == "43");
+    BOOST_TEST(second->job.text() == "42+1");
+    BOOST_TEST(second->job.own() == 43);
     BOOST_TEST(second->tasks == (std::vector<int>{2, 2}), boost::test_tools::per_element());
 
     job["SLURM_JOB_NODELIST"] = "n[1-3]";  // srun --het-group=0,1
@@ -102,18 +102,18 @@ BOOST_AUTO_TEST_CASE(a_step_of_a_component_on_shared_nodes_is_not_taken_for_the_
                             {"SLURM_JOB_NODELIST", "n1"},
                             {"SLURM_JOB_NODELIST_HET_GROUP_0", "n1"},
                             {"SLURM_JOB_NODELIST_HET_GROUP_1", "n1"}};
-    const auto refuse = [] { return sys::Result<std::string>(sys::Error{"asked"}); };
+    const auto refuse = [] { return sys::Result<std::int64_t>(sys::Error{"asked"}); };
     BOOST_TEST(slurm_allocation(job, refuse)->component.value() == 0);  // a batch script
     job["SLURM_STEP_ID"] = "0";
-    const auto second = slurm_allocation(job, [] { return sys::Result<std::string>("43"); });
+    const auto second = slurm_allocation(job, [] { return sys::Result<std::int64_t>(43); });
     BOOST_REQUIRE(second);
     BOOST_TEST(second->component.value() == 1);
-    BOOST_TEST(second->node_job_id == "43");
+    BOOST_TEST(second->job.own() == 43);
     BOOST_TEST(slurm_allocation(job, refuse)
                    .error()
                    .message.starts_with(
                        "cannot tell which component of the job this step is part of: asked"));
-    BOOST_TEST(!slurm_allocation(job, [] { return sys::Result<std::string>("44"); }));
+    BOOST_TEST(!slurm_allocation(job, [] { return sys::Result<std::int64_t>(44); }));
 }
 
 BOOST_AUTO_TEST_CASE(the_job_of_a_process_is_not_that_of_another_one) {

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(a_running_batch_job) {
         0);
     BOOST_TEST(job.batch);
     BOOST_TEST(job.requeue);
-    BOOST_TEST(job.end == SlurmJob::End::none);
+    BOOST_TEST(job.end == OwnJob::End::none);
     BOOST_TEST(!job.requeued);
     BOOST_TEST(job.restarts == 0);
     BOOST_TEST(reason_to_end(job).empty());
@@ -41,15 +41,15 @@ BOOST_AUTO_TEST_CASE(another_task_of_the_array_or_component_is_not_taken_for_the
     const std::string lines =
         "JobId=8 ArrayJobId=7 ArrayTaskId=1 JobState=CANCELLED\n"
         "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n";
-    BOOST_TEST(line_of_job(lines, "7") == "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n");
-    BOOST_TEST(parse_slurm_job(line_of_job(lines, "7"), 0).end == SlurmJob::End::none);
+    BOOST_TEST(line_of_job(lines, 7) == "JobId=7 ArrayJobId=7 ArrayTaskId=2 JobState=RUNNING\n");
+    BOOST_TEST(parse_slurm_job(line_of_job(lines, 7), 0).end == OwnJob::End::none);
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_was_requeued_was_not_cancelled) {
     const std::string line =
         "JobId=7 JobState=COMPLETING Reason=None Requeue=1 Restarts=2 PreemptTime=None "
         "StartTime=2026-11-22T01:14:09 EndTime=Unknown\n";
-    const SlurmJob requeued = parse_slurm_job(line, 1);
+    const OwnJob requeued = parse_slurm_job(line, 1);
     BOOST_TEST(requeued.requeued);
     BOOST_TEST(requeued.restarts == 1);
     BOOST_TEST(requeued.start == "2026-11-22T01:14:09");
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_was_requeued_was_not_cancelled) {
 }
 
 BOOST_AUTO_TEST_CASE(a_job_does_not_take_the_restarts_of_the_job_that_submitted_it_for_its_own) {
-    const SlurmJob job = parse_slurm_job("JobId=7 JobState=RUNNING Requeue=1 Restarts=0\n", 3);
+    const OwnJob job = parse_slurm_job("JobId=7 JobState=RUNNING Requeue=1 Restarts=0\n", 3);
     BOOST_TEST(job.restarts == 0);
     BOOST_TEST(!job.requeued);
 }
@@ -106,9 +106,21 @@ BOOST_AUTO_TEST_CASE(gpus_per_task_and_tasks_per_gpu_are_read) {
     BOOST_TEST(parse_slurm_job("JobId=7 X=1", 0).gpus.tasks_per_gpu == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_not_asked_for) {
-    BOOST_TEST(!ask_slurm("1; rm", 0));
-    BOOST_TEST(!ask_slurm("", 0));
+BOOST_AUTO_TEST_CASE(slurm_says_which_task_or_component_the_job_is) {
+    const auto number = [](const std::string& fields) {
+        return parse_slurm_job("JobId=26 " + fields + " JobName=x\n", 0).number;
+    };
+    BOOST_TEST(number("").text() == "26");
+    BOOST_TEST(number("ArrayJobId=26 ArrayTaskId=2").text() == "26_2");
+    BOOST_TEST(number("ArrayJobId=25 ArrayTaskId=0").text() == "25_0");
+    BOOST_TEST(number("ArrayJobId=25 ArrayTaskId=0").own() == 26);
+    BOOST_TEST(number("HetJobId=25 HetJobOffset=1").text() == "25+1");
+    // Tasks that wait together are no single task.
+    BOOST_TEST(number("ArrayJobId=26 ArrayTaskId=3-5%2").text() == "26");
+}
+
+BOOST_AUTO_TEST_CASE(a_line_of_another_job_is_not_taken_for_the_jobs_own) {
+    BOOST_TEST(line_of_job("JobId=71 JobName=x\n", 7) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
