@@ -55,12 +55,16 @@ std::string Number::text() const {
     return {};
 }
 
+std::optional<std::int64_t> parse_index(std::string_view text) {
+    return digits(text, 0);
+}
+
 std::optional<Number> parse_number(std::string_view text) {
     const std::size_t sign = std::min(text.find_first_of("_+"), text.size());
     const auto whole = digits(text.substr(0, sign), 1);
     if (!whole) return std::nullopt;
     if (sign == text.size()) return Number::of_job(*whole);
-    const auto index = digits(text.substr(sign + 1), 0);
+    const auto index = parse_index(text.substr(sign + 1));
     if (!index) return std::nullopt;
     return text[sign] == '_' ? Number::of_task(*whole, *index)
                              : Number::of_component(*whole, *index);

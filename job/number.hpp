@@ -49,5 +49,7 @@ class Number {
 
 // Parses what text() prints. Nothing: not a number of a job.
 std::optional<Number> parse_number(std::string_view text);
+// Parses the index of a task or component.
+std::optional<std::int64_t> parse_index(std::string_view text);
 
 }  // namespace batchai::job

@@ -2,6 +2,7 @@
 #include "job/record.hpp"
 
 #include <fcntl.h>
+#include <cerrno>
 
 #include <algorithm>
 #include <array>
@@ -78,6 +79,31 @@ std::vector<Event> read_events(const std::string& directory) {
     std::stable_sort(events.begin(), events.end(),
                      [](const Event& a, const Event& b) { return a.time < b.time; });
     return events;
+}
+
+sys::Result<void> write_number(const std::string& directory, const Number& number) {
+    const std::string path = directory + "/slurm_job_id";
+    sys::UniqueFd file(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file && errno == EEXIST) return {};
+    if (!file) return sys::errno_error(path);
+    std::string text = number.own_text() + "\n";
+    if (number.is_task()) text += number.text() + "\n";
+    if (auto done = sys::write_and_close(std::move(file), text); !done)
+        return done.error().in(path);
+    return {};
+}
+
+Number read_number(const std::string& directory) {
+    const auto text = sys::read_file(directory + "/slurm_job_id", kMaxRecordBytes);
+    std::istringstream words(text ? *text : "");
+    std::string first, second;
+    words >> first >> second;
+    const auto own = parse_number(first);
+    const auto task = parse_number(second);
+    if (!own) return {};
+    return task && task->is_task() ? Number::of_task(task->whole(), task->index(), own->own())
+                                   : *own;
 }
 
 sys::Result<void> write_result(const std::string& directory, const JobResult& result) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "job/number.hpp"
 #include "sys/result.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -34,6 +35,12 @@ sys::Result<void> append_event(const std::string& directory, const Event&);
 
 // All nodes' events, sorted by time. A line that cannot be read (a torn write) is left out.
 std::vector<Event> read_events(const std::string& directory);
+
+// <directory>/slurm_job_id, the job's number in Slurm. The file holds own(), and on a second line
+// the text() of a task of an array. The first writer counts: a file that exists is left as it is.
+sys::Result<void> write_number(const std::string& directory, const Number&);
+// None: the file does not exist yet.
+Number read_number(const std::string& directory);
 
 // <directory>/result.json, which batchai-launch writes at its end.
 struct JobResult {

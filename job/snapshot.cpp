@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/snapshot.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -12,6 +13,8 @@
 namespace batchai::job {
 
 namespace {
+
+const std::string kCommentStart = "batchai:";
 
 using OrderedJson = nlohmann::ordered_json;  // the snapshot keeps the order of the user's keys
 
@@ -118,6 +121,21 @@ sys::Result<std::string> write_snapshot(const std::string& text, const std::stri
     fill_in(root, parsed.spec->volumes, storage_account, storage_key);
     root["batchai"] = identity_json(identity);
     return store(root, records + "/" + identity.uuid);
+}
+
+std::string comment_of(const Identity& identity) {
+    std::string comment = kCommentStart + identity.resource_group + "/" + identity.workspace + "/" +
+                          identity.experiment + "/" + identity.name;
+    if (!identity.uuid.empty()) comment += "/" + identity.uuid;
+    return comment;
+}
+
+std::string uuid_of_comment(const std::string& comment) {
+    constexpr auto kSlashes = 4;
+    if (!comment.starts_with(kCommentStart) ||
+        std::count(comment.begin(), comment.end(), '/') != kSlashes)
+        return {};
+    return comment.substr(comment.rfind('/') + 1);
 }
 
 sys::Result<std::string> write_task_snapshot(const std::string& snapshot, unsigned task) {

@@ -25,6 +25,16 @@ sys::Result<std::string> write_snapshot(const std::string& text, const std::stri
                                         Identity identity, const std::string& storage_account,
                                         const std::string& storage_key = {});
 
+// Marks the record of a job that was handed to sbatch and whose number is not known yet. `batchai`
+// asks Slurm for the number and removes the file.
+inline constexpr char kSubmittingFile[] = "submitting";
+
+// The comment of a job in Slurm: "batchai:GROUP/WORKSPACE/EXPERIMENT/NAME", and "/UUID" if the
+// identity has one. By it a waiting job finds its record.
+std::string comment_of(const Identity&);
+// Empty: the comment has none.
+std::string uuid_of_comment(const std::string& comment);
+
 // The snapshot of one task of a job array. It is beside the array's snapshot, with the uuid
 // <uuid>-<task>, so that each task has a record and an output directory of its own. Returns its
 // path. All nodes of the task may write it.

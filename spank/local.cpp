@@ -171,17 +171,19 @@ bool check_submission(slurm::Handle spank, const Site& site, bool allocator) {
 
     MemoryFile answer;
     if (!check(site, given, answer)) return false;
-    // Two lines: the snapshot and the output directory, either may be empty.
+    // Three lines: the snapshot, the output directory and the comment, each may be empty.
     char* text = answer.text();
     char* second = text ? strchr(text, '\n') : nullptr;
-    char* end = second ? strchr(second + 1, '\n') : nullptr;
+    char* third = second ? strchr(second + 1, '\n') : nullptr;
+    char* end = third ? strchr(third + 1, '\n') : nullptr;
     if (!end) {
         slurm::say(
             "batchai: batchai-check returned no answer. Install all of batchai from one release");
         free(text);
         return false;
     }
-    *second++ = *end = '\0';
+    *second++ = *third++ = *end = '\0';
+    if (allocator && *third) slurm::set_comment(third);
     const char* values[kOptionCount] = {*text ? text : nullptr, given.value[kMount],
                                         given.value[kPrep], *second ? second : nullptr};
     bool good = true;

@@ -8,7 +8,8 @@
 //
 // Request (plugin to `batchai-helper setup`, on standard input): name (of its directory), id, uid,
 // gid, groups, restart, step (the process of the step's slurmstepd), node, hosts, gpus, submit_dir,
-// in_place, array_task (may be empty), and the user's options under the names of kOptionNames.
+// in_place, array and array_task (may be empty), and the user's options under the names of
+// kOptionNames.
 //
 // State (kStateFile in the job's directory, for root only): what later tasks of the job need. uid,
 // restart and submitted (slurmctld's time), or made (the node's time, if slurmctld was not asked),

@@ -94,6 +94,7 @@ void write_request(MemoryFile& request, const slurm::Task& task, const Options& 
     if (!submitted) submitted = find_variable(task.environment, "PWD");
     request.add_field("submit_dir", submitted ? submitted : "");
     if (task.in_array) {
+        add_number(request, "array", task.array);
         add_number(request, "array_task", task.array_task);
     } else if (!task.batch_script) {
         const char* array_task = find_variable(task.environment, kArrayTaskVariable);

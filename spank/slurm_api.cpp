@@ -10,6 +10,14 @@ extern "C" {
 
 // Slurm's own configuration, which each of its programs exports to plugins.
 extern slurm_conf_t slurm_conf __attribute__((weak));
+
+// The options of sbatch and salloc, and Slurm's functions that read and set one by its name, which
+// cli_filter plugins use. The programs export them too. SPANK has no function for it.
+struct slurm_options;
+extern slurm_options opt __attribute__((weak));
+bool slurm_option_isset(slurm_options*, const char* name) __attribute__((weak));
+int slurm_option_set(slurm_options*, const char* name, const char* value, bool early)
+    __attribute__((weak));
 }
 
 namespace batchai::spank::slurm {
@@ -38,7 +46,6 @@ void register_option(Handle spank, spank_option* option) {
 Task task(Handle spank) {
     Task task;
     uint32_t step = 0;
-    uint32_t array = 0;
     int local = 0;
     gid_t* groups = nullptr;
     spank_get_item(spank, S_JOB_ID, &task.job);
@@ -47,7 +54,7 @@ Task task(Handle spank) {
     spank_get_item(spank, S_SLURM_RESTART_COUNT, &task.restart);
     spank_get_item(spank, S_JOB_STEPID, &step);
     spank_get_item(spank, S_TASK_ID, &local);
-    spank_get_item(spank, S_JOB_ARRAY_ID, &array);
+    spank_get_item(spank, S_JOB_ARRAY_ID, &task.array);
     spank_get_item(spank, S_JOB_ARRAY_TASK_ID, &task.array_task);
     spank_get_item(spank, S_JOB_SUPPLEMENTARY_GIDS, &groups, &task.group_count);
     spank_get_item(spank, S_JOB_ENV, &task.environment);
@@ -58,7 +65,7 @@ Task task(Handle spank) {
     task.groups = groups;
     task.batch_script = step == SLURM_BATCH_SCRIPT;
     task.first_on_node = local == 0;
-    task.in_array = task.batch_script && array != 0;
+    task.in_array = task.batch_script && task.array != 0;
     return task;
 }
 
@@ -83,6 +90,11 @@ bool set_environment(Handle spank, const char* name, const char* value) {
 
 bool set_job_variable(Handle spank, const char* name, const char* value) {
     return spank_job_control_setenv(spank, name, value, 1) == ESPANK_SUCCESS;
+}
+
+void set_comment(const char* text) {
+    if (!&opt || !&slurm_option_isset || !&slurm_option_set) return;
+    if (!slurm_option_isset(&opt, "comment")) slurm_option_set(&opt, "comment", text, false);
 }
 
 char* expand_hosts(const char* list) {

@@ -31,6 +31,7 @@ struct Task {
     // Known only in the batch script's task. For a step, Slurm takes the value from the
     // environment, where another job may have left one.
     bool in_array = false;
+    uint32_t array = 0;  // the array's number
     uint32_t array_task = 0;
     const gid_t* groups = nullptr;
     int group_count = 0;
@@ -51,6 +52,9 @@ bool set_environment(Handle, const char* name, const char* value);
 
 // SLURM_SPANK_<name> in every step of the job that is being submitted.
 bool set_job_variable(Handle, const char* name, const char* value);
+
+// Gives the job that sbatch or salloc is about to submit a comment, unless its user has given one.
+void set_comment(const char* text);
 
 // "n[1-2]" becomes "n1,n2". The caller frees the result. Null: not a list, or more than 65536
 // hosts.

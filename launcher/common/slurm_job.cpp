@@ -77,15 +77,11 @@ job::Number number_of(const std::string& line) {
         return parsed ? parsed->own() : 0;
     };
     const std::int64_t own = number("JobId");
-    const std::string task = field(line, "ArrayTaskId");
-    const std::string component = field(line, "HetJobOffset");
-    // Tasks that wait together have one line, with a list of their indices.
-    const auto is_index = [](const std::string& text) {
-        return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-    };
-    if (is_index(task)) return job::Number::of_task(number("ArrayJobId"), std::stoll(task), own);
-    if (is_index(component))
-        return job::Number::of_component(number("HetJobId"), std::stoll(component), own);
+    // Tasks that wait together have one line, with a list in place of an index.
+    if (const auto task = job::parse_index(field(line, "ArrayTaskId")))
+        return job::Number::of_task(number("ArrayJobId"), *task, own);
+    if (const auto component = job::parse_index(field(line, "HetJobOffset")))
+        return job::Number::of_component(number("HetJobId"), *component, own);
     return job::Number::of_job(own);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // batchai-check: checks the plugin's options before a submission. sbatch, salloc and srun run it on
-// the login node, as the user. It prints two lines, the job file's snapshot and the output
-// directory; a line is empty if there is none.
+// the login node, as the user. It prints three lines: the job file's snapshot, the output directory
+// and the job's comment. A line is empty if there is none.
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,12 +70,17 @@ void say_output(const job::JobSpec& spec, const job::SitePolicy& policy,
                                                 job::output_segment(identity) + "/stdouterr"));
 }
 
-// Returns the snapshot's path; empty after errors, which it has printed.
-std::string check_job_file(const std::string& file, const job::SitePolicy& policy) {
+// The answer about a job file. snapshot is empty after errors, which are printed.
+struct CheckedFile {
+    std::string snapshot;
+    std::string comment;  // empty: the job has another one already
+};
+
+CheckedFile check_job_file(const std::string& file, const job::SitePolicy& policy) {
     const auto text = sys::read_file(file, job::kMaxJobBytes);
     if (!text) {
         say("--batchai-job: " + text.error().message);
-        return "";
+        return {};
     }
     job::CheckOptions options;
     options.cluster_nodes = spank::count_cluster_nodes();
@@ -94,7 +99,7 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
         if (!note || !is_snapshot)
             say(finding.text());  // `batchai job create` has printed the notes
     }
-    if (!parsed.spec) return "";
+    if (!parsed.spec) return {};
     const auto submission = spank::parent_submission();
     const auto& asked = submission.nodes;
     const int wanted = parsed.spec->node_count;
@@ -102,23 +107,28 @@ std::string check_job_file(const std::string& file, const job::SitePolicy& polic
         say(file + ": properties.nodeCount is " + std::to_string(wanted) +
             ", but the submission asks for " + asked->text + " (-N): submit with -N " +
             std::to_string(wanted));
-        return "";
+        return {};
     }
     if (is_snapshot) identity = *parsed.spec->identity;
     const auto path = absolute_path("--batchai-job", file);
-    if (!path) return "";
-    if (submission.is_test) return *path;  // a test makes no record
+    if (!path) return {};
+    if (submission.is_test) return {*path, ""};  // a test makes no record
     auto snapshot = job::write_snapshot(*text, *path, identity, "");
     if (!snapshot) {
         say("--batchai-job: " + snapshot.error().message);
-        return "";
+        return {};
     }
+    if (*snapshot == *path) return {*snapshot, ""};  // submitted by `batchai job create`
+    const auto record = std::filesystem::path(*snapshot).parent_path();
+    identity.uuid = record.filename();
+    const std::string comment = job::comment_of(identity);
+    if (submission.is_sbatch)
+        (void)sys::write_file(record / job::kSubmittingFile, "", 0600);  // then known at its start
     if (submission.is_sbatch && !is_snapshot) {
-        identity.uuid = std::filesystem::path(*snapshot).parent_path().filename();
         if (submission.is_array) identity.uuid += "-TASK";
         say_output(*parsed.spec, policy, identity);
     }
-    return *snapshot;
+    return {*snapshot, comment};
 }
 
 bool has_line_end(const std::string& text) {
@@ -154,13 +164,13 @@ int check(const Arguments& arguments) {
             good = false;
         }
     }
-    std::string snapshot;
+    CheckedFile file;
     if (!arguments.job.empty()) {
-        snapshot = check_job_file(arguments.job, *policy);
-        good = good && !snapshot.empty();
+        file = check_job_file(arguments.job, *policy);
+        good = good && !file.snapshot.empty();
     }
     if (!good) return spank::kFailure;
-    std::printf("%s\n%s\n", snapshot.c_str(), output.c_str());
+    std::printf("%s\n%s\n%s\n", file.snapshot.c_str(), output.c_str(), file.comment.c_str());
     return 0;
 }
 

@@ -47,6 +47,11 @@ sys::Result<Request> read_fields(const Fields& fields) {
         if (!number) return number.error();
         request.array_task = *number;
     }
+    if (!fields.get("array").empty()) {
+        const auto number = fields.number("array");
+        if (!number) return number.error();
+        request.array = *number;
+    }
     request.submit_directory = fields.get("submit_dir");
     request.job_file = fields.get(kOptionNames[kJob]);
     request.mounts = fields.get(kOptionNames[kMount]);

@@ -24,7 +24,8 @@ struct Request {
     std::vector<std::string> hosts;
     int gpus = 0;
     std::string submit_directory;
-    std::optional<unsigned> array_task;  // the number of this task of a job array
+    std::optional<unsigned> array_task;  // the index of this task of a job array
+    unsigned array = 0;                  // the array's number; 0: unknown
     std::string secret;     // random part of a name, made for this set-up; not from the plugin
     mode_t umask = 022;     // the user's umask; not from the plugin
     bool in_place = false;  // use the mount namespace that Slurm gave the job

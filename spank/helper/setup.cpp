@@ -290,10 +290,11 @@ class Setup {
 
     // Runs as the user. The first node writes the file.
     void note_job_id() const {
-        const std::string path = plan_.record + "/slurm_job_id";
-        const sys::UniqueFd file(
-            open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-        if (file) (void)sys::write_all(file.get(), std::to_string(request_.job_id) + "\n");
+        const bool is_task = request_.array != 0 && request_.array_task;
+        (void)job::write_number(
+            plan_.record,
+            is_task ? job::Number::of_task(request_.array, *request_.array_task, request_.job_id)
+                    : job::Number::of_job(request_.job_id));
     }
 
     std::string outside(const std::string& path) const {

@@ -193,3 +193,27 @@ BOOST_AUTO_TEST_CASE(a_note_is_left_for_the_first_submission_only) {
     BOOST_TEST(left({type}) == "ignored ");
     ::unsetenv("XDG_DATA_HOME");
 }
+
+BOOST_AUTO_TEST_CASE(a_record_keeps_the_first_number_that_is_written) {
+    const Directory directory;
+    BOOST_TEST(!read_number(directory.path));
+    BOOST_TEST(write_number(directory.path, Number::of_task(26, 3, 28)).has_value());
+    BOOST_TEST(write_number(directory.path, Number::of_job(29)).has_value());
+    BOOST_TEST((read_number(directory.path) == Number::of_task(26, 3, 28)));
+    // As releases before this one wrote it.
+    std::ofstream(directory.path + "/slurm_job_id") << "30\n";
+    BOOST_TEST((read_number(directory.path) == Number::of_job(30)));
+    std::ofstream(directory.path + "/slurm_job_id") << "x\n";
+    BOOST_TEST(!read_number(directory.path));
+}
+
+BOOST_AUTO_TEST_CASE(a_comment_names_the_record_of_its_job) {
+    Identity identity;
+    identity.name = "train";
+    BOOST_TEST(comment_of(identity) == "batchai:default/default/default/train");
+    BOOST_TEST(uuid_of_comment(comment_of(identity)) == "");
+    identity.uuid = "0f3a";
+    BOOST_TEST(uuid_of_comment(comment_of(identity)) == "0f3a");
+    for (const char* own : {"", "mine", "batchai:", "a/b/c/d/e", "batchai:a/b/c/d/e/f"})
+        BOOST_TEST(uuid_of_comment(own) == "", own);
+}

@@ -19,6 +19,10 @@ bool set_job_variable(Handle, const char* name, const char* value) {
     return true;
 }
 
+void set_comment(const char* text) {
+    test::fake_slurm().comment = text;
+}
+
 uint32_t job_number(Handle) {
     return test::fake_slurm().job;
 }

@@ -19,6 +19,7 @@ struct FakeSlurm {
     std::vector<spank_option> options;
     std::map<std::string, std::string> job_variables;
     std::vector<std::string> lines;
+    std::string comment;
     uint32_t job = 0;
 };
 FakeSlurm& fake_slurm();

@@ -58,7 +58,8 @@ BOOST_AUTO_TEST_CASE(without_options_nothing_is_run) {
 }
 
 BOOST_AUTO_TEST_CASE(sbatch_hands_the_snapshot_to_the_job) {
-    answer("echo \"$@\" >" + directory / "arguments" + "; echo /snapshot; echo /out");
+    answer("echo \"$@\" >" + directory / "arguments" +
+           "; echo /snapshot; echo /out; echo a comment");
     give(spank::kJob, "job.json");
     give(spank::kPrep, "echo 'x'");
     BOOST_TEST(check(true));
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(sbatch_hands_the_snapshot_to_the_job) {
 }
 
 BOOST_AUTO_TEST_CASE(srun_hands_the_snapshot_over_in_its_environment) {
-    answer("echo /snapshot; echo");
+    answer("echo /snapshot; echo; echo a comment");
     give(spank::kJob, "job.json");
     BOOST_TEST(check(false));
     BOOST_TEST(getenv("SLURM_SPANK_BATCHAI_JOB") == std::string("/snapshot"));
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_checker_that_is_missing_broken_or_killed_is_said) {
 }
 
 BOOST_AUTO_TEST_CASE(options_over_64_KiB_are_refused) {
-    answer("echo; echo");
+    answer("echo; echo; echo");
     const std::string half(33 * 1024, 'x');
     give(spank::kPrep, half.c_str());
     BOOST_TEST(check(true));
@@ -107,7 +108,7 @@ BOOST_AUTO_TEST_CASE(options_over_64_KiB_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_option_is_refused_with_a_line) {
-    answer("echo; echo");
+    answer("echo; echo; echo");
     for (int option = 0; option < spank::kOptionCount; ++option) give(option, "");
     BOOST_TEST(!check(true));
     BOOST_TEST(said() ==

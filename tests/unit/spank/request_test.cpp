@@ -37,7 +37,9 @@ BOOST_AUTO_TEST_SUITE(request_suite)
 BOOST_AUTO_TEST_CASE(a_task_of_a_job_array_has_its_number) {
     Fields fields = request();
     fields.add("array_task", "0");
+    fields.add("array", "26");
     BOOST_TEST(parse_request(fields.text())->array_task == 0U);
+    BOOST_TEST(parse_request(fields.text())->array == 26U);
     Fields wrong = request();
     wrong.add("array_task", "x");
     BOOST_TEST(!parse_request(wrong.text()));
