@@ -201,7 +201,8 @@ has_started() { [ -s "$(echo "$records"/*-"$1"/slurm_job_id)" ]; }
     records=$(alice_home)/.local/share/batchai/jobs
     for task in 0 1; do
         eventually has_started $task
-        id=$(cat "$records/"*-$task/slurm_job_id)
+        id=$(tail -n 1 "$records/"*-$task/slurm_job_id)
+        [ "$id" = "${job}_$task" ]
         eventually is_numbered_in_state "$id" failed
         [ "$(batchai job show -n "$id" --query executionInfo.exitCode)" = $((task + 3)) ]
     done
@@ -348,7 +349,7 @@ job_runs() { [ "$(job_state "$job")" = RUNNING ]; }
         rm -f "$(find "$(alice_home)/.local/share/batchai/jobs" -name slurm_job_id -exec grep -lx "$job" {} + | xargs dirname)"/{result.json,events-*}
         printf '#!/bin/sh\necho "slurm_load_jobs error: Invalid job id specified" >&2\nexit 1\n' >stub/squeue
         if [ $name = known ]; then
-            printf '#!/bin/sh\necho "%s|OUT_OF_MEMORY|0:125|%s|%s|%s|mini"\n' "$job" "$(date +%s)" "$(date +%s)" "$(date +%s)" >stub/sacct
+            printf '#!/bin/sh\necho "%s|%s|OUT_OF_MEMORY|0:125|%s|%s|%s|mini"\n' "$job" "$job" "$(date +%s)" "$(date +%s)" "$(date +%s)" >stub/sacct
         else
             printf '#!/bin/sh\necho "Slurm accounting storage is disabled" >&2\nexit 1\n' >stub/sacct
         fi

@@ -155,7 +155,7 @@ sys::Result<NodeSet> nodes_of(const ClusterArgs& args) {
     if (!resource) return resource.error();
     const auto partition = find_partition(resource->document.value("partition", ""));
     if (!partition) return partition.error();
-    NodeSet nodes{{}, 0, partition->name};
+    NodeSet nodes{{}, {}, partition->name};
     for (const auto& node : partition->nodes) nodes.names.push_back(node.name);
     return nodes;
 }

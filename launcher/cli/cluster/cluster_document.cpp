@@ -24,11 +24,9 @@ int count_preparing(Store& store, const Partition& partition) {
     if (!jobs) return 0;
     const OwnJobs all;
     for (auto& row : *jobs) {
-        if (row.outcome || row.local || row.slurm_id == 0 || !all.get()) continue;
-        const auto slurm = all.get()->find(row.slurm_id);
-        if (slurm == all.get()->end() || slurm->second.state != "RUNNING" ||
-            slurm->second.partition != partition.name)
-            continue;
+        if (row.outcome || row.local || !row.number || !all.get()) continue;
+        const auto slurm = all.get()->find(row.number);
+        if (!slurm || slurm->state != "RUNNING" || slurm->partition != partition.name) continue;
         for (const auto& event : job::read_events(store.record(row.identity.uuid))) {
             if (event.kind == job::Event::Kind::preparing)
                 preparing.insert(event.node);

@@ -14,7 +14,7 @@ namespace {
 constexpr int kBusyMilliseconds = 10'000;
 
 // Each entry upgrades the schema by one version. An entry never changes.
-constexpr std::array<const char*, 2> kMigrations{R"(
+constexpr std::array<const char*, 3> kMigrations{R"(
 CREATE TABLE resource(
     kind TEXT NOT NULL, resource_group TEXT NOT NULL, workspace TEXT NOT NULL, name TEXT NOT NULL,
     document TEXT NOT NULL,
@@ -33,6 +33,12 @@ CREATE INDEX job_name ON job(resource_group, workspace, experiment, name);
 ALTER TABLE job ADD COLUMN tool TEXT;
 ALTER TABLE job ADD COLUMN nodes INTEGER;
 ALTER TABLE job ADD COLUMN document TEXT;
+)",
+                                                 // Tasks of arrays; job.slurm_id is a task's own
+                                                 // number. Columns behind the document would
+                                                 // make lists read it.
+                                                 R"(
+CREATE TABLE task(uuid TEXT PRIMARY KEY, array_id INTEGER NOT NULL, place INTEGER NOT NULL);
 )"};
 constexpr int kSchemaVersion = static_cast<int>(kMigrations.size());
 
@@ -98,7 +104,9 @@ JobRow job_of(const Statement& row) {
     job.identity.experiment = row.text(4);
     job.identity.name = row.text(5);
     job.identity.cluster = row.text(6);
-    job.slurm_id = row.integer(7);
+    job.number = row.is_null(19)
+                     ? job::Number::of_job(row.integer(7))
+                     : job::Number::of_task(row.integer(19), row.integer(20), row.integer(7));
     job.local = row.integer(8) != 0;
     job.created = row.real(9);
     job.terminating = row.integer(10) != kNotEnding;
@@ -158,6 +166,17 @@ const char* kind_name(Resource::Kind kind) {
     for (const auto& [value, name] : kKinds)
         if (value == kind) return name;
     return "";
+}
+
+std::string shown_name(const job::Identity& identity, const job::Number& number) {
+    return number.is_task() ? fmt::format("{}/{}", identity.name, number.index()) : identity.name;
+}
+
+std::string whole_uuid(const JobRow& row) {
+    const std::string& uuid = row.identity.uuid;
+    const std::string end = fmt::format("-{}", row.number.index());
+    return row.number.is_task() && uuid.ends_with(end) ? uuid.substr(0, uuid.size() - end.size())
+                                                       : uuid;
 }
 
 sys::Result<History> History::open(const std::string& directory) {
@@ -230,7 +249,8 @@ sys::Result<bool> History::add_job(const JobRow& job, bool allow_duplicate) {
     auto insert = database_.prepare(
         "INSERT OR IGNORE INTO job(uuid, subscription, resource_group, workspace, experiment, "
         "name, cluster, slurm_id, local, created) "
-        "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE ?11 OR NOT EXISTS (SELECT 1 FROM "
+        "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE ?11 OR NOT EXISTS (SELECT "
+        "1 FROM "
         "job WHERE resource_group = ?3 AND workspace = ?4 AND experiment = ?5 AND name = ?6)");
     if (!insert) return insert.error();
     const auto& identity = job.identity;
@@ -241,13 +261,26 @@ sys::Result<bool> History::add_job(const JobRow& job, bool allow_duplicate) {
                           .bind(5, identity.experiment)
                           .bind(6, identity.name)
                           .bind(7, identity.cluster)
-                          .bind(8, job.slurm_id)
+                          .bind(8, job.number.own())
                           .bind(9, std::int64_t{job.local})
                           .bind(10, job.created)
                           .bind(11, std::int64_t{allow_duplicate})
                           .run();
     if (!done) return done.error();
-    return database_.changes() > 0;
+    const bool added = database_.changes() > 0;
+    if (added)
+        if (auto noted = note_task(job); !noted) return noted.error();
+    return added;
+}
+
+sys::Result<void> History::note_task(const JobRow& job) {
+    if (!job.number.is_task()) return {};
+    auto insert = database_.prepare("INSERT OR REPLACE INTO task VALUES (?1, ?2, ?3)");
+    if (!insert) return insert.error();
+    return insert->bind(1, job.identity.uuid)
+        .bind(2, job.number.whole())
+        .bind(3, job.number.index())
+        .run();
 }
 
 sys::Result<void> History::adopt(const std::vector<JobRow>& jobs) {
@@ -263,11 +296,13 @@ sys::Result<std::vector<JobRow>> History::jobs(const JobFilter& filter) {
     auto query = database_.prepare(
         "SELECT uuid, subscription, resource_group, workspace, experiment, name, cluster, "
         "slurm_id, local, created, terminating, state, start_time, end_time, exit_code, errors, "
-        "tool, nodes, CASE WHEN ?6 THEN document END FROM job WHERE (?1 = '' OR resource_group = "
-        "?1) AND (?2 = '' OR workspace = ?2) "
+        "tool, nodes, CASE WHEN ?6 THEN document END, array_id, place "
+        "FROM job LEFT JOIN task USING(uuid) WHERE (?1 = '' OR resource_group = ?1) "
+        "AND (?2 = '' OR workspace = ?2) "
         "AND (?3 = '' OR experiment = ?3) "
         "AND (?4 = '' OR name = ?4) "
-        "AND (?5 = '' OR uuid = ?5 OR (slurm_id > 0 AND slurm_id = ?5)) "
+        "AND (?5 = '' OR uuid = ?5 OR (slurm_id > 0 AND slurm_id = ?5) OR (array_id IS NOT NULL "
+        "AND (array_id = ?5 OR array_id || '_' || place = ?5 OR uuid = ?5 || '-' || place))) "
         "AND terminating >= ?7 "
         "ORDER BY created, uuid");
     if (!query) return query.error();
@@ -287,10 +322,18 @@ sys::Result<std::vector<JobRow>> History::jobs(const JobFilter& filter) {
     }
 }
 
-sys::Result<void> History::set_slurm_id(const std::string& uuid, std::int64_t slurm_id) {
+sys::Result<void> History::set_numbers(const std::vector<const JobRow*>& rows) {
+    if (rows.empty()) return {};
     auto update = database_.prepare("UPDATE job SET slurm_id = ?2 WHERE uuid = ?1");
     if (!update) return update.error();
-    return update->bind(1, uuid).bind(2, slurm_id).run();
+    return in_transaction(database_, [&]() -> sys::Result<void> {
+        for (const JobRow* row : rows) {
+            auto done = update->bind(1, row->identity.uuid).bind(2, row->number.own()).run();
+            if (done) done = note_task(*row);
+            if (!done) return done;
+        }
+        return {};
+    });
 }
 
 sys::Result<void> History::set_terminating(const std::string& uuid) {
@@ -348,9 +391,13 @@ sys::Result<std::unordered_set<std::string>> History::uuids() {
 }
 
 sys::Result<void> History::remove_job(const std::string& uuid) {
-    auto query = database_.prepare("DELETE FROM job WHERE uuid = ?1");
-    if (!query) return query.error();
-    return query->bind(1, uuid).run();
+    for (const char* statement :
+         {"DELETE FROM task WHERE uuid = ?1", "DELETE FROM job WHERE uuid = ?1"}) {
+        auto query = database_.prepare(statement);
+        if (!query) return query.error();
+        if (auto done = query->bind(1, uuid).run(); !done) return done;
+    }
+    return {};
 }
 
 }  // namespace batchai::cli

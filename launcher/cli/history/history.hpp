@@ -15,6 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "job/number.hpp"
 #include "job/spec.hpp"
 #include "launcher/cli/history/sqlite.hpp"
 #include "launcher/cli/job/execution.hpp"
@@ -43,8 +44,8 @@ struct KeptJob {
 
 struct JobRow {
     job::Identity identity;
-    std::int64_t slurm_id = 0;  // 0: not submitted yet, or a local job
-    bool local = false;         // started by `job run --local`
+    job::Number number;  // none: not submitted yet, or a local job
+    bool local = false;  // started by `job run --local`
     double created = 0;
     bool terminating = false;          // the user asked for its end
     bool deleting = false;             // the user asked for its end and for its removal
@@ -52,13 +53,23 @@ struct JobRow {
     std::optional<KeptJob> kept;       // set with outcome; older releases of batchai did not set it
 };
 
+// The name of a job, and "NAME/3" for a task of an array: the form that commands print and take.
+std::string shown_name(const job::Identity&, const job::Number&);
+inline std::string shown_name(const JobRow& row) {
+    return shown_name(row.identity, row.number);
+}
+// The uuid that all tasks of an array share: without the task's index at its end. The row's own
+// uuid if the row is not a task.
+std::string whole_uuid(const JobRow&);
+
 // Which jobs. An empty field matches all.
 struct JobFilter {
     std::string resource_group;
     std::string workspace;
     std::string experiment;
     std::string name;
-    std::string id;          // the Slurm job's number or the uuid
+    // The uuid of a job or of an array, or a number: a job's own, an array's, or a task's ("26_3").
+    std::string id;
     bool documents = false;  // read KeptJob::document too
     bool deleting = false;   // only those whose removal was asked for
 };
@@ -85,7 +96,8 @@ class History {
     sys::Result<void> adopt(const std::vector<JobRow>&);
     // Sorted by time, the oldest first.
     sys::Result<std::vector<JobRow>> jobs(const JobFilter&);
-    sys::Result<void> set_slurm_id(const std::string& uuid, std::int64_t slurm_id);
+    // Writes the numbers of jobs, in one transaction.
+    sys::Result<void> set_numbers(const std::vector<const JobRow*>&);
     sys::Result<void> set_terminating(const std::string& uuid);
     sys::Result<void> set_deleting(const std::string& uuid);
     // Writes outcome and kept of ended jobs, in one transaction.
@@ -95,6 +107,8 @@ class History {
 
   private:
     sys::Result<void> set_ending(const std::string& uuid, std::int64_t ending);
+    sys::Result<void> note_task(const JobRow&);
+
     explicit History(Database database) : database_(std::move(database)) {}
     Database database_;
 };

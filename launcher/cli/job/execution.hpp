@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "job/number.hpp"
 #include "job/record.hpp"
 
 namespace batchai::cli {
@@ -27,6 +28,7 @@ struct SlurmJob {
     std::optional<double> end_time;
     int exit_code = 0;   // 128+N after signal N
     std::string reason;  // Slurm's reason for a job that waits, such as "Resources"; may be empty
+    job::Number number = {};
 };
 
 struct Execution {

@@ -12,6 +12,8 @@
 #include "job/container.hpp"
 #include "job/duration.hpp"
 #include "job/layout.hpp"
+#include "job/record.hpp"
+#include "job/snapshot.hpp"
 #include "launcher/cli/cluster/clusters.hpp"
 #include "launcher/cli/cluster/mounts.hpp"
 #include "launcher/cli/command_options.hpp"
@@ -103,11 +105,8 @@ sys::Result<Submission> plan(const CreateArgs& args, const job::SitePolicy& poli
         std::getenv("SBATCH_QOS") == nullptr)
         submission.pass_through.push_back(priority);
     // With AccountingStoreFlags=job_comment, Slurm's accounting keeps the comment.
-    const auto& scope = args.input.scope;
     if (!gives(given, "--comment", ""))
-        submission.pass_through.push_back(fmt::format("--comment=batchai:{}/{}/{}/{}",
-                                                      scope.resource_group, scope.workspace,
-                                                      scope.experiment, args.input.name));
+        submission.pass_through.push_back("--comment=" + job::comment_of(args.input.identity()));
     // SBATCH_TIMELIMIT is the user's choice too.
     if (job.spec.time_limit && !gives(given, "--time", "-t") &&
         std::getenv("SBATCH_TIMELIMIT") == nullptr)
@@ -147,7 +146,7 @@ void say_submitted(const CreateArgs& args, const JobRow& row, const CheckedJob& 
                                        {"-e", identity.experiment}})
         if (name != "default") which += fmt::format("{} {} ", option, shell_quoted(name));
     std::string text =
-        fmt::format("Job {} is Slurm's job {}: {} node{}{}\n", identity.name, row.slurm_id,
+        fmt::format("Job {} is Slurm's job {}: {} node{}{}\n", identity.name, row.number.text(),
                     job.spec.node_count, job.spec.node_count == 1 ? "" : "s",
                     submission.partition.empty() ? "" : " of partition " + submission.partition);
     if (const auto output = job::login_stdouterr_directory(job.spec, policy, identity))
@@ -174,11 +173,10 @@ int submit_job(const Session& session, Store store, const CreateArgs& args, cons
             id.error().message.find("plugstack.conf") != std::string::npos ? kEnvironment : kFailed,
             id.error());
     }
-    row.slurm_id = *id;
-    if (auto done = store.history.set_slurm_id(row.identity.uuid, *id); !done)
+    row.number = job::Number::of_job(*id);
+    if (auto done = store.history.set_numbers({&row}); !done)
         return fail(kFailed, done.error().in(fmt::format("job {} was submitted, but", *id)));
-    if (auto done = sys::write_file(record + "/slurm_job_id", std::to_string(*id) + "\n", 0600);
-        !done)
+    if (auto done = job::write_number(record, row.number); !done)
         return fail(kFailed, done.error().in(fmt::format("job {} was submitted, but", *id)));
     if (session.wants_words()) {
         say_submitted(args, row, job, policy, submission);

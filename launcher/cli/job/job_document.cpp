@@ -130,7 +130,11 @@ json text_or_null(const std::string& text) {
 // Facts for which the service had no key.
 json slurm_facts(const JobRow& row, const Execution& execution, const json& preparation) {
     const SlurmJob slurm = execution.slurm.value_or(SlurmJob{});
-    return {{"jobId", row.slurm_id > 0 ? json(row.slurm_id) : json()},
+    const job::Number& number = row.number;
+    // The own number of a task is unknown until it starts.
+    return {{"jobId", number.own() > 0 ? json(number.own()) : json()},
+            {"arrayJobId", number.is_task() ? json(number.whole()) : json()},
+            {"arrayTaskId", number.is_task() ? json(number.index()) : json()},
             {"state", text_or_null(slurm.state)},
             {"reason", text_or_null(slurm.reason == "None" ? "" : slurm.reason)},
             {"partition", text_or_null(slurm.partition)},
@@ -186,9 +190,9 @@ json job_document(const JobRow& row, const Execution& execution, const json& sna
         iso_time(execution.end_time.value_or(execution.start_time.value_or(row.created)));
     document["experimentName"] = identity.experiment;
     document["id"] =
-        workspace_id(identity) + "/experiments/" + identity.experiment + "/jobs/" + identity.name;
+        workspace_id(identity) + "/experiments/" + identity.experiment + "/jobs/" + shown_name(row);
     document["jobOutputDirectoryPathSegment"] = job::output_segment(identity);
-    document["name"] = identity.name;
+    document["name"] = shown_name(row);
     document["provisioningState"] = row.deleting ? "deleting" : "succeeded";
     document["provisioningStateTransitionTime"] = iso_time(row.created);
     document["resourceGroup"] = identity.resource_group;
@@ -222,7 +226,7 @@ Table job_table(const std::vector<JobLine>& lines) {
         const auto& execution = line.execution;
         const bool named = !identity.cluster.empty();
         auto& row = table.rows.emplace_back();
-        row = {identity.name,
+        row = {shown_name(identity, line.number),
                identity.cluster,
                named ? identity.resource_group : "",
                named ? identity.workspace : "",
@@ -230,7 +234,7 @@ Table job_table(const std::vector<JobLine>& lines) {
                line.nodes > 0 ? std::to_string(line.nodes) : "",
                line.deleting ? "deleting" : state_name(execution.state),
                execution.exit_code ? std::to_string(*execution.exit_code) : "",
-               line.slurm_id > 0 ? std::to_string(line.slurm_id) : "",
+               line.number.text(),
                execution.start_time ? iso_seconds(*execution.start_time) : "",
                execution.end_time ? iso_seconds(*execution.end_time) : ""};
         if (waits) row.push_back(execution.waits_for);

@@ -33,7 +33,7 @@ int node_count_of(const nlohmann::json& document);
 // A job as a row of a table.
 struct JobLine {
     job::Identity identity;
-    std::int64_t slurm_id = 0;
+    job::Number number;
     std::string tool;
     int nodes = 0;
     Execution execution;

@@ -19,7 +19,7 @@ constexpr double kLongestPoll = 5;  // seconds between two calls of squeue
 std::string obstacle(const Store& store, const JobRow& row) {
     if (row.local)
         return "runs in the foreground of 'batchai job run --local': end it there, with Ctrl-C";
-    if (row.slurm_id == 0 && launcher_alive(store.snapshot(row.identity.uuid)))
+    if (!row.number && launcher_alive(store.snapshot(row.identity.uuid)))
         return "is being submitted: try again when it has its Slurm job number";
     return {};
 }
@@ -38,10 +38,16 @@ void wait_for_ends(Store& store, std::vector<JobRow>& rows) {
     }
 }
 
-sys::Result<void> begin_end(Store& store, const JobRow& row, Ending ending) {
-    if (auto done = cancel(row.slurm_id); !done) return done.error().in("job " + row.identity.name);
-    return ending == Ending::erase ? store.history.set_deleting(row.identity.uuid)
-                                   : store.history.set_terminating(row.identity.uuid);
+sys::Result<void> begin_ends(Store& store, const std::vector<JobRow>& rows, Ending ending) {
+    std::vector<job::Number> numbers;
+    for (const JobRow& row : rows) numbers.push_back(row.number);
+    sys::Result<void> done = numbers.empty() ? sys::Result<void>() : cancel(numbers);
+    for (const JobRow& row : rows) {
+        if (!done) break;
+        done = ending == Ending::erase ? store.history.set_deleting(row.identity.uuid)
+                                       : store.history.set_terminating(row.identity.uuid);
+    }
+    return done;
 }
 
 // " (ends: a, b, c and 3 more)"
@@ -49,7 +55,7 @@ std::string to_end(const std::vector<JobRow>& rows) {
     constexpr std::size_t kShown = 3;
     std::string names;
     for (std::size_t i = 0; i < std::min(kShown, rows.size()); ++i)
-        names += (i == 0 ? "" : ", ") + rows[i].identity.name;
+        names += (i == 0 ? "" : ", ") + shown_name(rows[i]);
     if (rows.size() > kShown) names += fmt::format(" and {} more", rows.size() - kShown);
     return rows.empty() ? "" : " (ends: " + names + ")";
 }
@@ -69,13 +75,13 @@ int end_jobs(Store& store, std::vector<JobRow> rows, Ending ending, const EndOpt
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (executions->at(i).over()) continue;
         if (const std::string why = obstacle(store, rows[i]); !why.empty())
-            return fail(kFailed, "job " + rows[i].identity.name + ": " + why);
+            return fail(kFailed, "job " + shown_name(rows[i]) + ": " + why);
         // A submission that was interrupted has left a record without a job.
-        if (rows[i].slurm_id > 0) unfinished.push_back(rows[i]);
+        if (rows[i].number) unfinished.push_back(rows[i]);
     }
     if (!confirmed(options.yes, question + to_end(unfinished))) return kFailed;
-    for (const JobRow& row : unfinished)
-        if (auto done = begin_end(store, row, ending); !done) return fail(kFailed, done.error());
+    if (auto done = begin_ends(store, unfinished, ending); !done)
+        return fail(kFailed, done.error());
     if (!options.no_wait) wait_for_ends(store, unfinished);
     if (ending == Ending::terminate) return kOk;
     for (const JobRow& row : rows) {

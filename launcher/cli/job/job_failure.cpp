@@ -38,7 +38,7 @@ std::string command_for_more(const NamedJob& job, const std::vector<std::string>
     const std::string which =
         fmt::format("-g {} -w {} -e {} -j {}", shell_quoted(identity.resource_group),
                     shell_quoted(identity.workspace), shell_quoted(identity.experiment),
-                    shell_quoted(identity.name));
+                    shell_quoted(job.row.number.is_task() ? job.row.number.text() : identity.name));
     for (const std::string& file : files)
         if (!file.empty() && sys::is_regular_file(*directory + "/" + file))
             return fmt::format("batchai job file stream {} -f {}", which, shell_quoted(file));

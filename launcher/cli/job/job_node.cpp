@@ -21,9 +21,9 @@ sys::Result<NodeSet> nodes_of(const JobName& name) {
         return sys::Error{"job " + name.name + ": is " +
                           (job->row.local ? "local" : state_name(execution->state)) +
                           ": only a job that Slurm is running has nodes"};
-    auto names = nodes_of_job(job->row.slurm_id);
+    auto names = nodes_of_job(job->row.number);
     if (!names) return names.error();
-    return NodeSet{*std::move(names), job->row.slurm_id, ""};
+    return NodeSet{*std::move(names), job->row.number, ""};
 }
 
 }  // namespace
@@ -33,9 +33,7 @@ void add_job_nodes(CLI::App& parent, Session& session) {
                    [](CLI::App& verb) -> FindNodes {
                        const auto name = std::make_shared<JobName>();
                        // -n names the node here, so the job is -j.
-                       add_arm_name(verb, "-j,--job,--ids", name->name, name->scope, kGroupName,
-                                    "job: its name, or its Slurm job number");
-                       add_experiment_options(verb, name->scope);
+                       add_job_name(verb, *name, "-j,--job,--ids");
                        return [name] { return nodes_of(*name); };
                    });
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // job show and job list.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/job/job_failure.hpp"
@@ -11,9 +15,49 @@
 namespace batchai::cli {
 namespace {
 
+// For ended jobs, a table or plain JSON comes from the history: nothing is parsed and no file is
+// read.
+int print_jobs(const Session& session, const Store& store, std::vector<JobRow>& rows,
+               const std::vector<Execution>& executions) {
+    std::vector<JobLine> lines;
+    std::vector<std::string> texts;
+    auto all = nlohmann::json::array();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (session.wants_table())
+            lines.push_back(line_of(store, rows[i], executions[i]));
+        else if (session.wants_json())
+            texts.push_back(document_text(store, rows[i], executions[i]));
+        else
+            all.push_back(describe(store, rows[i], executions[i]));
+    }
+    if (session.wants_table()) return session.print_table(job_table(lines));
+    if (session.wants_json()) return session.print_documents(texts);
+    return session.print(all);
+}
+
+// The tasks of an array: as a list, and without the report of each failure.
+int show_array(const Session& session, NamedJobs& jobs) {
+    auto& rows = jobs.found.rows;
+    const auto executions = executions_of(jobs.store, rows);
+    if (!executions) return fail(kEnvironment, executions.error());
+    const auto has_failed = [](const Execution& execution) {
+        return execution.state == Execution::State::failed;
+    };
+    const auto failed = std::find_if(executions->begin(), executions->end(), has_failed);
+    const int code = print_jobs(session, jobs.store, rows, *executions);
+    if (failed != executions->end() && session.query.empty())
+        note(fmt::format(
+            "{} of {} tasks failed; the report of one: batchai job show -n {}",
+            std::count_if(failed, executions->end(), has_failed), rows.size(),
+            rows[static_cast<std::size_t>(failed - executions->begin())].number.text()));
+    return code;
+}
+
 int show(const Session& session, const JobName& name) {
-    auto job = open_job(name);
-    if (!job) return fail(kBadInput, job.error());
+    auto jobs = open_jobs(name);
+    if (!jobs) return fail(kBadInput, jobs.error());
+    if (jobs->found.is_array) return show_array(session, *jobs);
+    auto job = std::optional(only_job(*std::move(jobs)));
     const auto execution = execution_of(job->store, job->row);
     if (!execution) return fail(kEnvironment, execution.error());
     const int code =
@@ -26,8 +70,6 @@ int show(const Session& session, const JobName& name) {
     return code;
 }
 
-// For ended jobs, a table or plain JSON comes from the history: nothing is parsed and no file is
-// read.
 int list(const Session& session, const Scope& scope) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
@@ -37,21 +79,7 @@ int list(const Session& session, const Scope& scope) {
     if (!jobs) return fail(kFailed, jobs.error());
     const auto executions = executions_of(*store, *jobs);
     if (!executions) return fail(kEnvironment, executions.error());
-    std::vector<JobLine> lines;
-    std::vector<std::string> texts;
-    auto all = nlohmann::json::array();
-    for (std::size_t i = 0; i < jobs->size(); ++i) {
-        JobRow& row = jobs->at(i);
-        if (session.wants_table())
-            lines.push_back(line_of(*store, row, executions->at(i)));
-        else if (session.wants_json())
-            texts.push_back(document_text(*store, row, executions->at(i)));
-        else
-            all.push_back(describe(*store, row, executions->at(i)));
-    }
-    if (session.wants_table()) return session.print_table(job_table(lines));
-    if (session.wants_json()) return session.print_documents(texts);
-    return session.print(all);
+    return print_jobs(session, *store, *jobs, *executions);
 }
 
 }  // namespace

@@ -17,11 +17,10 @@ constexpr double kClocksDiffer = 60;  // seconds
 
 // The job's part of Slurm's answer about all jobs, or else an answer about this job alone.
 sys::Result<std::optional<SlurmJob>> ask_slurm(const JobRow& row, const OwnJobs* all) {
-    if (all == nullptr) return query_job(row.slurm_id);
+    if (all == nullptr) return query_job(row.number);
     const auto& jobs = all->get();
     if (!jobs) return jobs.error();
-    const auto found = jobs->find(row.slurm_id);
-    return found == jobs->end() ? std::optional<SlurmJob>() : std::optional(found->second);
+    return jobs->find(row.number);
 }
 
 sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row, const OwnJobs* all) {
@@ -36,7 +35,7 @@ sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row, const O
         // The job may seem to be submitted before its row was made: Slurm's times are whole
         // seconds, and the clocks of two machines differ.
         if (slurm && !*slurm && !evidence.result)
-            slurm = accounted_job(row.slurm_id, row.created - kClocksDiffer);
+            slurm = accounted_job(row.number, row.created - kClocksDiffer);
         if (slurm)
             evidence.slurm = *std::move(slurm);
         else if (!evidence.result)
@@ -46,15 +45,23 @@ sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row, const O
     return evidence;
 }
 
+// Takes over what Slurm says about a task: its own number, which it has from its start on, and the
+// array of a task that an older release of batchai has recorded.
+void learn_number(JobRow& row, const std::optional<SlurmJob>& slurm) {
+    if (!slurm || !slurm->number.is_task()) return;
+    if (slurm->number.own() > 0 || !row.number.is_task()) row.number = slurm->number;
+}
+
 // Asks Slurm only about a job whose end is not in the history.
 sys::Result<Execution> stands(const Store& store, JobRow& row, const OwnJobs* all) {
     if (row.outcome) return *row.outcome;
-    if (row.slurm_id == 0 && !row.local) {
-        row.slurm_id = recorded_slurm_id(store.record(row.identity.uuid));
-        if (row.slurm_id == 0) return Execution{};  // sbatch has not returned its number yet
+    if (!row.number && !row.local) {
+        row.number = job::read_number(store.record(row.identity.uuid));
+        if (!row.number) return Execution{};  // sbatch has not returned its number yet
     }
     const auto evidence = evidence_of(store, row, all);
     if (!evidence) return evidence.error();
+    learn_number(row, evidence->slurm);
     Execution execution = judge(*evidence);
     // Slurm's times are whole seconds, so a start could come before the submission.
     if (execution.start_time) execution.start_time = std::max(*execution.start_time, row.created);
@@ -81,9 +88,11 @@ bool take_end(const Store& store, JobRow& row, const Execution& execution) {
 
 // If the home directory is full or read-only, the command still answers. The next call judges the
 // record again.
-void keep(Store& store, const std::vector<const JobRow*>& rows) {
-    if (const auto done = store.history.keep(rows); !done)
-        note(done.error().message + "; the ends of jobs are not recorded there");
+void keep(Store& store, const std::vector<const JobRow*>& ended,
+          const std::vector<const JobRow*>& renumbered) {
+    auto done = store.history.set_numbers(renumbered);
+    if (done) done = store.history.keep(ended);
+    if (!done) note(done.error().message + "; the ends of jobs are not recorded there");
 }
 
 }  // namespace
@@ -99,23 +108,28 @@ const sys::Result<SlurmJobs>& OwnJobs::get() const {
 }
 
 sys::Result<Execution> execution_of(Store& store, JobRow& row) {
+    std::vector<const JobRow*> ended, renumbered;
+    const job::Number before = row.number;
     auto execution = stands(store, row, nullptr);
-    if (!execution || !take_end(store, row, *execution)) return execution;
-    keep(store, {&row});
+    if (row.number != before) renumbered.push_back(&row);
+    if (execution && take_end(store, row, *execution)) ended.push_back(&row);
+    keep(store, ended, renumbered);
     return execution;
 }
 
 sys::Result<std::vector<Execution>> executions_of(Store& store, std::vector<JobRow>& rows) {
     std::vector<Execution> executions;
-    std::vector<const JobRow*> ended;
+    std::vector<const JobRow*> ended, renumbered;
     const OwnJobs all;
     for (JobRow& row : rows) {
+        const job::Number before = row.number;
         const auto execution = stands(store, row, &all);
+        if (row.number != before) renumbered.push_back(&row);
         if (!execution) return execution.error();
         if (take_end(store, row, *execution)) ended.push_back(&row);
         executions.push_back(*execution);
     }
-    keep(store, ended);
+    keep(store, ended, renumbered);
     return executions;
 }
 
@@ -132,10 +146,10 @@ std::string document_text(const Store& store, JobRow& row, const Execution& exec
 
 JobLine line_of(const Store& store, const JobRow& row, const Execution& execution) {
     if (row.kept)
-        return {row.identity, row.slurm_id, row.kept->tool, row.kept->nodes,
+        return {row.identity, row.number, row.kept->tool, row.kept->nodes,
                 execution,    "",           row.deleting};
     const auto document = made_document(store, row, execution);
-    return {row.identity,      row.slurm_id,
+    return {row.identity,      row.number,
             tool_of(document), node_count_of(document),
             execution,         preparing_text(document["slurm"]["preparation"]),
             row.deleting};

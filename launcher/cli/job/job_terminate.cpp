@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // job terminate and job delete.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 
 #include "launcher/cli/command_options.hpp"
@@ -27,21 +30,30 @@ void add_end_verb(CLI::App& parent, Session& session, const std::string& name,
         [args, action, &session] { session.action = [args, action] { return action(*args); }; });
 }
 
+// "job train", "the 12 tasks of job train"
+std::string words_for(const FoundJobs& found, const std::string& name) {
+    return found.rows.size() == 1 ? "job " + name
+                                  : fmt::format("the {} tasks of job {}", found.rows.size(), name);
+}
+
 int terminate(const EndArgs& args) {
-    auto job = open_job(args.job);
-    if (!job) return fail(kBadInput, job.error());
-    const auto execution = execution_of(job->store, job->row);
-    if (!execution) return fail(kEnvironment, execution.error());
-    if (execution->over()) return kOk;  // succeeds, as in the service
-    return end_jobs(job->store, {job->row}, Ending::terminate, args.options,
-                    "Terminate job " + args.job.name + "?");
+    auto jobs = open_jobs(args.job);
+    if (!jobs) return fail(kBadInput, jobs.error());
+    const auto executions = executions_of(jobs->store, jobs->found.rows);
+    if (!executions) return fail(kEnvironment, executions.error());
+    const auto is_over = [](const Execution& execution) { return execution.over(); };
+    if (std::all_of(executions->begin(), executions->end(), is_over))
+        return kOk;  // succeeds, as in the service
+    return end_jobs(jobs->store, jobs->found.rows, Ending::terminate, args.options,
+                    "Terminate " + words_for(jobs->found, args.job.name) + "?");
 }
 
 int remove(const EndArgs& args) {
-    auto job = open_job(args.job);
-    if (!job) return fail(kBadInput, job.error());
-    return end_jobs(job->store, {job->row}, Ending::erase, args.options,
-                    "Delete the record of job " + args.job.name + "? Its output files stay.");
+    auto jobs = open_jobs(args.job);
+    if (!jobs) return fail(kBadInput, jobs.error());
+    return end_jobs(jobs->store, jobs->found.rows, Ending::erase, args.options,
+                    "Delete the record of " + words_for(jobs->found, args.job.name) +
+                        "? Its output files stay.");
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "launcher/cli/command_options.hpp"
@@ -53,13 +55,63 @@ void say_preparing(NamedJob& job, const Execution& execution, std::vector<std::s
 
 int say_failure(const NamedJob& job, const Execution& execution) {
     const auto& row = job.row;
-    say(fmt::format("The job \"{}\" in resource group \"{}\" failed.", row.identity.name,
+    say(fmt::format("The job \"{}\" in resource group \"{}\" failed.", shown_name(row),
                     row.identity.resource_group));
     say(fmt::format("Job failed with exit code {} {}",
                     execution.exit_code ? std::to_string(*execution.exit_code) : "<none>",
                     at_and_took(execution)));
     print_failure(job, execution);
     return execution.exit_code.value_or(kNoExitCode);
+}
+
+// "2 running, 1 succeeded", in the order of a job's life.
+std::string counts_text(const std::vector<Execution>& executions) {
+    std::map<Execution::State, int> counts;
+    for (const Execution& execution : executions) ++counts[execution.state];
+    std::string text;
+    for (const auto& [state, count] : counts)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, state_name(state));
+    return text;
+}
+
+// The highest exit code of the tasks, as `sbatch --wait` has it. It reports the failed ones.
+int array_end(const std::vector<JobRow>& rows, const std::vector<Execution>& executions) {
+    int code = kOk;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Execution& execution = executions[i];
+        if (execution.state != Execution::State::failed) continue;
+        code = std::max(code, execution.exit_code.value_or(kNoExitCode));
+        say(fmt::format("Task {} failed with exit code {}: batchai job show -n {}",
+                        rows[i].number.index(),
+                        execution.exit_code ? std::to_string(*execution.exit_code) : "<none>",
+                        rows[i].number.text()));
+    }
+    if (code == kOk) say("Job completed");
+    return code;
+}
+
+int wait_for_array(NamedJobs& jobs, double interval) {
+    auto& rows = jobs.found.rows;
+    say(fmt::format("Job submitted at {}: an array of {} task{}", plain_time(rows.front().created),
+                    rows.size(), rows.size() == 1 ? "" : "s"));
+    Poll poll{Poll::Seconds(interval)};
+    std::string last;
+    for (bool told = false;; poll.sleep()) {
+        const auto executions = executions_of(jobs.store, rows);
+        if (!executions) {  // slurmctld may restart
+            if (last.empty()) return fail(kEnvironment, executions.error());
+            if (!told) note(executions.error().message + "; waiting for it to answer");
+            told = true;
+            continue;
+        }
+        told = false;
+        const std::string state = counts_text(*executions);
+        if (state != last) say("Tasks: " + state);
+        last = state;
+        if (std::all_of(executions->begin(), executions->end(),
+                        [](const Execution& execution) { return execution.over(); }))
+            return array_end(rows, *executions);
+    }
 }
 
 }  // namespace
@@ -104,8 +156,11 @@ void add_job_wait(CLI::App& parent, Session& session) {
         ->capture_default_str();
     verb->callback([name, interval, &session] {
         session.action = [name, interval] {
-            auto job = open_job(*name);
-            return job ? wait_for_job(*job, *interval) : fail(kBadInput, job.error());
+            auto jobs = open_jobs(*name);
+            if (!jobs) return fail(kBadInput, jobs.error());
+            if (jobs->found.is_array) return wait_for_array(*jobs, *interval);
+            auto job = only_job(*std::move(jobs));
+            return wait_for_job(job, *interval);
         };
     });
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The user's jobs, from rows of the history and record directories. A job of plain `sbatch
-// --batchai-job` has a record directory only; find_jobs and find_job add it to the history.
+// --batchai-job` has a record directory only; find_jobs and find_named add it to the history. Its
+// first node writes its number into the record. Until then the number comes from Slurm, which has
+// the record's uuid in the job's comment.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -29,9 +31,14 @@ sys::Result<Store> open_store();
 // Jobs that match, the oldest first. They include jobs of plain sbatch.
 sys::Result<std::vector<JobRow>> find_jobs(Store&, const JobFilter&);
 
-// One job by its name in the scope (the newest, if plain sbatch made several). If there is none, by
-// its Slurm job number or uuid in any scope.
-sys::Result<JobRow> find_job(Store&, const Scope&, const std::string& name);
+// The jobs that a name means: one, or the tasks of an array in the order of their indices.
+struct FoundJobs {
+    std::vector<JobRow> rows;  // at least one
+    bool is_array = false;     // an array is named, and not one of its tasks
+};
+// By the name in the scope (the newest, if plain sbatch made several): NAME, or NAME/3 for a task
+// of an array. If there is none, by the number in Slurm (26, 26_3) or the uuid, in any scope.
+sys::Result<FoundJobs> find_named(Store&, const Scope&, const std::string& name);
 
 // Removes the job's row and its record directory, not its output files.
 sys::Result<void> remove_job(Store&, const JobRow&);
@@ -39,9 +46,6 @@ sys::Result<void> remove_job(Store&, const JobRow&);
 // The snapshot as a document, and as a JobSpec.
 sys::Result<nlohmann::json> read_snapshot(const Store&, const JobRow&);
 sys::Result<job::JobSpec> read_spec(const Store&, const JobRow&);
-
-// The number that sbatch or the job's first node has written into a record; 0: none yet.
-std::int64_t recorded_slurm_id(const std::string& record);
 
 // `job run --local` holds this lock while its launcher runs. It shows other processes that the job
 // is alive, and the kernel releases it however the launcher ends.

@@ -69,10 +69,10 @@ std::vector<std::string> shell_without_terminal(const std::string& command) {
 std::vector<std::string> srun_command(const std::string& srun, const ExecArgs& args,
                                       const NodeSet& nodes, const std::string& node) {
     std::vector<std::string> command{srun, "--nodes=1", "--ntasks=1", "--nodelist=" + node};
-    std::int64_t job = nodes.job;
-    if (job == 0) job = own_job_on(node).value_or(0);
-    if (job > 0)
-        command.insert(command.end(), {"--overlap", fmt::format("--jobid={}", job)});
+    job::Number job = nodes.job;
+    if (!job) job = job::Number::of_job(own_job_on(node).value_or(0));
+    if (job)
+        command.insert(command.end(), {"--overlap", "--jobid=" + job.own_text()});
     else
         command.push_back("--partition=" + nodes.partition);
     const auto shell = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "job/number.hpp"
 #include "launcher/cli/session.hpp"
 
 namespace CLI {
@@ -19,7 +20,7 @@ namespace batchai::cli {
 // The nodes of a verb, and the job or partition in which a command runs on one of them.
 struct NodeSet {
     std::vector<std::string> names;
-    std::int64_t job = 0;   // the Slurm job that runs on them; 0: none
+    job::Number job;        // the Slurm job that runs on them; may be none
     std::string partition;  // for a command without a job
 };
 using FindNodes = std::function<sys::Result<NodeSet>()>;

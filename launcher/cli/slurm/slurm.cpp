@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "job/snapshot.hpp"
 #include "launcher/cli/slurm/external.hpp"
 #include "launcher/common/slurm_command.hpp"
 #include "sys/subprocess.hpp"
@@ -64,6 +65,21 @@ int exit_code(const std::string& text) {
     return signal > 0 ? kSignalBase + signal : number<int>(text.substr(0, colon)).value_or(0);
 }
 
+// The number that squeue prints as JobArrayID ("26_3") and JobID ("28"). A task that has not
+// started has the array's number as JobID.
+std::optional<job::Number> number_of(const std::string& text, const std::string& own,
+                                     bool has_started) {
+    const auto number = job::parse_number(text);
+    const auto own_number = job::parse_number(own);
+    if (!number || !own_number) return std::nullopt;
+    const bool known = has_started || own_number->own() != number->whole();
+    const std::int64_t id = known ? own_number->own() : 0;
+    if (number->is_task()) return job::Number::of_task(number->whole(), number->index(), id);
+    if (number->is_component())
+        return job::Number::of_component(number->whole(), number->index(), own_number->own());
+    return number;
+}
+
 // A command of Slurm's to run.
 struct Call {
     std::string name;
@@ -81,7 +97,9 @@ constexpr const char* kTimesInSeconds = "SLURM_TIME_FORMAT=%s";
 
 // squeue without the options that the user's environment sets.
 Call squeue(const std::vector<std::string>& options) {
-    Call call{"squeue", {"--noheader", "--all"}, {"SQUEUE_", kTimeFormat}, {kTimesInSeconds}};
+    // --array: a line for each task that waits, not one for all of them.
+    Call call{
+        "squeue", {"--noheader", "--all", "--array"}, {"SQUEUE_", kTimeFormat}, {kTimesInSeconds}};
     call.arguments.insert(call.arguments.end(), options.begin(), options.end());
     return call;
 }
@@ -93,8 +111,8 @@ Call squeue_jobs(const std::vector<std::string>& which) {
     Call call = squeue({"--states=all", "--me"});
     call.arguments.insert(call.arguments.end(), which.begin(), which.end());
     call.arguments.emplace_back(
-        "--Format=JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,Partition:256,"
-        "Reason:256");
+        "--Format=JobArrayID:64,JobID:16,State:32,exit_code:16,StartTime:32,EndTime:32,"
+        "Partition:256,Reason:256");
     return call;
 }
 
@@ -224,30 +242,39 @@ bool can_run_jobs(const std::string& state) {
     return !state.ends_with('*');  // "*": the node does not answer
 }
 
+void SlurmJobs::add(SlurmJob job) {
+    std::string text = job.number.text();
+    if (job.number.own() > 0) texts_of_own_.emplace(job.number.own(), text);
+    jobs_.emplace(std::move(text), std::move(job));
+}
+
+std::optional<SlurmJob> SlurmJobs::find(const job::Number& number) const {
+    auto found = jobs_.find(number.text());
+    if (found == jobs_.end() && number.kind() == job::Number::Kind::job)
+        if (const auto text = texts_of_own_.find(number.own()); text != texts_of_own_.end())
+            found = jobs_.find(text->second);
+    return found == jobs_.end() ? std::nullopt : std::optional(found->second);
+}
+
 SlurmJobs parse_squeue_jobs(const std::string& text) {
     SlurmJobs jobs;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         SlurmJob job;
-        std::string id, code, start, end;
+        std::string id, own, code, start, end;
         std::istringstream words(line);
-        if (!(words >> id >> job.state >> code >> start >> end >> job.partition)) continue;
-        const auto key = number<std::int64_t>(id);
-        if (!key) continue;
+        if (!(words >> id >> own >> job.state >> code >> start >> end >> job.partition)) continue;
+        const auto number = number_of(id, own, job.state != "PENDING");
+        if (!number) continue;
+        job.number = *number;
         std::getline(words >> std::ws, job.reason);
         job.reason.erase(job.reason.find_last_not_of(' ') + 1);
         job.start_time = time_of(start);
         job.end_time = time_of(end);
         job.exit_code = exit_code(code);
-        jobs.emplace(*key, job);
+        jobs.add(std::move(job));
     }
     return jobs;
-}
-
-std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id) {
-    const auto jobs = parse_squeue_jobs(text);
-    const auto found = jobs.find(id);
-    return found == jobs.end() ? std::nullopt : std::optional<SlurmJob>(found->second);
 }
 
 sys::Result<SlurmJobs> query_own_jobs() {
@@ -256,23 +283,44 @@ sys::Result<SlurmJobs> query_own_jobs() {
     return parse_squeue_jobs(*text);
 }
 
-sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id) {
-    const auto text = ask(squeue_jobs({"--jobs=" + std::to_string(id)}));
+sys::Result<std::optional<SlurmJob>> query_job(const job::Number& number) {
+    const auto text = ask(squeue_jobs({"--jobs=" + number.text()}));
     if (!text && text.error().message.find("Invalid job id") != std::string::npos)
         return std::optional<SlurmJob>();
     if (!text) return text.error();
-    return parse_squeue_job(*text, id);
+    return parse_squeue_jobs(*text).find(number);
 }
 
-std::optional<SlurmJob> parse_sacct(const std::string& text, std::int64_t id, double earliest) {
+std::vector<CommentedJob> parse_comments(const std::string& squeue) {
+    std::vector<CommentedJob> jobs;
+    for (const std::string& line : lines_of(squeue)) {
+        std::istringstream words(line);
+        std::string id, own, comment;
+        words >> id >> own >> comment;
+        const auto number = number_of(id, own, false);
+        std::string uuid = job::uuid_of_comment(comment);
+        if (number && !uuid.empty()) jobs.push_back({*number, std::move(uuid)});
+    }
+    return jobs;
+}
+
+sys::Result<std::vector<CommentedJob>> query_comments() {
+    const auto text =
+        ask(squeue({"--me", "--states=all", "--Format=JobArrayID:64,JobID:16,Comment:512"}));
+    if (!text) return text.error();
+    return parse_comments(*text);
+}
+
+std::optional<SlurmJob> parse_sacct(const std::string& text, const job::Number& wanted,
+                                    double earliest) {
     for (const std::string& line : lines_of(text)) {
-        std::array<std::string, 7> field;
+        std::array<std::string, 8> field;
         std::istringstream fields(line);
         for (std::string& one : field) std::getline(fields, one, '|');
-        const auto& [number_of_job, state, code, submitted, start, end, partition] = field;
+        const auto& [id, own, state, code, submitted, start, end, partition] = field;
         const auto submit_time = time_of(submitted);
-        if (number<std::int64_t>(number_of_job) != id || !submit_time || *submit_time < earliest)
-            continue;
+        const bool is_it = wanted.is_task() ? id == wanted.text() : own == wanted.text();
+        if (!is_it || !submit_time || *submit_time < earliest) continue;
         SlurmJob job;
         job.state = state.substr(0, state.find(' '));  // "CANCELLED by 1000" becomes "CANCELLED"
         job.start_time = time_of(start);
@@ -280,19 +328,19 @@ std::optional<SlurmJob> parse_sacct(const std::string& text, std::int64_t id, do
         if (!job.end_time) return std::nullopt;  // slurmdbd did not learn of the end
         job.exit_code = exit_code(code);
         job.partition = partition;
+        job.number = wanted;
         return job;
     }
     return std::nullopt;
 }
 
-std::optional<SlurmJob> accounted_job(std::int64_t id, double earliest) {
-    const auto text =
-        ask({"sacct",
-             {"--noheader", "--parsable2", "--allocations", "--jobs=" + std::to_string(id),
-              "--format=JobIDRaw,State,ExitCode,Submit,Start,End,Partition"},
-             {"SACCT_", kTimeFormat},
-             {kTimesInSeconds}});
-    return text ? parse_sacct(*text, id, earliest) : std::nullopt;
+std::optional<SlurmJob> accounted_job(const job::Number& number, double earliest) {
+    const auto text = ask({"sacct",
+                           {"--noheader", "--parsable2", "--allocations", "--jobs=" + number.text(),
+                            "--format=JobID,JobIDRaw,State,ExitCode,Submit,Start,End,Partition"},
+                           {"SACCT_", kTimeFormat},
+                           {kTimesInSeconds}});
+    return text ? parse_sacct(*text, number, earliest) : std::nullopt;
 }
 
 sys::Result<std::string> slurm_configuration() {
@@ -314,8 +362,8 @@ sys::Result<std::vector<std::string>> unfinished_jobs() {
     return ask_lines(call);
 }
 
-sys::Result<std::vector<std::string>> nodes_of_job(std::int64_t id) {
-    const auto list = ask(squeue({"--jobs=" + std::to_string(id), "--format=%N"}));
+sys::Result<std::vector<std::string>> nodes_of_job(const job::Number& number) {
+    const auto list = ask(squeue({"--jobs=" + number.text(), "--format=%N"}));
     if (!list) return list.error();
     return expand_hosts(first_line(*list));
 }
@@ -465,8 +513,10 @@ sys::Result<std::int64_t> submit(const Submission& submission) {
     return *id;
 }
 
-sys::Result<void> cancel(std::int64_t id) {
-    const auto done = ask({"scancel", {"--user=" + own_user(), std::to_string(id)}});
+sys::Result<void> cancel(const std::vector<job::Number>& numbers) {
+    Call call{"scancel", {"--user=" + own_user()}};
+    for (const job::Number& number : numbers) call.arguments.push_back(number.text());
+    const auto done = ask(call);
     // Slurm says "Invalid job id" of a job that has ended.
     if (!done && done.error().message.find("Invalid job id") == std::string::npos)
         return done.error();

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -39,21 +39,39 @@ sys::Result<std::vector<std::string>> partition_names();
 // Whether Slurm can start a job on a node in that state.
 bool can_run_jobs(const std::string& state);
 
-// Parses squeue's JobID, State, exit_code, StartTime, EndTime, Partition and Reason, with times in
-// seconds since the epoch. For a job whose number is also that of its array, squeue prints all jobs
-// of the array.
-std::optional<SlurmJob> parse_squeue_job(const std::string& text, std::int64_t id);
-// Nothing: Slurm does not know the job, or no longer.
-sys::Result<std::optional<SlurmJob>> query_job(std::int64_t id);
-// A job that slurmctld has forgotten, from Slurm's accounting: sacct's JobIDRaw, State, ExitCode,
-// Submit, Start, End and Partition. Nothing: there is no accounting, or it has no end of the job.
-// earliest: an older job with the same number, submitted before this time, is skipped.
-std::optional<SlurmJob> parse_sacct(const std::string& text, std::int64_t id, double earliest);
-std::optional<SlurmJob> accounted_job(std::int64_t id, double earliest);
-// All jobs of the user that Slurm knows, by number, from one call of squeue.
-using SlurmJobs = std::unordered_map<std::int64_t, SlurmJob>;
+// Jobs that Slurm knows. Each task of an array is a job, also while it waits.
+class SlurmJobs {
+  public:
+    void add(SlurmJob);
+    // Nothing: Slurm does not know the job. A number that names no task finds a task by its own
+    // number, because older releases of batchai recorded only that.
+    std::optional<SlurmJob> find(const job::Number&) const;
+
+  private:
+    std::map<std::string, SlurmJob> jobs_;              // by Number::text()
+    std::map<std::int64_t, std::string> texts_of_own_;  // by Number::own()
+};
+
+// Parses squeue's JobArrayID, JobID, State, exit_code, StartTime, EndTime, Partition and Reason,
+// with times in seconds since the epoch.
 SlurmJobs parse_squeue_jobs(const std::string& text);
+// Nothing: Slurm does not know the job, or no longer.
+sys::Result<std::optional<SlurmJob>> query_job(const job::Number&);
+// A job that slurmctld has forgotten, from Slurm's accounting: sacct's JobID, JobIDRaw, State,
+// ExitCode, Submit, Start, End and Partition. Nothing: there is no accounting, or it has no end of
+// the job. earliest: an older job with the same number, submitted before this time, is skipped.
+std::optional<SlurmJob> parse_sacct(const std::string& text, const job::Number&, double earliest);
+std::optional<SlurmJob> accounted_job(const job::Number&, double earliest);
+// All jobs of the user that Slurm knows, from one call of squeue.
 sys::Result<SlurmJobs> query_own_jobs();
+
+// A job of the user whose comment names a record (job::comment_of).
+struct CommentedJob {
+    job::Number number;
+    std::string uuid;
+};
+std::vector<CommentedJob> parse_comments(const std::string& squeue);  // "JobArrayID JobID Comment"
+sys::Result<std::vector<CommentedJob>> query_comments();
 // The output of `scontrol show config`.
 sys::Result<std::string> slurm_configuration();
 // The value of a line "Key   = value"; empty if there is none.
@@ -62,7 +80,7 @@ std::string value_of(const std::string& configuration, const std::string& key);
 sys::Result<std::vector<std::string>> unfinished_jobs();
 
 // The nodes of a running job.
-sys::Result<std::vector<std::string>> nodes_of_job(std::int64_t id);
+sys::Result<std::vector<std::string>> nodes_of_job(const job::Number&);
 // A running job of the user on a node.
 std::optional<std::int64_t> own_job_on(const std::string& node);
 // The user's jobs that have not ended, and the smallest limits of the user's associations. A limit
@@ -114,7 +132,8 @@ std::string batch_script(const Submission&);
 // Returns the new job's number. An error has sbatch's reason, on one line.
 sys::Result<std::int64_t> submit(const Submission&);
 
-// Ends a job if it is the user's. A job that has ended already is no error.
-sys::Result<void> cancel(std::int64_t id);
+// Ends jobs if they are the user's: whole arrays or single tasks, as the numbers say. A job that has
+// ended already is no error.
+sys::Result<void> cancel(const std::vector<job::Number>&);
 
 }  // namespace batchai::cli

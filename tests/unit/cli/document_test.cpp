@@ -18,7 +18,7 @@ JobRow row() {
     row.identity.name = "cifar_distributed";
     row.identity.uuid = "u-1";
     row.identity.cluster = "nc6cluster";
-    row.slurm_id = 7;
+    row.number = job::Number::of_job(7);
     row.created = 1528850147.573;
     return row;
 }
@@ -32,7 +32,7 @@ const json kSnapshot = {
       {"mountVolumes", {{"azureFileShares", {{{"credentials", {{"accountKey", "hidden"}}}}}}}}}}};
 
 JobLine line(const Execution& execution) {
-    return {row().identity, row().slurm_id, "horovod", 4, execution, ""};
+    return {row().identity, row().number, "horovod", 4, execution, ""};
 }
 
 }  // namespace
@@ -131,6 +131,22 @@ BOOST_AUTO_TEST_CASE(a_table_of_jobs_has_azs_columns) {
         "-------  -------  -----------  ----------  -------------------------  -------\n"
         "cifar_distributed  nc6cluster  batchai.horovod  batchaidev           horovod        "
         "4  failed           127           7  1970-01-01T00:01:40+00:00\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_task_of_an_array_is_named_with_its_index) {
+    JobRow task = row();
+    task.number = job::Number::of_task(26, 3, 28);
+    const auto document = job_document(task, {}, nullptr);
+    BOOST_TEST(document["name"] == "cifar_distributed/3");
+    BOOST_TEST(document["id"].get<std::string>().ends_with("/jobs/cifar_distributed/3"));
+    BOOST_TEST(document["slurm"]["jobId"] == 28);
+    BOOST_TEST(document["slurm"]["arrayJobId"] == 26);
+    BOOST_TEST(document["slurm"]["arrayTaskId"] == 3);
+    JobLine shown = line({});
+    shown.number = job::Number::of_task(26, 3);  // it waits
+    const std::string table = job_table({shown}).text();
+    BOOST_TEST(table.find("cifar_distributed/3") != std::string::npos);
+    BOOST_TEST(table.find("26_3") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_narrow_table_does_without_dates_and_reasons_before_it_cuts_a_name) {

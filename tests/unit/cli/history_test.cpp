@@ -20,7 +20,7 @@ JobRow row(const std::string& uuid, const std::string& name, std::int64_t slurm_
     JobRow row;
     row.identity.uuid = uuid;
     row.identity.name = name;
-    row.slurm_id = slurm_id;
+    row.number = job::Number::of_job(slurm_id);
     row.created = static_cast<double>(uuid[0]);
     return row;
 }
@@ -106,8 +106,38 @@ BOOST_AUTO_TEST_CASE(finds_jobs_by_name_number_and_uuid) {
     add(row("2", "12", 13));
     BOOST_TEST(jobs({"", "", "", "train", ""}).at(0).identity.uuid == "1");
     BOOST_TEST(jobs({"", "", "", "", "12"}).at(0).identity.uuid == "1");
-    BOOST_TEST(jobs({"", "", "", "", "2"}).at(0).slurm_id == 13);
+    BOOST_TEST(jobs({"", "", "", "", "2"}).at(0).number.own() == 13);
     BOOST_TEST(jobs({"nowhere", "", "", "", ""}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(finds_tasks_by_their_numbers_and_all_of_an_array_by_its_own) {
+    const auto add_task = [this](std::int64_t index, std::int64_t own) {
+        JobRow task = row("u-" + std::to_string(index), "train");
+        task.number = job::Number::of_task(26, index, own);
+        add(task, true);
+    };
+    add_task(0, 27);
+    add_task(1, 0);
+    add_task(2, 26);
+    add(row("w", "train", 28), true);
+    const auto numbers = [this](const std::string& id) {
+        std::string text;
+        for (const JobRow& job : jobs({"", "", "", "", id})) text += job.number.text() + " ";
+        return text;
+    };
+    BOOST_TEST(numbers("26") == "26_0 26_1 26_2 ");
+    BOOST_TEST(numbers("u") == "26_0 26_1 26_2 ");
+    BOOST_TEST(numbers("26_1") == "26_1 ");
+    BOOST_TEST(numbers("27") == "26_0 ");
+    BOOST_TEST(numbers("u-2") == "26_2 ");
+    BOOST_TEST(numbers("28") == "28 ");
+    BOOST_TEST(numbers("0") == "");
+    JobRow started = jobs({"", "", "", "", "26_1"}).at(0);
+    started.number = job::Number::of_task(26, 1, 29);
+    BOOST_REQUIRE(history.set_numbers({&started}));
+    BOOST_TEST(numbers("29") == "26_1 ");
+    BOOST_REQUIRE(history.remove_job("u-1"));
+    BOOST_TEST(numbers("26") == "26_0 26_2 ");
 }
 
 BOOST_AUTO_TEST_CASE(keeps_an_outcome_whole) {
@@ -122,7 +152,8 @@ BOOST_AUTO_TEST_CASE(keeps_an_outcome_whole) {
     over.outcome = execution;
     over.kept = KeptJob{"horovod", 4, "{}"};
     BOOST_REQUIRE(history.keep({&over}));
-    BOOST_REQUIRE(history.set_slurm_id("1", 44));
+    over.number = job::Number::of_job(44);
+    BOOST_REQUIRE(history.set_numbers({&over}));
     BOOST_REQUIRE(history.set_terminating("1"));
     const JobRow job = jobs().at(0);
     BOOST_REQUIRE(job.outcome);
@@ -131,7 +162,7 @@ BOOST_AUTO_TEST_CASE(keeps_an_outcome_whole) {
     BOOST_TEST(*job.outcome->end_time == 5.5);
     BOOST_TEST(*job.outcome->exit_code == 3);
     BOOST_TEST(job.outcome->errors.at(0).node == "n1");
-    BOOST_TEST(job.slurm_id == 44);
+    BOOST_TEST(job.number.own() == 44);
     BOOST_TEST(job.terminating);
     BOOST_TEST(!job.deleting);
     JobFilter deleting;

@@ -97,6 +97,11 @@ const char* const kAlsoAccepted[] = {
     "job show -n i -n j -o json -o yaml",
     "job show --ids "
     "/subscriptions/s/resourceGroups/g/providers/p/workspaces/w/experiments/e/jobs/j",
+    "job show --ids "
+    "/subscriptions/s/resourceGroups/g/providers/p/workspaces/w/experiments/e/jobs/j/3",
+    "job terminate -n j/3 -y",
+    "job terminate -n 26_3 -y",
+    "job file list -j j.json/12",
     "job create -n j -c job.json -r cluster -l eastus",
     "job create -n j -f job.json --afs-name a --afs-mount-path b --bfs-name c --nfs d",
     "job create -n j -f job.json -- --mem=4G --oversubscribe",
@@ -151,6 +156,10 @@ const Complaint kComplaints[] = {
     {"job create -f x -n -x", "'-x' is not a name"},
     {"job create -f x --name=--wrap=id", "'--wrap=id' is not a name"},
     {"job show -n ../x", "'../x' is not a name"},
+    {"job show -n j/x", "'j/x' is not a name of a task: NAME/INDEX"},
+    {"job show -n j/1/2", "'j/1/2' is not a name of a task"},
+    {"job show -n 26+1",
+     "'26+1' is a component of a heterogeneous job: batchai knows the job as 26"},
     {"job wait -n x --interval inf", "must be a number from 0.2 to 86400, is 'inf'"},
     {"job wait -n x --interval nan", "must be a number from 0.2 to 86400, is 'nan'"},
     {"job wait -n x --interval -1", "must be a number from 0.2 to 86400, is '-1'"},
