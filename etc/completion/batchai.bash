@@ -28,7 +28,7 @@ _batchai() {
         " job run") words="--help --output --query --verbose --debug --only-show-errors --subscription --config-file --name --resource-group --workspace --experiment --storage-account-name --storage-account-key --afs-name --afs-mount-path --bfs-name --bfs-mount-path --nfs --nfs-name --nfs-resource-group --nfs-mount-path --location --local --share --image --cluster" ;;
         " job check") words="--help --output --query --verbose --debug --only-show-errors --subscription --config-file --json --storage-account-name --storage-account-key" ;;
         " job show") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment" ;;
-        " job list") words="--help --output --query --verbose --debug --only-show-errors --subscription --resource-group --workspace --experiment" ;;
+        " job list") words="--help --output --query --verbose --debug --only-show-errors --subscription --resource-group --workspace --experiment --since --state --last" ;;
         " job wait") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment --interval" ;;
         " job terminate") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment --yes --no-wait" ;;
         " job delete") words="--help --output --query --verbose --debug --only-show-errors --subscription --name --job --ids --resource-group --workspace --experiment --yes --no-wait" ;;

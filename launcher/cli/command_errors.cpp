@@ -88,7 +88,10 @@ std::string unknown_option(const CLI::App& where, const std::string& word) {
 std::string explain(const CLI::App& command, const CLI::ParseError& error) {
     const CLI::App& where = deepest(command);
     const std::string help = fmt::format(" (see '{} --help')", path_of(where));
-    const auto rest = where.remaining();
+    // A refused value, such as a name. Words that CLI11 has not read are not the mistake.
+    if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) return error.what() + help;
+    auto rest = where.remaining();
+    rest.erase(std::find(rest.begin(), rest.end(), "--"), rest.end());  // options of sbatch
     const auto option = std::find_if(rest.begin(), rest.end(), [](const std::string& word) {
         return word.size() > 1 && word[0] == '-';
     });

@@ -133,3 +133,35 @@ resume() { scontrol update NodeName=n1,n2 State=RESUME; }
     refused_with "*'26+1' is a component of a heterogeneous job: batchai knows the job as 26*" job show -n 26+1
     batchai job terminate -n train --yes
 }
+
+@test "a job in another experiment is named there" {
+    write_command job.json 1 true
+    batchai job create -g mygroup -e cifar -n other -f job.json --storage-account-name a
+    refused_with "batchai: job other: not found in experiment default of workspace default of group default; experiment cifar has one: give -g mygroup -e cifar" job show -n other
+    refused_with "batchai: job nowhere: not found in experiment default of workspace default of group default: see 'batchai job list'" job show -n nowhere
+    batchai job wait -g mygroup -e cifar -n other
+    batchai job list -o table >table
+    [[ $(sed -n 1p table) == *Experiment* ]]
+    grep -q ' cifar ' table
+}
+
+@test "job list shows the last jobs, those of a state and those of a time" {
+    start good 1 true
+    start bad 1 false
+    start best 1 true
+    for name in good bad best; do batchai job wait "${scope[@]}" -n $name || true; done
+    names() { batchai job list --query '[].name' -o tsv "$@" | tr '\n' ' '; }
+    [ "$(names --state failed)" = 'bad ' ]
+    [ "$(names --state succeeded --last 1)" = 'best ' ]
+    [ "$(names --state failed,succeeded --last 2)" = 'bad best ' ]
+    [ "$(names --last 2)" = 'bad best ' ]
+    [ "$(names --since 1h)" = 'good bad best ' ]
+    as_alice python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as history: history.execute("UPDATE job SET created = created - 8 * 86400 WHERE name = ?", ("good",))' \
+        "$(alice_home)/.local/share/batchai/history.db"
+    [ "$(names --since 7d)" = 'bad best ' ]
+    [ "$(names --since 2w)" = 'good bad best ' ]
+    refused_with "*--since*'week' is not a time*" job list --since week
+    refused_with "*--state*'done' is not a state: queued, running, terminating, succeeded or failed*" job list --state done
+    refused_with "*--last*" job list --last 0
+}

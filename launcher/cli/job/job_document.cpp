@@ -212,10 +212,11 @@ int node_count_of(const json& document) {
 }
 
 Table job_table(const std::vector<JobLine>& lines) {
-    Table table{{"Name", "Cluster", "Cluster RG", "Cluster Workspace", "Tool", "Nodes", "State",
-                 "Exit code", "Slurm ID", "Started", "Ended"},
-                {},
-                {"Cluster Workspace", "Cluster RG", "Ended", "Cluster", "Started", "Reason"}};
+    Table table{
+        {"Name", "Cluster", "Cluster RG", "Cluster Workspace", "Tool", "Nodes", "State",
+         "Exit code", "Experiment", "Slurm ID", "Started", "Ended"},
+        {},
+        {"Cluster Workspace", "Cluster RG", "Ended", "Cluster", "Started", "Experiment", "Reason"}};
     const auto any = [&lines](auto has) { return std::any_of(lines.begin(), lines.end(), has); };
     const bool waits = any([](const JobLine& line) { return !line.execution.waits_for.empty(); });
     const bool prepares = any([](const JobLine& line) { return !line.preparing.empty(); });
@@ -234,6 +235,7 @@ Table job_table(const std::vector<JobLine>& lines) {
                line.nodes > 0 ? std::to_string(line.nodes) : "",
                line.deleting ? "deleting" : state_name(execution.state),
                execution.exit_code ? std::to_string(*execution.exit_code) : "",
+               identity.experiment,
                line.number.text(),
                execution.start_time ? iso_seconds(*execution.start_time) : "",
                execution.end_time ? iso_seconds(*execution.end_time) : ""};

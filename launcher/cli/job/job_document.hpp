@@ -42,7 +42,7 @@ struct JobLine {
 };
 
 // az's columns: Name, Cluster, Cluster RG, Cluster Workspace, Tool, Nodes, State, Exit code. Then
-// Slurm's: Slurm ID, Started, Ended. Reason and Preparation only if a job has one.
+// Experiment and Slurm's: Slurm ID, Started, Ended. Reason and Preparation only if a job has one.
 Table job_table(const std::vector<JobLine>&);
 
 }  // namespace batchai::cli

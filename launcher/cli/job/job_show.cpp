@@ -10,7 +10,9 @@
 #include "launcher/cli/command_options.hpp"
 #include "launcher/cli/job/job_failure.hpp"
 #include "launcher/cli/job/job_name.hpp"
+#include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/verbs.hpp"
+#include "sys/clock.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -70,15 +72,53 @@ int show(const Session& session, const JobName& name) {
     return code;
 }
 
-int list(const Session& session, const Scope& scope) {
+struct ListArgs {
+    Scope scope{"", "", ""};
+    std::optional<double> since;  // seconds
+    std::vector<std::string> states;
+    std::optional<std::size_t> last;
+};
+
+// Drops the jobs whose state is not asked for. No states: all are.
+void keep_states(const std::vector<std::string>& states, std::vector<JobRow>& rows,
+                 std::vector<Execution>& executions) {
+    if (states.empty()) return;
+    std::vector<JobRow> kept_rows;
+    std::vector<Execution> kept;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const char* state = state_name(executions[i].state);
+        if (std::find(states.begin(), states.end(), state) == states.end()) continue;
+        kept_rows.push_back(std::move(rows[i]));
+        kept.push_back(std::move(executions[i]));
+    }
+    rows = std::move(kept_rows);
+    executions = std::move(kept);
+}
+
+template <class T>
+void keep_last(const std::optional<std::size_t>& count, std::vector<T>& items) {
+    if (count && *count < items.size())
+        items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(*count));
+}
+
+int list(const Session& session, const ListArgs& args) {
     auto store = open_store();
     if (!store) return fail(kEnvironment, store.error());
     const bool documents = !session.wants_table();
+    const Scope& scope = args.scope;
     auto jobs = find_jobs(
         *store, {scope.resource_group, scope.workspace, scope.experiment, "", "", documents});
     if (!jobs) return fail(kFailed, jobs.error());
-    const auto executions = executions_of(*store, *jobs);
+    if (args.since) {
+        const double earliest = sys::wall_clock() - *args.since;
+        std::erase_if(*jobs, [earliest](const JobRow& row) { return row.created < earliest; });
+    }
+    if (args.states.empty()) keep_last(args.last, *jobs);
+    auto executions = executions_of(*store, *jobs);
     if (!executions) return fail(kEnvironment, executions.error());
+    keep_states(args.states, *jobs, *executions);
+    keep_last(args.last, *jobs);
+    keep_last(args.last, *executions);
     return print_jobs(session, *store, *jobs, *executions);
 }
 
@@ -96,11 +136,36 @@ void add_job_show(CLI::App& parent, Session& session) {
 void add_job_list(CLI::App& parent, Session& session) {
     CLI::App* verb =
         add_verb(parent, session, "list", "your jobs, oldest first", "batchai job list -o table");
-    const auto scope = std::make_shared<Scope>(Scope{"", "", ""});
-    add_experiment_options(*verb, *scope);
-    verb->callback([scope, &session] {
-        session.action = [scope, &session] { return list(session, *scope); };
-    });
+    const auto args = std::make_shared<ListArgs>();
+    add_experiment_options(*verb, args->scope);
+    verb->add_option_function<std::string>(
+            "--since", [args](const std::string& text) { args->since = parse_age(text); },
+            "only jobs that were submitted in this time, such as 7d, 12h or 30m")
+        ->check([](const std::string& text) {
+            return parse_age(text)
+                       ? std::string()
+                       : "'" + text + "' is not a time: a number and s, m, h, d or w, such as 7d";
+        })
+        ->type_name("TIME");
+    verb->add_option("--state", args->states,
+                     "only jobs in this state: queued, running, terminating, succeeded or failed")
+        ->expected(1)
+        ->take_all()
+        ->delimiter(',')
+        ->check(CLI::Validator(
+            [](const std::string& text) {
+                return state_from_name(text)
+                           ? std::string()
+                           : "'" + text +
+                                 "' is not a state: queued, running, terminating, "
+                                 "succeeded or failed";
+            },
+            ""));
+    verb->add_option("--last", args->last, "only the last N of them")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("N");
+    verb->callback(
+        [args, &session] { session.action = [args, &session] { return list(session, *args); }; });
 }
 
 }  // namespace batchai::cli

@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <utility>
 
 namespace batchai::cli {
 namespace {
@@ -55,6 +58,18 @@ std::string duration_text(double length) {
     text += fmt::format("{}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
     if (parts.microseconds > 0) text += fmt::format(".{:06}", parts.microseconds);
     return text;
+}
+
+std::optional<double> parse_age(std::string_view text) {
+    constexpr std::array<std::pair<char, double>, 5> kUnits{
+        {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', kDay}, {'w', 7 * kDay}}};
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool has_unit = error == std::errc() && end + 1 == text.data() + text.size();
+    if (!has_unit || !std::isfinite(number) || number <= 0) return std::nullopt;
+    for (const auto& [letter, seconds] : kUnits)
+        if (letter == *end) return number * seconds;
+    return std::nullopt;
 }
 
 }  // namespace batchai::cli

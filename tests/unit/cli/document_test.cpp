@@ -126,11 +126,12 @@ BOOST_AUTO_TEST_CASE(a_table_of_jobs_has_azs_columns) {
     BOOST_TEST(
         job_table({line(execution)}).text() ==
         "Name               Cluster     Cluster RG       Cluster Workspace    Tool       "
-        "Nodes  State      Exit code    Slurm ID  Started                    Ended\n"
+        "Nodes  State      Exit code  Experiment      Slurm ID  Started                    Ended\n"
         "-----------------  ----------  ---------------  -------------------  -------  "
-        "-------  -------  -----------  ----------  -------------------------  -------\n"
+        "-------  -------  -----------  ------------  ----------  -------------------------  "
+        "-------\n"
         "cifar_distributed  nc6cluster  batchai.horovod  batchaidev           horovod        "
-        "4  failed           127           7  1970-01-01T00:01:40+00:00\n");
+        "4  failed           127  cifar                  7  1970-01-01T00:01:40+00:00\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_task_of_an_array_is_named_with_its_index) {

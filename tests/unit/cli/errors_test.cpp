@@ -49,7 +49,9 @@ const Typo kTypos[] = {
     {"job show -n x y", "y: 'batchai job show' expects no such word"},
     {"xyzzy", "xyzzy: no such command of 'batchai' (see 'batchai --help')"},
     {"job", "batchai job: expected one of check, create, "},
-    {"job show", "--name"}};
+    {"job show", "--name"},
+    {"job create -n rate-0.1 -f x -- --time=5", "--name: 'rate-0.1' is not a name"},
+    {"job create -f x -- --time=5", "--name is required"}};
 
 }  // namespace
 

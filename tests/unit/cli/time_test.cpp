@@ -22,6 +22,17 @@ BOOST_AUTO_TEST_CASE(a_duration_has_pythons_form) {
     BOOST_TEST(duration_text(-1) == "0:00:00");
 }
 
+BOOST_AUTO_TEST_CASE(an_age_is_a_number_and_a_unit) {
+    const auto seconds = [](const char* text) { return parse_age(text).value_or(-1); };
+    BOOST_TEST(seconds("90s") == 90);
+    BOOST_TEST(seconds("30m") == 1800);
+    BOOST_TEST(seconds("1.5h") == 5400);
+    BOOST_TEST(seconds("7d") == 7 * 86400);
+    BOOST_TEST(seconds("2w") == 14 * 86400);
+    for (const char* text : {"", "7", "d", "0d", "-1d", "7x", "7dd", "7 d", "infd", "nand"})
+        BOOST_TEST(!parse_age(text), text);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace batchai::cli
