@@ -4,7 +4,9 @@
 #include "collectives/api/api.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +19,8 @@ namespace {
 
 thread_local std::string last_error;
 
+std::atomic<unsigned> forks = 0;
+
 batchai_coll_comm* handle_of(std::unique_ptr<Communicator> communicator) {
     auto handle = std::make_unique<batchai_coll_comm>();
     handle->communicator = std::move(communicator);
@@ -25,6 +29,24 @@ batchai_coll_comm* handle_of(std::unique_ptr<Communicator> communicator) {
 }
 
 }  // namespace
+
+Maker::Maker() {
+    static const int registered =
+        ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+    static_cast<void>(registered);
+    forks_ = forks.load(std::memory_order_relaxed);
+}
+
+bool Maker::is_this_process() const {
+    return forks_ == forks.load(std::memory_order_relaxed);
+}
+
+batchai_coll_status refuse_child(const char* function) {
+    return bad_argument(function,
+                        "this process was forked from a rank of the job after init: a rank is one "
+                        "process. Call init in the forked process only, or start as many ranks as "
+                        "processes");
+}
 
 void show_plan(const std::string& plan, int rank) {
     const char* wanted = std::getenv("BATCHAI_COLL_DEBUG");
@@ -138,6 +160,7 @@ batchai_coll_status batchai_coll_split(batchai_coll_comm* comm, const int* ranks
         if (part != nullptr) *part = nullptr;
         if (comm == nullptr || part == nullptr) return bad_argument(kName, "a null argument");
         if (count == 0 || ranks == nullptr) return bad_argument(kName, "no ranks");
+        if (!comm->maker.is_this_process()) return refuse_child(kName);
         const int size = comm->communicator->topology().size;
         for (size_t i = 0; i < count; ++i) {
             if (ranks[i] < 0 || ranks[i] >= size) {
@@ -164,6 +187,7 @@ batchai_coll_status batchai_coll_group(batchai_coll_comm* comm, int rank, int si
         if (comm == nullptr || exchange == nullptr || part == nullptr) {
             return bad_argument(kName, "a null argument");
         }
+        if (!comm->maker.is_this_process()) return refuse_child(kName);
         if (rank < 0 || rank >= size || size > comm->communicator->topology().size) {
             return bad_argument(
                 kName, fmt::format("rank {} of a group of {}: this communicator has {} ranks", rank,

@@ -11,9 +11,25 @@
 #include "collectives/comm/comm.hpp"
 #include "collectives/device/device_comm.hpp"
 
+namespace batchai::coll::api {
+
+// Knows whether this process is a child of fork() of the process that made the object. Both would
+// take part as one rank. Cheaper than getpid().
+class Maker {
+  public:
+    Maker();
+    bool is_this_process() const;
+
+  private:
+    unsigned forks_;  // between the process that has loaded the library and the maker
+};
+
+}  // namespace batchai::coll::api
+
 struct batchai_coll_comm {
     std::unique_ptr<batchai::coll::Communicator> communicator;
     std::string plan;
+    batchai::coll::api::Maker maker = {};
 };
 
 struct batchai_coll_device {
@@ -28,6 +44,8 @@ void show_plan(const std::string& plan, int rank);
 batchai_coll_status fail(batchai_coll_status status, const std::string& sentence);
 batchai_coll_status bad_argument(const char* function, const std::string& what);
 batchai_coll_status bad_argument(const char* function, const sys::Error& error);
+// The error of an operation in a child of fork().
+batchai_coll_status refuse_child(const char* function);
 // Handles an exception. Out of memory is the only one that is known to occur.
 batchai_coll_status fail_by_exception() noexcept;
 

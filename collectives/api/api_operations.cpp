@@ -19,6 +19,7 @@ batchai_coll_status started(const char* name, batchai_coll_comm* comm,
                             batchai_coll_request** request, Make make) {
     return guarded([&] {
         if (comm == nullptr || request == nullptr) return bad_argument(name, "a null argument");
+        if (!comm->maker.is_this_process()) return refuse_child(name);
         const Topology& topology = comm->communicator->topology();
         const batchai::sys::Result<CheckedCall> made = make(Ranks{topology.rank, topology.size});
         if (!made) return bad_argument(name, made.error());

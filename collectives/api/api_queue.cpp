@@ -51,6 +51,7 @@ struct batchai_coll_queue {
 
     DeviceMessages devices;
     Queue queue;
+    Maker maker;
 };
 
 namespace {
@@ -125,6 +126,7 @@ batchai::sys::Result<void> check(Device& device, std::span<const Part> parts,
 
 batchai_coll_status submit(const char* function, batchai_coll_queue* queue,
                            const Queue::Order& order, batchai_coll_ticket** ticket) {
+    if (!queue->maker.is_this_process()) return refuse_child(function);
     Submission* submission = queue->queue.submit(order);
     if (submission == nullptr) {
         return bad_argument(

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <utility>
 
 #include "collectives/comm/handover.hpp"
+#include "collectives/comm/identity.hpp"
 
 namespace batchai::coll {
 namespace {
@@ -40,6 +42,13 @@ sys::Error pmix_error(const std::string& what, pmix_status_t status) {
 
 constexpr char kSessionKey[] = "batchai.coll.session";
 
+// How long an earlier program of a rank may need to end after it has left the library.
+constexpr std::chrono::seconds kHandover(10);
+
+unsigned rank_of_environment() {
+    return static_cast<unsigned>(std::strtoul(environment("PMIX_RANK").c_str(), nullptr, 10));
+}
+
 // The process's connection to its PMIx server. It lasts from the first use until the process ends
 // or unloads the library. If a client finalized and connected again while others were in a fence,
 // the fence would fail.
@@ -57,7 +66,8 @@ class Session {
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    pmix_status_t status() const { return status_; }
+    // An error if this process may not take part as its rank.
+    sys::Result<void> joined() const;
     const pmix_proc_t& self() const { return self_; }
 
     // Collective. Returns the prefix of the next communicator's keys.
@@ -79,6 +89,7 @@ class Session {
   private:
     Session()
         : process_(::getpid()),
+          claim_(claim_rank(environment("PMIX_NAMESPACE"), rank_of_environment(), kHandover)),
           shared_(PMIx_Initialized() != 0),
           status_(PMIx_Init(&self_, nullptr, 0)) {}
     ~Session() {
@@ -91,12 +102,31 @@ class Session {
 
     pmix_proc_t self_{};
     pid_t process_;
+    sys::Result<RankSocket> claim_;  // released after PMIx_Finalize
     bool shared_;  // another library of the process, such as an MPI library, is a client too
     pmix_status_t status_;
     std::string name_;  // empty: not agreed on yet
     unsigned epochs_ = 0;
-    LeavingSocket leaving_;  // closed after PMIx_Finalize
+    RankSocket leaving_;  // closed after PMIx_Finalize
 };
+
+// A second process of a rank ends the job: the first one, and the other ranks, may be in the middle
+// of a training that lacks the second one's part.
+sys::Result<void> Session::joined() const {
+    if (process_ != ::getpid()) {
+        return sys::Error{fmt::format(
+            "this process was forked from process {}, which is rank {} of this job already: a rank "
+            "is one process at a time. Call init in one of them only",
+            process_, self_.rank)};
+    }
+    if (!claim_) {
+        const std::string sentence = "collectives: " + claim_.error().message;
+        if (status_ == PMIX_SUCCESS) PMIx_Abort(1, sentence.c_str(), nullptr, 0);
+        return claim_.error();
+    }
+    if (status_ == PMIX_SUCCESS) return {};
+    return pmix_error("connecting to the PMIx server (PMIX_NAMESPACE is set)", status_);
+}
 
 sys::Result<std::string> Session::next_scope() {
     leaving_ = {};
@@ -108,7 +138,6 @@ sys::Result<std::string> Session::next_scope() {
 }
 
 sys::Result<void> Session::await_predecessors() const {
-    constexpr std::chrono::seconds kLimit(10);
     const pmix_proc_t job = proc(PMIX_RANK_WILDCARD);
     Value peers;
     if (PMIx_Get(&job, PMIX_LOCAL_PEERS, nullptr, 0, &peers.value) != PMIX_SUCCESS ||
@@ -118,8 +147,7 @@ sys::Result<void> Session::await_predecessors() const {
     std::istringstream list(peers.value->data.string);
     for (std::string text; std::getline(list, text, ',');) {
         const auto rank = static_cast<pmix_rank_t>(std::strtoul(text.c_str(), nullptr, 10));
-        // A process that leaves as this rank is a program that encloses this one.
-        if (auto ended = await_leaving(self_.nspace, rank, kLimit); !ended) return ended;
+        if (auto ended = await_leaving(self_.nspace, rank, kHandover); !ended) return ended;
     }
     return {};
 }
@@ -209,20 +237,28 @@ class PmixBootstrap final : public Bootstrap {
     int rank_ = 0, size_ = 1;
 };
 
+// A job may call init again and again.
+void remark_once() {
+    static const std::string remark = remark_of_lone_process(environment);
+    static const bool said =
+        !remark.empty() && std::fprintf(stderr, "collectives: %s\n", remark.c_str()) > 0;
+    static_cast<void>(said);
+}
+
 sys::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::open() {
     auto self = std::make_unique<PmixBootstrap>();
-    if (environment("PMIX_NAMESPACE").empty()) return std::unique_ptr<Bootstrap>(std::move(self));
-
-    Session& session = Session::get();
-    pmix_status_t status = session.status();
-    if (status != PMIX_SUCCESS) {
-        return pmix_error("connecting to the PMIx server (PMIX_NAMESPACE is set)", status);
+    if (auto good = check_identity(environment); !good) return good.error();
+    if (environment("PMIX_NAMESPACE").empty()) {
+        remark_once();
+        return std::unique_ptr<Bootstrap>(std::move(self));
     }
+    Session& session = Session::get();
+    if (auto joined = session.joined(); !joined) return joined.error();
     self->session_ = &session;
     self->rank_ = static_cast<int>(session.self().rank);
     const pmix_proc_t job = session.proc(PMIX_RANK_WILDCARD);
     Value size;
-    status = PMIx_Get(&job, PMIX_JOB_SIZE, nullptr, 0, &size.value);
+    const pmix_status_t status = PMIx_Get(&job, PMIX_JOB_SIZE, nullptr, 0, &size.value);
     if (status != PMIX_SUCCESS) return pmix_error("asking PMIx for the size of the job", status);
     self->size_ = static_cast<int>(size.value->data.uint32);
     auto scope = session.next_scope();

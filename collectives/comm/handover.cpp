@@ -30,10 +30,10 @@ struct Address {
 
 // The end of a job's name distinguishes it from other jobs. A leading zero byte makes the address
 // abstract.
-Address address_of(const std::string& job, unsigned rank) {
+Address address_of(const std::string& job, unsigned rank, const char* suffix = "") {
     constexpr std::size_t kMost = 64;
     const std::string text = fmt::format(
-        "batchai.coll.{}.{}", job.substr(job.size() - std::min(job.size(), kMost)), rank);
+        "batchai.coll.{}.{}{}", job.substr(job.size() - std::min(job.size(), kMost)), rank, suffix);
     Address address;
     address.bytes.sun_family = AF_UNIX;
     std::memcpy(address.bytes.sun_path + 1, text.data(), text.size());
@@ -43,6 +43,15 @@ Address address_of(const std::string& job, unsigned rank) {
 
 sys::UniqueFd make_socket() {
     return sys::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+RankSocket listen_at(const Address& address) {
+    sys::UniqueFd listener = make_socket();
+    if (!listener || ::bind(listener.get(), address.get(), address.size) != 0 ||
+        ::listen(listener.get(), SOMAXCONN) != 0) {
+        return {};
+    }
+    return RankSocket(std::move(listener));
 }
 
 // The process that listens at the other end. 0 if it belongs to another user, because any user can
@@ -58,7 +67,7 @@ bool has_ended(pid_t process) {
     return ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
-// The descriptors of all LeavingSockets, which a child of fork() must not keep.
+// The descriptors of all RankSockets, which a child of fork() must not keep.
 class Descriptors {
   public:
     // Never destroyed: a socket may be closed while the process exits.
@@ -99,30 +108,50 @@ class Descriptors {
 
 }  // namespace
 
-LeavingSocket::LeavingSocket(sys::UniqueFd socket) : socket_(std::move(socket)) {
+RankSocket::RankSocket(sys::UniqueFd socket) : socket_(std::move(socket)) {
     if (socket_) Descriptors::get().add(socket_.get());
 }
 
-LeavingSocket& LeavingSocket::operator=(LeavingSocket&& other) noexcept {
+RankSocket& RankSocket::operator=(RankSocket&& other) noexcept {
     release();
     socket_ = other.release();
     if (socket_) Descriptors::get().add(socket_.get());
     return *this;
 }
 
-sys::UniqueFd LeavingSocket::release() {
+sys::UniqueFd RankSocket::release() {
     if (socket_) Descriptors::get().remove(socket_.get());
     return std::move(socket_);
 }
 
-LeavingSocket announce_leaving(const std::string& job, unsigned rank) {
-    const Address address = address_of(job, rank);
-    sys::UniqueFd listener = make_socket();
-    if (!listener || ::bind(listener.get(), address.get(), address.size) != 0 ||
-        ::listen(listener.get(), SOMAXCONN) != 0) {
-        return {};
+sys::Result<RankSocket> claim_rank(const std::string& job, unsigned rank,
+                                   std::chrono::milliseconds limit) {
+    constexpr int kTries = 100;  // milliseconds between another process's bind() and listen()
+    const Address address = address_of(job, rank, ".process");
+    bool waited = false;
+    for (int tries = 0; tries < kTries; ++tries) {
+        if (RankSocket own = listen_at(address)) return own;
+        const sys::UniqueFd connection = make_socket();
+        if (::connect(connection.get(), address.get(), address.size) != 0) {
+            ::usleep(1000);
+            continue;
+        }
+        const pid_t process = listening_process(connection.get());
+        if (process == 0 || has_ended(process)) break;
+        if (waited) {
+            return sys::Error{fmt::format(
+                "process {} is rank {} of this job already: a rank is one process at a time. Start "
+                "as many ranks as processes, or run the programs of a rank one after the other",
+                process, rank)};
+        }
+        if (auto left = await_leaving(job, rank, limit); !left) return left.error();
+        waited = true;
     }
-    return LeavingSocket(std::move(listener));
+    return RankSocket();
+}
+
+RankSocket announce_leaving(const std::string& job, unsigned rank) {
+    return listen_at(address_of(job, rank));
 }
 
 sys::Result<void> await_leaving(const std::string& job, unsigned rank,
@@ -133,7 +162,7 @@ sys::Result<void> await_leaving(const std::string& job, unsigned rank,
     constexpr int kLookAgain = 20;
     const Address address = address_of(job, rank);
     const sys::UniqueFd connection = make_socket();
-    // The queue of a LeavingSocket always has room for a connection.
+    // The queue of a RankSocket always has room for a connection.
     if (::connect(connection.get(), address.get(), address.size) != 0) return {};
     const pid_t process = listening_process(connection.get());
     if (process == 0) return {};

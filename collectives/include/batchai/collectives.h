@@ -20,7 +20,7 @@
  * GPU memory. They belong to the caller and must stay untouched until the operation has completed.
  *
  * Threads: one thread at a time may use a communicator and its requests. The exception is
- * batchai_coll_abort, which any thread may call. A child of fork() must not use them.
+ * batchai_coll_abort, which any thread may call. In a child of fork(), operations are refused.
  *
  * Errors: every function returns a batchai_coll_status; batchai_coll_last_error() has the sentence.
  * After an error other than BATCHAI_COLL_ERR_ARGUMENT the communicator only returns that error
@@ -120,7 +120,11 @@ BATCHAI_COLL_API const char* batchai_coll_status_name(batchai_coll_status status
 /* Init is collective over all ranks of the job; an error on one rank is an error on all. The caller
  * owns *comm and ends it with finalize. Finalize waits for the other ranks: it is collective too,
  * except after an error. Another init may follow. The communicator and its requests are gone after
- * finalize, whatever it returns. */
+ * finalize, whatever it returns.
+ *
+ * A rank is one process at a time. Init fails with BATCHAI_COLL_ERR_SYSTEM if a live process of the
+ * rank has called it, which ends the job, or if a launcher such as torchrun has made several
+ * processes of the rank. A process without a PMIx server is rank 0 of 1. */
 BATCHAI_COLL_API batchai_coll_status batchai_coll_init(batchai_coll_comm** comm);
 BATCHAI_COLL_API batchai_coll_status batchai_coll_finalize(batchai_coll_comm* comm);
 

@@ -30,7 +30,7 @@ constexpr std::chrono::seconds kLimit(20);
 BOOST_AUTO_TEST_SUITE(handover)
 
 BOOST_AUTO_TEST_CASE(does_not_wait_for_ever_for_a_rank_that_does_not_leave_and_names_its_process) {
-    const LeavingSocket leaving = announce_leaving(job("one"), 1);
+    const RankSocket leaving = announce_leaving(job("one"), 1);
     const auto left = await_leaving(job("one"), 1, std::chrono::milliseconds(50));
     BOOST_REQUIRE(!left);
     BOOST_TEST(left.error().message.starts_with("process " + std::to_string(::getpid()) + ","));
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(does_not_wait_for_a_child_that_outlives_the_process_that_wa
     const std::string name = job("outlived");
     const pid_t leaving = ::fork();
     if (leaving == 0) {
-        const LeavingSocket socket = announce_leaving(name, 1);
+        const RankSocket socket = announce_leaving(name, 1);
         if (::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr) == 0) {
             ::close(kept[1]);
             char byte = 0;
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(does_not_wait_for_a_child_that_outlives_the_process_that_wa
 }
 
 BOOST_AUTO_TEST_CASE(the_next_program_announces_itself_although_a_child_of_the_last_one_lives) {
-    LeavingSocket leaving = announce_leaving(job("next"), 1);
+    RankSocket leaving = announce_leaving(job("next"), 1);
     const Child child;
     leaving = {};
     leaving = announce_leaving(job("next"), 1);
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(the_next_program_announces_itself_although_a_child_of_the_l
 }
 
 BOOST_AUTO_TEST_CASE(does_not_close_what_a_child_has_opened_since) {
-    LeavingSocket leaving = announce_leaving(job("closed"), 1);
+    RankSocket leaving = announce_leaving(job("closed"), 1);
     const pid_t child = ::fork();
     if (child == 0) {
         const sys::UniqueFd opened(::open("/dev/null", O_RDONLY));
@@ -113,16 +113,52 @@ BOOST_AUTO_TEST_CASE(does_not_close_what_a_child_has_opened_since) {
     BOOST_TEST(!await_leaving(job("closed"), 1, std::chrono::milliseconds(50)));
 }
 
+BOOST_AUTO_TEST_CASE(a_second_process_of_a_rank_is_refused_and_told_the_first_one) {
+    const auto first = claim_rank(job("claimed"), 1, kLimit);
+    BOOST_REQUIRE(first);
+    BOOST_TEST(!!*first);
+    const auto second = claim_rank(job("claimed"), 1, kLimit);
+    BOOST_REQUIRE(!second);
+    BOOST_TEST(second.error().message.starts_with("process " + std::to_string(::getpid()) +
+                                                  " is rank 1 of this job already"));
+    BOOST_TEST(!!claim_rank(job("claimed"), 0, kLimit));
+}
+
+BOOST_AUTO_TEST_CASE(the_next_program_has_the_rank_although_a_child_of_the_last_one_lives) {
+    auto claim = claim_rank(job("free"), 1, kLimit);
+    BOOST_REQUIRE(claim);
+    const Child child;
+    *claim = {};
+    const auto next = claim_rank(job("free"), 1, kLimit);
+    BOOST_REQUIRE(next);
+    BOOST_TEST(!!*next);
+}
+
+BOOST_AUTO_TEST_CASE(a_process_waits_for_an_earlier_one_that_is_leaving_with_its_rank) {
+    auto claim = claim_rank(job("handed"), 1, kLimit);
+    BOOST_REQUIRE(claim);
+    RankSocket leaving = announce_leaving(job("handed"), 1);
+    BOOST_TEST(!claim_rank(job("handed"), 1, std::chrono::milliseconds(50)));
+    std::thread next([&] {
+        const auto taken = claim_rank(job("handed"), 1, kLimit);
+        BOOST_REQUIRE(taken);
+        BOOST_TEST(!!*taken);
+    });
+    *claim = {};
+    leaving = {};
+    next.join();
+}
+
 BOOST_AUTO_TEST_CASE(does_not_wait_for_a_rank_that_is_not_leaving) {
     BOOST_TEST(!!await_leaving(job("none"), 0, kLimit));
-    const LeavingSocket other = announce_leaving(job("one"), 1);
+    const RankSocket other = announce_leaving(job("one"), 1);
     BOOST_REQUIRE(other);
     BOOST_TEST(!!await_leaving(job("one"), 0, kLimit));
     BOOST_TEST(!!await_leaving(job("another"), 1, kLimit));
 }
 
 BOOST_AUTO_TEST_CASE(does_not_return_before_a_rank_that_is_leaving_has_left) {
-    LeavingSocket leaving = announce_leaving(job("one"), 1);
+    RankSocket leaving = announce_leaving(job("one"), 1);
     BOOST_REQUIRE(leaving);
     std::atomic<int> returned = 0;
     const auto wait = [&returned] {
@@ -141,7 +177,7 @@ BOOST_AUTO_TEST_CASE(does_not_return_before_a_rank_that_is_leaving_has_left) {
 // Names that differ in the end only, which is what PMIx servers count up.
 BOOST_AUTO_TEST_CASE(does_not_take_one_job_for_another_however_long_their_names) {
     const std::string name(250, 'x');
-    const LeavingSocket leaving = announce_leaving(job(name) + ".1", 0);
+    const RankSocket leaving = announce_leaving(job(name) + ".1", 0);
     BOOST_REQUIRE(leaving);
     BOOST_TEST(!!await_leaving(job(name) + ".2", 0, kLimit));
 }

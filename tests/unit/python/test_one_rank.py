@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A script without a launcher is a job of one rank."""
+import os
 import subprocess
 import sys
 import tempfile
@@ -140,6 +141,25 @@ class Ending(unittest.TestCase):
                                  "os.waitpid(child, 0)",
                                  "print(hvd.allgather_object('alive'))")
         self.assertEqual((result.returncode, result.stdout.strip()), (0, "['alive']"))
+
+    def test_a_forked_child_does_not_take_part_beside_its_parent(self):
+        result = self.run_script("import torch", "child = os.fork()",
+                                 "if child == 0: hvd.init(); hvd.allreduce(torch.ones(1))",
+                                 "sys.exit(os.waitpid(child, 0)[1] >> 8)")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("this process was forked from a rank of the job after init", result.stderr)
+
+    def test_processes_of_torchrun_are_not_a_job_each(self):
+        text = "import horovod.torch as hvd; hvd.init(); print(hvd.size())"
+        for variables in {"RANK": "1", "WORLD_SIZE": "2"}, {"RANK": "1"}, {"WORLD_SIZE": "2"}:
+            environment = dict(os.environ, TORCHELASTIC_RUN_ID="none", **variables)
+            result = subprocess.run([sys.executable, "-c", text], timeout=60, capture_output=True,
+                                    text=True, env=environment)
+            if len(variables) == 2:
+                self.assertIn("HorovodInternalError: collectives: init: torchrun made this process "
+                              "1 of 2; without batchai-launch it is rank 0 of 1", result.stderr)
+            else:
+                self.assertEqual((result.stdout, result.stderr), ("1\n", ""))
 
     def test_a_missing_library_is_one_clear_sentence(self):
         script = ("import horovod.torch as hvd\ntry: hvd.init()\n"

@@ -10,6 +10,7 @@ own until the job ends. From torch 2.0 on; before, DistributedDataParallel over 
 library by ``register_comm_hook(None, horovod.torch.distributed.allreduce_hook)``.
 """
 import itertools
+import os
 import queue
 import threading
 
@@ -379,6 +380,10 @@ def _make(store, rank, size, timeout):
                            "the backend gloo with horovod.torch.distributed.allreduce_hook"
                            % torch.__version__)
     basics.init()
+    # The first group is of all processes that torch knows. A torchrun in each rank knows only one.
+    if size == 1 < basics.size() and "TORCHELASTIC_RUN_ID" in os.environ and not dist.is_initialized():
+        raise RuntimeError("batchai: torchrun made this process %d of 1; batchai-launch knows rank "
+                           "%d of %d: use one of them" % (rank, basics.rank(), basics.size()))
     if size > basics.size():
         raise RuntimeError("batchai: a group of %d ranks in a job of %d: start the ranks with "
                            "batchai-launch" % (size, basics.size()))
