@@ -71,19 +71,31 @@ Result<inet_diag_msg> ask_kernel(const sockaddr_in& from, const sockaddr_in& to)
     return reply.answer;
 }
 
-}  // namespace
-
-Result<uid_t> tcp_owner(int socket, End end) {
+Result<inet_diag_msg> look_up(int socket, End end) {
     const auto connection = connection_of(socket);
     if (!connection) return connection.error();
     const auto& [own, other] = *connection;
-    const auto found = end == End::own ? ask_kernel(own, other) : ask_kernel(other, own);
+    auto found = end == End::own ? ask_kernel(own, other) : ask_kernel(other, own);
     if (!found) return found.error();
     // A process has closed that end; the kernel only keeps it until our end is closed too.
     if (found->idiag_inode == 0) return Error{"the connection: closed at that end"};
     // After a reset, the kernel may give the port to another process, and answer about that one.
     if (const auto still = connection_of(socket); !still) return still.error();
+    return found;
+}
+
+}  // namespace
+
+Result<uid_t> tcp_owner(int socket, End end) {
+    const auto found = look_up(socket, end);
+    if (!found) return found.error();
     return found->idiag_uid;
+}
+
+Result<std::uint64_t> tcp_inode(int socket, End end) {
+    const auto found = look_up(socket, end);
+    if (!found) return found.error();
+    return std::uint64_t{found->idiag_inode};
 }
 
 bool is_own_peer(int socket) {

@@ -11,6 +11,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+
 #include "sys/result.hpp"
 
 namespace batchai::sys {
@@ -20,6 +22,10 @@ enum class End { own, other };
 // An error if the socket is not connected, if no open socket of this machine is that end, or if the
 // kernel lacks sock_diag for TCP.
 Result<uid_t> tcp_owner(int socket, End end);
+
+// The inode of that end, which /proc/PID/fd names for each process that holds it. Errors are those
+// of tcp_owner.
+Result<std::uint64_t> tcp_inode(int socket, End end);
 
 // True if a process of our own user holds the other end. False also after an error.
 bool is_own_peer(int socket);

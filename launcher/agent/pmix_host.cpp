@@ -2,6 +2,7 @@
 #include "launcher/agent/pmix_host.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "launcher/common/exit_code.hpp"
 #include "launcher/common/fence_table.hpp"
 #include "launcher/common/paths.hpp"
+#include "launcher/common/processes.hpp"
 #include "launcher/pmix/dmodex.hpp"
 #include "launcher/pmix/event.hpp"
 #include "launcher/pmix/guarded_accept.hpp"
@@ -163,6 +165,28 @@ void PmixHost::connected(std::uint32_t rank) {
     if (stand_ins_.stands_for(static_cast<int>(rank))) return;
     clients_.insert(static_cast<int>(rank));
     joined(static_cast<int>(rank));
+    refuse_second_process(static_cast<int>(rank));
+}
+
+// The PMIx library counts all processes of a rank as one. So two live processes would be paired
+// with different processes of other ranks, or fences would never end. The library ignores a refusal
+// here. One process may have several connections, because two of its libraries may have a libpmix
+// each. Programs of a job's only rank may run side by side, as with PMI-1.
+void PmixHost::refuse_second_process(int rank) {
+    if (node_.job.map.size() == 1) return;
+    const auto connections = pmix::connections_of(static_cast<std::uint32_t>(rank));
+    if (connections.size() < 2) return;
+    std::set<pid_t> processes;
+    for (const pid_t opener : openers_of(connections)) {
+        if (opener > 0) processes.insert(opener);
+    }
+    if (processes.size() < 2) return;
+    node_.fail(AgentError{
+        fmt::format("batchai-launch: rank {} on {} is several processes at the same time ({}): a "
+                    "rank is one. Start as many ranks as processes (-n, --ranks-per-node), or run "
+                    "the programs of a rank one after the other",
+                    rank, node_.bootstrap.name, fmt::join(processes, ", ")),
+        kOwnFailure, false});
 }
 
 void PmixHost::finalized(std::uint32_t rank) {

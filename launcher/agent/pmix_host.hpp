@@ -5,7 +5,8 @@
 // a queue, under which the library's answer function is kept.
 //
 // PmixHost also knows which ranks use PMIx. When one of them ends, it releases the ranks that wait
-// for it. Only the event loop's thread calls it.
+// for it. If a second live process uses PMIx as one rank, it ends the job. Only the event loop's
+// thread calls it.
 #pragma once
 
 #include <functional>
@@ -96,6 +97,7 @@ class PmixHost final : private pmix::Host {
     void set_state(int rank, RankEnd::Pmix state);
     bool any_joined() const;
     pid_t start_stand_in(int rank);
+    void refuse_second_process(int rank);
 
     Node node_;
     pmix::Box box_;

@@ -7,11 +7,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "sys/file.hpp"
@@ -35,9 +39,10 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
     ProcessStat stat;
     if (end == text.npos ||
         std::sscanf(std::string(text.substr(end + 1)).c_str(),
-                    " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %ld",
-                    &stat.state, &stat.parent, &stat.flags, &stat.user, &stat.system,
-                    &stat.threads) != 6) {
+                    " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %ld %*d "
+                    "%" SCNu64,
+                    &stat.state, &stat.parent, &stat.flags, &stat.user, &stat.system, &stat.threads,
+                    &stat.start) != 7) {
         return std::nullopt;
     }
     return stat;
@@ -47,6 +52,40 @@ bool is_ending(pid_t pid) {
     constexpr unsigned kExiting = 0x4;  // PF_EXITING, the kernel's include/linux/sched.h
     const auto stat = stat_of(pid);
     return !stat || (stat->flags & kExiting) != 0;
+}
+
+std::uint64_t ticks_since_boot() {
+    timespec now{};
+    ::clock_gettime(CLOCK_BOOTTIME, &now);
+    const auto ticks = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    constexpr std::uint64_t kNanoseconds = 1'000'000'000;
+    return static_cast<std::uint64_t>(now.tv_sec) * ticks +
+           static_cast<std::uint64_t>(now.tv_nsec) * ticks / kNanoseconds;
+}
+
+std::vector<pid_t> openers_of(const std::vector<OpenSocket>& sockets) {
+    std::vector<pid_t> openers(sockets.size(), 0);
+    std::vector<std::uint64_t> starts(sockets.size(), 0);
+    std::error_code error;
+    for (const auto& process : std::filesystem::directory_iterator("/proc", error)) {
+        const pid_t pid = std::atoi(process.path().filename().c_str());
+        if (pid <= 0) continue;
+        std::filesystem::directory_iterator files(process.path() / "fd", error);
+        std::optional<ProcessStat> stat;
+        for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
+            std::error_code gone;
+            const std::string target = std::filesystem::read_symlink(files->path(), gone);
+            for (std::size_t i = 0; i < sockets.size(); ++i) {
+                if (target != "socket:[" + std::to_string(sockets[i].inode) + "]") continue;
+                if (!stat) stat = stat_of(pid);
+                if (!stat || stat->start > sockets[i].time) continue;
+                if (openers[i] != 0 && starts[i] <= stat->start) continue;
+                openers[i] = pid;
+                starts[i] = stat->start;
+            }
+        }
+    }
+    return openers;
 }
 
 bool is_below(pid_t pid, pid_t ancestor) {

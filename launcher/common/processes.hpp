@@ -6,9 +6,11 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace batchai::launcher {
 
@@ -22,6 +24,7 @@ struct ProcessStat {
     unsigned flags = 0;                  // PF_ in the kernel's include/linux/sched.h
     unsigned long user = 0, system = 0;  // CPU time, in clock ticks
     long threads = 0;
+    std::uint64_t start = 0;  // clock ticks since boot
 };
 
 // nullopt: there is no such process.
@@ -32,6 +35,18 @@ std::optional<ProcessStat> parse_stat(std::string_view text);
 // Whether a process is exiting or gone. It is true already when the process's sockets are closed,
 // before wait() returns it.
 bool is_ending(pid_t pid);
+
+// A socket, and the time by which it was open, in clock ticks since boot.
+struct OpenSocket {
+    std::uint64_t inode = 0;
+    std::uint64_t time = 0;
+};
+std::uint64_t ticks_since_boot();
+
+// The process that has opened each of the sockets; 0: it has ended or closed it. Processes that it
+// has started since may hold the socket too; they do not count. Reads all of /proc, in
+// milliseconds.
+std::vector<pid_t> openers_of(const std::vector<OpenSocket>& sockets);
 
 // Whether `pid` is `ancestor` or one of its descendants.
 bool is_below(pid_t pid, pid_t ancestor);

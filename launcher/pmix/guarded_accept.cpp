@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "launcher/pmix/group_guard.hpp"
@@ -32,7 +34,29 @@ class Connections {
         const std::uint64_t cookie = cookie_of(fd);
         const std::lock_guard lock(mutex_);
         all_.erase(fd);
-        if (cookie != 0) all_[fd] = {cookie, {}};
+        if (cookie != 0) all_[fd] = {cookie, ticks_since_boot(), std::nullopt, {}};
+    }
+
+    bool contains(int fd) {
+        const std::lock_guard lock(mutex_);
+        const auto found = all_.find(fd);
+        return found != all_.end() && cookie_of(fd) == found->second.cookie;
+    }
+
+    void name(int fd, std::uint32_t rank) {
+        const std::lock_guard lock(mutex_);
+        if (const auto found = all_.find(fd); found != all_.end()) found->second.rank = rank;
+    }
+
+    // key: the descriptor; value: when it was accepted
+    std::map<int, std::uint64_t> of_rank(std::uint32_t rank) {
+        const std::lock_guard lock(mutex_);
+        forget_closed();
+        std::map<int, std::uint64_t> found;
+        for (const auto& [fd, connection] : all_) {
+            if (connection.rank == rank) found[fd] = connection.accepted;
+        }
+        return found;
     }
 
     // fd may be any descriptor of this program.
@@ -45,8 +69,7 @@ class Connections {
 
     std::vector<std::uint64_t> unheard() {
         const std::lock_guard lock(mutex_);
-        // The library has closed the socket if its descriptor is free or belongs to another socket.
-        std::erase_if(all_, [](const auto& c) { return cookie_of(c.first) != c.second.cookie; });
+        forget_closed();
         std::vector<pollfd> polled;
         polled.reserve(all_.size());
         for (const auto& [fd, connection] : all_) polled.push_back({fd, POLLRDHUP, 0});
@@ -61,8 +84,16 @@ class Connections {
   private:
     struct Connection {
         std::uint64_t cookie = 0;
+        std::uint64_t accepted = 0;         // clock ticks since boot
+        std::optional<std::uint32_t> rank;  // once the library has read the first message
         ClientMessages messages;
     };
+
+    // The library has closed a socket if its descriptor is free or belongs to another socket.
+    void forget_closed() {
+        std::erase_if(all_, [](const auto& c) { return cookie_of(c.first) != c.second.cookie; });
+    }
+
     std::mutex mutex_;
     std::unordered_map<int, Connection> all_;  // key: the descriptor
 };
@@ -71,6 +102,8 @@ Connections& connections() {
     static Connections all;
     return all;
 }
+
+thread_local int greeted = -1;  // the connection of the last call of recv()
 
 }  // namespace
 }  // namespace batchai::launcher::pmix
@@ -100,11 +133,32 @@ extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* byt
     return got;
 }
 
+extern "C" __attribute__((visibility("default"))) ssize_t recv(int fd, void* bytes, size_t size,
+                                                               int flags) {
+    using namespace batchai::launcher::pmix;
+    if (connections().contains(fd)) greeted = fd;
+    return ::recvfrom(fd, bytes, size, flags, nullptr, nullptr);
+}
+
 namespace batchai::launcher::pmix {
 
 bool accept_is_guarded() {
     return ::dlsym(RTLD_DEFAULT, "accept") == reinterpret_cast<void*>(&::accept) &&
-           ::dlsym(RTLD_DEFAULT, "read") == reinterpret_cast<void*>(&::read);
+           ::dlsym(RTLD_DEFAULT, "read") == reinterpret_cast<void*>(&::read) &&
+           ::dlsym(RTLD_DEFAULT, "recv") == reinterpret_cast<void*>(&::recv);
+}
+
+void name_connection(std::uint32_t rank) {
+    connections().name(greeted, rank);
+}
+
+std::vector<OpenSocket> connections_of(std::uint32_t rank) {
+    std::vector<OpenSocket> found;
+    for (const auto& [fd, accepted] : connections().of_rank(rank)) {
+        const auto inode = sys::tcp_inode(fd, sys::End::other);  // calls recv()
+        if (inode) found.push_back({*inode, accepted});
+    }
+    return found;
 }
 
 std::vector<std::uint64_t> unheard_connections() {

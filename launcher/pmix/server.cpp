@@ -24,6 +24,7 @@ namespace {
 
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t[], size_t, pmix_op_cbfunc_t,
                            void*) {
+    name_connection(proc->rank);
     hand_over([rank = proc->rank](Host& host) { host.connected(rank); });
     return PMIX_OPERATION_SUCCEEDED;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A plain MPI program: ranks, sizes, an allreduce and node-local communicators.
-// mpi_check RANKS LOCAL_RANKS [publish | abort RANK CODE | leave RANK CODE | killed RANK]
-// leave: without MPI_Finalize, while the others are in it
+// mpi_check RANKS LOCAL_RANKS [publish | abort RANK CODE | leave RANK CODE | killed RANK | helper
+// COMMAND | after COMMAND] leave: without MPI_Finalize, while the others are in it helper, after:
+// runs the command before MPI_Finalize, or after it
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,6 +36,14 @@ static void fail(const char* how, int code) {
     }
 }
 
+// Runs the command if the mode is asked for.
+static void run_helper(int argc, char** argv, const char* mode) {
+    if (argc < 5 || strcmp(argv[3], mode) != 0) return;
+    if (system(argv[4]) == 0) return;
+    fprintf(stderr, "mpi_check: the command has failed: %s\n", argv[4]);
+    exit(98);
+}
+
 int main(int argc, char** argv) {
     int rank, size, local_size;
     long sum = 0, one;
@@ -52,8 +61,11 @@ int main(int argc, char** argv) {
     expect(local_size == atoi(argv[2]), "ranks on this node");
     if (argc > 3 && strcmp(argv[3], "publish") == 0) check_publish(rank);
     if (argc > 4 && rank == atoi(argv[4])) fail(argv[3], argc > 5 ? atoi(argv[5]) : 0);
+    run_helper(argc, argv, "helper");
     MPI_Barrier(MPI_COMM_WORLD);
     printf("rank %d of %d is fine\n", rank, size);
+    fflush(stdout);
     MPI_Finalize();
+    run_helper(argc, argv, "after");
     return 0;
 }

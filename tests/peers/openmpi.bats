@@ -60,6 +60,26 @@ all_fine() { [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 4 ]; }
     done
 }
 
+@test "two live programs of one rank do not become a job each" {
+    run local_launch "$check" 4 2 helper "$check 4 2"
+    [ "$status" -eq 125 ]
+    [[ $output = "batchai-launch: rank "*" on "*" is several processes at the same time ("*", "*"): a rank is one. "* ]]
+    [[ $output != *"is fine"* ]]
+}
+
+# Helpers hold the connection to the PMIx server that their program has opened.
+@test "a program's helpers, and the next programs of its rank, are not taken for a second one" {
+    run local_launch sh -c '"$0" 4 2 helper "sleep 3 >/dev/null 2>&1 &" && "$0" 4 2 after "$0 4 2" && exec "$0" 4 2 helper true' "$check"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'of 4 is fine$' <<<"$output")" -eq 16 ]
+}
+
+@test "the only rank of a job may run programs side by side" {
+    run timeout -k 2 60 batchai-launch --local 1 -n 1 "$check" 1 1 helper "$check 1 1"
+    [ "$status" -eq 0 ]
+    [ "$output" = $'rank 0 of 1 is fine\nrank 0 of 1 is fine' ]
+}
+
 @test "an unmodified mpi4py script starts on one machine that plays two nodes" {
     run local_launch /usr/bin/python3 "$BATCHAI_SOURCE/tests/peers/mpi4py_check.py"
     [ "$status" -eq 0 ]

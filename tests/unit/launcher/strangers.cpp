@@ -136,6 +136,34 @@ BOOST_AUTO_TEST_CASE(a_connection_of_our_own_user_is_accepted) {
     BOOST_TEST(bool(listener.accept()));
 }
 
+// As libpmix reads the first message of a connection, and then calls its host.
+void greet(const UniqueFd& client, const UniqueFd& accepted, std::uint32_t rank) {
+    char byte = 0;
+    BOOST_REQUIRE(::send(client.get(), "x", 1, 0) == 1);
+    BOOST_REQUIRE(::recv(accepted.get(), &byte, 1, MSG_WAITALL) == 1);
+    pmix::name_connection(rank);
+}
+
+BOOST_AUTO_TEST_CASE(a_ranks_open_connections_are_known_and_no_other_ones) {
+    const GuardedListener listener;
+    UniqueFd first = call_port(listener.port);
+    UniqueFd first_accepted = listener.accept();
+    const UniqueFd other = call_port(listener.port), other_accepted = listener.accept();
+    const UniqueFd second = call_port(listener.port), second_accepted = listener.accept();
+    const UniqueFd unnamed = call_port(listener.port), unnamed_accepted = listener.accept();
+    greet(first, first_accepted, 4711);
+    greet(other, other_accepted, 4712);
+    greet(second, second_accepted, 4711);
+    BOOST_TEST(pmix::connections_of(4711).size() == 2U);
+    const auto openers = openers_of(pmix::connections_of(4711));
+    BOOST_TEST(openers == std::vector<pid_t>(2, ::getpid()), boost::test_tools::per_element());
+    first.reset();  // the library has not noticed it
+    BOOST_TEST(pmix::connections_of(4711).size() == 1U);
+    first_accepted.reset();
+    BOOST_TEST(pmix::connections_of(4711).size() == 1U);
+    BOOST_TEST(pmix::connections_of(4713).empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_connection_of_another_user_is_not_and_the_next_is, *kIsRoot) {
     const GuardedListener listener;
     const Stranger stranger(listener.port);

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,6 +54,19 @@ BOOST_AUTO_TEST_CASE(both_ends_of_a_connection_of_our_own_are_ours) {
         }
         BOOST_TEST(is_own_peer(socket));
     }
+}
+
+BOOST_AUTO_TEST_CASE(the_inode_of_an_end_is_that_of_its_socket) {
+    const Server server;
+    UniqueFd client = server.call();
+    const UniqueFd accepted = server.accept();
+    struct stat own {
+    }, other{};
+    BOOST_REQUIRE(::fstat(accepted.get(), &own) == 0 && ::fstat(client.get(), &other) == 0);
+    BOOST_TEST(tcp_inode(accepted.get(), End::own).value() == own.st_ino);
+    BOOST_TEST(tcp_inode(accepted.get(), End::other).value() == other.st_ino);
+    client.reset();
+    BOOST_TEST(!tcp_inode(accepted.get(), End::other));
 }
 
 BOOST_AUTO_TEST_CASE(another_users_end_is_not_ours,
