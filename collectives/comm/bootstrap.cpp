@@ -121,6 +121,10 @@ sys::Result<void> Session::joined() const {
     }
     if (!claim_) {
         const std::string sentence = "collectives: " + claim_.error().message;
+        // srun and mpirun do not print it, and may kill this process before its caller does.
+        if (!environment("PMIX_NAMESPACE").starts_with(kNamespaceOfBatchai)) {
+            std::fprintf(stderr, "%s\n", sentence.c_str());
+        }
         if (status_ == PMIX_SUCCESS) PMIx_Abort(1, sentence.c_str(), nullptr, 0);
         return claim_.error();
     }

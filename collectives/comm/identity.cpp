@@ -53,7 +53,7 @@ struct Known {
 
 Known known_by(const Variables& variable) {
     const std::string job = variable("PMIX_NAMESPACE");
-    if (job.starts_with("batchai.")) return {"batchai-launch", place_of_batchai(variable)};
+    if (job.starts_with(kNamespaceOfBatchai)) return {"batchai-launch", place_of_batchai(variable)};
     if (job.starts_with("slurm.")) {
         return {"srun", place_in(variable, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS")};
     }

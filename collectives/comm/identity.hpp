@@ -16,6 +16,9 @@
 
 namespace batchai::coll {
 
+// How batchai-launch's PMIx namespaces begin.
+inline constexpr char kNamespaceOfBatchai[] = "batchai.";
+
 // The value of an environment variable; empty: it is not set.
 using Variables = std::function<std::string(const char* name)>;
 

@@ -182,10 +182,11 @@ void PmixHost::refuse_second_process(int rank) {
     }
     if (processes.size() < 2) return;
     node_.fail(AgentError{
-        fmt::format("batchai-launch: rank {} on {} is several processes at the same time ({}): a "
-                    "rank is one. Start as many ranks as processes (-n, --ranks-per-node), or run "
-                    "the programs of a rank one after the other",
-                    rank, node_.bootstrap.name, fmt::join(processes, ", ")),
+        fmt::format(
+            "batchai-launch: rank {} on {} has several processes ({}): a rank is one process "
+            "at a time. Start as many ranks as processes (-n, --ranks-per-node), or run "
+            "the programs of a rank one after the other",
+            rank, node_.bootstrap.name, fmt::join(processes, ", ")),
         kOwnFailure, false});
 }
 
