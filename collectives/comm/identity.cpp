@@ -34,10 +34,19 @@ struct Launcher {
     const char* name;
     const char* rank;  // the variables that it sets
     const char* size;
+    // Without this one, batchai-launch leaves the others as they are. A user may have removed it so
+    // that programs do not use Slurm.
+    const char* job;
 };
-constexpr Launcher kOthers[] = {{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-                                {"mpiexec", "PMI_RANK", "PMI_SIZE"},
-                                {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}};
+constexpr Launcher kOthers[] = {
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID"},
+    {"mpiexec", "PMI_RANK", "PMI_SIZE", "PMI_SIZE"},
+    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"}};
+
+std::optional<Place> place_by(const Launcher& launcher, const Variables& variable) {
+    if (variable(launcher.job).empty()) return std::nullopt;
+    return place_in(variable, launcher.rank, launcher.size);
+}
 
 // batchai-launch also sets the variables of the others. Only Horovod's are left alone by all of
 // them, so they tell whether a number is still batchai-launch's.
@@ -98,7 +107,7 @@ sys::Result<void> check_identity(const Variables& variable) {
     // For ranks of other launchers these variables may describe the launcher's own daemons.
     if (known.name != "batchai-launch" || !known.place) return {};
     for (const Launcher& launcher : kOthers) {
-        const auto other = place_in(variable, launcher.rank, launcher.size);
+        const auto other = place_by(launcher, variable);
         if (!other || other->size == 1 || other == known.place) continue;
         return two_launchers(launcher.name, *other, known, variable);
     }
@@ -108,7 +117,7 @@ sys::Result<void> check_identity(const Variables& variable) {
 std::string remark_of_lone_process(const Variables& variable) {
     const auto of_batchai = place_of_batchai(variable);
     for (const Launcher& launcher : kOthers) {
-        const auto place = place_in(variable, launcher.rank, launcher.size);
+        const auto place = place_by(launcher, variable);
         if (!place || place->size == 1 || place->rank != 0 || place == of_batchai) continue;
         return fmt::format(
             "{} started {} processes, and each of them is a job of its own, rank 0 of 1. If they "

@@ -60,6 +60,9 @@ Reaction Session::on_line(std::string_view line) {
     if (command == "abort") {
         return {Event::aborted, {}, number(field(line, "exitcode"), 1), {}};
     }
+    if (command == "init" && joined_) {
+        return broken("a second MPI program has begun before the end of the first");
+    }
     if (in_barrier_) return broken("a request in a barrier");
     if (command == "initack") return {Event::none, greeting(line), 0, {}};
     if (command == "init") return init(line);
@@ -75,7 +78,7 @@ std::string Session::greeting(std::string_view line) const {
 
 Reaction Session::init(std::string_view line) {
     const bool agreed = field(line, "pmi_version") == "1";
-    joined_ = joined_ || agreed;
+    joined_ = agreed;
     return {
         agreed ? Event::joined : Event::none,
         fmt::format("cmd=response_to_init rc={} pmi_version=1 pmi_subversion=1\n", agreed ? 0 : -1),

@@ -45,3 +45,15 @@ need_newest() { peer_python torch; }
     [ "$status" -ne 0 ]
     [[ $output = *"the backend needs torch 2.0 or later"* ]]
 }
+
+# The refusal comes before anything that torch 1.13 lacks.
+@test "a torchrun in each rank, which knows one process, does not train alone" {
+    need_debian
+    script='import torch; torch.__version__ = "2.0"; import horovod.torch.distributed
+torch.distributed.init_process_group("batchai")'
+    # shellcheck disable=SC2016 # expanded by the rank's shell
+    run timeout -k 2 120 batchai-launch --local 1 -n 2 -- sh -c 'export MASTER_ADDR=127.0.0.1 MASTER_PORT=$((MASTER_PORT + 1 + RANK)) \
+        TORCHELASTIC_RUN_ID=none RANK=0 WORLD_SIZE=1; exec /usr/bin/python3 -c "$0"' "$script"
+    [ "$status" -ne 0 ]
+    [[ $output = *"batchai: torchrun made this process 0 of 1; batchai-launch knows rank "[01]" of 2: use one of them"* ]]
+}

@@ -42,6 +42,7 @@ Environment rank_of(int rank, int size, const Environment& more = {}) {
                         {"PMI_SIZE", all},
                         {"OMPI_COMM_WORLD_RANK", own},
                         {"OMPI_COMM_WORLD_SIZE", all},
+                        {"SLURM_JOB_ID", "12"},
                         {"SLURM_PROCID", own},
                         {"SLURM_NTASKS", all},
                         {"SLURM_STEP_NUM_TASKS", all}});
@@ -138,13 +139,20 @@ BOOST_AUTO_TEST_CASE(what_a_user_sets_is_no_other_launcher) {
                                  {"PMIX_RANK", "0"},
                                  {"OMPI_COMM_WORLD_RANK", "0"},
                                  {"OMPI_COMM_WORLD_SIZE", "1"}})) == "");
+    // A launch whose user has hidden the Slurm job around it.
+    BOOST_TEST(
+        error_of(rank_of(
+            1, 2, {{"SLURM_JOB_ID", ""}, {"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}})) ==
+        "");
     // A rank of batchai-launch that has left the job.
     BOOST_TEST(error_of(rank_of(1, 2, {{"PMIX_NAMESPACE", ""}})) == "");
 }
 
 BOOST_AUTO_TEST_CASE(one_of_several_tasks_without_a_launcher_speaks_for_all) {
-    const Environment second = {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}};
-    const Environment first = {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}};
+    const Environment second = {
+        {"SLURM_JOB_ID", "12"}, {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}};
+    const Environment first = {
+        {"SLURM_JOB_ID", "12"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}};
     BOOST_TEST(remark_of(first).starts_with("srun started 4 processes, and each of them is"));
     BOOST_TEST(remark_of(second) == "");
     BOOST_TEST(remark_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}).starts_with("mpiexec started 2 "));
@@ -153,8 +161,11 @@ BOOST_AUTO_TEST_CASE(one_of_several_tasks_without_a_launcher_speaks_for_all) {
 BOOST_AUTO_TEST_CASE(a_process_that_is_alone_says_nothing) {
     BOOST_TEST(remark_of({}) == "");
     // A batch script, and a step of one task.
-    BOOST_TEST(remark_of({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}) == "");
-    BOOST_TEST(remark_of({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}) == "");
+    const Environment job = {{"SLURM_JOB_ID", "12"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}};
+    Environment step = job;
+    step["SLURM_STEP_NUM_TASKS"] = "1";
+    BOOST_TEST(remark_of(job) == "");
+    BOOST_TEST(remark_of(step) == "");
     BOOST_TEST(remark_of(rank_of(0, 2, {{"PMIX_NAMESPACE", ""}})) == "");
 }
 

@@ -116,6 +116,7 @@ BOOST_FIXTURE_TEST_CASE(a_line_that_breaks_the_protocol_is_refused, Ranks) {
         BOOST_TEST(event(line) == Event::broken, line);
     }
     join();
+    BOOST_TEST(event("cmd=init pmi_version=1 pmi_subversion=1") == Event::broken);
     BOOST_TEST(ask("cmd=publish_name service=a port=b") == "cmd=error rc=-1 msg=not_supported\n");
     (void)ask("cmd=barrier_in");
     BOOST_TEST(event("cmd=get_maxes") == Event::broken);
