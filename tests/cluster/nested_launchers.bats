@@ -76,6 +76,25 @@ reaches_both_nodes() {
     [ "$(sed -n 's/^.*:\(n. of .\)$/\1/p' <<<"$output" | sort)" = $'n1 of 2\nn2 of 2' ]
 }
 
+# Horovod's init() in one process, and what it makes of it.
+init='/usr/bin/python3 -c "from horovod.common import basics; basics.init(); print(basics.size())"'
+
+@test "processes of torchrun in a job's single command are not a Horovod job each" {
+    write_toolkit "TORCHELASTIC_RUN_ID=1 RANK=1 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 $init"
+    write_script script 'exec batchai-launch'
+    submit_alice -N2 -o out --batchai-job=job.json script
+    [ "$(wait_job "$job")" = FAILED ]
+    grep -q 'torchrun made this process 1 of 2; without batchai-launch it is rank 0 of 1' "$(stdouterr)/stderr.txt"
+}
+
+@test "srun in a job's single command starts a Horovod job with PMIx, and says once that it does not without" {
+    toolkit "srun --mpi=pmix $init"
+    [ "$output" = $'2\n2' ]
+    toolkit "srun --mpi=none $init"
+    [ "$(grep -cx 1 <<<"$output")" = 2 ]
+    [ "$(grep -c '^collectives: srun started 2 processes, and each of them is a job of its own' <<<"$output")" = 1 ]
+}
+
 @test "a job's single command does not take itself for a rank, and has the variables of the batch script" {
     probe='env | grep -E "^(SLURM_(N|TASKS|JOB_ID|JOB_NODELIST|STEP|PROCID|GPUS)|SRUN_|PMI|OMPI_COMM|RANK=|WORLD_SIZE=|HOROVOD_RANK|OMP_NUM|BATCHAI_COLL_PROG|HYDRA|OMPI_MCA_rmaps)" | sort'
     export OMPI_MCA_rmaps_base_oversubscribe=1 HYDRA_DEBUG=0 # the user's own for mpirun and mpiexec
