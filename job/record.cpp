@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "job/layout.hpp"
+#include "sys/directories.hpp"
 #include "sys/file.hpp"
 #include "sys/text.hpp"
 
@@ -118,6 +119,7 @@ sys::Result<void> write_result(const std::string& directory, const JobResult& re
 }
 
 std::optional<JobResult> read_result(const std::string& directory) {
+    sys::refresh_directory(directory);
     const auto text = sys::read_file(directory + "/result.json", kMaxRecordBytes);
     if (!text) return std::nullopt;
     const OrderedJson json = OrderedJson::parse(*text, nullptr, false);

@@ -191,4 +191,12 @@ Result<void> check_writable(const std::string& base, const std::string& path) {
     return refusal(last);
 }
 
+void refresh_directory(const std::string& path) {
+    const UniqueFd found(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
+    const fs::path above = fs::path(path).parent_path();
+    if (found || errno != ENOENT || above.empty() || above == path) return;
+    refresh_directory(above);  // the client may remember that the directory itself is missing
+    const UniqueFd made(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
+}
+
 }  // namespace batchai::sys

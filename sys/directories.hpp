@@ -45,4 +45,8 @@ Result<void> make_shared_directories(const std::string& path);
 // error: base does not exist, or its file system is mounted read-only here.
 Result<void> check_writable(const std::string& base, const std::string& path);
 
+// Call before looking for a file that another machine makes in the directory. An NFS client may
+// remember for up to a minute that a file is missing, until a process opens the directory.
+void refresh_directory(const std::string& path);
+
 }  // namespace batchai::sys

@@ -183,7 +183,7 @@ sys::Result<History> History::open(const std::string& directory) {
     const std::string file = directory + "/history.db";
     auto database = Database::open(file, kBusyMilliseconds);
     if (!database) return database.error();
-    if (auto done = database->execute("PRAGMA journal_mode = DELETE"); !done) return done.error();
+    if (auto done = database->execute("PRAGMA journal_mode = PERSIST"); !done) return done.error();
     if (auto done = prepare_schema(*database); !done) return done.error();
     return History(*std::move(database));
 }

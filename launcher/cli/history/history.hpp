@@ -5,8 +5,10 @@
 // no output file is lost, and jobs that have a record directory come back (jobs.hpp).
 //
 // The journal is a rollback journal, not WAL: homes are on NFS, and WAL needs memory that all
-// clients share. Several processes may use the file at once. A writer locks it for milliseconds,
-// and the others wait. Over NFS this is as safe as the server's fcntl locks.
+// clients share. The journal's file stays (PERSIST). A client that remembers that it is missing
+// would read what a killed writer on another machine has left half written. Several processes may
+// use the file at once. A writer locks it for milliseconds, and the others wait. Over NFS this is
+// as safe as the server's fcntl locks. Without any locks it is not opened.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <vector>
 
+#include "sys/directories.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
@@ -18,6 +20,7 @@ constexpr std::size_t kReadBlock = 64 * 1024;
 }  // namespace
 
 bool FileFollower::exists() const {
+    sys::refresh_directory(std::filesystem::path(path_).parent_path());
     return ::access(path_.c_str(), F_OK) == 0;
 }
 
