@@ -25,6 +25,20 @@ def make_directory(path):
                 raise
 
 
+def exists(path):
+    """Whether the file is there, also if another machine has just made it and its directory.
+
+    An NFS client may remember for a minute that a file is missing, until its directory is opened.
+    """
+    directory = os.path.dirname(os.path.abspath(path))
+    for place in (os.path.dirname(directory), directory):
+        try:
+            os.close(os.open(place, os.O_RDONLY | os.O_DIRECTORY))
+        except OSError:
+            pass  # it is missing, or may not be read
+    return os.path.exists(path)
+
+
 def open_own(path):
     """The file, open for reading. OSError: it is a link, or it or its directory is another user's."""
     directory = os.path.dirname(path)

@@ -25,7 +25,7 @@ class ObjectStore(object):
 
     def load(self):
         """The kept object, or None."""
-        if self.directory is None or not os.path.exists(self._path()):
+        if self.directory is None or not files.exists(self._path()):
             return None
         with files.open_own(self._path()) as file:
             return pickle.load(file)
@@ -33,7 +33,7 @@ class ObjectStore(object):
     def remove(self):
         """Removes the file and, if nothing else is in it, the directory."""
         files.check_place(self.directory)
-        if os.path.exists(self._path()):
+        if files.exists(self._path()):
             os.unlink(self._path())
         try:
             os.rmdir(self.directory)

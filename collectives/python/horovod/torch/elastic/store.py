@@ -33,7 +33,7 @@ class Store:
 
     def load(self):
         """(commit, shared state, list of the ranks' own states), or None if there is no commit."""
-        if self.directory is None or not os.path.exists(self._path("shared.pt")):
+        if self.directory is None or not files.exists(self._path("shared.pt")):
             return None
         commit, shared = _read(self._path("shared.pt"))
         parts = []
@@ -48,7 +48,7 @@ class Store:
         """Removes the files and, if nothing else is in it, the directory."""
         files.check_place(self.directory)
         for path in [self._path("shared.pt")] + glob.glob(self._path("rank-*.pt")):
-            if os.path.exists(path):
+            if files.exists(path):
                 os.unlink(path)
         try:
             os.rmdir(self.directory)
