@@ -58,7 +58,7 @@ test=(
     charliecloud-runtime busybox-static # a job's container, and its contents
     podman runc uidmap # another runtime of it; runc works with cgroups of version 1 too
     user-mode-linux kmod # a kernel with network file systems, for tests/guest
-    nfs-ganesha nfs-ganesha-vfs rpcbind # its servers, besides samba
+    nfs-ganesha nfs-ganesha-vfs rpcbind nfs-common # its servers, besides samba
     mmdebstrap # other releases, for tests/debian and tests/packages
     lintian rpm # packages
     zsh fish environment-modules # completion by other shells than bash, the module file

@@ -96,6 +96,7 @@ sys::Result<void> write_number(const std::string& directory, const Number& numbe
 }
 
 Number read_number(const std::string& directory) {
+    sys::refresh_directory(directory);  // a compute node may have written it
     const auto text = sys::read_file(directory + "/slurm_job_id", kMaxRecordBytes);
     std::istringstream words(text ? *text : "");
     std::string first, second;

@@ -80,8 +80,11 @@ sys::Result<std::string> store(const OrderedJson& root, const std::string& recor
     const std::string path = record + "/job.json";
     if (auto written = sys::write_file(
             path, root.dump(4, ' ', false, OrderedJson::error_handler_t::replace) + "\n", 0600);
-        !written)
+        !written) {
+        std::error_code ignored;
+        std::filesystem::remove(record, ignored);  // unless it has other files
         return written.error().in("snapshot");
+    }
     return path;
 }
 

@@ -21,7 +21,8 @@ constexpr char kMemory[] = "/dev/shm/";
 // No user names a directory so: a sweep would remove it.
 constexpr std::string_view kPrefix = "batchai.run.";
 
-// Opens a directory of this user and locks it. Empty: another process holds the lock.
+// Opens a directory of this user and locks it. Empty: another process holds the lock. It is not a
+// sys::FileLock: /tmp belongs to one machine, and on NFS the lock of a directory stays on it.
 sys::UniqueFd take_lock(const std::string& path) {
     sys::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat info {};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/root/restart_state.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +17,7 @@
 #include "sys/digest.hpp"
 #include "sys/directories.hpp"
 #include "sys/file.hpp"
+#include "sys/file_lock.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -65,11 +64,12 @@ std::string as_text(const std::vector<ListedLaunch>& list) {
     return text;
 }
 
-// A separate file is locked, because a list is replaced as a whole and never half written.
-sys::Result<sys::UniqueFd> lock(const std::string& directory) {
-    auto fd = sys::open_regular(directory + "/lock", O_RDWR | O_CREAT, 0600);
-    if (fd && ::flock(fd->get(), LOCK_EX) != 0) return sys::errno_error("locking " + directory);
-    return fd;
+// A separate file is locked, because a list is replaced as a whole and never half written. Launches
+// on other machines have written lists meanwhile.
+sys::Result<sys::FileLock> lock(const std::string& directory) {
+    auto locked = sys::FileLock::take(directory + "/lock");
+    sys::refresh_directory(directory);
+    return locked;
 }
 
 sys::Result<std::vector<ListedLaunch>> note(const std::string& directory, const std::string& name,

@@ -124,3 +124,28 @@ no_launcher() { ! pgrep -f "batchai-launch --local .*$BATS_TEST_TMPDIR"; }
     [ "$status" -ne 0 ]
     [[ $output == *nodeCount* ]]
 }
+
+@test "where the file system has no locks, each command says so in one line, and leaves no record" {
+    write_job true
+    for error in ENOSYS ENOLCK; do # as on Lustre without flock, and on NFS 3 without rpc.statd
+        for command in "run --local" create; do
+            # shellcheck disable=SC2086 # words
+            run timeout 60 "$BATCHAI_SOURCE/tests/cluster/no_locks.py" $error batchai job $command -n job -f job.json
+            [ "$status" = 3 ]
+            [[ $output == "batchai: $HOME/.local/share/batchai/history.db: its file system has no file locks: "*": ask the admin for a mount with locks, or set XDG_DATA_HOME to a directory elsewhere that all nodes share" ]]
+            [ "${#lines[@]}" = 1 ]
+        done
+    done
+    [ ! -e "$HOME/.local/share/batchai/jobs" ]
+    [ "$(batchai job list)" = "[]" ]
+}
+
+@test "a local run whose name is taken leaves no record" {
+    write_job true 1
+    local_run
+    records=$(ls "$HOME/.local/share/batchai/jobs")
+    run local_run
+    [ "$status" = 1 ]
+    [[ $output == *"already exists."* ]]
+    [ "$(ls "$HOME/.local/share/batchai/jobs")" = "$records" ]
+}

@@ -358,3 +358,13 @@ edited() {
     batchai job check job.json 2>said
     grep -q "warning: properties.customToolkitSettings.commandLine: .*/scripts' is on no volume of this job" said
 }
+
+@test "a job that Slurm refuses leaves no record, no job and no group" {
+    write_command good.json 1 true
+    before=$(submissions)
+    run batchai job create -g fresh -n refused -f good.json --storage-account-name a -- --nodelist=nowhere
+    [ "$status" = 1 ]
+    [ "$(submissions)" = "$before" ]
+    [ "$(batchai job list -g fresh)" = "[]" ]
+    [[ $(batchai group list) != *fresh* ]]
+}

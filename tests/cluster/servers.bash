@@ -36,13 +36,20 @@ stop_daemon() {
 # port_is_open PORT
 port_is_open() { timeout 5 bash -c "exec 9<>/dev/tcp/$server/$1" 2>/dev/null; }
 
+# start_nfs [locks]: with "locks", NFS 3 has locks too (NLM), with which no client can be on the login node.
 start_nfs() {
+    local nlm=false
     mkdir -p "$export_dir" "$nfs"
     port_is_open 111 || start_daemon "$nfs/rpcbind.pid" rpcbind -f -i # NFS 3 is found through it
     eventually port_is_open 111
+    if [ "${1-}" = locks ]; then
+        nlm=true
+        mkdir -p "$nfs/statd"/{sm,sm.bak}
+        start_daemon "$nfs/statd.pid" rpc.statd -F --no-notify -P "$nfs/statd"
+    fi
     chmod 777 "$export_dir"
     cat >"$nfs/conf" <<CONF
-NFS_CORE_PARAM { Protocols = 3, 4; Mount_Path_Pseudo = true; Enable_NLM = false; Enable_RQUOTA = false; }
+NFS_CORE_PARAM { Protocols = 3, 4; Mount_Path_Pseudo = true; Enable_NLM = $nlm; Enable_RQUOTA = false; }
 NFSV4 { Graceless = true; Only_Numeric_Owners = true; RecoveryRoot = "$nfs"; }
 EXPORT {
     Export_Id = 1; Path = "$export_dir"; Pseudo = "/export"; Access_Type = RW;
@@ -51,6 +58,26 @@ EXPORT {
 CONF
     start_daemon "$nfs/pid" ganesha.nfsd -F -f "$nfs/conf" -L "$nfs/log" -p "$nfs/ganesha.pid" -N NIV_EVENT
     eventually port_is_open 2049
+}
+
+# start_statd_of NODE: what the node's kernel needs for locks of NFS 3. The programs are in the node's network only.
+start_statd_of() {
+    local directory=$nfs/$1 pid
+    mkdir -p "$directory/statd"/{sm,sm.bak}
+    pid=$(cat "$MINISLURM_DIR/node/$1/pid")
+    # shellcheck disable=SC2016 # expanded by that shell
+    start_daemon "$directory/pid" nsenter --target "$pid" --net unshare --mount --pid --fork --kill-child sh -c '
+        mount --bind "$0" /run
+        rpcbind -f -i &
+        until rpcinfo -p >/dev/null 2>&1; do sleep 0.2; done
+        rpc.statd --no-notify -P /run/statd
+        touch /run/up
+        exec sleep infinity' "$directory"
+    eventually test -e "$directory/up"
+}
+stop_statd_of() {
+    [ ! -e "$nfs/$1/pid" ] || stop_daemon "$nfs/$1/pid"
+    rm -rf "${nfs:?}/$1"
 }
 
 start_smb() {

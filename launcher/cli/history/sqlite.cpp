@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "sys/file_lock.hpp"
 #include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
@@ -78,8 +79,13 @@ std::string Statement::text(int column) const {
 sys::Result<Database> Database::open(const std::string& file, int busy_milliseconds) {
     // SQLite would let others read it. An error is left to SQLite. Closing the file drops this
     // process's locks on it, so it must not be open here already.
-    if (const sys::UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)); fd)
+    if (const sys::UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)); fd) {
         (void)::fchmod(fd.get(), 0600);
+        if (auto able = sys::check_locks(fd.get(), file); !able)
+            return sys::Error{able.error().message +
+                              ": ask the admin for a mount with locks, or set XDG_DATA_HOME to a "
+                              "directory elsewhere that all nodes share"};
+    }
     sqlite3* handle = nullptr;
     const int code =
         sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);

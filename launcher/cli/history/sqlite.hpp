@@ -52,7 +52,8 @@ class Statement {
 
 class Database {
   public:
-    // Opens or creates the file. Waits up to busy_milliseconds for another process's lock.
+    // Opens or creates the file. Waits up to busy_milliseconds for another process's lock. It is an
+    // error if the file system has no locks: SQLite would call the file locked, or the disk broken.
     static sys::Result<Database> open(const std::string& file, int busy_milliseconds);
 
     sys::Result<void> execute(const std::string& sql);

@@ -17,6 +17,7 @@
 #include "launcher/cli/cluster/clusters.hpp"
 #include "launcher/cli/cluster/mounts.hpp"
 #include "launcher/cli/command_options.hpp"
+#include "launcher/cli/history/records.hpp"
 #include "launcher/cli/job/job_input.hpp"
 #include "launcher/cli/job/job_state.hpp"
 #include "launcher/cli/job/job_wait.hpp"
@@ -162,22 +163,23 @@ int submit_job(const Session& session, Store store, const CreateArgs& args, cons
                const job::SitePolicy& policy, Submission submission) {
     auto taken = take_name(store, args.input, job, false);
     if (!taken) return fail(kFailed, taken.error());
-    JobRow& row = taken->row;
+    JobRow row = taken->row;
     const std::string record = store.record(row.identity.uuid);
     submission.job_file = store.snapshot(row.identity.uuid);
     submission.output = record + "/slurm-%j.out";
     const auto id = submit(submission);
     if (!id) {
-        give_up(store, row);
+        give_up(store, *std::move(taken));
         return fail(
             id.error().message.find("plugstack.conf") != std::string::npos ? kEnvironment : kFailed,
             id.error());
     }
     row.number = job::Number::of_job(*id);
-    if (auto done = store.history.set_numbers({&row}); !done)
-        return fail(kFailed, done.error().in(fmt::format("job {} was submitted, but", *id)));
-    if (auto done = job::write_number(record, row.number); !done)
-        return fail(kFailed, done.error().in(fmt::format("job {} was submitted, but", *id)));
+    auto noted = store.history.set_numbers({&row});
+    if (noted) noted = remember_scope(store.history, args.input.scope);
+    if (noted) noted = job::write_number(record, row.number);
+    if (!noted)
+        return fail(kFailed, noted.error().in(fmt::format("job {} was submitted, but", *id)));
     if (session.wants_words()) {
         say_submitted(args, row, job, policy, submission);
     } else {

@@ -9,6 +9,7 @@
 #include "launcher/cli/job/job_state.hpp"
 #include "launcher/cli/slurm/poll.hpp"
 #include "launcher/cli/slurm/slurm.hpp"
+#include "sys/file_lock.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -19,7 +20,8 @@ constexpr double kLongestPoll = 5;  // seconds between two calls of squeue
 std::string obstacle(const Store& store, const JobRow& row) {
     if (row.local)
         return "runs in the foreground of 'batchai job run --local': end it there, with Ctrl-C";
-    if (!row.number && launcher_alive(store.snapshot(row.identity.uuid)))
+    if (const auto held = sys::FileLock::is_held(store.lock(row.identity.uuid));
+        !row.number && held && *held)
         return "is being submitted: try again when it has its Slurm job number";
     return {};
 }

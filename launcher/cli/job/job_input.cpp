@@ -15,7 +15,6 @@
 
 #include "job/known_notes.hpp"
 #include "job/snapshot.hpp"
-#include "launcher/cli/history/records.hpp"
 #include "launcher/cli/output/time_text.hpp"
 #include "launcher/cli/policy/policy_entries.hpp"
 #include "sys/directories.hpp"
@@ -48,6 +47,22 @@ void take_place(job::Finding& finding, const std::vector<job::Finding>& places) 
             finding.line = place.line;
             finding.column = place.column;
         }
+}
+
+void remove_record(const Store& store, const JobRow& row) {
+    std::error_code ignored;
+    std::filesystem::remove_all(store.record(row.identity.uuid), ignored);
+}
+
+// Adds the job's row. Other processes see it, so the job has its lock before.
+sys::Result<NewJob> enter(Store& store, const JobRow& row) {
+    auto lock = sys::FileLock::take(store.lock(row.identity.uuid));
+    if (!lock) return lock.error();
+    const auto added = store.history.add_job(row, false);
+    if (!added) return added.error();
+    if (*added) return NewJob{row, *std::move(lock)};
+    return sys::Error{
+        "A job with given name, experiment, workspace and resource group already exists."};
 }
 
 }  // namespace
@@ -163,32 +178,24 @@ std::optional<CheckedJob> check_input(const JobInput& input, const job::SitePoli
 
 sys::Result<NewJob> take_name(Store& store, const JobInput& input, const CheckedJob& checked,
                               bool local) {
-    if (auto done = remember_scope(store.history, input.scope); !done) return done.error();
     const auto snapshot = job::write_snapshot(checked.text, input.config_file, input.identity(),
                                               input.storage.name, input.storage.key);
     ::unsetenv(kStorageKey);  // the snapshot has it; processes must not inherit it
     if (!snapshot) return snapshot.error().in("writing the job's snapshot");
-    auto alive = lock_record(*snapshot);
-    if (!alive) return alive.error();
-
     JobRow row;
     row.identity = input.identity();
     row.identity.uuid = std::filesystem::path(*snapshot).parent_path().filename();
     row.local = local;
     row.created = sys::wall_clock();
-    const auto added = store.history.add_job(row, false);
-    if (added && *added) return NewJob{std::move(row), *std::move(alive)};
-    std::error_code ignored;
-    std::filesystem::remove_all(store.record(row.identity.uuid), ignored);
-    if (!added) return added.error();
-    return sys::Error{
-        "A job with given name, experiment, workspace and resource group already exists."};
+    auto taken = enter(store, row);
+    if (!taken) remove_record(store, row);
+    return taken;
 }
 
-void give_up(Store& store, const JobRow& row) {
-    std::error_code ignored;
-    std::filesystem::remove_all(store.record(row.identity.uuid), ignored);
-    if (const auto done = store.history.remove_job(row.identity.uuid); !done)
+void give_up(Store& store, NewJob job) {
+    job.lock = {};  // on NFS, a file that is open keeps its directory
+    remove_record(store, job.row);
+    if (const auto done = store.history.remove_job(job.row.identity.uuid); !done)
         note(done.error().message);
 }
 

@@ -11,6 +11,7 @@
 #include "launcher/cli/cluster/mounts.hpp"
 #include "launcher/cli/job/jobs.hpp"
 #include "launcher/cli/session.hpp"
+#include "sys/file_lock.hpp"
 
 namespace CLI {
 class App;
@@ -68,14 +69,13 @@ job::ParsedJob check_text(const std::string& text, const std::string& file, cons
 // A job with its name, its row in the history and its snapshot.
 struct NewJob {
     JobRow row;
-    sys::UniqueFd alive;  // lock_record, taken before the row is visible to others
+    sys::FileLock lock;  // of Store::lock
 };
 
-// Also records groups, workspaces and experiments that are new. If it fails, it leaves nothing
-// behind.
+// If it fails, it leaves nothing behind.
 sys::Result<NewJob> take_name(Store&, const JobInput&, const CheckedJob&, bool local);
 
 // Undoes take_name.
-void give_up(Store&, const JobRow&);
+void give_up(Store&, NewJob);
 
 }  // namespace batchai::cli

@@ -8,6 +8,7 @@
 
 #include "job/layout.hpp"
 #include "launcher/cli/command_options.hpp"
+#include "launcher/cli/history/records.hpp"
 #include "launcher/cli/job/job_input.hpp"
 #include "launcher/cli/policy/policy_entries.hpp"
 #include "launcher/cli/slurm/external.hpp"
@@ -97,14 +98,19 @@ int run(const RunArgs& args) {
         return kBadInput;
     }
     job->text = with_scripts_beside(job->text, args.input.config_file);
-    const auto started = take_name(*store, args.input, *job, true);
+    auto started = take_name(*store, args.input, *job, true);
     if (!started) return fail(kFailed, started.error());
     const std::string uuid = started->row.identity.uuid;
+    const auto failed = [&](const sys::Error& error) {
+        give_up(*store, *std::move(started));
+        return fail(kFailed, error);
+    };
+    if (auto done = remember_scope(store->history, args.input.scope); !done)
+        return failed(done.error());
     if (!own->text.empty()) {
         // The record keeps it, because job file list needs it to find the outputs.
         const std::string file = job_policy_file(*store, uuid);
-        if (auto done = sys::write_file(file, own->text, 0600); !done)
-            return fail(kFailed, done.error());
+        if (auto done = sys::write_file(file, own->text, 0600); !done) return failed(done.error());
         ::setenv("BATCHAI_POLICY", file.c_str(), 1);
     }
     if (const auto output =
@@ -113,8 +119,7 @@ int run(const RunArgs& args) {
     const auto code =
         run_foreground({launcher, "--local", std::to_string(nodes.value_or(job->spec.node_count)),
                         "--job", store->snapshot(uuid)});
-    if (!code) return fail(kFailed, code.error());
-    return *code;
+    return code ? *code : failed(code.error());
 }
 
 }  // namespace

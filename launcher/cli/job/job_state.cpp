@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/job/job_state.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 
 #include "job/record.hpp"
 #include "launcher/cli/job/preparation_progress.hpp"
 #include "sys/clock.hpp"
+#include "sys/file_lock.hpp"
 
 namespace batchai::cli {
 namespace {
@@ -26,12 +24,17 @@ sys::Result<std::optional<SlurmJob>> ask_slurm(const JobRow& row, const OwnJobs*
 sys::Result<Evidence> evidence_of(const Store& store, const JobRow& row, const OwnJobs* all) {
     const std::string record = store.record(row.identity.uuid);
     Evidence evidence;
-    evidence.result = job::read_result(record);
     evidence.local = row.local;
     evidence.terminating = row.terminating;
-    if (row.local) evidence.local_alive = launcher_alive(record + "/job.json");
-    if (!row.local) {
+    // The result is read last: a launcher that has ended has left it.
+    if (row.local) {
+        const auto alive = sys::FileLock::is_held(store.lock(row.identity.uuid));
+        if (!alive) return alive.error();
+        evidence.local_alive = *alive;
+        evidence.result = job::read_result(record);
+    } else {
         auto slurm = ask_slurm(row, all);
+        evidence.result = job::read_result(record);
         // The job may seem to be submitted before its row was made: Slurm's times are whole
         // seconds, and the clocks of two machines differ.
         if (slurm && !*slurm && !evidence.result)
@@ -96,11 +99,6 @@ void keep(Store& store, const std::vector<const JobRow*>& ended,
 }
 
 }  // namespace
-
-bool launcher_alive(const std::string& snapshot) {
-    const sys::UniqueFd file(::open(snapshot.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
-}
 
 const sys::Result<SlurmJobs>& OwnJobs::get() const {
     if (!jobs_) jobs_ = query_own_jobs();

@@ -25,9 +25,6 @@ class OwnJobs {
     mutable std::optional<sys::Result<SlurmJobs>> jobs_;
 };
 
-// Whether a process holds the lock of lock_record: a local job's launcher, or a submission.
-bool launcher_alive(const std::string& snapshot);
-
 sys::Result<Execution> execution_of(Store&, JobRow&);
 // For many jobs, in their order. Slurm is asked once and the history is written once.
 sys::Result<std::vector<Execution>> executions_of(Store&, std::vector<JobRow>&);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/cli/job/jobs.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <fmt/format.h>
@@ -251,13 +249,6 @@ sys::Result<job::JobSpec> read_spec(const Store& store, const JobRow& row) {
         if (finding.severity == job::Finding::Severity::error) return sys::Error{finding.text()};
     if (!parsed.spec) return sys::Error{file + ": is not a job file any more"};
     return *std::move(parsed.spec);
-}
-
-sys::Result<sys::UniqueFd> lock_record(const std::string& snapshot) {
-    sys::UniqueFd file(::open(snapshot.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!file) return sys::errno_error(snapshot);
-    if (::flock(file.get(), LOCK_EX) != 0) return sys::errno_error("locking " + snapshot);
-    return file;
 }
 
 }  // namespace batchai::cli

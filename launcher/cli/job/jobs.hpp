@@ -13,7 +13,6 @@
 #include "job/spec.hpp"
 #include "launcher/cli/history/history.hpp"
 #include "launcher/cli/session.hpp"
-#include "sys/unique_fd.hpp"
 
 namespace batchai::cli {
 
@@ -25,6 +24,9 @@ struct Store {
 
     std::string record(const std::string& uuid) const { return directory + "/jobs/" + uuid; }
     std::string snapshot(const std::string& uuid) const { return record(uuid) + "/job.json"; }
+    // The lock (sys::FileLock) of this file is held while a job is submitted, and while the launcher
+    // of a local job runs.
+    std::string lock(const std::string& uuid) const { return record(uuid) + "/lock"; }
 };
 sys::Result<Store> open_store();
 
@@ -47,8 +49,5 @@ sys::Result<void> remove_job(Store&, const JobRow&);
 sys::Result<nlohmann::json> read_snapshot(const Store&, const JobRow&);
 sys::Result<job::JobSpec> read_spec(const Store&, const JobRow&);
 
-// `job run --local` holds this lock while its launcher runs. It shows other processes that the job
-// is alive, and the kernel releases it however the launcher ends.
-sys::Result<sys::UniqueFd> lock_record(const std::string& snapshot);
 
 }  // namespace batchai::cli

@@ -195,6 +195,12 @@ BOOST_AUTO_TEST_CASE(uses_no_write_ahead_log) {
     BOOST_TEST(!std::filesystem::exists(directory / "history.db-wal"));
 }
 
+// On NFS, another machine may remember that a journal is missing.
+BOOST_AUTO_TEST_CASE(the_journal_stays) {
+    add(row("1", "train"));
+    BOOST_TEST(std::filesystem::exists(directory / "history.db-journal"));
+}
+
 BOOST_AUTO_TEST_CASE(a_history_of_a_newer_batchai_is_refused) {
     {
         auto database = Database::open(directory / "history.db", 1000);

@@ -2,6 +2,8 @@
 #include "job/record.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,6 +100,22 @@ BOOST_AUTO_TEST_CASE(writes_a_snapshot_that_is_the_users_alone) {
     const auto copy = write_snapshot(text, "elsewhere.json", *spec.identity, "");
     BOOST_TEST(*copy != *path);
     BOOST_TEST(samples::text_of(*path) == text);
+    ::unsetenv("XDG_DATA_HOME");
+}
+
+BOOST_AUTO_TEST_CASE(a_snapshot_that_cannot_be_written_leaves_no_record) {
+    const Directory directory;
+    ::setenv("XDG_DATA_HOME", directory.path.c_str(), 1);
+    rlimit before{};
+    BOOST_REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const rlimit none{0, before.rlim_max};
+    const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &none);  // as on a full disk
+    const auto path = write_snapshot(samples::tutorial(), "job.json", {}, "");
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    ::signal(SIGXFSZ, handler);
+    BOOST_TEST(!path.has_value());
+    BOOST_TEST(std::filesystem::is_empty(directory.path + "/batchai/jobs"));
     ::unsetenv("XDG_DATA_HOME");
 }
 
