@@ -315,10 +315,10 @@ fuse=('[program.t]' 'command = ["/bin/true"]' '[[allow]]' 'name = "t"' 'type = "
     options=(--home "$place/homes")
     run look
     [ "$status" -eq 0 ]
-    broken "rmdir homes" "error    homes      @/homes: No such file or directory: jobs of this user cannot keep their record (~/.local/share/batchai). Mount the users' home directories on login and compute nodes"
+    broken "rmdir homes" "error    homes      @/homes: No such file or directory: jobs of this user cannot keep their record (~/.local/share/batchai). Mount the users' home directories on login and compute nodes, with file locks"
     mkdir homes
     options=(--home "$place/homes=served:1:2.3")
-    broken true "error    homes      @/homes: is not the directory of the machine that runs the doctor: jobs keep their record there (~/.local/share/batchai). Mount the users' home directories on login and compute nodes"
+    broken true "error    homes      @/homes: is not the directory of the machine that runs the doctor: jobs keep their record there (~/.local/share/batchai). Mount the users' home directories on login and compute nodes, with file locks"
     options=(--home "$place/homes=served:$(stat -c %i homes):2.3") # a server's time of change may be late
     run look
     [ "$status" -eq 0 ]

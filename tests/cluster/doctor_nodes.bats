@@ -106,7 +106,7 @@ is_gone() { ! kill -0 "$1" 2>/dev/null; }
     write_job job.json 2
     on_node n2 mount -t tmpfs tmpfs "$MINISLURM_DIR/home/alice"
     run the_table 'n[1-2]' --home "$MINISLURM_DIR/home/alice"
-    [[ $output = "error    homes      n2: $MINISLURM_DIR/home/alice: is not the directory of the machine that runs the doctor: jobs keep their record there (~/.local/share/batchai). Mount the users' home directories on login and compute nodes" ]]
+    [[ $output = "error    homes      n2: $MINISLURM_DIR/home/alice: is not the directory of the machine that runs the doctor: jobs keep their record there (~/.local/share/batchai). Mount the users' home directories on login and compute nodes, with file locks" ]]
     run as_alice sbatch -W -w n1,n2 -N 2 -o out --batchai-job=job.json --wrap 'touch started'
     on_node n2 umount "$MINISLURM_DIR/home/alice"
     cat out

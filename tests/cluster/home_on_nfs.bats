@@ -144,3 +144,10 @@ print(files.exists('$home/restart/state'))"
     on n1 sh -c 'mkdir ~/restart; echo x >~/restart/state'
     [ "$(has_state)" = True ]
 }
+
+@test "the doctor warns about a home whose locks stay on one machine" {
+    enter_home vers=3,nolock
+    run on_node n1 batchai admin check --home "$home"
+    echo "$output"
+    [[ $output == *"warning  homes      $home: is mounted with nolock: "* ]]
+}

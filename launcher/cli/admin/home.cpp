@@ -6,12 +6,15 @@
 #include <linux/magic.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <fstream>
+#include <sstream>
 
 #include "launcher/cli/admin/machine.hpp"
 #include "sys/unique_fd.hpp"
@@ -44,6 +47,26 @@ HomeIdentity::Kind kind_of_home(long type) {
     }
 }
 
+bool has(const std::string& options, const std::string& option) {
+    return ("," + options + ",").find("," + option + ",") != std::string::npos;
+}
+
+// lock_trouble of the mount that has the directory.
+std::string lock_trouble_at(const std::string& directory) {
+    struct stat info = {};
+    if (::stat(directory.c_str(), &info) != 0) return {};
+    const std::string device = fmt::format(" {}:{} ", major(info.st_dev), minor(info.st_dev));
+    std::ifstream mounts("/proc/self/mountinfo");
+    for (std::string line; std::getline(mounts, line);) {
+        const std::size_t dash = line.find(" - ");
+        if (dash == line.npos || line.find(device) > line.find('/')) continue;
+        std::istringstream words(line.substr(dash + 3));
+        std::string type, source, options;
+        if (words >> type >> source >> options) return lock_trouble(type, options);
+    }
+    return {};
+}
+
 void check_home(const Machine& machine, Report& report) {
     if (machine.home.empty()) return;
     const std::size_t equals = machine.home.rfind('=');
@@ -60,10 +83,22 @@ void check_home(const Machine& machine, Report& report) {
                                 ": is not the directory of the machine that runs the doctor: jobs "
                                 "keep their record there (~/.local/share/batchai)");
     }
+    if (const std::string trouble = lock_trouble_at(directory); !trouble.empty())
+        return report.warning(directory + ": " + trouble);
     report.ok(directory);
 }
 
 }  // namespace
+
+std::string lock_trouble(const std::string& type, const std::string& options) {
+    if (type == "lustre" && !has(options, "flock") && !has(options, "localflock"))
+        return "is mounted without file locks (Lustre without flock): batchai's commands fail";
+    for (const char* option : {"nolock", "local_lock=all", "local_lock=posix", "localflock"})
+        if ((type.starts_with("nfs") || type == "lustre") && has(options, option))
+            return std::string("is mounted with ") + option +
+                   ": batchai on two machines at once may damage its history of jobs";
+    return {};
+}
 
 std::string HomeIdentity::text() const {
     return fmt::format("{}:{}:{}", kKindNames[static_cast<std::size_t>(kind)], inode, changed);
@@ -128,7 +163,8 @@ std::string usual_home() {
 
 std::vector<Check> home_checks() {
     return {{"homes", "whether --home is the directory of the machine that runs the doctor",
-             "Mount the users' home directories on login and compute nodes", check_home}};
+             "Mount the users' home directories on login and compute nodes, with file locks",
+             check_home}};
 }
 
 }  // namespace batchai::cli

@@ -34,4 +34,8 @@ bool may_be_same(const HomeIdentity&, const HomeIdentity&);
 // empty if there is none.
 std::string usual_home();
 
+// What batchai lacks on the mount whose line of /proc/self/mountinfo has these type and options;
+// empty: nothing. Locks must reach other machines (sys/file_lock.hpp).
+std::string lock_trouble(const std::string& type, const std::string& options);
+
 }  // namespace batchai::cli

@@ -36,6 +36,22 @@ BOOST_AUTO_TEST_CASE(two_machines_homes_are_compared_by_what_their_file_systems_
     BOOST_TEST(same("numbered:7:1.2", "served:9:3.4"));  // SMB: numbers of the client's own
 }
 
+BOOST_AUTO_TEST_CASE(a_mount_whose_locks_do_not_reach_other_machines_is_named) {
+    BOOST_TEST(lock_trouble("nfs4", "rw,vers=4.2,hard,local_lock=none,addr=10.0.0.1") == "");
+    BOOST_TEST(lock_trouble("nfs", "rw,vers=3,local_lock=none") == "");
+    BOOST_TEST(lock_trouble("nfs", "rw,vers=3,local_lock=flock") == "");
+    BOOST_TEST(lock_trouble("lustre", "rw,flock,lazystatfs") == "");
+    BOOST_TEST(lock_trouble("ext4", "rw") == "");
+    for (const auto& [type, options, part] :
+         {std::tuple{"nfs", "rw,vers=3,nolock,local_lock=all", "with nolock"},
+          {"nfs4", "rw,local_lock=all", "with local_lock=all"},
+          {"nfs4", "rw,local_lock=posix", "with local_lock=posix"},
+          {"lustre", "rw,localflock", "with localflock"},
+          {"lustre", "rw,lazystatfs", "without file locks"},
+          {"lustre", "rw,noflock", "without file locks"}})
+        BOOST_TEST(lock_trouble(type, options).find(part) != std::string::npos, options);
+}
+
 BOOST_AUTO_TEST_CASE(a_text_that_is_not_a_home_identity_is_refused) {
     for (const char* text : {"", "own", "own:7", "own:x:1.2", "own:7x:1.2", "other:7:1.2", ":7:"})
         BOOST_TEST(!parse_home_identity(text).has_value(), text);
