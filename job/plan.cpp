@@ -56,9 +56,10 @@ Environment job_environment(const JobSpec& spec, const Identity& identity,
     return environment;
 }
 
-std::string host_file(const std::vector<std::string>& hosts, int slots) {
+std::string host_file(const std::vector<HostSlots>& hosts) {
     std::string text;
-    for (const std::string& host : hosts) text += host + " slots=" + std::to_string(slots) + "\n";
+    for (const HostSlots& host : hosts)
+        text += host.host + " slots=" + std::to_string(host.slots()) + "\n";
     return text;
 }
 

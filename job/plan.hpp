@@ -39,8 +39,18 @@ struct NodeContext {
 // environmentVariables and secrets, expanded.
 Environment job_environment(const JobSpec&, const Identity&, const NodeContext&);
 
-// The text of $AZ_BATCHAI_MPI_HOST_FILE, in Open MPI's syntax.
-std::string host_file(const std::vector<std::string>& hosts, int slots);
+// The text of $AZ_BATCHAI_MPI_HOST_FILE, in Open MPI's syntax. A node's slots are its GPUs of the
+// job, or, without GPUs, the tasks that the user has asked Slurm for, or else one. The file is
+// written before the preparation: by batchai-helper, or by batchai-launch where that prepares the
+// job (Preparer::launcher).
+struct HostSlots {
+    std::string host;
+    int gpus = 0;
+    int tasks = 0;  // 0: the user has not asked for a number
+
+    int slots() const { return gpus > 0 ? gpus : tasks > 0 ? tasks : 1; }
+};
+std::string host_file(const std::vector<HostSlots>& hosts);
 
 // The path of the script or the configuration of a job's toolkit, for a check that it exists. Empty
 // if there is none, if the path is relative, or if it may be in the image. Also empty if only a

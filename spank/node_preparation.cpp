@@ -24,7 +24,8 @@ bool for_all_nodes_step(const char* entry) {
     if (starts_with(entry, "SLURM_CONF=") || starts_with(entry, "SLURM_JOB_ID=") ||
         starts_with(entry, "SLURM_SUBMIT_DIR="))
         return true;
-    if (starts_with(entry, "SLURM_SPANK_BATCHAI_")) return !starts_with(entry, kArrayTaskVariable);
+    if (starts_with(entry, "SLURM_SPANK_BATCHAI_"))
+        return !starts_with(entry, kArrayTaskVariable) && !starts_with(entry, kTasksVariable);
     return !starts_with(entry, "SLURM") && !starts_with(entry, "SRUN_") &&
            !starts_with(entry, "SBATCH_") && !starts_with(entry, "SALLOC_");
 }
@@ -107,9 +108,11 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     const char* nodes = state.field("nodes");
     size_t count = 0;
     while (task.environment[count]) ++count;
-    const char** environment = static_cast<const char**>(calloc(count + 2, sizeof(char*)));
+    const char** environment = static_cast<const char**>(calloc(count + 3, sizeof(char*)));
+    char* tasks = nullptr;
     Line line;
-    if (!environment) {
+    if (!environment ||
+        asprintf(&tasks, "%s=%s", kTasksVariable, tasks_asked(task.environment)) < 0) {
         set(line, "batchai: %s: out of memory", task.node);
         fail(task, line.text);
     }
@@ -119,6 +122,7 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     char array_task[64];
     snprintf(array_task, sizeof array_task, "%s=%u", kArrayTaskVariable, task.array_task);
     if (task.in_array) environment[kept++] = array_task;
+    environment[kept++] = tasks;
 
     // The job is the first component of a heterogeneous one. A job that was submitted inside
     // another one inherits its variables, with other numbers.
@@ -159,6 +163,7 @@ void prepare_all_nodes(const slurm::Task& task, const Site& site, const State& s
     program.limits = task.environment;  // srun's limits are those of its tasks
     const int status = run(program);
     free(environment);
+    free(tasks);
     if (!has_failed(task, "srun", status, output, seconds, line)) return;
     if (status == kNotStarted && access(srun.path, X_OK) != 0)
         set(line,

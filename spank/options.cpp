@@ -129,4 +129,12 @@ const char* find_variable(char* const* environment, const char* name) {
     return nullptr;
 }
 
+const char* tasks_asked(char* const* environment) {
+    if (const char* told = find_variable(environment, kTasksVariable)) return told;
+    const bool asked = find_variable(environment, "SLURM_NTASKS") ||
+                       find_variable(environment, "SLURM_NTASKS_PER_NODE");
+    const char* tasks = find_variable(environment, "SLURM_TASKS_PER_NODE");
+    return asked && tasks ? tasks : "";
+}
+
 }  // namespace batchai::spank

@@ -47,4 +47,8 @@ Options node_options(char* const* environment);
 // The value of a variable of an environment; null where it has none.
 const char* find_variable(char* const* environment, const char* name);
 
+// The tasks on each node, "2(x3),1"; empty if the user has not asked for a number of them. (Slurm
+// sets SLURM_TASKS_PER_NODE in any case.)
+const char* tasks_asked(char* const* environment);
+
 }  // namespace batchai::spank

@@ -7,7 +7,8 @@
 // stated otherwise.
 //
 // Request (plugin to `batchai-helper setup`, on standard input): name (of its directory), id, uid,
-// gid, groups, restart, step (the process of the step's slurmstepd), node, hosts, gpus, submit_dir,
+// gid, groups, restart, step (the process of the step's slurmstepd), node, hosts, gpus (of this
+// node), tasks (of each node, "2(x3),1"; empty: the user asked for no number), submit_dir,
 // in_place, array and array_task (may be empty), and the user's options under the names of
 // kOptionNames.
 //
@@ -56,6 +57,9 @@ inline constexpr const char* kOptionVariables[kOptionCount] = {
 
 // In the step of a job array's task that prepares its nodes: the task's number.
 inline constexpr char kArrayTaskVariable[] = "SLURM_SPANK_BATCHAI_ARRAY_TASK";
+
+// In the step that prepares a job's nodes: tasks_asked() of the batch script.
+inline constexpr char kTasksVariable[] = "SLURM_SPANK_BATCHAI_TASKS";
 
 // All options of a job together. Slurm drains nodes when a job's environment variable has 128 KiB.
 inline constexpr unsigned kOptionsMaximum = 64 * 1024;

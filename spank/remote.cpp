@@ -89,6 +89,7 @@ void write_request(MemoryFile& request, const slurm::Task& task, const Options& 
     char* hosts = list ? slurm::expand_hosts(list) : nullptr;
     request.add_field("hosts", hosts ? hosts : task.node);
     free(hosts);
+    request.add_field("tasks", tasks_asked(task.environment));
     const char* submitted = find_variable(task.environment, "SLURM_SUBMIT_DIR");
     // "srun --jobid" from another shell is not a submission: use that shell's directory.
     if (!submitted) submitted = find_variable(task.environment, "PWD");

@@ -103,4 +103,32 @@ std::string number_list(const std::vector<int>& numbers) {
     return text;
 }
 
+std::vector<int> expand_counts(const std::string& list) {
+    constexpr std::size_t kMost = 1u << 20;
+    std::vector<int> counts;
+    for (std::size_t begin = 0; begin <= list.size();) {
+        const std::size_t end = std::min(list.find(',', begin), list.size());
+        const std::string entry = list.substr(begin, end - begin);
+        begin = end + 1;
+        int count = 0, times = 1;
+        if (std::sscanf(entry.c_str(), "%9d(x%9d)", &count, &times) < 1 || count < 0) return {};
+        const auto more = static_cast<std::size_t>(times);
+        if (times < 1 || more > kMost || counts.size() + more > kMost) return {};
+        counts.insert(counts.end(), more, count);
+    }
+    return counts;
+}
+
+std::string counts_of(const std::vector<int>& counts) {
+    std::string list;
+    for (std::size_t i = 0; i < counts.size();) {
+        std::size_t end = i;
+        while (end < counts.size() && counts[end] == counts[i]) ++end;
+        list += (list.empty() ? "" : ",") + std::to_string(counts[i]);
+        if (end - i > 1) list += "(x" + std::to_string(end - i) + ")";
+        i = end;
+    }
+    return list;
+}
+
 }  // namespace batchai::sys

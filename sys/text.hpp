@@ -24,4 +24,10 @@ std::string printable_lines(std::string_view text);
 // "0-3,8,10-11", from numbers in ascending order.
 std::string number_list(const std::vector<int>& numbers);
 
+// Slurm's notation for a number on each node. "2(x3),1" -> 2 2 2 1; empty if it has another form,
+// or for more than a million nodes.
+std::vector<int> expand_counts(const std::string& list);
+// The inverse, for numbers that are not negative.
+std::string counts_of(const std::vector<int>& counts);
+
 }  // namespace batchai::sys

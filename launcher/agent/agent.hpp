@@ -68,7 +68,7 @@ class Agent {
     sys::Result<SpawnRequest> request_for(int rank);
     void note(const std::string& line) const;  // appends a line to the execution log
     void record(job::Event::Kind kind) const;
-    void write_host_file() const;
+    sys::Result<void> write_host_file() const;
     void note_commands(const std::vector<int>& ranks) const;
 
     // The plan of each rank (agent_plan.cpp).

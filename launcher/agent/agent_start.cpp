@@ -5,11 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "job/bashrc.hpp"
 #include "job/expand.hpp"
-#include "job/plan.hpp"
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/reserved_port.hpp"
 #include "launcher/common/host_list.hpp"
@@ -51,6 +49,7 @@ void Agent::say_hello() {
 // is done on all nodes.
 void Agent::prepare() {
     if (!pmix_->serves() || !choose_interface()) return;  // already reported
+    if (auto written = write_host_file(); !written) return fail(written.error().message);
     if (job_.preparation.empty() || job_.dry_run) return on_prepared();
     if (const auto failure = run_preparation(); failure.code != 0)
         fail("batchai-prep cannot be started: " + failure.message);
@@ -154,7 +153,6 @@ void Agent::start_ranks() {
     record(job::Event::Kind::started);
     master_port_.socket.reset();  // rank 0 listens there
     worker_ports_.clear();
-    write_host_file();
     if (!start_pmi1()) return;
     for (const int rank : ranks) {
         auto request = request_for(rank);
@@ -208,16 +206,11 @@ sys::Result<SpawnRequest> Agent::request_for(int rank) {
     return request;
 }
 
-// Scripts that start MPI themselves read this file.
-void Agent::write_host_file() const {
+// The preparation may read this file, and scripts that start MPI themselves do.
+sys::Result<void> Agent::write_host_file() const {
     const std::string path = env::value_of(of_job(), "AZ_BATCHAI_MPI_HOST_FILE");
-    if (!job_.host_file || path.empty()) return;
-    std::ofstream file(path);
-    for (int node = 0; node < static_cast<int>(job_.map.nodes.size()); ++node) {
-        const std::string& name = job_.map.nodes[node];
-        file << job::host_file({job_.shared_host ? "127.0.0.1" : name},
-                               std::max(1, job_.map.local_size(node)));
-    }
+    if (job_.host_file.empty() || path.empty()) return {};
+    return sys::write_file(path, job_.host_file, 0644);
 }
 
 // note() and record() ignore errors: a full disk must not end the job.

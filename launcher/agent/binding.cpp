@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "launcher/common/host_list.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -74,7 +74,7 @@ int granted_cores(const std::vector<Core>& cores, const std::string& cpus_per_no
     std::size_t cpus = 0;
     for (const Core& core : cores) cpus += core.size();
     const int all = static_cast<int>(cores.size());
-    const std::vector<int> counts = expand_counts(cpus_per_node);
+    const std::vector<int> counts = sys::expand_counts(cpus_per_node);
     if (node >= static_cast<int>(counts.size())) return all;
     const auto granted = static_cast<std::size_t>(counts[node]);
     if (cpus == 0 || granted == 0 || granted >= cpus) return all;

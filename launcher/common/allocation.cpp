@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "launcher/common/host_list.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::launcher {
 namespace {
@@ -24,7 +25,7 @@ std::vector<int> tasks_asked(const env::Environment& environment, std::size_t no
     if (!environment.contains("SLURM_NTASKS") && !environment.contains("SLURM_NTASKS_PER_NODE")) {
         return {};
     }
-    std::vector<int> counts = expand_counts(tasks->second);
+    std::vector<int> counts = sys::expand_counts(tasks->second);
     return counts.size() == nodes ? counts : std::vector<int>();
 }
 

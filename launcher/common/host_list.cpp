@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -128,30 +127,6 @@ std::string hostlist_of(const std::vector<std::string>& names) {
         }
         list += (list.empty() ? "" : ",") +
                 (i - begin == 1 ? names[begin] : first.before + "[" + ranges + "]" + first.after);
-    }
-    return list;
-}
-
-std::vector<int> expand_counts(const std::string& list) {
-    std::vector<int> counts;
-    for (const std::string& entry : split(list)) {
-        int count = 0, times = 1;
-        if (std::sscanf(entry.c_str(), "%9d(x%9d)", &count, &times) < 1 || count < 0) return {};
-        const auto more = static_cast<std::size_t>(times);
-        if (times < 1 || more > kMaxNodes || counts.size() + more > kMaxNodes) return {};
-        counts.insert(counts.end(), more, count);
-    }
-    return counts;
-}
-
-std::string counts_of(const std::vector<int>& counts) {
-    std::string list;
-    for (std::size_t i = 0; i < counts.size();) {
-        std::size_t end = i;
-        while (end < counts.size() && counts[end] == counts[i]) ++end;
-        list += (list.empty() ? "" : ",") + std::to_string(counts[i]);
-        if (end - i > 1) list += fmt::format("(x{})", end - i);
-        i = end;
     }
     return list;
 }

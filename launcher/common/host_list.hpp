@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Slurm's notation for the nodes of a job and for a number on each of them, both ways. Lists keep
-// their order. Pure.
+// Slurm's notation for the nodes of a job, both ways. Lists keep their order. Pure. sys/text.hpp
+// has its notation for a number on each node.
 #pragma once
 
 #include <string>
@@ -14,10 +14,5 @@ std::vector<std::string> expand_hostlist(const std::string& list);
 // The shortest such list with one pair of brackets a name: n1 n2 n3 gpu -> "n[1-3],gpu". For names
 // without brackets and commas.
 std::string hostlist_of(const std::vector<std::string>& names);
-
-// "2(x3),1" -> 2 2 2 1; empty if it has another form.
-std::vector<int> expand_counts(const std::string& list);
-// Of numbers that are not negative.
-std::string counts_of(const std::vector<int>& counts);
 
 }  // namespace batchai::launcher

@@ -38,7 +38,7 @@ std::vector<int> RankMap::local_sizes() const {
 
 void RankMap::read(const std::string& names, const std::string& counts) {
     nodes = expand_hostlist(names);
-    const std::vector<int> sizes = expand_counts(counts);
+    const std::vector<int> sizes = sys::expand_counts(counts);
     const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
     bool fits = nodes.size() == sizes.size() && total <= std::numeric_limits<int>::max() &&
                 (ranks.empty() || total == static_cast<std::int64_t>(ranks.size()));

@@ -117,7 +117,7 @@ struct Launch {
     std::string record;                    // of a job file: the record directory; empty: none
     std::vector<std::string> preparation;  // a command to run first; empty: none
     std::string preparation_input;
-    bool host_file = false;  // of a job file: the agent writes $AZ_BATCHAI_MPI_HOST_FILE
+    std::string host_file;  // the text for $AZ_BATCHAI_MPI_HOST_FILE; empty: it is written already
     template <class A>
     void fields(A& a) {
         a(nspace, map, programs, directory, role, slurm, environment, interface, parent_address,

@@ -4,6 +4,7 @@
 
 #include "launcher/common/host_list.hpp"
 #include "launcher/env/env.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::launcher::env {
 
@@ -25,7 +26,7 @@ Place place_in(const RankMap& map, int rank) {
         if (node < place.node) ++place.cross_rank;
         ++place.cross_size;
     }
-    place.ranks_per_node = counts_of(counts);
+    place.ranks_per_node = sys::counts_of(counts);
     if (place.nodes < static_cast<int>(map.nodes.size())) {
         const auto end = map.nodes.begin() + place.nodes;
         place.node_list = fmt::format("{}", fmt::join(map.nodes.begin(), end, ","));

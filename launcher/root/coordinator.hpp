@@ -51,8 +51,8 @@ struct Work {
     // none.
     std::vector<std::vector<std::string>> preparations;
     std::string preparation_input;
-    bool host_file = false;
-    Secrets secrets;  // values that must not be printed
+    std::string host_file;  // the text for $AZ_BATCHAI_MPI_HOST_FILE; empty: it is written already
+    Secrets secrets;        // values that must not be printed
 };
 using Planner = std::function<sys::Result<Work>(const std::vector<Hello>& nodes)>;
 
@@ -132,6 +132,7 @@ class Coordinator {
     sys::Result<void> check_ready(const std::vector<Hello>& nodes) const;
     void launch();
     Launch launch_for(int node, const Work& work) const;
+    void add_slots(env::Environment& slurm) const;
     void add_slurm(Launch& launch) const;
     void add_attempt(env::Environment& environment) const;
     void on_planned(Planned planned);

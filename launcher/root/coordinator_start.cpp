@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "job/plan.hpp"
 #include "launcher/common/host_list.hpp"
 #include "launcher/common/readiness.hpp"
 #include "launcher/env/env.hpp"
@@ -161,10 +162,23 @@ void Coordinator::add_attempt(env::Environment& environment) const {
     }
 }
 
+// Open MPI takes at most as many slots of a host file as this variable has. Slurm sets it to one
+// task per node, or to one per CPU, unless the user has asked for a number.
+void Coordinator::add_slots(env::Environment& slurm) const {
+    if (session_.allocation.local || !session_.allocation.tasks.empty()) return;
+    std::vector<int> slots;
+    for (const Agent& agent : agents_)
+        slots.push_back(job::HostSlots{{}, agent.hello.gpus}.slots());
+    const bool has_gpus = std::any_of(agents_.begin(), agents_.end(),
+                                      [](const Agent& agent) { return agent.hello.gpus > 0; });
+    if (has_gpus) slurm["SLURM_TASKS_PER_NODE"] = sys::counts_of(slots);
+}
+
 // For mpirun and the like, which must find all nodes of the job.
 void Coordinator::add_slurm(Launch& launch) const {
     env::Environment slurm = env::slurm_of_job(env::current());
     if (launch.role == Role::script) {
+        add_slots(slurm);
         launch.slurm = std::move(slurm);
         return;
     }

@@ -413,6 +413,19 @@ Program JobFileRun::program_of_group(const job::ProcessGroup& group,
     return program;
 }
 
+// The plugin's helper has written the file with the GPUs of its own node. It does not know those of
+// other nodes, which may be more or fewer with --gpus.
+std::string JobFileRun::host_file(const std::vector<Hello>& nodes) const {
+    const bool alike = std::all_of(nodes.begin(), nodes.end(), [&nodes](const Hello& node) {
+        return node.gpus == nodes.front().gpus;
+    });
+    if (preparer_ == Preparer::plugin && alike) return {};
+    std::vector<job::HostSlots> hosts;
+    for (const NodeSize& size : sizes_of(nodes, allocation_.tasks))
+        hosts.push_back({allocation_.local ? "127.0.0.1" : size.name, size.gpus, size.tasks});
+    return job::host_file(hosts);
+}
+
 sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order) const {
     std::vector<int> gpus;
     for (const Hello& node : nodes) gpus.push_back(node.gpus);
@@ -429,7 +442,7 @@ sys::Result<Work> JobFileRun::plan(const std::vector<Hello>& nodes, Order order)
     for (const job::ProcessGroup& group : groups)
         work.programs.push_back(program_of_group(group, *container));
     work.record = record_;
-    work.host_file = true;
+    work.host_file = host_file(nodes);
     // Every user of the machine can read arguments, and the note may quote the command. So it goes
     // through standard input.
     const job::Preparation preparation = job::resolve_preparation(policy_, spec_);

@@ -68,6 +68,7 @@ class JobFileRun {
     job::Environment variables_of(int node, int gpus = 0) const;
     Secrets secrets(const std::vector<env::Environment>& environments) const;
     sys::Result<std::vector<std::string>> container_prefix(const std::string& directory) const;
+    std::string host_file(const std::vector<Hello>& nodes) const;
     sys::Result<Work> plan(const std::vector<Hello>& nodes, Order order) const;
     env::Environment environment_of(const Hello& node, int least_gpus) const;
     env::Environment earlier_outputs(int node) const;

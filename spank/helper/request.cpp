@@ -5,6 +5,7 @@
 
 #include "spank/helper/files.hpp"
 #include "spank/protocol.hpp"
+#include "sys/text.hpp"
 
 namespace batchai::spank {
 namespace {
@@ -42,6 +43,8 @@ sys::Result<Request> read_fields(const Fields& fields) {
     if (!is_file_name(request.node)) return sys::Error{"node: not a node's name"};
     request.hosts = split_nonempty(fields.get("hosts"), ',');
     if (request.hosts.empty()) return sys::Error{"hosts: none"};
+    request.tasks = sys::expand_counts(fields.get("tasks"));
+    if (request.tasks.size() != request.hosts.size()) request.tasks.clear();
     if (!fields.get("array_task").empty()) {
         const auto number = fields.number("array_task");
         if (!number) return number.error();

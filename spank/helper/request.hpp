@@ -22,7 +22,8 @@ struct Request {
     Credentials user;
     std::string node;
     std::vector<std::string> hosts;
-    int gpus = 0;
+    int gpus = 0;            // of this node
+    std::vector<int> tasks;  // of each host, if the user has asked Slurm for a number
     std::string submit_directory;
     std::optional<unsigned> array_task;  // the index of this task of a job array
     unsigned array = 0;                  // the array's number; 0: unknown

@@ -251,11 +251,19 @@ class Setup {
         return answer;
     }
 
+    // Slurm tells a node its own GPUs only.
+    std::string host_file() const {
+        std::vector<job::HostSlots> hosts;
+        for (std::size_t i = 0; i < request_.hosts.size(); ++i)
+            hosts.push_back(
+                {request_.hosts[i], request_.gpus, request_.tasks.empty() ? 0 : request_.tasks[i]});
+        return job::host_file(hosts);
+    }
+
     // Runs as the user, in the job's namespace.
     sys::Result<Answer> make_user_files() const {
         if (auto there = job::check_container(policy_, image_); !there) return there.error();
-        const std::string hosts = job::host_file(request_.hosts, std::max(request_.gpus, 1));
-        if (auto written = sys::write_file(job_temp_ + "/hostfile", hosts, 0644); !written)
+        if (auto written = sys::write_file(job_temp_ + "/hostfile", host_file(), 0644); !written)
             return written.error();
         if (!plan_.directory.empty())
             if (auto made = sys::make_directories(plan_.directory); !made) return made.error();

@@ -183,10 +183,11 @@ Inputs inputs_of(const std::string& command, const std::string& node, const std:
     for (const auto& [name, value] : environment)
         if (name != "_" && (!is_passing(name) || mentions.find(name) != mentions.npos))
             parts.add(name + "=" + value);
-    // The host file has the same path in all jobs, and its text comes from this variable.
+    // The host file has the same path in all jobs.
     if (mentions.find("AZ_BATCHAI_MPI_HOST_FILE") != mentions.npos)
-        if (const auto hosts = environment.find("AZ_BATCH_HOST_LIST"); hosts != environment.end())
-            parts.add(hosts->second);
+        if (const auto file = environment.find("AZ_BATCHAI_MPI_HOST_FILE");
+            file != environment.end())
+            parts.add(text_of(file->second, kScriptMaximum));
     Inputs inputs;
     inputs.identity = parts.digest();
     parts.add(files.read);

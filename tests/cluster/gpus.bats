@@ -114,3 +114,75 @@ gpus_of_job() { [[ $(scontrol show job -d -o "$job") =~ JOB_GRES=gpu:([0-9]+) ]]
     [ "$a" != "$b" ] || skip "Slurm has given both nodes as many"
     [ "$(cut -d' ' -f1,2 "$(stdouterr)/stdout.txt" | sort -u)" = "$a $a" ]
 }
+
+# single COMMAND PREPARATION [SBATCH_OPTION]...: a job file of two nodes with such a single command; its output is in $output.
+single() {
+    rm -rf "$share/out"
+    jq -n --arg command "$1" --arg preparation "$2" '{properties: {nodeCount: 2, customToolkitSettings: {commandLine: $command},
+        jobPreparation: {commandLine: $preparation}, stdOutErrPathPrefix: "$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/out",
+        mountVolumes: {azureFileShares: [{
+            azureFileUrl: "https://account.file.core.windows.net/myshare", relativeMountPath: "myshare"}]}}}' >job.json
+    submit_alice -N2 -o out --batchai-job=job.json "${@:3}" --wrap batchai-launch
+    state=$(wait_job "$job")
+    output=$(cat "$(stdouterr)"/std{out,err}.txt)
+    echo "$output"
+    cat out
+    [ "$state" = COMPLETED ]
+}
+show='cat $AZ_BATCHAI_MPI_HOST_FILE'
+count='sort | uniq -c | sed s/^\ *//'
+
+@test "mpirun with the service's host file leaves no GPU of any node without a rank" {
+    command -v mpirun.openmpi || skip "Open MPI is not installed"
+    single "mpirun.openmpi --hostfile \$AZ_BATCHAI_MPI_HOST_FILE hostname | $count; mpirun.openmpi -np 8 --hostfile \$AZ_BATCHAI_MPI_HOST_FILE hostname | $count" \
+        "$show" --gpus-per-node=4
+    [ "$output" = $'4 n1\n4 n2\n4 n1\n4 n2' ]
+}
+
+@test "the host file counts the GPUs of each node, in the preparation too, and keeps what that writes into it" {
+    single "$show" "$show; echo '# mine' >>\$AZ_BATCHAI_MPI_HOST_FILE" --gpus-per-node=4
+    [ "$output" = $'n1 slots=4\nn2 slots=4\n# mine' ]
+    for node in n1 n2; do [ "$(cat "$(stdouterr)/stdout-job_prep-$node.txt")" = $'n1 slots=4\nn2 slots=4' ]; done
+    single "$show" true --gpus=5 # one node has more than the other
+    [ "$(gpus_of_job)" = 5 ]
+    [ "$(sed 's/.*=//' <<<"$output" | paste -sd+ | bc)" = 5 ]
+}
+
+@test "without GPUs the host file counts the tasks that the job asked for, else one a node" {
+    single "$show" "$show" --ntasks-per-node=3
+    [ "$output" = $'n1 slots=3\nn2 slots=3' ]
+    for node in n1 n2; do [ "$(cat "$(stdouterr)/stdout-job_prep-$node.txt")" = "$output" ]; done
+    single "$show" true -n 3
+    [ "$output" = $'n1 slots=2\nn2 slots=1' ]
+    single "$show" true
+    [ "$output" = $'n1 slots=1\nn2 slots=1' ]
+}
+
+@test "without the plugin the host file is the same, and the preparation finds it" {
+    single "$show" true --gpus-per-node=2 # the job file
+    write_script script 'exec batchai-launch --without-plugin --job job.json'
+    rm -rf "$share/out"
+    jq --arg preparation "$show" '.properties.jobPreparation.commandLine = $preparation' job.json >other.json
+    mv other.json job.json
+    submit_alice -N2 -o out --gpus-per-node=2 --export="ALL,BATCHAI_POLICY=$MINISLURM_DIR/batchai.toml" script
+    [ "$(wait_job "$job")" = COMPLETED ] || cat out
+    [ "$(cat "$(stdouterr)/stdout.txt")" = $'n1 slots=2\nn2 slots=2' ]
+    for node in n1 n2; do [ "$(cat "$(stdouterr)/stdout-job_prep-$node.txt")" = $'n1 slots=2\nn2 slots=2' ]; done
+}
+
+@test "each toolkit's processes see the number of the node's GPUs, and take one each" {
+    for settings in '"customMpiSettings": {"commandLine": "$show"}' '"horovodSettings": {"pythonScriptFilePath": "$show"}' \
+        '"pyTorchSettings": {"pythonScriptFilePath": "$show", "communicationBackend": "gloo"}' \
+        '"chainerSettings": {"pythonScriptFilePath": "$show"}'; do
+        printf '#!/usr/bin/python3\nimport os\nprint(*[os.environ[name] for name in ("AZ_BATCHAI_NUM_GPUS", "AZ_BATCHAI_NUM_GPUS_PER_NODE", "CUDA_VISIBLE_DEVICES", "LOCAL_RANK")])\n' >"$share/code/gpus.py"
+        chmod 755 "$share/code/gpus.py"
+        single true true --gpus-per-node=4
+        rm -rf "$share/out"
+        jq ".properties |= (del(.customToolkitSettings) + {${settings//\$show/\$AZ_BATCHAI_JOB_MOUNT_ROOT/myshare/code/gpus.py}})" job.json >other.json
+        submit_alice -N2 -o out --gpus-per-node=4 --batchai-job=other.json --wrap batchai-launch
+        [ "$(wait_job "$job")" = COMPLETED ] || cat out
+        output=$(cat "$(stdouterr)"/stdout*.txt | grep -v PREP)
+        echo "$settings: $output"
+        [ "$(cut -d' ' -f1-3 <<<"$output" | sort -u)" = "4 4 0,1,2,3" ]
+    done
+}

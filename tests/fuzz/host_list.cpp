@@ -3,9 +3,12 @@
 // Slurm's lists of hosts and of numbers, from the environment and from the root's messages.
 #include "launcher/common/host_list.hpp"
 
+#include "sys/text.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace batchai::launcher;
+using batchai::sys::counts_of;
+using batchai::sys::expand_counts;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr std::size_t kMost = 1u << 20;

@@ -89,7 +89,11 @@ BOOST_AUTO_TEST_CASE(sets_the_services_variables_and_the_jobs_own) {
     BOOST_TEST(environment.at("AZ_BATCH_HOST_LIST") == "n1,n2");
     BOOST_TEST(environment.at("AZ_BATCH_MASTER_NODE") == "n1:6000");
     BOOST_TEST(environment.at("AZ_BATCHAI_STDOUTERR_DIR").rfind("/m/myshare/cifar/slurm", 0) == 0u);
-    BOOST_TEST(host_file({"n1", "n2"}, 2) == "n1 slots=2\nn2 slots=2\n");
+}
+
+BOOST_AUTO_TEST_CASE(slots_of_the_host_file_are_gpus_or_else_tasks) {
+    BOOST_TEST(host_file({{"n1", 4, 2}, {"n2", 3, 0}}) == "n1 slots=4\nn2 slots=3\n");
+    BOOST_TEST(host_file({{"n1", 0, 2}, {"n2", 0, 0}}) == "n1 slots=2\nn2 slots=1\n");
 }
 
 BOOST_AUTO_TEST_CASE(plans_one_rank_per_node_unless_told_otherwise) {

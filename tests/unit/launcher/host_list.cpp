@@ -48,21 +48,4 @@ BOOST_AUTO_TEST_CASE(names_become_the_list_that_gives_them_back) {
     is({"n1234567890123", "n1234567890124"}, "n1234567890123,n1234567890124");
 }
 
-BOOST_AUTO_TEST_CASE(counts_expand) {
-    BOOST_TEST(expand_counts("4") == std::vector<int>{4}, boost::test_tools::per_element());
-    for (const char* wrong : {"", "many", "-1", "1(x0)", "1(x99999999)", "1(x999999),1(x999999)"}) {
-        BOOST_TEST(expand_counts(wrong).empty());
-    }
-}
-
-BOOST_AUTO_TEST_CASE(counts_become_the_list_that_gives_them_back) {
-    const auto is = [](const std::vector<int>& counts, const std::string& list) {
-        BOOST_TEST(counts_of(counts) == list);
-        BOOST_TEST(expand_counts(list) == counts, boost::test_tools::per_element());
-    };
-    is({4}, "4");
-    is({2, 2, 2, 1}, "2(x3),1");
-    is({0, 4, 0, 0}, "0,4,0(x2)");
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -44,3 +44,20 @@ BOOST_AUTO_TEST_CASE(a_quoted_word_is_the_same_to_bash_and_harmless_on_a_termina
     BOOST_TEST(shell_quoted("größe") == "'größe'");
     BOOST_TEST(shell_quoted("it's \\ \x1b[\u202e") == "$'it\\'s \\\\ \\x1b[\\xe2\\x80\\xae'");
 }
+
+BOOST_AUTO_TEST_CASE(counts_expand) {
+    BOOST_TEST(expand_counts("4") == std::vector<int>{4}, boost::test_tools::per_element());
+    for (const char* wrong : {"", "many", "-1", "1(x0)", "1(x99999999)", "1(x999999),1(x999999)"}) {
+        BOOST_TEST(expand_counts(wrong).empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(counts_become_the_list_that_gives_them_back) {
+    const auto is = [](const std::vector<int>& counts, const std::string& list) {
+        BOOST_TEST(counts_of(counts) == list);
+        BOOST_TEST(expand_counts(list) == counts, boost::test_tools::per_element());
+    };
+    is({4}, "4");
+    is({2, 2, 2, 1}, "2(x3),1");
+    is({0, 4, 0, 0}, "0,4,0(x2)");
+}
