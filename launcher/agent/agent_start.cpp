@@ -19,7 +19,9 @@
 namespace batchai::launcher {
 
 void Agent::say_hello() {
-    gpus_ = count_gpus(environment_);
+    const auto gpus = count_gpus(environment_);
+    if (!gpus) return fail(gpus.error().message);
+    gpus_ = *gpus;
     topology_ = load_topology(gpus_ > 0);
     cores_ = allowed_cores(topology_);
     Hello hello;

@@ -66,16 +66,51 @@ std::string address_of(const std::vector<Gpu>& gpus, Is is) {
     return found == gpus.end() ? std::string() : found->address;
 }
 
+// The index at the start of a word, as strtoul reads it: "+1gpu" is 1; nothing for "-1" and "gpu".
+std::optional<std::string> index_of(const std::string& word) {
+    const auto begin = word.find_first_not_of(" \t");
+    if (begin == word.npos) return std::nullopt;
+    const auto digits = begin + (word[begin] == '+' ? 1 : 0);
+    const auto end = std::min(word.find_first_not_of("0123456789", digits), word.size());
+    const auto index = number(word.substr(digits, end - digits));
+    return index ? std::optional(std::to_string(*index)) : std::nullopt;
+}
+
+std::vector<std::string> devices_in(const env::Environment& environment) {
+    auto devices = visible_devices(env::value_of(environment, "CUDA_VISIBLE_DEVICES"));
+    return devices ? *std::move(devices) : std::vector<std::string>();
+}
+
 }  // namespace
 
-int count_gpus(const env::Environment& environment, const std::string& driver) {
+sys::Result<std::vector<std::string>> visible_devices(const std::string& list) {
+    std::string kind;
+    for (const char* prefix : {"GPU-", "MIG-"})
+        if (list.starts_with(prefix)) kind = prefix;
+    std::vector<std::string> devices;
+    for (const std::string& word : words(list)) {
+        const auto device = kind.empty()             ? index_of(word)
+                            : word.starts_with(kind) ? std::optional(word)
+                                                     : std::nullopt;
+        if (!device) break;
+        if (std::find(devices.begin(), devices.end(), *device) != devices.end())
+            return sys::Error{fmt::format(
+                "CUDA_VISIBLE_DEVICES={}: {} is there twice, and CUDA then finds no GPU at all. "
+                "Name each GPU once",
+                list, *device)};
+        devices.push_back(*device);
+    }
+    return devices;
+}
+
+sys::Result<int> count_gpus(const env::Environment& environment, const std::string& driver) {
     if (const auto found = environment.find("SLURM_GPUS_ON_NODE"); found != environment.end()) {
         return number(found->second).value_or(0);
     }
     if (const auto found = environment.find("CUDA_VISIBLE_DEVICES"); found != environment.end()) {
-        const std::string& list = found->second;
-        if (list.empty() || list == "-1" || list == "NoDevFiles") return 0;
-        return 1 + static_cast<int>(std::count(list.begin(), list.end(), ','));
+        const auto devices = visible_devices(found->second);
+        if (!devices) return devices.error();
+        return static_cast<int>(devices->size());
     }
     if (environment.contains("SLURM_JOB_ID")) return 0;
     return static_cast<int>(gpus_of_driver(driver).size());
@@ -94,8 +129,7 @@ std::vector<int> gpus_of_rank(int local_rank, int local_size, int gpus) {
 std::vector<std::string> gpu_addresses(const env::Environment& environment, int count,
                                        const std::string& driver) {
     const std::vector<Gpu> all = gpus_of_driver(driver);
-    const std::vector<std::string> visible =
-        words(env::value_of(environment, "CUDA_VISIBLE_DEVICES"));
+    const std::vector<std::string> visible = devices_in(environment);
     std::vector<std::string> minors = words(env::value_of(environment, "SLURM_STEP_GPUS"));
     if (minors.empty()) minors = words(env::value_of(environment, "SLURM_JOB_GPUS"));
     const auto size = static_cast<std::size_t>(count);
@@ -120,12 +154,13 @@ std::vector<std::string> gpu_addresses(const env::Environment& environment, int 
 }
 
 bool are_parts(const env::Environment& environment) {
-    return env::value_of(environment, "CUDA_VISIBLE_DEVICES").starts_with("MIG-");
+    const std::vector<std::string> all = devices_in(environment);
+    return !all.empty() && all.front().starts_with("MIG-");
 }
 
 std::string visible_gpus(const env::Environment& environment, int count,
                          const std::vector<int>& gpus) {
-    const std::vector<std::string> all = words(env::value_of(environment, "CUDA_VISIBLE_DEVICES"));
+    const std::vector<std::string> all = devices_in(environment);
     std::vector<std::string> own;
     for (const int gpu : gpus) {
         own.push_back(static_cast<int>(all.size()) == count ? all[gpu] : std::to_string(gpu));

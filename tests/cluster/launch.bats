@@ -29,6 +29,19 @@ launch() { salloc --quiet -N2 batchai-launch "$@"; }
     [ "$(sort <<<"$output")" = $'0 sees MIG-a\n1 sees MIG-b' ]
 }
 
+@test "a list of GPUs is read as CUDA reads it, so that no rank is without one" {
+    ranks_with() { run env CUDA_VISIBLE_DEVICES="$1" timeout 30 batchai-launch --local 1 --gpu-visibility rank sh -c 'echo "$RANK/$WORLD_SIZE $CUDA_VISIBLE_DEVICES"'; }
+    for list in "0,1," "0, 1" 0,1,-1,2; do
+        ranks_with "$list"
+        [ "$(grep / <<<"$output" | sort)" = $'0/2 0\n1/2 1' ]
+    done
+    ranks_with 3,-1,2
+    [ "$(grep / <<<"$output")" = "0/1 3" ]
+    ranks_with 0,0
+    [ "$status" -eq 125 ]
+    [[ $output = *": CUDA_VISIBLE_DEVICES=0,0: 0 is there twice, and CUDA then finds no GPU at all. Name each GPU once" ]]
+}
+
 @test "a command without GPUs gets one rank per node, and the launcher says so" {
     run launch sh -c 'echo "$RANK on $(hostname)"'
     [ "$status" -eq 0 ]

@@ -37,7 +37,7 @@ struct Driver {
 BOOST_AUTO_TEST_CASE(gpus_are_counted) {
     const Driver driver;
     const auto count = [&](const env::Environment& environment) {
-        return count_gpus(environment, driver.directory);
+        return *count_gpus(environment, driver.directory);
     };
     BOOST_TEST(count({{"SLURM_GPUS_ON_NODE", "4"}, {"CUDA_VISIBLE_DEVICES", "0"}}) == 4);
     BOOST_TEST(count({{"CUDA_VISIBLE_DEVICES", "0,2,5"}}) == 3);
@@ -50,7 +50,36 @@ BOOST_AUTO_TEST_CASE(gpus_are_counted) {
                       {"SLURM_SHARDS_ON_NODE", "4"},
                       {"CUDA_VISIBLE_DEVICES", "0"}}) == 1);
     BOOST_TEST(count({}) == 3);
-    BOOST_TEST(count_gpus({}, kNowhere) == 0);
+    BOOST_TEST(*count_gpus({}, kNowhere) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(visible_devices_are_those_that_cuda_finds) {
+    const auto are = [](const char* list, const std::vector<std::string>& wanted) {
+        BOOST_TEST_CONTEXT(list)
+        BOOST_TEST(*visible_devices(list) == wanted, boost::test_tools::per_element());
+    };
+    are("1,0", {"1", "0"});
+    are("0,1,", {"0", "1"});
+    are("0,,1", {"0"});
+    are("3,-1,2", {"3"});
+    are("0,2,-1,1", {"0", "2"});
+    are(" 0,\t1", {"0", "1"});
+    are("01,+2,3gpu", {"1", "2", "3"});
+    for (const char* none : {"", "-1", "NoDevFiles", "none", ",0", "+", "99999999999"})
+        are(none, {});
+    are("GPU-8932f937,GPU-1932f937,1", {"GPU-8932f937", "GPU-1932f937"});
+    are("0,GPU-8932f937", {"0"});
+    are("MIG-a,GPU-b", {"MIG-a"});
+    for (const char* twice : {"0,0", "0,1,00", "GPU-a,GPU-a", "MIG-a,MIG-b,MIG-a"}) {
+        const auto devices = visible_devices(twice);
+        BOOST_TEST(!devices);
+        BOOST_TEST(
+            devices.error().message.starts_with("CUDA_VISIBLE_DEVICES=" + std::string(twice)));
+    }
+    are("0,-1,0", {"0"});
+    BOOST_TEST(!count_gpus({{"CUDA_VISIBLE_DEVICES", "0,0"}}, kNowhere));
+    // Slurm's number counts, whatever the list is.
+    BOOST_TEST(*count_gpus({{"SLURM_GPUS_ON_NODE", "1"}, {"CUDA_VISIBLE_DEVICES", "0,0"}}) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(each_rank_has_the_gpu_of_its_number_and_no_gpu_is_left) {
@@ -88,7 +117,7 @@ BOOST_AUTO_TEST_CASE(addresses_that_cannot_be_told_are_not_guessed) {
 }
 
 BOOST_AUTO_TEST_CASE(a_ranks_own_gpus_are_named_as_all_are) {
-    BOOST_TEST(visible_gpus({{"CUDA_VISIBLE_DEVICES", "4,5,GPU-aaaa"}}, 3, {0, 2}) == "4,GPU-aaaa");
+    BOOST_TEST(visible_gpus({{"CUDA_VISIBLE_DEVICES", "4, 5,7"}}, 3, {0, 2}) == "4,7");
     BOOST_TEST(visible_gpus({}, 4, {1, 3}) == "1,3");
 }
 
